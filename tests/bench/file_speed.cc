@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "core/file/file.hpp"
-#include "tests/unit/file_world.hpp"
+#include "tests/unit/support/file_world.hpp"
 
 namespace {
 

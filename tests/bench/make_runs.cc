@@ -13,7 +13,7 @@
 #include "core/file/file.hpp"
 #include "core/window/happened.hpp"
 #include "core/window/make_window.hpp"
-#include "tests/unit/file_world.hpp"
+#include "tests/unit/support/file_world.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/file/file.hpp"
-#include "tests/unit/file_world.hpp"
+#include "tests/unit/support/file_world.hpp"
 
 int main(int argc, char** argv) {
   if (argc < 3)

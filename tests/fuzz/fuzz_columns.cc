@@ -27,7 +27,7 @@
 #include "core/window/laps.hpp"
 #include "core/window/make_window.hpp"
 #include "ctprof/files.hpp"
-#include "tests/unit/file_world.hpp"
+#include "tests/unit/support/file_world.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 

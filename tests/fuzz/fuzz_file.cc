@@ -12,7 +12,7 @@
 
 #include "core/file/read/load.hpp"
 #include "core/file/write/document.hpp"
-#include "tests/unit/file_world.hpp"
+#include "tests/unit/support/file_world.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/stacks/unwinder.hpp"
-#include "tests/unit/made_elf.hpp"
+#include "tests/unit/stacks/made_elf.hpp"
 
 using namespace ctprof;
 using ctprof::tests::code;

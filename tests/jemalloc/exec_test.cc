@@ -11,8 +11,8 @@
 #include <map>
 
 #include "tests/jemalloc/target.hpp"
-#include "tests/unit/loaded_plugin.hpp"
-#include "tests/unit/source_driver.hpp"
+#include "tests/unit/support/loaded_plugin.hpp"
+#include "tests/unit/support/source_driver.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@
 
 #include "plugins/jemalloc-ptrace/outcome.hpp"
 #include "tests/jemalloc/target.hpp"
-#include "tests/unit/source_driver.hpp"
+#include "tests/unit/support/source_driver.hpp"
 
 using ctprof::Gap;
 using ctprof::jemalloc::ThreadPointers;

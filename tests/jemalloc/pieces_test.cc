@@ -14,8 +14,8 @@
 #include "plugins/jemalloc-ptrace/counters_read.hpp"
 #include "plugins/jemalloc-ptrace/outcome.hpp"
 #include "plugins/jemalloc-ptrace/program.hpp"
-#include "tests/unit/loaded_plugin.hpp"
-#include "tests/unit/source_driver.hpp"
+#include "tests/unit/support/loaded_plugin.hpp"
+#include "tests/unit/support/source_driver.hpp"
 
 using namespace ctprof::jemalloc;
 using ctprof::Gap;

@@ -15,7 +15,7 @@
 
 #include "core/file/file.hpp"
 #include "core/window/make_window.hpp"
-#include "tests/unit/hand_made.hpp"
+#include "tests/unit/support/hand_made.hpp"
 
 namespace ctprof {
 namespace {

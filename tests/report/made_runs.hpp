@@ -12,8 +12,8 @@
 #include "core/rules/rule_book.hpp"
 #include "core/window/happened.hpp"
 #include "core/window/make_window.hpp"
-#include "tests/unit/hand_made.hpp"
-#include "tests/unit/made_stacks.hpp"
+#include "tests/unit/support/hand_made.hpp"
+#include "tests/unit/support/made_stacks.hpp"
 
 namespace ctprof::hand_made {
 

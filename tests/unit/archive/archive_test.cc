@@ -1,0 +1,197 @@
+// A directory of recordings: added to, read, damaged and killed.
+
+#include <fstream>
+#include <sstream>
+
+#include "core/archive/when.hpp"
+#include "core/file/file.hpp"
+#include "tests/unit/archive/archive_world.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+BOOST_AUTO_TEST_SUITE(archive_test)
+
+BOOST_AUTO_TEST_CASE(names_of_files) {
+  BOOST_TEST(kFirst == "20261123T15Z-01.ctprof.zst");
+  BOOST_TEST((hour_file_of(kFirst) == hour_file_at(kBegin)));
+  BOOST_TEST((hour_file_of("20261123T15Z-123.ctprof.zst") == HourFile{kBegin / kHour, 123}));
+  for (const char* name :
+       {"", "x", "20261123T15Z.ctprof.zst", "20261123T15Z-1.ctprof.zst",
+        "20261123T25Z-01.ctprof.zst", "20261123T15Z-01.ctprof", "20261123T15Z-001.ctprof.zst",
+        "20261123T15Z+01.ctprof.zst", "20260230T15Z-01.ctprof.zst", "20261123T15Z--1.ctprof.zst"})
+    BOOST_TEST(!hour_file_of(name), name);
+}
+
+BOOST_AUTO_TEST_CASE(windows_back_to_back_are_one) {
+  World world;
+  Archive archive = world.open();
+  BOOST_TEST(world.fill(archive, kBegin + 3 * kHour, kMinute).empty());
+  BOOST_TEST((world.names() == std::set<std::string>{kFirst, name_of(hour_file_at(kBegin + kHour)),
+                                                     name_of(hour_file_at(kBegin + 2 * kHour)),
+                                                     kIndexName}));
+  Spanned all = sound(world.read());
+  BOOST_TEST(all.windows == 180u);
+  BOOST_TEST(all.told.empty());
+  BOOST_REQUIRE(all.runs.size() == 1u);
+  BOOST_TEST(seconds_in(all.runs[0]) == 3 * 3600u);
+  // Each file alone is what it is for every other verb.
+  const auto runs = load_runs(world.path(kFirst), whole_vocabulary());
+  BOOST_REQUIRE_MESSAGE(runs, runs.error().text);
+  BOOST_TEST(runs->size() == 60u);
+}
+
+BOOST_AUTO_TEST_CASE(a_span_takes_the_windows_that_have_a_part_in_it) {
+  World world;
+  Archive archive = world.open();
+  world.fill(archive, kBegin + kHour, kMinute);
+  const auto seconds = [&](std::uint64_t since, std::uint64_t until) {
+    Spanned spanned = sound(world.read({kBegin + since * kSecond, kBegin + until * kSecond}));
+    BOOST_REQUIRE(spanned.runs.size() == 1u);
+    BOOST_TEST(spanned.told.empty());
+    return seconds_in(spanned.runs[0]);
+  };
+  BOOST_TEST(seconds(600, 1200) == 600u);
+  BOOST_TEST(seconds(601, 1199) == 600u);
+  BOOST_TEST(seconds(599, 1201) == 720u);
+  BOOST_TEST(seconds(610, 620) == 60u);
+  const Spanned before = sound(world.read({kBegin - kHour, kBegin + kMinute}));
+  BOOST_TEST(before.windows == 1u);
+  BOOST_REQUIRE(before.told.size() == 1u);
+  BOOST_TEST(before.told[0] == "what is kept begins at " + local_time(kBegin));
+  const auto none = world.read({kBegin - kHour, kBegin});
+  BOOST_REQUIRE(!none);
+  BOOST_TEST(none.error().text.find("it holds nothing of that time") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(gaps_and_boots_leave_runs) {
+  World world;
+  Archive archive = world.open();
+  world.fill(archive, kBegin + 5 * kMinute, kMinute);
+  world.now += 3 * kMinute;
+  world.fill(archive, kBegin + 10 * kMinute, kMinute);
+  // The wall clock was set back, and the boot is another.
+  archive.keep(window_of(kBegin + 9 * kMinute, kBegin + 11 * kMinute, "c", kBegin + 8 * kMinute));
+  Spanned spanned = sound(world.read());
+  BOOST_REQUIRE(spanned.runs.size() == 3u);
+  BOOST_TEST(seconds_in(spanned.runs[0]) == 300u);
+  BOOST_TEST(seconds_in(spanned.runs[1]) == 120u);
+  BOOST_TEST(seconds_in(spanned.runs[2]) == 120u);
+  BOOST_REQUIRE(spanned.told.size() == 2u);
+  BOOST_TEST(spanned.told[0] == "nothing is recorded from " + local_time(kBegin + 5 * kMinute) +
+                                    " to " + local_time(kBegin + 8 * kMinute) + " (3 min)");
+  BOOST_TEST(spanned.told[1].find("started anew") != std::string::npos);
+}
+
+// A clock that is wrong at the boot, and set by NTP a minute later.
+// Somebody sets it years ahead by mistake, and back.
+// As in a directory of others with the sticky bit, or where somebody set its files immutable.
+// At each byte at which a write can stop: what is whole is read, and it can be gone on with.
+BOOST_AUTO_TEST_CASE(a_torn_end_is_left_out_and_cut_off) {
+  World world;
+  {
+    Archive archive = world.open();
+    world.fill(archive, kBegin + 3 * kMinute, kMinute);
+  }
+  const std::uint64_t size = fs::file_size(world.path(kFirst));
+  const auto directory = Directory::open(world.path());
+  const std::uint64_t two = directory->files()->front().windows[2].at;
+  for (std::uint64_t cut = two + 1; cut < size; cut += 97) {
+    BOOST_TEST_CONTEXT("cut at " << cut) {
+      fs::resize_file(world.path(kFirst), cut);
+      const Spanned left = sound(world.read());
+      BOOST_TEST(left.windows == 2u);
+      BOOST_REQUIRE(left.told.size() == 1u);
+      BOOST_TEST(left.told[0].find("cut short") != std::string::npos);
+      BOOST_TEST(load_runs(world.path(kFirst), whole_vocabulary())->size() == 2u);
+      Archive archive = world.open();
+      BOOST_TEST(archive.found().size() == 1u);
+      archive.keep(window_of(kBegin + 2 * kMinute, kBegin + 3 * kMinute));
+      const Spanned again = sound(world.read());
+      BOOST_TEST(again.windows == 3u);
+      BOOST_TEST(again.runs.size() == 1u);
+      BOOST_TEST(again.told.empty());
+      BOOST_REQUIRE(fs::file_size(world.path(kFirst)) == size);
+    }
+  }
+}
+
+// What a machine leaves that lost its power.
+BOOST_AUTO_TEST_CASE(an_end_that_is_no_window_is_told_and_not_gone_on_with) {
+  World world;
+  {
+    Archive archive = world.open();
+    world.fill(archive, kBegin + 2 * kMinute, kMinute);
+  }
+  std::ofstream(world.path(kFirst), std::ios::app) << std::string(5000, '\0');
+  const Spanned left = sound(world.read());
+  BOOST_TEST(left.windows == 2u);
+  BOOST_REQUIRE(left.told.size() == 1u);
+  BOOST_TEST(left.told[0].find("is left out from byte") != std::string::npos);
+  Archive archive = world.open();
+  world.fill(archive, kBegin + 3 * kMinute, kMinute);
+  BOOST_TEST(archive.files().size() == 2u);
+  const Spanned all = sound(world.read());
+  BOOST_TEST(all.windows == 3u);
+  BOOST_TEST(all.runs.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_index_that_is_lost_or_damaged_is_made_anew) {
+  World world;
+  {
+    Archive archive = world.open();
+    world.fill(archive, kBegin + 2 * kHour, 10 * kMinute);
+  }
+  std::ostringstream whole;
+  whole << std::ifstream(world.path(kIndexName)).rdbuf();
+  const std::string index = whole.str();
+  std::string flipped = index, doubled = index + index,
+              without_first = index.substr(index.find('\n') + 1);
+  for (std::size_t at = 3; at < flipped.size(); at += 61) flipped[at] ^= 1;
+  for (const std::string& damaged :
+       {std::string(), std::string(3000, '\xff'), index.substr(0, index.size() / 2), flipped,
+        doubled, without_first}) {
+    std::ofstream(world.path(kIndexName)) << damaged;
+    BOOST_TEST(sound(world.read()).windows == 12u);
+    BOOST_TEST(sound(world.read()).told.empty());
+    world.open();
+    std::ostringstream again;
+    again << std::ifstream(world.path(kIndexName)).rdbuf();
+    BOOST_TEST(again.str() == index);
+  }
+  fs::remove(world.path(kIndexName));
+  BOOST_TEST(sound(world.read()).windows == 12u);
+}
+
+BOOST_AUTO_TEST_CASE(one_recorder_at_a_time) {
+  World world;
+  {
+    const Archive first = world.open();
+    ArchiveOptions options;
+    const auto second = Archive::open(world.path(), options);
+    BOOST_REQUIRE(!second);
+    BOOST_TEST(second.error().text == "recording into the directory '" + world.path() +
+                                          "': another ctprof records into it; stop that one, or "
+                                          "name another directory");
+  }
+  world.open();
+}
+
+BOOST_AUTO_TEST_CASE(nobodys_files_are_taken_for_ours) {
+  World world;
+  std::ofstream(world.path("notes")) << "mine";
+  const auto refused = Archive::open(world.path(), {});
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST(refused.error().text.find("such as 'notes'") != std::string::npos);
+  fs::remove(world.path("notes"));
+  fs::create_symlink("/etc/passwd", world.path(kFirst));
+  Archive archive = world.open();
+  world.fill(archive, kBegin + kMinute, kMinute);
+  BOOST_TEST(fs::is_symlink(world.path(kFirst)));
+  BOOST_TEST(sound(world.read()).windows == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests

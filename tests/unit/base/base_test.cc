@@ -1,0 +1,242 @@
+// What every room uses: JSON and its escapes, clocks, lists, work shared by threads.
+
+#include <boost/test/unit_test.hpp>
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/base/json_writer.hpp"
+#include "core/base/text.hpp"
+#include "core/base/workers.hpp"
+#include "ctprof/work_thread.hpp"
+
+namespace ctprof {
+namespace {
+
+std::string text(std::string_view bytes, Escape escape) {
+  JsonWriter out(escape);
+  out.text(bytes);
+  return std::string(out.view());
+}
+std::string made(std::string_view json, Escape escape) {
+  JsonWriter out(escape);
+  out.made(json);
+  return std::string(out.view());
+}
+
+BOOST_AUTO_TEST_SUITE(base_test)
+
+BOOST_AUTO_TEST_CASE(json_strings_are_always_utf8) {
+  for (const Escape escape : {Escape::Json, Escape::Unshowable}) {
+    BOOST_TEST(text("a\"b\\c\n\t\x1b", escape) == R"("a\"b\\c\n\t\u001b")");
+    BOOST_TEST(text("bad\xff\xc3", escape) == "\"bad\xef\xbf\xbd\xef\xbf\xbd\"");
+    BOOST_TEST(text("\xed\xa0\x80", escape) ==
+               "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");  // a surrogate
+    BOOST_TEST(text("grün", escape) == "\"grün\"");
+    BOOST_TEST(text("", escape) == "\"\"");
+  }
+}
+
+// Eight characters are looked at in one go: each byte comes out wherever it stands among others as
+// it does alone.
+BOOST_AUTO_TEST_CASE(a_byte_is_written_alike_in_every_place) {
+  const auto alone = [](std::string_view byte) {
+    const std::string quoted = text(byte, Escape::Json);
+    return quoted.substr(1, quoted.size() - 2);
+  };
+  for (int code = 0; code < 256; ++code)
+    for (std::size_t before = 0; before < 17; ++before)
+      for (const std::size_t after : {0u, 1u, 9u}) {
+        const std::string byte(1, static_cast<char>(code)), left(before, '~'), right(after, '!');
+        BOOST_TEST(
+            text(left + byte + right, Escape::Json) == "\"" + left + alone(byte) + right + "\"",
+            code << " behind " << before);
+      }
+}
+
+BOOST_AUTO_TEST_CASE(what_moves_a_terminal_is_escaped_for_people_alone) {
+  // A change of direction, a C1 control, a tag that nobody sees, and DEL.
+  const std::string moves = "\u202e\u0085\U000e0001\x7f";
+  BOOST_TEST(text(moves, Escape::Unshowable) == R"("\u202e\u0085\udb40\udc01\u007f")");
+  BOOST_TEST(text(moves, Escape::Json) == "\"" + moves + "\"");
+}
+
+BOOST_AUTO_TEST_CASE(json_of_somebody_else_is_escaped_further) {
+  const std::string json = "{\"a\\n\":\"\u202egrün\",\"b\":[1,2]}";
+  BOOST_TEST(made(json, Escape::Unshowable) == R"({"a\n":"\u202egrün","b":[1,2]})");
+  BOOST_TEST(made(json, Escape::Json) == json);
+}
+
+BOOST_AUTO_TEST_CASE(json_of_every_kind) {
+  JsonWriter out;
+  out.put('{');
+  out.member("text", "x");
+  out.member("most", std::numeric_limits<std::uint64_t>::max());
+  out.key("list");
+  out.put('[');
+  out.number(std::int64_t{-7});
+  out.put(',');
+  out.number(0.1);
+  out.put(',');
+  out.boolean(false);
+  out.put(',');
+  out.close(']');
+  out.put(',');
+  out.key("none");
+  out.put('[');
+  out.close(']');
+  out.close('}');
+  BOOST_TEST(out.view() ==
+             R"({"text":"x","most":18446744073709551615,"list":[-7,0.1,false],"none":[]})");
+}
+
+BOOST_AUTO_TEST_CASE(a_writer_grows_with_its_text) {
+  JsonWriter out;
+  const std::string piece(1000, 'x');
+  for (int i = 0; i < 100; ++i) out.raw(piece);
+  BOOST_TEST(out.size() == 100'000u);
+  BOOST_TEST(std::count(out.view().begin(), out.view().end(), 'x') == 100'000);
+  out.clear();
+  BOOST_TEST(out.view() == "");
+}
+
+BOOST_AUTO_TEST_CASE(bytes_as_utf8) {
+  BOOST_TEST(is_utf8("grün"));
+  BOOST_TEST(!is_utf8("gr\xfcn"));
+  BOOST_TEST(valid_utf8("gr\xfcn") == "gr\xef\xbf\xbdn");
+  BOOST_TEST(valid_utf8("\xf0\x9f\x98") == "\xef\xbf\xbd");  // one part, cut short
+}
+
+// Between two readings of the clock that its name says.
+BOOST_AUTO_TEST_CASE(clocks_are_what_their_names_say) {
+  const auto is_between = [](std::uint64_t (*read)(), clockid_t clock) {
+    const auto ns = [clock] {
+      timespec now{};
+      ::clock_gettime(clock, &now);
+      return static_cast<std::uint64_t>(now.tv_sec * 1'000'000'000 + now.tv_nsec);
+    };
+    const std::uint64_t before = ns(), read_ns = read();
+    return before <= read_ns && read_ns <= ns();
+  };
+  BOOST_TEST(is_between(boottime_ns, CLOCK_BOOTTIME));
+  BOOST_TEST(is_between(monotonic_ns, CLOCK_MONOTONIC));
+  BOOST_TEST(is_between(realtime_ns, CLOCK_REALTIME));
+  BOOST_TEST(is_between(cpu_time_ns, CLOCK_PROCESS_CPUTIME_ID));
+}
+
+BOOST_AUTO_TEST_CASE(lists_have_an_entry_more_than_commas) {
+  using Entries = std::vector<std::string_view>;
+  BOOST_TEST((split("a,b c,d") == Entries{"a", "b c", "d"}));
+  BOOST_TEST((split("a,,") == Entries{"a", "", ""}));
+  BOOST_TEST((split("") == Entries{""}));
+  BOOST_TEST((split("a.b", '.') == Entries{"a", "b"}));
+}
+
+BOOST_AUTO_TEST_CASE(every_piece_is_done_once) {
+  std::vector<std::atomic<int>> done(1000);
+  const auto tids = share(4, done.size(), [&](unsigned, std::size_t piece) { ++done[piece]; });
+  BOOST_TEST(tids.size() == 4u);
+  BOOST_TEST(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 1; }));
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_of_a_worker_arrives) {
+  const auto work = [](unsigned, std::size_t piece) {
+    if (piece == 7) throw std::runtime_error("seven");
+  };
+  BOOST_CHECK_EXCEPTION(share(3, 100, work), std::runtime_error,
+                        [](const auto& error) { return std::string(error.what()) == "seven"; });
+}
+
+BOOST_AUTO_TEST_CASE(something_is_done_beside_the_work) {
+  std::atomic<int> times{0};
+  const auto until_three = [&] {
+    while (times < 3) std::this_thread::yield();
+  };
+  const std::uint64_t tid = work_beside(
+      std::chrono::milliseconds(1), [&] { ++times; }, until_three);
+  BOOST_TEST(tid != static_cast<std::uint64_t>(::gettid()));
+  const int then = times;
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  BOOST_TEST(times == then);
+
+  times = 0;
+  work_beside(
+      std::chrono::hours(1), [&] { ++times; }, [] {});  // does not wait for the next time
+  BOOST_TEST(times == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_fails_beside_the_work_arrives) {
+  const auto fails = [] { throw std::runtime_error("beside"); };
+  BOOST_CHECK_THROW(work_beside(std::chrono::hours(1), fails, [] {}), std::runtime_error);
+  BOOST_CHECK_THROW(work_beside(
+                        std::chrono::hours(1), [] {}, fails),
+                    std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(workers_are_what_is_idle_now) {
+  BOOST_TEST(spare_workers(2, "1.90 0.58 0.59 1/467 11206\n") == 2u);
+  BOOST_TEST(spare_workers(2, "0.00 0.00 0.00 2/467 11206\n") == 1u);
+  BOOST_TEST(spare_workers(8, "0.00 0.00 0.00 4/467 11206\n") == 5u);
+  BOOST_TEST(spare_workers(2, "0.00 0.00 0.00 90/467 11206\n") == 1u);
+  BOOST_TEST(spare_workers(4, "") == 4u);
+  BOOST_TEST(spare_workers(0, "") == 1u);
+}
+
+bool is_of(pthread_t thread, const cpu_set_t& cpus) {
+  cpu_set_t may{};
+  return ::pthread_getaffinity_np(thread, sizeof may, &may) == 0 && CPU_EQUAL(&may, &cpus);
+}
+
+BOOST_AUTO_TEST_CASE(a_work_thread_may_go_where_its_maker_may) {
+  cpu_set_t all{}, one{};
+  BOOST_REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
+  std::promise<void> go;
+  sdk::WorkThread first([gone = go.get_future()] { gone.wait(); });
+  BOOST_TEST(is_of(first.native_handle(), all));
+  sdk::WorkThread second(std::move(first));
+  BOOST_TEST(!first.joinable());
+  go.set_value();
+  second.join();
+  BOOST_TEST(!second.joinable());
+
+  // Where there is no other CPU it begins here.
+  CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
+  BOOST_REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  bool done = false;
+  second = sdk::WorkThread([&] { done = is_of(::pthread_self(), one); });
+  second = {};  // waits
+  BOOST_TEST(done);
+  BOOST_TEST(::sched_setaffinity(0, sizeof all, &all) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(nearest_names) {
+  const std::vector<std::string> names{"run_time_ns", "wait_time_ns"};
+  BOOST_TEST(nearest_hint("run_tme_ns", names) == " (did you mean 'run_time_ns'?)");
+  BOOST_TEST(nearest_hint("something_else", names) == "");
+  BOOST_TEST(nearest_hint("RUN_TIME_NS", names) == " (did you mean 'run_time_ns'?)");
+  BOOST_TEST(nearest_hint("wait-time-ns", names) == " (did you mean 'wait_time_ns'?)");
+  BOOST_TEST(nearest_hint("", names) == "");
+  // A name that begins so, unless another one is a slip away.
+  const std::vector<std::string> runs{"nice", "run_time_ns", "run_delay"};
+  BOOST_TEST(nearest_hint("run_", runs) == " (did you mean 'run_delay'?)");
+  BOOST_TEST(nearest_hint("run", runs) == " (did you mean 'run_delay'?)");
+  BOOST_TEST(nearest_hint("nise", runs) == " (did you mean 'nice'?)");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

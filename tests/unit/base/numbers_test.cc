@@ -1,0 +1,127 @@
+// How numbers print and differ: the ladders of the reference, with the step taken after rounding.
+
+#include <boost/test/unit_test.hpp>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/base/number.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+
+std::string value(std::uint64_t number, std::string_view unit) {
+  return scaled(number_of(number), unit);
+}
+std::string real(double number, std::string_view unit) { return scaled(number_of(number), unit); }
+std::string delta(std::uint64_t a, std::uint64_t b, std::string_view unit) {
+  return scaled(difference(number_of(a), number_of(b)), unit);
+}
+std::string json(const Difference& between) {
+  JsonWriter out;
+  write_json(between, out);
+  return std::string(out.view());
+}
+BOOST_AUTO_TEST_SUITE(numbers_test)
+
+BOOST_AUTO_TEST_CASE(values_climb_their_ladder) {
+  BOOST_TEST(value(0, "ns") == "0ns");
+  BOOST_TEST(value(999, "ns") == "999ns");
+  BOOST_TEST(value(1000, "ns") == "1.000µs");
+  BOOST_TEST(value(1'234'567, "ns") == "1.235ms");
+  BOOST_TEST(value(12'345'678'901, "ns") == "12.346s");
+  BOOST_TEST(value(1'500, "us") == "1.500ms");
+  BOOST_TEST(value(2'000'000, "us") == "2.000s");
+  BOOST_TEST(value(1023, "bytes") == "1023B");
+  BOOST_TEST(value(8053063680, "bytes") == "7.500GiB");
+  BOOST_TEST(value(512, "kib") == "512KiB");
+  BOOST_TEST(value(1536, "kib") == "1.500MiB");
+  BOOST_TEST(value(22, "ticks") == "22ticks");
+  BOOST_TEST(value(1'000'000, "ticks") == "1.000Mticks");
+  BOOST_TEST(value(92'457, "count") == "92.457K");
+  BOOST_TEST(value(123'456'789, "none") == "123456789");
+  BOOST_TEST(value(kMost, "count") == "18446744073.710G");
+  BOOST_TEST(value(kMost, "none") == "18446744073709551615");
+  BOOST_TEST(scaled(number_of(std::int64_t{-20}), "none") == "-20");
+  BOOST_TEST(scaled(no_number(), "ns") == "-");
+}
+
+BOOST_AUTO_TEST_CASE(the_step_is_taken_after_rounding) {
+  BOOST_TEST(value(999'999, "ns") == "999.999µs");
+  BOOST_TEST(value(999'999'499, "ns") == "999.999ms");
+  BOOST_TEST(value(999'999'500, "ns") == "1.000s");
+  BOOST_TEST(value(999'999'999, "ns") == "1.000s");
+  BOOST_TEST(value(1024 * 1024 - 1, "bytes") == "1023.999KiB");
+  BOOST_TEST(value(1024ull * 1024 * 1024 - 1, "bytes") == "1.000GiB");
+  BOOST_TEST(real(999.999, "ns") == "1.000µs");
+  BOOST_TEST(real(999.99, "ns") == "999.99ns");
+}
+
+BOOST_AUTO_TEST_CASE(real_numbers_print_by_their_unit) {
+  BOOST_TEST(real(0.5, "ratio") == "0.500");
+  BOOST_TEST(real(0.0005, "ratio") == "0.001");
+  BOOST_TEST(real(0.0004, "ratio") == "<0.001");
+  BOOST_TEST(real(-0.0004, "ratio") == "-<0.001");
+  BOOST_TEST(real(0.0, "ratio") == "0.000");
+  BOOST_TEST(real(0.004, "percent") == "<0.01%");
+  BOOST_TEST(real(12.34, "percent") == "12.34%");
+  BOOST_TEST(real(12.34, "centipercent") == "12.34%");
+  BOOST_TEST(real(2.5, "ns") == "2.50ns");
+  BOOST_TEST(real(2500, "ns") == "2.500µs");
+  BOOST_TEST(real(1.5, "none") == "1.5");
+  BOOST_TEST(real(std::numeric_limits<double>::infinity(), "bytes") == "max");
+}
+
+BOOST_AUTO_TEST_CASE(differences_have_a_sign_and_are_exact) {
+  BOOST_TEST(delta(0, 5, "ns") == "+5ns");
+  BOOST_TEST(delta(92'457, 0, "count") == "-92.457K");
+  BOOST_TEST(delta(7, 7, "count") == "+0");
+  BOOST_TEST(scaled(difference(number_of(1.0), number_of(0.5)), "ratio") == "-0.500");
+  BOOST_TEST(scaled(difference(number_of(1.5), number_of(1.0)), "none") == "-0.500");
+  BOOST_TEST(scaled(difference(number_of(1.5), number_of(6.5)), "none") == "+5");
+  BOOST_TEST(json(difference(number_of(kMost), number_of(std::uint64_t{0}))) ==
+             "-18446744073709551615");
+  BOOST_TEST(json(difference(number_of(std::uint64_t{1} << 53),
+                             number_of((std::uint64_t{1} << 53) + 1))) == "1");
+  BOOST_TEST(json(difference(number_of(std::int64_t{-20}), number_of(std::int64_t{19}))) == "39");
+  BOOST_TEST(json(difference(no_number(), number_of(std::uint64_t{1}))) == "null");
+  BOOST_TEST(
+      !difference(number_of(std::numeric_limits<double>::infinity()), number_of(1.0)).known());
+}
+
+BOOST_AUTO_TEST_CASE(percentages) {
+  BOOST_TEST(percent(10.631) == "+1063.1%");
+  BOOST_TEST(percent(-0.25) == "-25.0%");
+  BOOST_TEST(percent(0) == "+0.0%");
+  BOOST_TEST(percent(-0.0) == "+0.0%");
+  BOOST_TEST(percent(std::numeric_limits<double>::quiet_NaN()) == "-");
+}
+
+BOOST_AUTO_TEST_CASE(three_digits_are_enough_for_a_look) {
+  BOOST_TEST(brief(0, "count") == "0");
+  BOOST_TEST(brief(0.04, "percent") == "0.0");
+  BOOST_TEST(brief(46.66, "percent") == "46.7");
+  BOOST_TEST(brief(376.3, "percent") == "376");
+  BOOST_TEST(brief(99.96, "count") == "100");
+  BOOST_TEST(brief(1234, "count") == "1.23K");
+  BOOST_TEST(brief(999.6, "count") == "1.00K");
+  BOOST_TEST(brief(-12.3 * 0x1p20, "bytes") == "-12.3Mi");
+  BOOST_TEST(brief(1023 * 1024, "bytes") == "1.00Mi");
+  BOOST_TEST(brief(800, "bytes") == "800B");
+  BOOST_TEST(brief(std::numeric_limits<double>::quiet_NaN(), "bytes") == "-");
+}
+
+BOOST_AUTO_TEST_CASE(steps_have_one_scale) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  BOOST_TEST(brief_steps(std::vector{51200.0, 0x1p20}, "bytes") == "0.05→1.00Mi");
+  BOOST_TEST(brief_steps(std::vector{0.4, 187.0}, "percent") == "0.4→187");
+  BOOST_TEST(brief_steps(std::vector{12.31, 12.33}, "percent") == "12.3");
+  BOOST_TEST(brief_steps(std::vector{nan, 5.0}, "count") == "-→5.0");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,159 @@
+// Plugins that are opened while others are still loaded, and what a session makes of them.
+
+#include <boost/test/unit_test.hpp>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/capture/capture.hpp"
+#include "core/registry/loader.hpp"
+#include "source_dir.hpp"
+#include "tests/unit/support/fake_plugins.hpp"
+
+using namespace ctprof;
+using namespace ctprof::fake;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kTree = CTPROF_SOURCE_DIR "/tests/fixtures/6.18-schedstats-off";
+
+// What a plugin keeps, and how many there are of it.
+struct Kept {
+  static inline int alive = 0, made = 0;
+  explicit Kept(const sdk::Host&) { ++alive, ++made; }
+  ~Kept() { --alive; }
+  std::uint64_t answer = 42;
+};
+struct Refuses {
+  explicit Refuses(const sdk::Host&) { throw std::runtime_error("the device is on fire"); }
+};
+
+// Fills a column with what its plugin keeps.
+struct Asks : Offers<kOne> {
+  explicit Asks(const sdk::Host& host) : Offers(host), answer_(host.context<Kept>().answer) {}
+  void collect(const sdk::Batch& batch) {
+    auto column = batch.column(kOne);
+    for (const sdk::Thread thread : batch.threads()) column.put(thread, answer_);
+  }
+  std::uint64_t answer_;
+};
+
+template <class Context, class Source>
+Plugin keeping(const char* name) {
+  static const auto sources = sdk::SourceList<Source>::make("keeper");
+  const ctprof_plugin table =
+      sdk::make_plugin(name, "1", "", sources, sdk::with_context<Context>());
+  Plugin made = read_plugin(table, sizeof table).value();
+  made.shipped = true;
+  return made;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ahead_test)
+
+BOOST_AUTO_TEST_CASE(a_plugin_that_was_opened_ahead_is_not_opened_again) {
+  const int made = Kept::made;
+  {
+    Ahead ahead(kTree);
+    ahead.open(keeping<Kept, Asks>("keeper"));
+    BOOST_TEST(Kept::alive == 1);
+    const Registry registry = fake::registry({keeping<Kept, Asks>("keeper")});
+    const auto snapshot = capture(registry, {.rootfs = kTree, .pids = {}, .metrics = {}, .jobs = 1},
+                                  nullptr, std::move(ahead));
+    BOOST_REQUIRE(snapshot);
+    BOOST_TEST(snapshot->tables[0].find("one")->u64()[0] == 42u);
+    BOOST_TEST(Kept::alive == 0);
+  }
+  BOOST_TEST(Kept::made == made + 1);
+  Ahead(kTree).open(keeping<Kept, Asks>("keeper"));
+  BOOST_TEST(Kept::made == made + 2);
+  BOOST_TEST(Kept::alive == 0);  // closed, though nobody asked for it
+}
+
+BOOST_AUTO_TEST_CASE(a_plugin_that_could_not_be_opened_ahead_says_why) {
+  Ahead ahead(kTree);
+  ahead.open(keeping<Refuses, Offers<kOne>>("burnt"));
+  const Registry registry = fake::registry({keeping<Refuses, Offers<kOne>>("burnt")});
+  auto session = Session::open(registry, {.rootfs = kTree, .pids = {}, .metrics = {}, .jobs = 1},
+                               std::move(ahead));
+  BOOST_REQUIRE(session && session->begin());
+  BOOST_TEST_REQUIRE(session->refused().size() == 1u);
+  BOOST_TEST(session->refused()[0].reason == "the device is on fire");
+}
+
+// Copies, which no other test has loaded.
+BOOST_AUTO_TEST_CASE(what_takes_long_to_open_is_loaded_before_the_others) {
+  const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
+  const fs::path built = directory ? directory : ".";
+  const fs::path room =
+      fs::temp_directory_path() / ("ctprof-session-ahead-" + std::to_string(::getpid()));
+  if (!fs::exists(built / "task-iter.so")) {
+    BOOST_TEST_MESSAGE("skipped: needs task-iter");
+    return;
+  }
+  fs::create_directory(room);
+  for (const char* name : {"host.so", "task-iter.so"})
+    fs::copy_file(built / name, room / name, fs::copy_options::overwrite_existing);
+  const auto is_loaded = [&](const char* name) {
+    return ::dlopen((room / name).c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr;
+  };
+  const auto names_of = [&](std::optional<std::vector<std::string>> only) {
+    std::string names;
+    const auto note = [&](const Plugin& plugin) { names += "ahead " + plugin.name + ", "; };
+    const auto loaded = load_plugins(
+        {.own_directory = room, .directories = {}, .only = std::move(only), .ahead = note});
+    for (const Plugin& plugin : loaded->plugins) names += plugin.name + " ";
+    return names;
+  };
+  const auto look = [&](const Plugin&) {
+    BOOST_TEST(is_loaded("task-iter.so"));
+    BOOST_TEST(!is_loaded("host.so"));
+  };
+  BOOST_TEST(load_plugins({.own_directory = room, .directories = {}, .only = {}, .ahead = look})
+                 .has_value());
+  BOOST_TEST(is_loaded("host.so"));
+  BOOST_TEST(names_of(std::nullopt) == "ahead task-iter, host task-iter ");
+  BOOST_TEST(names_of({{"host"}}) == "host ");
+  fs::remove_all(room);
+}
+
+// A copy, which no other test has loaded.
+BOOST_AUTO_TEST_CASE(where_nothing_is_recorded_recorders_are_not_loaded) {
+  const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
+  const fs::path built = directory ? directory : ".";
+  const fs::path room =
+      fs::temp_directory_path() / ("ctprof-without-recorders-" + std::to_string(::getpid()));
+  fs::create_directory(room);
+  for (const char* name : {"host.so", "on-cpu.so"})
+    fs::copy_file(built / name, room / name, fs::copy_options::overwrite_existing);
+  const auto is_loaded = [&] {
+    return ::dlopen((room / "on-cpu.so").c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr;
+  };
+  const auto names_of = [&](bool recorders, std::optional<std::vector<std::string>> only) {
+    std::string names;
+    const auto loaded = load_plugins({.own_directory = room,
+                                      .directories = {},
+                                      .only = std::move(only),
+                                      .recorders = recorders});
+    for (const Plugin& plugin : loaded->plugins) names += plugin.name + " ";
+    return names;
+  };
+  BOOST_TEST(names_of(false, {}) == "host ");
+  BOOST_TEST(!is_loaded());
+  BOOST_TEST(names_of(false, {{"on-cpu"}}) == "on-cpu ");  // for somebody names it
+  BOOST_TEST(names_of(true, {}) == "host on-cpu ");
+  fs::remove_all(room);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,104 @@
+// A recorder that does what a test says, and Records that drives it.
+
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/capture/records.hpp"
+#include "tests/unit/support/fake_plugins.hpp"
+
+namespace ctprof::hand_made {
+
+constexpr sdk::Metric<sdk::StackCount, sdk::StackSum> kStacks{
+    {.name = "small_stacks", .description = "for tests"}};
+
+constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kEvents{
+    {.name = "small_events", .description = "for tests"}};
+
+// A recorder that does what the test says.
+struct Small : sdk::RecordSource {
+  static constexpr auto kOffers = sdk::offers(kStacks, kEvents);
+  static inline std::function<void(const sdk::Window&)> on_start;
+  static inline std::function<void(const sdk::Records&)> on_drain;
+  static inline int starts, stops, drains, ends;
+  static inline bool refuses;
+
+  static void probe(const sdk::Host&, const sdk::Probe& probe) {
+    if (refuses) probe.refuse_all(Gap::Denied, "nobody may");
+  }
+  explicit Small(const sdk::Host&) {}
+  void start(const sdk::Window& window) {
+    ++starts;
+    if (on_start) on_start(window);
+  }
+  void drain(const sdk::Records& records) {
+    ++drains;
+    if (on_drain) on_drain(records);
+  }
+  void window_ends() { ++ends; }
+  void stop() { ++stops; }
+};
+
+// A registry with that recorder, and Records that drives it.
+struct World {
+  World() : registry(fake::registry(plugins())), probed(registry, fake::no_host(), Recorders::All) {
+    Small::on_start = nullptr;
+    Small::on_drain = nullptr;
+    Small::starts = Small::stops = Small::drains = Small::ends = 0;
+  }
+  static std::vector<Plugin> plugins() {
+    std::vector<Plugin> made;
+    made.push_back(fake::plugin<Small>("small"));
+    return made;
+  }
+
+  std::unique_ptr<Records> records(RecordOptions options = {},
+                                   std::vector<std::uint64_t> pids = {}) {
+    options.recorders = {"small"};
+    return std::make_unique<Records>(*plan_recorders(probed, options.recorders), probed, options,
+                                     WantedProcesses(std::move(pids), "", proc.get()), proc.get());
+  }
+  // What became of one drain.
+  Recorded drained(std::function<void(const sdk::Records&)> drain, RecordOptions options = {},
+                   std::vector<std::uint64_t> pids = {}) {
+    const auto all = records(options, std::move(pids));
+    BOOST_TEST(bool(all->start()));
+    Small::on_drain = std::move(drain);
+    all->drain();
+    return std::move(all->take().recorders.front());
+  }
+
+  Registry registry;
+  Probed probed;
+  sdk::Fd proc{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+};
+
+inline ctprof_change change(ctprof_change_kind kind, std::uint64_t tgid, ctprof_text path = {}) {
+  ctprof_change made{};
+  made.size = sizeof made;
+  made.kind = kind;
+  made.tgid = tgid;
+  made.path = path;
+  return made;
+}
+
+inline ctprof_loss loss(ctprof_loss_kind kind, std::uint32_t cpu, std::uint64_t from_ns,
+                        std::uint64_t until_ns, std::uint64_t count) {
+  return {sizeof(ctprof_loss), kind, cpu, 0, from_ns, until_ns, count};
+}
+
+inline bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace ctprof::hand_made

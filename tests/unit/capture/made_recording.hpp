@@ -1,0 +1,83 @@
+// Raw records that a test hands over, and the column of stacks that is made of them.
+
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/capture/recorded_stacks.hpp"
+#include "tests/unit/support/made_stacks.hpp"
+#include "tests/unit/support/window_made.hpp"
+
+namespace ctprof::hand_made {
+
+inline sdk::Fd proc() { return sdk::Fd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
+
+// From second 10 to 20; thread 8 of process 7 ended at 12, and its number was used again.
+inline Snapshot made_window() {
+  const std::vector<Born> before{{7, 5}, {8, 5}}, after{{7, 5}, {8, 1500}};
+  auto made = make_window(taken(10, before, 7), taken(20, after, 7), ended_at(12, {{8, 5}}, 7));
+  BOOST_REQUIRE(made);
+  return std::move(*made);
+}
+
+// Records and their column, of metric kStacks.
+class Recording {
+ public:
+  explicit Recording(Snapshot window = made_window(), OwnEnds ends = {})
+      : window_(std::move(window)), stacks_(window_, proc().get(), ends) {}
+
+  RecordedStacks& stacks() { return stacks_; }
+  void begin() { stacks_.begin("test", "tests", {kStacks}); }
+  // Puts the column of the row in words.
+  std::string row(std::size_t row) {
+    const Column* column = window_.threads().find(kStacks.name);
+    return column ? stacks_of(window_, *column, row) : "no column";
+  }
+  // The frames of the row's only stack, leaf first.
+  std::vector<Frame> frames(std::size_t row) {
+    const StackPool& pool = window_.pools->stacks;
+    const auto set = pool[window_.threads().find(kStacks.name)->ids()[row]];
+    BOOST_REQUIRE_EQUAL(set.size(), 1u);
+    std::vector<Frame> frames;
+    for (const std::uint32_t frame : pool.table.stack(static_cast<std::uint32_t>(set[0].stack)))
+      frames.push_back(pool.table.frames()[frame]);
+    return frames;
+  }
+  const Module& module(const Frame& frame) {
+    return window_.pools->stacks.table.modules()[frame.module];
+  }
+  const Snapshot& window() const { return window_; }
+
+ private:
+  Snapshot window_;
+  RecordedStacks stacks_;
+};
+
+inline ctprof_record record_of(std::uint64_t tgid, std::uint64_t tid, std::uint64_t weight,
+                               std::uint64_t at_ns = 0, std::uint64_t start = 0) {
+  ctprof_record record{};
+  record.size = sizeof record;
+  record.tgid = tgid;
+  record.tid = tid;
+  record.weight = weight;
+  record.at_ns = at_ns;
+  record.start_time_clock_ticks = start;
+  return record;
+}
+
+inline ctprof_record with_addresses(ctprof_record record,
+                                    const std::vector<std::uint64_t>& addresses) {
+  record.user_kind = CTPROF_USER_ADDRESSES;
+  record.user = addresses.data();
+  record.user_count = static_cast<std::uint32_t>(addresses.size());
+  return record;
+}
+
+}  // namespace ctprof::hand_made

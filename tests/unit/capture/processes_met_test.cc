@@ -1,0 +1,171 @@
+// Processes that recorders meet: which of them are wanted, and what code they had mapped.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/capture/mapped_code.hpp"
+#include "core/capture/wanted_processes.hpp"
+
+using namespace ctprof;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A directory that looks like /proc.
+class Tree {
+ public:
+  Tree() : fd_(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+  ~Tree() { std::filesystem::remove_all(directory_); }
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+
+  int fd() const { return fd_.get(); }
+  std::string path(std::uint64_t pid, std::string_view file) const {
+    const std::string process = directory_ + "/" + std::to_string(pid);
+    std::filesystem::create_directories(process);
+    return process + "/" + std::string(file);
+  }
+  void write(std::uint64_t pid, std::string_view file, std::string_view text) const {
+    std::ofstream(path(pid, file)) << text;
+  }
+
+ private:
+  static std::string made() {
+    char name[] = "/tmp/ctprof-proc-XXXXXX";
+    return ::mkdtemp(name);
+  }
+
+  std::string directory_ = made();
+  sdk::Fd fd_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(processes_met_test)
+
+BOOST_AUTO_TEST_CASE(code_of_this_process) {
+  const sdk::Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  MappedCode code(proc.get());
+  const auto own = static_cast<std::uint64_t>(::getpid());
+  code.want(own);
+  code.want(1u << 30);
+  const auto taken = code.take();
+  BOOST_TEST(taken.unknown == 1);
+  BOOST_REQUIRE(taken.processes.size() == 1);
+  const ProcessCode& found = taken.processes.front();
+  BOOST_TEST(found.tgid == own);
+  BOOST_TEST(found.read_ns > 0);
+  const auto here = reinterpret_cast<std::uint64_t>(&::getpid);
+  BOOST_TEST(std::ranges::any_of(found.mappings, [&](const Mapping& mapping) {
+    return mapping.start <= here && here < mapping.end && mapping.file.inode != 0;
+  }));
+  BOOST_TEST(code.take().processes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_holds_up_the_reader_is_given_up) {
+  const Tree tree;
+  const std::string pipe = tree.path(7, "maps");  // opening it waits for a writer
+  BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  tree.write(8, "maps", "1000-2000 r-xp 00000000 08:01 5   /bin/a\n");
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    MappedCode code(tree.fd());
+    code.want(7);
+    code.want(8);
+    const auto taken = code.take();
+    BOOST_TEST(taken.unknown == 2);
+    BOOST_TEST(taken.processes.empty());
+  }
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < 5s));
+}
+
+// Between both the process may map more, or run another program; that is told by others, with a
+// time.
+BOOST_AUTO_TEST_CASE(mappings_are_as_old_as_the_opened_file) {
+  const Tree tree;
+  const std::string pipe = tree.path(7, "maps");
+  BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  MappedCode code(tree.fd());
+  code.want(7);
+  std::optional<sdk::Fd> writer(
+      ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));  // waits for the reader
+  BOOST_REQUIRE(*writer);
+  const std::uint64_t opened_ns = boottime_ns();
+  const std::string_view text = "1000-2000 r-xp 00000000 08:01 5   /bin/a\n";
+  BOOST_REQUIRE(::write(writer->get(), text.data(), text.size()) ==
+                static_cast<ssize_t>(text.size()));
+  writer.reset();
+  MappedCode::Taken taken;
+  for (int i = 0; i < 20 && taken.processes.empty(); ++i) taken = code.take();
+  BOOST_REQUIRE(taken.processes.size() == 1);
+  BOOST_TEST(taken.processes.front().mappings.size() == 1);
+  BOOST_TEST(taken.processes.front().read_ns <= opened_ns);
+}
+
+BOOST_AUTO_TEST_CASE(endless_mappings_are_cut) {
+  const Tree tree;
+  std::string text;
+  while (text.size() < (20u << 20))
+    text += "1000-2000 rw-p 00000000 00:00 0 " + std::string(4000, 'x') + "\n";
+  tree.write(7, "maps", text + "3000-4000 r-xp 00000000 08:01 5   /beyond\n");
+  MappedCode code(tree.fd());
+  code.want(7);
+  const auto taken = code.take();
+  BOOST_REQUIRE(taken.processes.size() == 1);
+  BOOST_TEST(taken.processes.front().mappings.empty());
+}
+
+BOOST_AUTO_TEST_CASE(all_are_wanted_unless_some_are) {
+  const Tree tree;
+  WantedProcesses all({}, "", tree.fd());
+  BOOST_TEST(all.has(5));
+  WantedProcesses two({9, 5}, "", tree.fd());
+  BOOST_TEST(two.has(5));
+  BOOST_TEST(two.has(9));
+  BOOST_TEST(!two.has(7));
+}
+
+BOOST_AUTO_TEST_CASE(those_of_a_cgroup_and_below) {
+  const Tree tree;
+  tree.write(1, "cgroup", "0::/web\n");
+  tree.write(2, "cgroup", "0::/web/worker\n");
+  tree.write(3, "cgroup", "0::/website\n");
+  WantedProcesses wanted({}, "/web", tree.fd());
+  BOOST_TEST(wanted.has(1));
+  BOOST_TEST(wanted.has(2));
+  BOOST_TEST(!wanted.has(3));
+  BOOST_TEST(!wanted.has(4));
+}
+
+BOOST_AUTO_TEST_CASE(who_is_gone_is_as_its_parent_was) {
+  const Tree tree;
+  tree.write(1, "cgroup", "0::/web\n");
+  tree.write(2, "cgroup", "0::/other\n");
+  tree.write(3, "cgroup", "0::/other\n");
+  WantedProcesses wanted({}, "/web", tree.fd());
+  wanted.forked(10, 1);
+  wanted.forked(11, 10);
+  wanted.forked(12, 2);
+  wanted.forked(3, 1);
+  BOOST_TEST(wanted.has(10));
+  BOOST_TEST(wanted.has(11));
+  BOOST_TEST(!wanted.has(12));
+  BOOST_TEST(!wanted.has(3));  // moved since
+  wanted.ended(10);
+  BOOST_TEST(!wanted.has(10));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

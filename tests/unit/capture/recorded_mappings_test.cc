@@ -1,0 +1,114 @@
+// Which module an address of a raw record is in, by what its process had mapped at that time.
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/capture/recorded_stacks.hpp"
+#include "tests/unit/capture/made_recording.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+constexpr std::uint64_t kCode = 0x400000;
+
+ctprof_change change_of(ctprof_change_kind kind, std::uint64_t tgid, std::uint64_t at_ns) {
+  ctprof_change change{};
+  change.size = sizeof change;
+  change.kind = kind;
+  change.tgid = tgid;
+  change.at_ns = at_ns;
+  return change;
+}
+
+ctprof_change mapping_of(std::uint64_t tgid, std::uint64_t at_ns, std::string_view path,
+                         std::uint64_t inode) {
+  ctprof_change change = change_of(CTPROF_CHANGE_MAPPED, tgid, at_ns);
+  change.start = kCode;
+  change.length = 0x1000;
+  change.inode = inode;
+  change.path = {path.data(), path.size()};
+  return change;
+}
+
+// Where the module of an address is, by what the process had mapped then.
+std::string path_in(Recording& recording) {
+  const std::vector<std::uint64_t> there{kCode + 4};
+  recording.stacks().take(with_addresses(record_of(7, 7, 1), there));
+  recording.stacks().finish();
+  const auto frames = recording.frames(0);
+  BOOST_TEST(frames[0].offset == (recording.module(frames[0]).path.empty() ? kCode + 4 : 4));
+  return recording.module(frames[0]).path;
+}
+
+BOOST_AUTO_TEST_SUITE(recorded_mappings_test)
+
+BOOST_AUTO_TEST_CASE(mappings_replace_those_before) {
+  Recording recording;
+  recording.begin();
+  recording.stacks().take(mapping_of(7, 5, "/no/such/one", 1));
+  recording.stacks().take(mapping_of(7, 6, "/no/such/other", 2));
+  BOOST_TEST(path_in(recording) == "/no/such/other");
+  BOOST_TEST(recording.window().meta.stacks.at(0).unnamed == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_read_later_counts) {
+  Recording recording;
+  recording.stacks().mapped(7, 10,
+                            std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {0, 3}, "/no/read"}});
+  recording.begin();
+  recording.stacks().take(mapping_of(7, 9, "/no/earlier", 1));
+  recording.stacks().take(change_of(CTPROF_CHANGE_EXECED, 7, 9));
+  BOOST_TEST(path_in(recording) == "/no/read");
+}
+
+// Where it is, if a change at that time said that it is to be read anew; 0: none did.
+std::string path_read_anew(std::uint64_t at_ns) {
+  Recording recording;
+  const auto read = [&](std::uint64_t read_ns, const char* path) {
+    recording.stacks().mapped(7, read_ns,
+                              std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {0, read_ns}, path}});
+  };
+  read(10, "/no/first");
+  read(20, "/no/second");
+  read(30, "/no/third");
+  recording.begin();
+  if (at_ns > 0) recording.stacks().take(change_of(CTPROF_CHANGE_REMAPPED, 7, at_ns));
+  return path_in(recording);
+}
+
+BOOST_AUTO_TEST_CASE(what_changed_unseen_is_read_anew) {
+  BOOST_TEST(path_read_anew(0) == "/no/first");
+  BOOST_TEST(path_read_anew(15) == "/no/second");
+  BOOST_TEST(path_read_anew(25) == "/no/third");
+  BOOST_TEST(path_read_anew(35) == "/no/first");  // nobody could
+}
+
+BOOST_AUTO_TEST_CASE(execve_leaves_nothing_mapped) {
+  Recording recording;
+  recording.begin();
+  recording.stacks().take(mapping_of(7, 5, "/no/such/one", 1));
+  recording.stacks().take(change_of(CTPROF_CHANGE_EXECED, 7, 6));
+  BOOST_TEST(path_in(recording) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_child_has_what_its_parent_had_mapped) {
+  Recording recording;
+  recording.begin();
+  recording.stacks().take(mapping_of(3, 5, "/no/of/parent", 1));
+  ctprof_change fork = change_of(CTPROF_CHANGE_FORKED, 7, 6);
+  fork.parent = 3;
+  recording.stacks().take(fork);
+  recording.stacks().take(mapping_of(3, 7, "/no/of/parent/later", 2));
+  BOOST_TEST(path_in(recording) == "/no/of/parent");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,326 @@
+// Raw records made into columns of stacks: of this very process, whose stack is copied as a
+// recorder does it, and of processes that are made up.
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/capture/recorded_stacks.hpp"
+#include "core/capture/recorded_words.hpp"
+#include "core/window/happened.hpp"
+#include "tests/unit/capture/made_recording.hpp"
+#include "tests/unit/support/made_stacks.hpp"
+#include "tests/unit/support/window_made.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// --- of this process ---
+
+// Where a thread of ours is, and its stack.
+struct Taken {
+  Registers at;
+  std::string stack;
+};
+
+// What a sanitizer keeps between variables is part of a stack.
+[[gnu::no_sanitize_address]] void copy_out(const char* from, std::string& to) {
+  for (std::size_t i = 0; i < to.size(); ++i) to.data()[i] = from[i];
+}
+
+[[gnu::noinline]] void take_stack(Taken& taken) {
+  constexpr std::size_t kBytes = sizeof(ucontext_t) + 4096;  // beyond this function's frame
+  ucontext_t context;
+  ::getcontext(&context);
+#ifdef __aarch64__
+  const auto& all = context.uc_mcontext;
+  taken.at = {all.pc, all.sp, all.regs[29], all.regs[30]};
+#else
+  const auto* all = context.uc_mcontext.gregs;
+  const auto register_of = [&](int which) { return static_cast<std::uint64_t>(all[which]); };
+  taken.at = {register_of(REG_RIP), register_of(REG_RSP), register_of(REG_RBP), 0};
+#endif
+  taken.stack.resize(kBytes);
+  copy_out(reinterpret_cast<const char*>(taken.at.sp), taken.stack);
+}
+
+[[gnu::noinline]] void inner_work(Taken& taken) {
+  take_stack(taken);
+  asm volatile("" ::: "memory");
+}
+[[gnu::noinline]] void outer_work(Taken& taken) {
+  inner_work(taken);
+  asm volatile("" ::: "memory");
+}
+
+Taken taken_in_a_thread() {
+  Taken taken;
+  std::thread([&] {
+    // Below the copy's end there is enough of the stack.
+    char room[8192];
+    asm volatile("" ::"r"(room) : "memory");
+    outer_work(taken);
+  }).join();
+  return taken;
+}
+
+ctprof_record with_copy(ctprof_record record, const Taken& taken) {
+  record.user_kind = CTPROF_USER_COPY;
+  record.ip = taken.at.ip;
+  record.sp = taken.at.sp;
+  record.bp = taken.at.bp;
+  record.lr = taken.at.lr;
+  record.stack = reinterpret_cast<const std::uint8_t*>(taken.stack.data());
+  record.stack_size = taken.stack.size();
+  return record;
+}
+
+Snapshot window_of_self() {
+  const std::vector<Born> threads{{kSelf, 5}};
+  auto made = make_window(taken(10, threads), taken(20, threads), {});
+  BOOST_REQUIRE(made);
+  return std::move(*made);
+}
+
+std::vector<Mapping> own_mappings() { return code_mappings(text_of("/proc/self/maps")); }
+
+BOOST_AUTO_TEST_SUITE(recorded_stacks_test)
+
+BOOST_AUTO_TEST_CASE(a_stack_of_our_own_is_unwound_and_named) {
+  const Taken taken = taken_in_a_thread();
+  Recording recording(window_of_self());
+  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.begin();
+  for (int i = 0; i < 3; ++i)
+    recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
+  recording.stacks().finish();
+  const std::string row = recording.row(0);
+  BOOST_TEST_CONTEXT(row) {
+    const auto outer = row.find("outer_work"), inner = row.find("inner_work"),
+               leaf = row.find("take_stack");
+    BOOST_TEST((outer < inner && inner < leaf && leaf != std::string::npos));
+    BOOST_TEST(row.ends_with(" 30"));
+  }
+  const Module& module = recording.module(recording.frames(0).front());
+  BOOST_TEST(module.path == std::filesystem::canonical("/proc/self/exe").string());
+  BOOST_TEST(module.build_id.size() == 20u);
+  const StackTally& tally = recording.window().meta.stacks.at(0);
+  BOOST_TEST(tally.records == 3u);
+  // The copy ends in `room`.
+  BOOST_TEST(tally.to_root + tally.cut == 3u);
+  BOOST_TEST(tally.lost == 0u);
+}
+
+// The same by addresses alone, kernel frames above.
+BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
+  const Taken taken = taken_in_a_thread();
+  Recording recording(window_of_self());
+  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.begin();
+  const std::vector<std::uint64_t> user{taken.at.ip, taken.at.ip + 1},
+      kernel{0xffffffff81000010, 0xffffffff81000020};
+  ctprof_record record = with_addresses(record_of(kSelf, kSelf, 7), user);
+  record.kernel = kernel.data();
+  record.kernel_count = 2;
+  record.flags = CTPROF_RECORD_GUESSED;
+  recording.stacks().take(record);
+  recording.stacks().finish();
+  const auto frames = recording.frames(0);
+  BOOST_REQUIRE_EQUAL(frames.size(), 4u);
+  BOOST_TEST(frames[0].offset == kernel[0]);
+  BOOST_TEST(frames[1].offset == kernel[1] - 1);
+  BOOST_TEST((recording.module(frames[0]).kind == Module::Kind::Kernel));
+  BOOST_TEST((recording.module(frames[2]).kind == Module::Kind::File));
+  BOOST_TEST(frames[2].offset == frames[3].offset);
+  BOOST_TEST(!frames[2].is_guessed);
+  BOOST_TEST(frames[3].is_guessed);
+  BOOST_TEST((recording.row(0).find("take_stack") != std::string::npos));
+  BOOST_TEST(recording.window().meta.stacks.at(0).guessed == 1u);
+}
+
+// --- whose it is ---
+
+BOOST_AUTO_TEST_CASE(threads_are_told_by_their_start_or_by_the_time) {
+  Recording recording;
+  recording.begin();
+  const auto at = [](std::uint64_t second) { return second * kSecond; };
+  recording.stacks().take(record_of(7, 7, 1, at(11)));
+  recording.stacks().take(record_of(7, 8, 2, at(11)));
+  recording.stacks().take(record_of(7, 8, 4, at(19)));
+  recording.stacks().take(record_of(7, 8, 8, at(19), 5));
+  recording.stacks().take(record_of(7, 8, 16, at(16), 1500));
+  recording.stacks().take(record_of(7, 9, 32, at(11)));
+  recording.stacks().take(record_of(6, 8, 64, at(11)));
+  recording.stacks().take(record_of(7, 8, 128, at(11), 77));
+  recording.stacks().finish();
+  BOOST_TEST(recording.row(0) == " 1");
+  BOOST_TEST(recording.row(1) == " 20");
+  BOOST_TEST(recording.row(2) == " 10");
+  BOOST_TEST(recording.window().meta.stacks.at(0).in_no_row == 3u);
+  BOOST_TEST(recording.window().meta.notes.at(0) ==
+             "224 ns of oncpu_stacks are of threads that are in no row");
+}
+
+// What each of three threads has, and how many records are of nobody, of one weight each by second.
+std::string rows_with(OwnEnds ends, const std::vector<std::uint64_t>& seconds) {
+  Recording recording(made_window(), ends);
+  recording.begin();
+  for (const std::uint64_t tid : {7, 8, 9})
+    for (const std::uint64_t second : seconds)
+      recording.stacks().take(record_of(7, tid, 1, second * kSecond));
+  recording.stacks().finish();
+  return recording.row(0) + recording.row(1) + recording.row(2) + ", " +
+         std::to_string(recording.window().meta.stacks.at(0).in_no_row);
+}
+
+// Thread 8 ended at 12 and began anew at 15; of 9 nothing is known.
+BOOST_AUTO_TEST_CASE(records_count_while_their_thread_was_looked_at) {
+  const std::vector<std::uint64_t> seconds{9, 11, 19, 21};
+  BOOST_TEST(rows_with({}, seconds) == " 2 1 1, 2");
+  BOOST_TEST(rows_with({.begin = false}, seconds) == " 3 1 2, 3");
+  BOOST_TEST(rows_with({.end = false}, seconds) == " 3 2 1, 3");
+  BOOST_TEST(rows_with({.begin = false, .end = false}, seconds) == " 4 2 2, 4");
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_without_a_record_has_no_weight_and_no_gap) {
+  Recording recording;
+  recording.begin();
+  recording.stacks().take(record_of(7, 7, 1));
+  recording.stacks().finish();
+  BOOST_TEST(recording.row(1) == "");
+  BOOST_TEST(name(recording.window().threads().find(kStacks.name)->gap(1)) == "None");
+}
+
+BOOST_AUTO_TEST_CASE(a_stack_that_is_not_whole_says_so) {
+  Recording recording;
+  recording.begin();
+  ctprof_record cut = with_addresses(record_of(7, 7, 1), {});
+  cut.flags = CTPROF_RECORD_CUT;
+  ctprof_record without_user = record_of(7, 8, 2, 0, 1500);
+  without_user.flags = CTPROF_RECORD_NO_USER;
+  recording.stacks().take(cut);
+  recording.stacks().take(without_user);
+  recording.stacks().finish();
+  BOOST_TEST(recording.row(0) == "[truncated] 1");
+  BOOST_TEST(recording.row(1) == "[truncated] 2");
+  const StackTally& tally = recording.window().meta.stacks.at(0);
+  BOOST_TEST(tally.deep == 1u);
+  BOOST_TEST(tally.without_user == 1u);
+  BOOST_TEST(tally.to_root == 0u);
+  BOOST_TEST(in_words(Recorded(1024), tally)
+                 .starts_with(": 2 stacks, 0.0% to the root (1 too deep, 1 without user part); "));
+}
+
+BOOST_AUTO_TEST_CASE(the_same_stack_again_needs_no_frames) {
+  Recording recording;
+  recording.begin();
+  ctprof_record truncated = with_addresses(record_of(7, 7, 1, 9 * kSecond, 5), {});
+  truncated.flags = CTPROF_RECORD_CUT;  // before the window opened, and so it does not count
+  ctprof_record again = record_of(7, 7, 2, 11 * kSecond, 5);
+  again.flags = CTPROF_RECORD_AGAIN;
+  ctprof_record of_another = record_of(7, 8, 4, 16 * kSecond, 1500);
+  of_another.flags = CTPROF_RECORD_AGAIN;
+  ctprof_record rest = record_of(7, 7, 8, 12 * kSecond, 5);
+  rest.flags = CTPROF_RECORD_REST;
+  for (const ctprof_record& record : {truncated, again, again, of_another, rest})
+    recording.stacks().take(record);
+  recording.stacks().finish();
+  BOOST_TEST(recording.row(0) == "[rest] 8, [truncated] 4");
+  BOOST_TEST(recording.row(1) == "[rest] 4");
+  BOOST_TEST(recording.window().meta.stacks.at(0).records == 3u);
+  BOOST_TEST(recording.window().meta.stacks.at(0).deep == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(who_may_not_be_seen_has_a_gap) {
+  Recording recording;
+  recording.begin();
+  recording.stacks().take(with_addresses(record_of(7, 7, 4, 11 * kSecond, 5), {}));
+  for (const std::uint64_t tid : {7, 8}) {
+    ctprof_record unseen = record_of(7, tid, 0, 0, tid == 7 ? 5 : 1500);
+    unseen.flags = CTPROF_RECORD_UNSEEN;
+    recording.stacks().take(unseen);
+  }
+  recording.stacks().finish();
+  const Column& column = *recording.window().threads().find(kStacks.name);
+  BOOST_TEST((column.has_value(0) && column.gap(1) == Gap::Denied && column.has_value(2)));
+  BOOST_TEST(recording.window().meta.stacks.at(0).records == 1u);
+}
+
+// --- numbers ---
+
+MetricDef number(const char* name, const char* newtype, const char* rule, const char* reduction) {
+  MetricDef def = metric(name, newtype, rule);
+  def.reduction = reduction;
+  return def;
+}
+
+// The column's cells, or their gaps.
+std::string numbers_of(const Snapshot& window, const std::string& metric) {
+  const Column& column = *window.threads().find(metric);
+  std::string text;
+  for (std::size_t row = 0; row < column.rows(); ++row)
+    text += (row == 0 ? "" : " ") + (column.has_value(row) ? std::to_string(column.u64()[row])
+                                                           : std::string(name(column.gap(row))));
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(numbers_add_up_or_are_the_largest_or_the_least) {
+  Snapshot window = made_window();
+  RecordedStacks stacks(window, proc().get());
+  stacks.begin("test", "tests",
+               {number("x_ns", "MonotonicNs", "SumNs", "sum"),
+                number("x_max_ns", "PeakNs", "MaxPeak", "max"),
+                number("x_min_ns", "GaugeNs", "x_least", "min")});
+  const auto put = [&](std::uint32_t offer, std::uint64_t tid, std::uint64_t weight,
+                       std::uint64_t at_ns) {
+    ctprof_record record = record_of(7, tid, weight, at_ns);
+    record.offer = offer;
+    stacks.take(record);
+  };
+  for (const std::uint32_t offer : {0, 1, 2}) {
+    put(offer, 7, 5, 0);
+    put(offer, 7, 9, 11 * kSecond);
+    put(offer, 7, 3, 12 * kSecond);
+    put(offer, 7, 100, 9 * kSecond);  // before its row was open
+    put(offer, 99, 6, 0);             // in no row
+  }
+  for (const std::uint32_t offer : {0, 1, 2})
+    for (const std::uint64_t tid : {7, 8}) {  // the first is known all the same
+      ctprof_record record = record_of(7, tid, 0, 0, tid == 7 ? 5 : 1500);
+      record.offer = offer;
+      record.flags = CTPROF_RECORD_UNSEEN;
+      stacks.take(record);
+    }
+  stacks.finish();
+  BOOST_TEST(numbers_of(window, "x_ns") == "17 Denied 0");
+  BOOST_TEST(numbers_of(window, "x_max_ns") == "9 Denied NotApplicable");
+  BOOST_TEST(numbers_of(window, "x_min_ns") == "3 Denied NotApplicable");
+  BOOST_TEST(window.meta.stacks.at(0).records == 0u);
+  BOOST_TEST(window.meta.notes.at(0) == "6 ns of x_ns are of threads that are in no row");
+  to_differences(window);
+  BOOST_TEST(numbers_of(window, "x_ns") == "17 Denied 0");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,300 @@
+// One registry for many captures: each asks the host anew, and each plugin is opened and closed
+// once for each.
+
+#include <boost/test/unit_test.hpp>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/capture/capture.hpp"
+#include "core/registry/identity.hpp"
+#include "core/registry/loader.hpp"
+#include "core/registry/probed.hpp"
+#include "source_dir.hpp"
+#include "tests/unit/capture/soon.hpp"
+#include "tests/unit/capture/turned_tree.hpp"
+#include "tests/unit/support/fake_plugins.hpp"
+
+using namespace ctprof;
+using namespace ctprof::fake;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Registry procfs() {
+  const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
+  return Registry(*load_plugins({.own_directory = directory ? directory : ".",
+                                 .directories = {},
+                                 .only = {{"procfs-sched"}}}));
+}
+
+// All that is ours, on this host, of this process alone.
+Registry everything() {
+  const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
+  return Registry(*load_plugins(
+      {.own_directory = directory ? directory : ".", .directories = {}, .only = std::nullopt}));
+}
+
+CaptureOptions parent_alone() {
+  return {
+      .rootfs = {}, .pids = {static_cast<std::uint64_t>(::getppid())}, .metrics = {}, .jobs = 2};
+}
+
+std::size_t open_files() {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
+}
+
+// Processes that we made and nobody collected, running ones too.
+std::string children() {
+  std::string all;
+  for (const auto& thread : fs::directory_iterator("/proc/self/task")) {
+    std::ifstream list(thread.path() / "children");
+    all.append(std::istreambuf_iterator<char>(list), {});
+  }
+  return all;
+}
+
+Gap gap_of_wakeups(const Snapshot& snapshot) {
+  return snapshot.tables[0].find("nr_wakeups")->provenance.gap;
+}
+
+// What a plugin keeps, and how many there are of it.
+struct Kept {
+  static inline std::atomic<int> alive = 0, made = 0;
+  explicit Kept(const sdk::Host&) { ++alive, ++made; }
+  ~Kept() { --alive; }
+  int answer = 42;
+};
+struct Refuses {
+  explicit Refuses(const sdk::Host&) { throw std::runtime_error("the device is on fire"); }
+};
+
+// Fills a column with what its plugin keeps.
+struct Asks : Offers<kOne> {
+  explicit Asks(const sdk::Host& host) : Offers(host), answer_(host.context<Kept>().answer) {}
+  void collect(const sdk::Batch& batch) {
+    auto column = batch.column(kOne);
+    for (const sdk::Thread thread : batch.threads())
+      column.put(thread, static_cast<std::uint64_t>(answer_));
+  }
+  int answer_;
+};
+
+constexpr std::uint64_t kSeen = 1000;
+
+// Lists threads 1 to 4 of process 1, and is blind for every second.
+struct SeesEven : sdk::ListSource {
+  static constexpr std::int32_t kRank = 9;
+  static constexpr auto kOffers =
+      sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kOne, kTwo);
+  explicit SeesEven(const sdk::Host&) {}
+  void list(const sdk::Listing& listing) {
+    const auto room = listing.room();
+    for (std::uint32_t row = 0; row < 4; ++row) {
+      room->column(sdk::kTgid).put(row, std::uint64_t{1});
+      room->column(sdk::kTid).put(row, std::uint64_t{row} + 1);
+      room->column(sdk::kComm).put(row, "thread");
+      room->column(sdk::kStartTime).put(row, std::uint64_t{7});
+      put(room->column(kOne), row);
+      put(room->column(kTwo), row);
+    }
+    listing.commit(4);
+  }
+  template <class C>
+  static void put(C column, std::uint32_t row) {
+    row % 2 == 0 ? column.put(row, kSeen) : column.put(row, Gap::Unseen);
+  }
+};
+
+// Says when it read each thread, and of every second a moment that cannot be.
+struct Dates : Offers<kOne> {
+  static inline std::vector<std::uint64_t> said_ns;
+  using Offers::Offers;
+  static constexpr auto kOffers = sdk::offers(kOne, sdk::kReadAt);
+  void collect(const sdk::Batch& batch) {
+    auto read_at = batch.column(sdk::kReadAt);
+    for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      said_ns.push_back(row % 2 == 0 ? boottime_ns() : UINT64_MAX);
+      read_at.put(row, said_ns.back());
+    }
+  }
+};
+
+// Says Unseen, though it does not list.
+struct Shirks : Offers<kOne> {
+  using Offers::Offers;
+  void collect(const sdk::Batch& batch) {
+    auto column = batch.column(kOne);
+    for (const sdk::Thread thread : batch.threads()) column.put(thread, Gap::Unseen);
+  }
+};
+
+template <class Context, class Source>
+Plugin keeping(const char* name) {
+  static const auto sources = sdk::SourceList<Source>::make("keeper");
+  const ctprof_plugin table =
+      sdk::make_plugin(name, "1", "", sources, sdk::with_context<Context>());
+  Plugin made = read_plugin(table, sizeof table).value();
+  made.shipped = true;
+  return made;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(session_test)
+
+BOOST_AUTO_TEST_CASE(a_switch_that_is_turned_between_captures) {
+  const Tree tree;
+  const Registry registry = procfs();
+  for (int i = 0; i < 100; ++i) {
+    tree.turn(i % 2 != 0);
+    const auto snapshot = capture(
+        registry, {.rootfs = tree.path(), .pids = {}, .metrics = {{"nr_wakeups"}}, .jobs = 1});
+    BOOST_REQUIRE(snapshot);
+    // The recording has none of the figures; that they are off is said only while they are.
+    BOOST_REQUIRE_EQUAL(name(gap_of_wakeups(*snapshot)),
+                        i % 2 != 0 ? "Unsupported" : "SwitchedOff");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_plugin_is_open_as_long_as_its_host_is_taken_for_granted) {
+  const Registry registry = fake::registry({keeping<Kept, Asks>("keeper")});
+  const Tree tree;
+  for (int i = 1; i <= 3; ++i) {
+    const auto snapshot =
+        capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 2});
+    BOOST_REQUIRE(snapshot);
+    BOOST_TEST(snapshot->tables[0].find("one")->u64()[0] == 42u);
+    BOOST_TEST(Kept::made == i);
+    BOOST_TEST(Kept::alive == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_plugin_that_cannot_be_opened_says_why) {
+  const Registry registry = fake::registry({keeping<Refuses, Offers<kOne>>("burnt")});
+  const Probed probed(registry, no_host());
+  BOOST_CHECK(probed.find("one")->offers[0].verdict == Gap::SourceFailed);
+  BOOST_TEST(probed.find("one")->offers[0].reason == "the device is on fire");
+}
+
+BOOST_AUTO_TEST_CASE(what_the_lister_cannot_see_is_filled_by_the_next_offer) {
+  const Registry registry =
+      fake::registry({plugin<SeesEven>("lister"), plugin<Offers<kOne>>("next")});
+  const Tree tree;
+  const auto snapshot =
+      capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
+  BOOST_REQUIRE(snapshot);
+  const Column& one = *snapshot->tables[0].find("one");
+  const Column& two = *snapshot->tables[0].find("two");
+  BOOST_REQUIRE_EQUAL(one.rows(), 4u);
+  for (std::size_t row = 0; row < 4; ++row) {
+    BOOST_TEST(one.has_value(row));
+    BOOST_TEST(one.u64()[row] ==
+               (row % 2 == 0 ? kSeen : row + 1));  // the next offer fills in the thread's id
+    BOOST_TEST(name(two.gap(row)) == (row % 2 == 0 ? "None" : "Denied"));
+  }
+  const SourceCost& reserve = snapshot->meta.sources.back();
+  BOOST_TEST(reserve.plugin == "next");
+  BOOST_TEST(reserve.unseen_rows.value_or(0) == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_source_says_when_it_read) {
+  const Registry registry = fake::registry({plugin<Dates>("dates")});
+  const auto snapshot = capture(
+      registry,
+      {.rootfs = CTPROF_SOURCE_DIR "/tests/fixtures/6.18", .pids = {}, .metrics = {}, .jobs = 1});
+  BOOST_REQUIRE(snapshot);
+  const std::uint64_t start = snapshot->meta.start.boottime_ns;
+  BOOST_REQUIRE_EQUAL(snapshot->read_at.size(), Dates::said_ns.size());
+  BOOST_REQUIRE(snapshot->read_at.size() > 1);
+  for (std::size_t row = 0; row < snapshot->read_at.size(); ++row)
+    if (Dates::said_ns[row] != UINT64_MAX)
+      BOOST_TEST(start + snapshot->read_at[row] == Dates::said_ns[row]);
+    else
+      BOOST_TEST(start + snapshot->read_at[row] < Dates::said_ns[0]);  // when its run was listed
+  BOOST_TEST(snapshot->threads().find(kReadAt) == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(only_who_lists_may_leave_cells_to_others) {
+  const Registry registry = fake::registry({plugin<Shirks>("shirker")});
+  const Tree tree;
+  const auto snapshot =
+      capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
+  BOOST_REQUIRE(snapshot);
+  BOOST_TEST(name(snapshot->tables[0].find("one")->gap(0)) == "SourceFailed");
+}
+
+BOOST_AUTO_TEST_CASE(a_session_hands_over_what_it_read_at_its_begin) {
+  const Registry registry = fake::registry({plugin<Offers<kOne>>("one")});
+  const Tree tree;
+  auto session =
+      Session::open(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
+  BOOST_REQUIRE(session);
+  BOOST_REQUIRE(session->begin());
+  session->drain();
+  const auto snapshot = session->end();
+  BOOST_REQUIRE(snapshot);
+  BOOST_TEST(snapshot->tables[0].rows > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_captures_leave_nothing_behind) {
+  const Registry registry = everything();
+  BOOST_REQUIRE(capture(registry, parent_alone()));
+  const std::size_t files = open_files();
+  for (int i = 0; i < 100; ++i) BOOST_REQUIRE(capture(registry, parent_alone()));
+  BOOST_TEST(open_files() == files);
+  BOOST_TEST(soon([] { return children().empty(); }), "still there: " << children());
+}
+
+BOOST_AUTO_TEST_CASE(sessions_side_by_side_share_nothing) {
+  const Registry registry = everything();
+  auto one = Session::open(registry, parent_alone());
+  auto two = Session::open(registry, parent_alone());
+  BOOST_REQUIRE(one);
+  BOOST_REQUIRE(two);
+  // Each has helpers of its own.
+  BOOST_REQUIRE(one->begin());
+  BOOST_REQUIRE(two->begin());
+  const auto first = one->end();
+  const auto second = two->end();
+  BOOST_REQUIRE(first);
+  BOOST_REQUIRE(second);
+  BOOST_TEST(first->threads().rows > 0u);
+  BOOST_TEST(first->threads().rows == second->threads().rows);
+  for (const Column& column : first->threads().columns) {
+    const Column* other = second->threads().find(column.def().name);
+    BOOST_REQUIRE(other);
+    BOOST_TEST((column.provenance.plugin == other->provenance.plugin), column.def().name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sessions_in_several_threads) {
+  const Registry registry = everything();
+  std::atomic<int> taken = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 2; ++i)
+      threads.emplace_back([&] {
+        for (int round = 0; round < 10; ++round) taken += capture(registry, parent_alone()) ? 1 : 0;
+      });
+  }
+  BOOST_TEST(taken == 20);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,132 @@
+// Sessions whose captures are ends of windows, on a host where threads end as told.
+
+#include <boost/test/unit_test.hpp>
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/capture/capture.hpp"
+#include "core/registry/identity.hpp"
+#include "tests/unit/capture/soon.hpp"
+#include "tests/unit/capture/turned_tree.hpp"
+#include "tests/unit/support/fake_plugins.hpp"
+
+using namespace ctprof;
+using namespace ctprof::fake;
+
+namespace {
+
+// A host of one process, whose threads are listed, and told of when they ended.
+struct Living : sdk::ListSource {
+  static inline std::vector<std::uint64_t> tids;
+  static constexpr std::int32_t kRank = 9;
+  static constexpr auto kOffers =
+      sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kOne);
+  explicit Living(const sdk::Host&) {}
+  void list(const sdk::Listing& listing) {
+    const auto room = listing.room();
+    for (std::uint32_t row = 0; row < tids.size(); ++row) put(*room, row, tids[row]);
+    listing.commit(static_cast<std::uint32_t>(tids.size()));
+  }
+  static void put(const sdk::Batch& room, std::uint32_t row, std::uint64_t tid) {
+    room.column(sdk::kTgid).put(row, std::uint64_t{1});
+    room.column(sdk::kTid).put(row, tid);
+    room.column(sdk::kComm).put(row, "thread");
+    room.column(sdk::kStartTime).put(row, std::uint64_t{7});
+    room.column(kOne).put(row, 100 * tid);
+  }
+};
+
+struct Departed : sdk::ExitedSource {
+  static inline std::mutex mutex;  // drained by another thread while the host is read
+  static inline std::vector<std::uint64_t> tids;
+  static inline std::uint64_t lost = 0;
+  static constexpr auto kOffers =
+      sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, sdk::kEndedAt, kOne);
+  explicit Departed(const sdk::Host&) {}
+  void start(const sdk::Window&) {}
+  void stop() {}
+  void drain(const sdk::Listing& listing) {
+    const std::lock_guard lock(mutex);
+    listing.count_lost(std::exchange(lost, 0));
+    if (tids.empty()) return;
+    const auto room = listing.room();
+    for (std::uint32_t row = 0; row < tids.size(); ++row) {
+      Living::put(*room, row, tids[row]);
+      room->column(sdk::kEndedAt).put(row, boottime_ns());
+    }
+    listing.commit(static_cast<std::uint32_t>(std::exchange(tids, {}).size()));
+  }
+};
+
+std::vector<std::uint64_t> tids_of(const Snapshot& snapshot) {
+  const auto tids = snapshot.tables[0].find(kTid)->u64();
+  return {tids.begin(), tids.end()};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(session_windows_test)
+
+BOOST_AUTO_TEST_CASE(windows_back_to_back_share_what_is_read_between_them) {
+  using Tids = std::vector<std::uint64_t>;
+  const Registry registry = fake::registry({plugin<Living, Departed>("host")});
+  const Tree tree;
+  auto session = Session::open(
+      registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1, .window = true});
+  BOOST_REQUIRE(session);
+  Living::tids = {1, 2, 3};
+  BOOST_REQUIRE(session->begin());
+  BOOST_TEST(session->threads() == 3u);
+  Living::tids = {1, 3};
+  Departed::tids = {2};
+  Departed::lost = 4;
+  session->drain();
+  BOOST_TEST(session->ends_seen() == 1u);
+  BOOST_TEST(session->ends_lost() == 4u);
+
+  const auto first = session->lap();
+  BOOST_REQUIRE(first);
+  BOOST_TEST((tids_of(**first) == Tids{1, 3, 2}));
+  BOOST_TEST((*first)->window->living == 2u);
+  BOOST_TEST((*first)->window->ended_lost == 4u);
+  BOOST_TEST((*first)->window->sees_ends);
+  const std::uint64_t boundary = (*first)->meta.start.boottime_ns;
+  BOOST_TEST(session->threads() == 2u);
+  BOOST_TEST(session->ends_seen() == 0u);
+  BOOST_TEST(session->ends_lost() == 0u);
+
+  Living::tids = {1};
+  Departed::tids = {3};
+  const auto last = session->end();
+  BOOST_REQUIRE(last);
+  BOOST_TEST((tids_of(*last) == Tids{1, 3}));
+  BOOST_TEST(last->window->ended_lost == 0u);
+  BOOST_TEST(last->window->opened.boottime_ns == boundary);
+  BOOST_TEST(last->window->openings[0].find("one")->u64()[1] == 300u);
+}
+
+BOOST_AUTO_TEST_CASE(ends_are_taken_in_while_something_else_is_done) {
+  const Registry registry = fake::registry({plugin<Living, Departed>("host")});
+  const Tree tree;
+  auto session = Session::open(
+      registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1, .window = true});
+  BOOST_REQUIRE(session);
+  Living::tids = {1};
+  BOOST_REQUIRE(session->begin());
+  const auto nobody_left = [] {
+    const std::lock_guard lock(Departed::mutex);
+    return Departed::tids.empty();
+  };
+  {
+    const std::lock_guard lock(Departed::mutex);
+    Departed::tids = {2};
+  }
+  session->drain_during([&] { BOOST_TEST(soon(nobody_left)); });
+  BOOST_TEST(session->ends_seen() == 1u);
+  BOOST_REQUIRE(session->end());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,71 @@
+// Which row of a window a record is of: ids that were used again, and names that went to another
+// thread.
+
+#include <boost/test/unit_test.hpp>
+
+#include "core/capture/thread_rows.hpp"
+#include "tests/unit/capture/made_recording.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+
+std::uint32_t row_of(const ThreadRows& rows, std::uint64_t tgid, std::uint64_t tid,
+                     std::uint64_t start, std::uint64_t second) {
+  const ThreadRows::Row* found = rows.find(record_of(tgid, tid, 1, second * kSecond, start));
+  return found ? found->row : kNone;
+}
+
+BOOST_AUTO_TEST_SUITE(thread_rows_test)
+
+BOOST_AUTO_TEST_CASE(an_id_that_was_used_again) {
+  const Snapshot window = made_window();  // rows: thread 7, the second 8, the first one
+  const ThreadRows rows(window);
+  BOOST_TEST(row_of(rows, 7, 8, 5, 0) == 2u);
+  BOOST_TEST(row_of(rows, 7, 8, 1500, 0) == 1u);
+  BOOST_TEST(row_of(rows, 7, 8, 0, 11) == 2u);
+  BOOST_TEST(row_of(rows, 7, 8, 0, 19) == 1u);
+  BOOST_TEST(row_of(rows, 7, 8, 6, 19) == kNone);
+  BOOST_TEST(row_of(rows, 8, 8, 5, 11) == kNone);
+}
+
+// Thread 8 of process 7 took its leader's place at second 15; the leader had ended at 14.
+Snapshot after_exec(const std::vector<Born>& living, Ended ended) {
+  ended.took_over = {{7, 8, 0, 15 * kSecond}};
+  auto made = make_window(taken(10, {{7, 5}, {8, 6}}, 7), taken(20, living, 7), std::move(ended));
+  BOOST_REQUIRE(made);
+  return std::move(*made);
+}
+
+void check_exec(const Snapshot& window, std::uint32_t successor, std::uint32_t leader) {
+  const ThreadRows rows(window);
+  BOOST_TEST(row_of(rows, 7, 7, 5, 12) == leader);
+  BOOST_TEST(row_of(rows, 7, 7, 5, 14) == leader);
+  BOOST_TEST(row_of(rows, 7, 8, 6, 12) == successor);
+  BOOST_TEST(row_of(rows, 7, 8, 6, 0) == successor);
+  BOOST_TEST(row_of(rows, 7, 7, 5, 16) == successor);
+  BOOST_TEST(row_of(rows, 7, 7, 5, 0) == successor);
+  BOOST_TEST(row_of(rows, 7, 8, 6, 16) == kNone);
+  BOOST_TEST(row_of(rows, 7, 9, 6, 12) == kNone);
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_that_took_its_leaders_place) {
+  check_exec(after_exec({{7, 5}}, ended_at(14, {{7, 5}}, 7)), 0, 1);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_ended_then) {
+  Ended ended = ended_at(14, {{7, 5}, {7, 5}}, 7);
+  ended.at_ns[1] = 18 * kSecond;
+  const Snapshot window = after_exec({}, std::move(ended));
+  BOOST_REQUIRE_EQUAL(window.threads().rows, 2u);
+  const bool in_order = window.window->seen[0].last < window.window->seen[1].last;
+  check_exec(window, in_order ? 1 : 0, in_order ? 0 : 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,295 @@
+// How sure a difference between sides of several runs is: which rows are judged, what is told of
+// them, and in which order. Whether p is right is up to tests/statistics.
+
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/compare/asked/expressions.hpp"
+#include "core/render/report_csv.hpp"
+#include "core/render/report_json.hpp"
+#include "core/render/report_text.hpp"
+#include "core/render/screen_text.hpp"
+#include "tests/unit/support/made_screen.hpp"
+
+namespace ctprof {
+namespace {
+
+namespace json = boost::json;
+using namespace hand_made;
+
+// Of each run: milliseconds of CPU of the app, and of others that are a little busier or less
+// whatever the app does.
+using Runs = std::vector<std::uint64_t>;
+constexpr std::uint64_t kWobble[] = {0, 7, 3, 9, 1, 5, 8, 2, 6, 4};
+
+Snapshot run_of(std::uint64_t app, std::size_t at, std::uint64_t second) {
+  const std::uint64_t wobble = kWobble[at % 10];
+  Snapshot run = window_of({{.name = "app", .cpu = app * 10 * kMs},
+                            {.name = "steady", .cpu = (5000 + 40 * wobble) * kMs},
+                            {.name = "other",
+                             .cpu = (1500 + 15 * wobble * wobble) * kMs,
+                             .switches = 4000 + 100 * (wobble * 7 % 10)},
+                            {.name = "quiet", .cpu = 2 * kMs}});
+  run.meta.start.wall_unix_ns = second * kSecond;
+  return run;
+}
+
+class Sides {
+ public:
+  // One after the other, or in turns.
+  Sides(const Runs& before, const Runs& after, bool in_turns = false) : sizes{before.size()} {
+    for (std::size_t i = 0; i < before.size(); ++i)
+      runs.push_back(run_of(before[i], i, 100 + (in_turns ? 20 * i : 10 * i)));
+    for (std::size_t i = 0; i < after.size(); ++i)
+      runs.push_back(run_of(after[i], i + 3, in_turns ? 110 + 20 * i : 1000 + 10 * i));
+    sizes.push_back(after.size());
+  }
+
+  Report report(Spec spec = {}) const {
+    spec.side_sizes = sizes;
+    std::vector<const Snapshot*> all;
+    for (const Snapshot& run : runs) all.push_back(&run);
+    return report_of(all, std::move(spec));
+  }
+
+  std::vector<Snapshot> runs;
+  std::vector<std::size_t> sizes;
+};
+
+const Runs kBefore{300, 303, 297, 301}, kAfter{362, 358, 360, 365}, kSame{299, 302, 304, 298};
+
+const ScreenFigure& cpu_of(const Report& report, const std::string& name) {
+  return report.screen()->figures(row(report, name), 0)[1];
+}
+
+std::string screen_of(const Report& report, unsigned width = 120) {
+  const std::vector<std::string> files{"a", "b"};
+  return screen_text(report, files, {{width, false, false}, 24, {}});
+}
+
+std::size_t metric_of(const Report& report, std::string_view name) {
+  const auto& metrics = report.metrics();
+  return static_cast<std::size_t>(std::ranges::find(metrics, name, &PlannedMetric::name) -
+                                  metrics.begin());
+}
+
+struct Told : Sink {
+  Result<void> write(std::string_view piece) override { return text += piece, Result<void>(); }
+  std::string text;
+};
+
+json::value json_of(const Report& report) {
+  Told sink;
+  BOOST_REQUIRE(write_report_json(report, std::vector<std::string>{"a", "b"}, sink));
+  return json::parse(sink.text);
+}
+
+BOOST_AUTO_TEST_SUITE(evidence_test)
+
+BOOST_AUTO_TEST_CASE(a_proven_row_comes_first_and_says_how_sure_it_is) {
+  const Sides sides(kBefore, kAfter);
+  const Report report = sides.report();
+  BOOST_TEST(report.grouping().names[report.screen()->rows[0].group] == "app");
+  BOOST_TEST(report.screen()->rows[0].is_proven);
+  BOOST_TEST(!row(report, "steady").is_proven);
+  const Proof proof = *cpu_of(report, "app").proof;
+  BOOST_TEST(proof.p == 2.0 / 70, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(proof.proven);
+  // The floor, 1 % of a CPU, is added to 30 % and 36 %.
+  double logs = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    logs += std::log((kAfter[i] / 10. + 1) / (kBefore[i] / 10. + 1)) / 4;
+  BOOST_TEST(proof.shift == std::expm1(logs), boost::test_tools::tolerance(1e-9));
+  BOOST_TEST((proof.low > 0.15 && proof.low < proof.shift && proof.shift < proof.high));
+  BOOST_TEST(!cpu_of(report, "steady").proof->proven);
+}
+
+BOOST_AUTO_TEST_CASE(what_stands_still_is_not_proven) {
+  const Sides sides(kBefore, kSame);
+  const Report report = sides.report();
+  for (const ScreenRow& row : report.screen()->rows) BOOST_TEST(!row.is_proven);
+  BOOST_TEST(cpu_of(report, "app").proof->p > 0.05);
+}
+
+BOOST_AUTO_TEST_CASE(text_tells_doubt_and_the_rest) {
+  const Sides moved(kBefore, kAfter);
+  const std::string text = screen_of(moved.report(), 160);
+  BOOST_TEST(text.find("%cpu 30.1→36.1 +20% (+18 to +22)") != text.npos, text);
+  BOOST_TEST(text.find("~: not proven by 4 + 4 runs at 0.05 (all 70 labellings") != text.npos,
+             text);
+  BOOST_TEST(text.find("one side after the other") != text.npos, text);
+  const std::string still = screen_of(Sides(kBefore, kSame, true).report(), 160);
+  BOOST_TEST(still.find("30.1~30.1") == still.npos);
+  BOOST_TEST(still.find("one side after the other") == still.npos, still);
+  const std::string few = screen_of(Sides({300, 301, 302}, {360, 361, 362}).report(), 160);
+  BOOST_TEST(few.find("3 + 3 runs cannot prove anything at 0.05; 4 runs a side would") != few.npos,
+             few);
+}
+
+BOOST_AUTO_TEST_CASE(alpha_and_least_shift_are_the_users) {
+  const Sides sides(kBefore, kAfter);
+  const auto is_proven = [&](Bar bar) {
+    Spec spec;
+    spec.bar = bar;
+    return cpu_of(sides.report(spec), "app").proof->proven;
+  };
+  BOOST_TEST(is_proven({0.03, 0}));
+  BOOST_TEST(!is_proven({0.02, 0}));
+  BOOST_TEST(is_proven({0.05, 0.1}));
+  BOOST_TEST(!is_proven({0.05, 0.192}));  // the shift is there, its interval is not
+}
+
+BOOST_AUTO_TEST_CASE(single_windows_make_no_claim) {
+  const Sides sides({300}, {360});
+  const Report report = sides.report();
+  BOOST_TEST(!cpu_of(report, "app").proof);
+  BOOST_TEST(!report.families().judge());
+  const std::string text = screen_of(report);
+  BOOST_TEST(text.find('~') == text.npos, text);
+  BOOST_TEST(!Sides(kBefore, {360}).report().families().judge());
+  BOOST_TEST(json_of(report).at("evidence").as_array().empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_ctprof_and_quiet_groups_do_is_not_judged) {
+  Sides sides(kBefore, kAfter);
+  for (Snapshot& run : sides.runs) run.meta.own_threads = {2};  // "steady"
+  const Report report = sides.report();
+  const auto& names = report.grouping().names;
+  for (std::uint32_t group = 0; group < names.size(); ++group) {
+    const bool is_judged =
+        report.families().headlines()->of(group, metric_of(report, "cpu"), 1).has_value();
+    BOOST_TEST(is_judged == (names[group] == "app" || names[group] == "other"), names[group]);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(runs_in_turns_are_paired) {
+  Sides sides({300, 350, 280, 400, 330, 310}, {309, 361, 288, 413, 340, 319}, true);
+  BOOST_TEST(!cpu_of(sides.report(), "app").proof->proven);
+  for (std::size_t i = 0; i < 12; ++i) sides.runs[i].meta.pair = PairMark{7, i % 6 + 1};
+  std::swap(sides.runs[6], sides.runs[11]);
+  const Report report = sides.report();
+  BOOST_TEST(report.families().design(1)->design.paired);
+  const Proof proof = *cpu_of(report, "app").proof;
+  BOOST_TEST(proof.p == 2.0 / 64, boost::test_tools::tolerance(1e-12));
+  const std::string text = screen_of(report, 160);
+  BOOST_TEST(text.find("6 pairs of runs at 0.05 (all 64 labellings") != text.npos, text);
+  // A run without its partner has no part in it.
+  sides.runs[0].meta.pair->number = 9;
+  BOOST_TEST(sides.report().families().design(1)->design.paired);
+  BOOST_TEST(sides.report().families().design(1)->design.baseline == 5);
+  // Not of one recording.
+  sides.runs[0].meta.pair->seed = 8;
+  BOOST_TEST(!sides.report().families().design(1)->design.paired);
+}
+
+// A group that a run does not have has nothing there; what a run did not measure is not nothing.
+BOOST_AUTO_TEST_CASE(absent_groups_are_zero_and_gaps_are_gaps) {
+  std::vector<Snapshot> runs;
+  for (std::size_t i = 0; i < 8; ++i) {
+    std::vector<Did> did{{.name = "steady", .cpu = (5000 + i) * kMs}};
+    if (i >= 4) did.push_back({.name = "fresh", .cpu = (900 + 10 * i) * kMs});
+    runs.push_back(window_of(did));
+  }
+  std::erase_if(runs[1].threads().columns,
+                [](const Column& column) { return column.def().name == "cpu"; });
+  std::vector<const Snapshot*> all;
+  for (const Snapshot& run : runs) all.push_back(&run);
+  Spec spec;
+  spec.side_sizes = {4, 4};
+  const Report report = report_of(all, spec);
+  const std::uint32_t fresh = row(report, "fresh").group;
+  const Rollup& rollup = report.rollup();
+  const std::size_t cpu = metric_of(report, "cpu");
+  BOOST_TEST(rollup.figure_of_run(0, fresh, cpu) == 0);
+  BOOST_TEST(std::isnan(rollup.figure_of_run(1, fresh, cpu)));
+  BOOST_TEST(rollup.figure_of_run(4, fresh, cpu) > 0);
+  const Proof proof = *cpu_of(report, "fresh").proof;
+  BOOST_TEST(proof.proven);
+  BOOST_TEST(proof.shift > 5);
+}
+
+BOOST_AUTO_TEST_CASE(details_are_a_family_of_their_own) {
+  const Sides sides(kBefore, kAfter);
+  const Report report = sides.report();
+  const json::value told = json_of(report);
+  const json::object& how = told.at("evidence").at(0).as_object();
+  BOOST_TEST(how.at("paired").as_bool() == false);
+  BOOST_TEST(how.at("labellings").to_number<int>() == 70);
+  BOOST_TEST(how.at("smallest_p").to_number<double>() == 2.0 / 70,
+             boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(how.at("enough_runs").to_number<int>() == 4);
+  BOOST_TEST(how.at("one_after_other").as_bool());
+  BOOST_TEST(how.at("detail_rows").to_number<int>() > 0);
+  bool seen = false;
+  for (const json::value& row : told.at("rows").as_array()) {
+    if (row.at("group") != "app" || row.at("metric") != "cpu") continue;
+    seen = true;
+    BOOST_TEST(row.at("proven").as_bool());
+    BOOST_TEST(row.at("p").to_number<double>() == 2.0 / 70, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(row.at("low").to_number<double>() < row.at("shift").to_number<double>());
+    BOOST_TEST(row.at("runs_baseline").to_number<int>() == 4);
+  }
+  BOOST_TEST(seen);
+  const std::vector<std::string> files{"a", "b"};
+  const std::string text =
+      report_text(report, files, default_columns(ReportKind::Compare), {0, false, false});
+  BOOST_TEST(text.find("shift") != text.npos, text);
+  BOOST_TEST(text.find("0.029") != text.npos, text);
+  BOOST_TEST(text.find("~ ") != text.npos, text);
+  Told csv;
+  BOOST_REQUIRE(write_report_csv(report, csv));
+  BOOST_TEST(csv.text.find(",shift,low,high,p,proven\n") != std::string::npos, csv.text);
+  BOOST_TEST(csv.text.find(",true\n") != std::string::npos, csv.text);
+}
+
+Result<Report> failing(const Sides& sides, const std::string& condition) {
+  Spec spec;
+  spec.side_sizes = sides.sizes;
+  spec.fail_on.push_back(*parse_fail_on(condition));
+  std::vector<const Snapshot*> all;
+  for (const Snapshot& run : sides.runs) all.push_back(&run);
+  return Report::make(all, spec, {&book, {}});
+}
+
+BOOST_AUTO_TEST_CASE(conditions_know_how_sure_a_row_is) {
+  const Sides sides(kBefore, kAfter);
+  const auto count = [&](const std::string& condition) {
+    const auto report = failing(sides, condition);
+    BOOST_REQUIRE_MESSAGE(report, report.error().text);
+    return report->failed().rows.size();
+  };
+  BOOST_TEST(count("cpu.p < 0.05") == 1);
+  BOOST_TEST(count("cpu.p < 0.02") == 0);
+  BOOST_TEST(count("cpu.low > 5") == 1);
+  BOOST_TEST(count("cpu.low > 30") == 0);
+  BOOST_TEST(count("cpu.shift > 15 && cpu.shift < 25 && cpu.p < 0.05") == 1);
+  BOOST_TEST(count("cpu.high > 15 && group == \"app\"") == 1);
+  const auto refused = failing(Sides({300}, {360}), "cpu.p < 0.05");
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST(refused.error().text.find("needs several runs on both sides") != std::string::npos);
+}
+
+// More sides are each judged against the first.
+BOOST_AUTO_TEST_CASE(each_side_is_judged_by_itself) {
+  Sides sides(kBefore, kAfter);
+  for (std::size_t i = 0; i < 4; ++i) sides.runs.push_back(run_of(kSame[i], i + 6, 3000 + i));
+  sides.sizes.push_back(4);
+  const Report report = sides.report();
+  const auto figures = report.screen()->figures(row(report, "app"), 0);
+  BOOST_TEST(figures[1].proof->proven);
+  BOOST_TEST(!figures[2].proof->proven);
+  const std::vector<std::string> files{"a", "b", "c"};
+  const std::string text = screen_text(report, files, {{200, false, false}, 24, {}});
+  BOOST_TEST(text.find("30.1→36.1~30.1") != text.npos, text);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

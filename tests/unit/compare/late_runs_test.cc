@@ -1,0 +1,126 @@
+// Runs whose rows are taken one after the other: the report is that of runs that are all there.
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/render/report_json.hpp"
+#include "core/window/happened.hpp"
+#include "tests/unit/support/column_lines.hpp"
+#include "tests/unit/support/stack_reports.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+constexpr std::size_t kRuns = 8;
+
+// Each has a group of its own, one that all have, and one that only some have.
+Snapshot run(std::uint64_t number) {
+  const std::string own = std::string("own") + static_cast<char>('a' + number);
+  std::vector<std::pair<std::string, Row>> threads{
+      {"worker", {{{"bin:spin", "bin:main"}, 100 * kMs + number * kMs}}},
+      {own, {{{"bin:" + own, "bin:main"}, 10 * kMs}}}};
+  if (number % 2 == 0) threads.push_back({"even", {{{"bin:wait", "bin:main"}, 5 * kMs}}});
+  return window_of(threads);
+}
+
+// Files of runs, and what is known of them before their rows.
+struct Files {
+  Files() {
+    for (std::size_t number = 0; number < kRuns; ++number) {
+      bytes.push_back(tests::written(run(number)));
+      const tests::ScratchDirectory directory;
+      std::ofstream(directory.file(), std::ios::binary) << bytes.back();
+      auto outline = load_outline(directory.file());
+      BOOST_REQUIRE(outline && *outline);
+      to_differences(**outline);
+      outlines.push_back(std::move(**outline));
+    }
+  }
+  Snapshot whole(std::size_t number) const {
+    Snapshot snapshot = tests::loaded(bytes[number]);
+    to_differences(snapshot);
+    return snapshot;
+  }
+
+  std::vector<std::string> bytes;
+  std::vector<Snapshot> outlines;
+};
+
+std::vector<const Snapshot*> pointers(const std::vector<Snapshot>& snapshots) {
+  std::vector<const Snapshot*> found;
+  for (const Snapshot& snapshot : snapshots) found.push_back(&snapshot);
+  return found;
+}
+
+Spec two_sides() {
+  Spec spec;
+  spec.side_sizes = {kRuns / 2, kRuns / 2};
+  return spec;
+}
+
+std::string told(const Report& report) {
+  StringSink sink;
+  const std::vector<std::string> files(report.sides().size(), "file");
+  BOOST_REQUIRE(write_report_json(report, files, sink));
+  return sink.text();
+}
+
+BOOST_AUTO_TEST_SUITE(late_runs_test)
+
+BOOST_AUTO_TEST_CASE(the_report_is_the_same) {
+  const Files files;
+  std::vector<Snapshot> whole;
+  for (std::size_t number = 0; number < kRuns; ++number) whole.push_back(files.whole(number));
+  const auto expected = Report::make(pointers(whole), two_sides(), {&book, {}});
+  BOOST_REQUIRE_MESSAGE(expected, expected.error().text);
+  std::vector<std::atomic<int>> taken(kRuns);
+  std::vector<std::weak_ptr<const Snapshot>> alive(kRuns);
+  const auto take = [&](std::size_t number) -> Result<std::shared_ptr<const Snapshot>> {
+    ++taken[number];
+    auto one = std::make_shared<const Snapshot>(files.whole(number));
+    alive[number] = one;
+    return one;
+  };
+  const auto report = Report::make(pointers(files.outlines), take, two_sides(), {&book, {}});
+  BOOST_REQUIRE_MESSAGE(report, report.error().text);
+  BOOST_TEST(told(*report) == told(*expected));
+  BOOST_TEST(figures_of(*report, first_group(*report), "spin (bin)") ==
+             figures_of(*expected, first_group(*expected), "spin (bin)"));
+  for (std::size_t number = 0; number < kRuns; ++number) {
+    BOOST_TEST(taken[number] == 1);
+    BOOST_TEST(alive[number].expired());
+  }
+}
+
+// Whichever thread is first, the error is that of the first run, and nobody waits for ever.
+BOOST_AUTO_TEST_CASE(a_run_that_cannot_be_taken) {
+  const Files files;
+  const auto take = [&](std::size_t number) -> Result<std::shared_ptr<const Snapshot>> {
+    if (number == 3 || number == 5) return Error{"run " + std::to_string(number)};
+    return std::make_shared<const Snapshot>(files.whole(number));
+  };
+  const auto report = Report::make(pointers(files.outlines), take, two_sides(), {&book, {}});
+  BOOST_REQUIRE(!report);
+  BOOST_TEST(report.error().text == "run 3");
+}
+
+BOOST_AUTO_TEST_CASE(taking_a_run_throws) {
+  const Files files;
+  const auto take = [&](std::size_t number) -> Result<std::shared_ptr<const Snapshot>> {
+    if (number == 2) throw std::bad_alloc();
+    return std::make_shared<const Snapshot>(files.whole(number));
+  };
+  BOOST_CHECK_THROW(
+      Report::make(pointers(files.outlines), take, two_sides(), {&book, {}}).has_value(),
+      std::bad_alloc);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,120 @@
+// Sums of optional inputs: of how many parts each is, and what is not said of two that have
+// different ones.
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+#include <string>
+
+#include "core/compare/asked/expressions.hpp"
+#include "core/compare/report/report.hpp"
+#include "core/render/report_json.hpp"
+#include "tests/unit/support/hand_made.hpp"
+
+namespace ctprof {
+namespace {
+
+namespace json = boost::json;
+using namespace hand_made;
+
+const RuleBook book;
+
+// One thread, with a sum of three that may be missing.
+class Side {
+ public:
+  Side() : snapshot_(snapshot_of({{1, 1, "p", "p"}})) {
+    DerivedDef sum;
+    sum.name = "sum";
+    sum.expression = "cpu? + irq? + swap?";
+    sum.unit = "ns";
+    sum.section = "derived";
+    snapshot_.derived = {sum};
+  }
+  Side with(const char* name, std::optional<std::uint64_t> value, Gap gap = Gap::ThreadGone) && {
+    add_u64(snapshot_, metric(name, "MonotonicNs", "SumNs"), {value}, gap);
+    return std::move(*this);
+  }
+  const Snapshot& snapshot() const { return snapshot_; }
+
+ private:
+  Snapshot snapshot_;
+};
+
+Report told(const Side& a, const Side& b, std::string_view fail_on = {}) {
+  const Snapshot* sides[] = {&a.snapshot(), &b.snapshot()};
+  Spec spec{.metrics = {"sum"}};
+  if (!fail_on.empty()) spec.fail_on.push_back(*parse_fail_on(fail_on));
+  auto report = Report::make(sides, spec, {&book, {}});
+  BOOST_REQUIRE_MESSAGE(report, report.error().text);
+  return std::move(*report);
+}
+
+json::object row_of(const Report& report) {
+  StringSink sink;
+  const std::string files[] = {"a.zst", "b.zst"};
+  BOOST_REQUIRE(write_report_json(report, files, sink));
+  return json::parse(sink.text()).at("rows").at(0).as_object();
+}
+
+std::string parts(const Side& side) {
+  return json::serialize(row_of(told(side, side)).at("parts_baseline"));
+}
+
+BOOST_AUTO_TEST_SUITE(made_of_test)
+
+BOOST_AUTO_TEST_CASE(what_is_off_denied_or_not_in_the_file_is_a_missing_part) {
+  BOOST_TEST(parts(Side().with("cpu", 5).with("irq", {}, Gap::SwitchedOff)) ==
+             R"({"present":1,"of":3,"missing":["irq","swap"]})");
+  BOOST_TEST(parts(Side().with("cpu", 5).with("irq", 0).with("swap", {}, Gap::Denied)) ==
+             R"({"present":2,"of":3,"missing":["swap"]})");
+}
+
+BOOST_AUTO_TEST_CASE(what_the_kernel_cannot_have_is_no_part) {
+  BOOST_TEST(parts(Side().with("cpu", 5).with("irq", {}, Gap::Unsupported).with("swap", 0)) ==
+             R"({"present":2,"of":2,"missing":[]})");
+}
+
+BOOST_AUTO_TEST_CASE(percentages_are_of_sums_with_the_same_parts) {
+  const Side one = Side().with("cpu", 100), more = Side().with("cpu", 150),
+             both = Side().with("cpu", 100).with("irq", 900),
+             cannot = Side().with("cpu", 150).with("irq", {}, Gap::Unsupported);
+  BOOST_TEST(row_of(told(one, more)).at("pct").to_number<double>() == 0.5);
+  BOOST_TEST(row_of(told(one, cannot)).at("pct").to_number<double>() == 0.5);
+  const json::object unlike = row_of(told(one, both));
+  BOOST_TEST(unlike.at("pct").is_null());
+  BOOST_TEST(unlike.at("delta").to_number<double>() == 900);
+}
+
+BOOST_AUTO_TEST_CASE(fail_on_acts_on_sums_with_the_same_parts_and_says_what_it_skips) {
+  const Side one = Side().with("cpu", 100), more = Side().with("cpu", 150),
+             both = Side().with("cpu", 100).with("irq", 900);
+  for (const char* condition : {"sum.pct > 1", "sum.delta > 1", "sum.candidate > 1"}) {
+    const Report alike = told(one, more, condition), unlike = told(one, both, condition);
+    BOOST_TEST(alike.failed().rows.size() == 1);
+    BOOST_TEST(alike.notes().empty());
+    BOOST_TEST(unlike.failed().rows.empty());
+    BOOST_REQUIRE(unlike.notes().size() == 1);
+    BOOST_TEST(unlike.notes()[0] ==
+               "--fail-on does not judge 'sum' of 1 group: the sides measured different parts of "
+               "it");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_group_of_the_candidate_alone_is_judged) {
+  const Side one = Side().with("cpu", 100);
+  Snapshot two = snapshot_of({{1, 1, "p", "p"}, {2, 2, "new", "new"}});
+  add_u64(two, metric("cpu", "MonotonicNs", "SumNs"), {100, 900});
+  two.derived = one.snapshot().derived;
+  const Snapshot* sides[] = {&one.snapshot(), &two};
+  Spec spec;
+  spec.fail_on.push_back(*parse_fail_on("sum.candidate > 500"));
+  const auto report = Report::make(sides, spec, {&book, {}});
+  BOOST_REQUIRE(report);
+  BOOST_TEST(report->failed().rows.size() == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

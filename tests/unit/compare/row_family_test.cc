@@ -1,0 +1,114 @@
+// Which rows are judged together, by their figures alone, and that the intervals of all rows are
+// those of each.
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/compare/evidence/row_family.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
+constexpr statistics::Design kTwoAndTwo{2, 2};
+
+RowFigures row(std::uint32_t group, std::uint32_t metric, double floor, std::vector<double> runs,
+               JoinsBy entry = JoinsBy::Mean) {
+  return {group, metric, entry, floor, true, std::move(runs)};
+}
+
+using Rows = std::vector<RowFamily::Row>;
+
+Rows judged(std::vector<RowFigures> rows) {
+  const RowFamily family(std::move(rows), kTwoAndTwo);
+  return {family.rows().begin(), family.rows().end()};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(row_family_test)
+
+BOOST_AUTO_TEST_CASE(rows_above_their_floor_are_judged_in_order) {
+  BOOST_TEST((judged({row(2, 0, 10, {10, 10, 10, 10}), row(1, 5, 10, {9, 9, 9, 9}),
+                      row(1, 0, 10, {0, 0, 0, 40}), row(0, 3, 10, {kGap, kGap, kGap, 12})}) ==
+              Rows{{0, 3}, {1, 0}, {2, 0}}));
+}
+
+BOOST_AUTO_TEST_CASE(levels_join_by_their_range_and_others_by_their_group) {
+  const auto level = [](std::uint32_t group, std::vector<double> runs) {
+    return row(group, 1, 10, std::move(runs), JoinsBy::Range);
+  };
+  BOOST_TEST(
+      (judged({level(0, {100, 105, 100, 100}), level(1, {100, 111, 100, 100})}) == Rows{{1, 1}}));
+  BOOST_TEST(
+      (judged({level(0, {100, 100, 100, 100}), row(0, 0, 1, {5, 5, 5, 5}),
+               row(0, 2, 10, {1, 1, 1, 1}, JoinsBy::Group),
+               row(1, 2, 10, {50, 50, 50, 50}, JoinsBy::Group)}) == Rows{{0, 0}, {0, 1}, {0, 2}}));
+}
+
+// The last digits of a sum of 1,501 figures are no difference between them.
+BOOST_AUTO_TEST_CASE(a_row_of_one_figure_does_not_outdo_others) {
+  constexpr statistics::Design kMany{1000, 501};
+  std::vector<double> shifted(kMany.runs()), even(kMany.runs(), 0);
+  for (std::size_t run = 0; run < shifted.size(); ++run)
+    shifted[run] = static_cast<double>(20 + run % 7 + (run < kMany.baseline ? 0 : 2));
+  const RowFamily family({row(0, 0, 1, shifted), row(0, 1, 1048576, even, JoinsBy::Range),
+                          row(0, 2, 3, even, JoinsBy::Group)},
+                         kMany);
+  BOOST_TEST(family.rows().size() == 3u);
+  BOOST_TEST(family.family().p(0) < 0.001);
+}
+
+BOOST_AUTO_TEST_CASE(a_metric_without_a_floor_has_a_share_of_its_rows) {
+  // A thousandth of 1,000.5; a hundredth of 1,000.
+  BOOST_TEST((judged({row(0, 0, 0, {1000, 1000, 1000, 1000}), row(1, 0, 0, {.5, .5, .5, .5})}) ==
+              Rows{{0, 0}}));
+  std::vector<RowFigures> rows{row(0, 0, 0, {1000, 1000, 1000, 1000}), row(1, 0, 0, {2, 2, 2, 2}),
+                               row(2, 0, 0, {11, 11, 11, 11})};
+  BOOST_TEST((judged(rows) == Rows{{0, 0}, {1, 0}, {2, 0}}));
+  for (RowFigures& one : rows) one.adds_up = false;
+  BOOST_TEST((judged(rows) == Rows{{0, 0}, {2, 0}}));
+  BOOST_TEST((judged({row(0, 0, 0, {0, 0, 0, 0})}) == Rows{}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_figure_of_a_row_is_never_judged) {
+  BOOST_TEST((judged({row(0, 0, 1, {5, 5, -1, 5}), row(1, 0, 1, {5, 5, INFINITY, 5}),
+                      row(2, 0, 1, {kGap, kGap, kGap, kGap}), row(3, 0, 1, {5, 5, 5, 5})}) ==
+              Rows{{3, 0}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_shift_is_a_factor_above_the_floor) {
+  const RowFamily family({row(0, 0, 10, {90, 90, 190, 190})}, kTwoAndTwo);
+  const auto proof = proof_of(family.family(), 0, Bar{});
+  BOOST_TEST(proof->shift == 1.0, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(!proof->proven);  // two runs a side prove nothing
+}
+
+BOOST_AUTO_TEST_CASE(intervals_of_all_rows_are_those_of_each) {
+  std::vector<RowFigures> rows;
+  for (std::uint32_t at = 0; at < 150; ++at) {
+    RowFigures one = row(at, at % 3, 1, {});
+    for (std::uint32_t run = 0; run < 11; ++run)
+      one.runs.push_back((at * 7 + run * 5) % 13 == 0 && at % 4 == 0
+                             ? kGap
+                             : 100 + (at * 31 + run * 17) % 29 + (run >= 5 ? at % 10 : 0));
+    rows.push_back(std::move(one));
+  }
+  const RowFamily family(std::move(rows), {5, 6});
+  const auto all = proofs_of(family.family(), Bar{});
+  BOOST_TEST(all.size() == 150u);
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    const auto one = proof_of(family.family(), at, Bar{});
+    BOOST_TEST_REQUIRE(all[at].has_value() == one.has_value());
+    if (!one) continue;
+    BOOST_TEST(all[at]->low == one->low);
+    BOOST_TEST(all[at]->high == one->high);
+    BOOST_TEST((one->low <= one->shift && one->shift <= one->high));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof

@@ -1,0 +1,291 @@
+// Runs and sides: what a run comes to outlives its snapshot, halves of a host make the whole, and
+// any number of sides are compared, each with the first.
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+#include <memory>
+#include <string>
+
+#include "core/compare/asked/expressions.hpp"
+#include "core/compare/report/report.hpp"
+#include "core/render/report_csv.hpp"
+#include "core/render/report_json.hpp"
+#include "core/render/report_text.hpp"
+#include "tests/unit/support/hand_made.hpp"
+
+namespace ctprof {
+namespace {
+
+namespace json = boost::json;
+using namespace hand_made;
+
+const MetricDef kRunTime = metric("run_time_ns", "MonotonicNs", "SumNs");
+const MetricDef kPolicy = metric("policy", "CategoricalString", "Mode");
+const MetricDef kCpus = metric("cpus", "CpuSet", "Affinity");
+const MetricDef kLongest = metric("longest_ns", "PeakNs", "MaxPeak");
+const MetricDef kNice = metric("nice", "OrdinalI32", "RangeI32");
+const MetricDef kEvents = metric("process.events", "CountMap", "MapSum", Entity::Process);
+
+// A rule of a plugin that points to the texts and maps it was shown, as it may.
+struct Seen {
+  const ctprof_entry* entries;
+  std::size_t count;
+};
+void see(void* states, const ctprof_rows* rows) {
+  for (std::uint64_t row = 0; row < rows->count; ++row) {
+    if (rows->groups[row] == UINT32_MAX) continue;
+    Seen& seen = static_cast<Seen*>(states)[rows->groups[row]];
+    seen.entries =
+        rows->map(rows->core, static_cast<const std::uint32_t*>(rows->values)[row], &seen.count);
+  }
+}
+void see_more(void* into, const void* from) {
+  if (static_cast<const Seen*>(from)->entries)
+    *static_cast<Seen*>(into) = *static_cast<const Seen*>(from);
+}
+void say_keys(const void* state, const ctprof_sink* out) {
+  const Seen& seen = *static_cast<const Seen*>(state);
+  std::string keys;
+  for (std::size_t i = 0; i < seen.count; ++i)
+    keys += std::string(seen.entries[i].key.data, seen.entries[i].key.size) + ";";
+  keys = "\"" + keys + "\"";
+  out->put(out->core, keys.data(), keys.size());
+}
+ctprof_rule seeing_rule() {
+  ctprof_rule rule{};
+  rule.size = sizeof rule;
+  rule.state_size = sizeof(Seen);
+  rule.name = "Seeing";
+  rule.newtypes = "CountMap";
+  rule.add = see;
+  rule.merge = see_more;
+  rule.json = say_keys;
+  return rule;
+}
+const ctprof_rule kSeeing = seeing_rule();
+RuleBook book_with_plugin() {
+  RuleBook book;
+  book.add(kSeeing, "third", "/third.so");
+  return book;
+}
+const RuleBook book = book_with_plugin();
+
+struct Worker {
+  std::uint64_t tgid, tid;
+  std::string pcomm, policy;
+  std::uint64_t run_time, longest, cpus;
+  std::int64_t nice;
+};
+
+Snapshot host_of(const std::vector<Worker>& workers) {
+  std::vector<Thread> threads;
+  Cells<std::uint64_t> run_times, longest, cpus;
+  Cells<std::int64_t> nice;
+  Cells<std::string> policies;
+  Cells<MapValue> events;
+  for (const Worker& w : workers) {
+    if (threads.empty() || threads.back().tgid != w.tgid)
+      events.push_back(MapValue{{"low", w.tid}, {"of_" + w.pcomm, w.run_time}});
+    threads.push_back({w.tgid, w.tid, w.pcomm, w.pcomm});
+    run_times.push_back(w.run_time ? std::optional(w.run_time) : std::nullopt);
+    longest.push_back(w.longest);
+    cpus.push_back(w.cpus);
+    nice.push_back(w.nice);
+    policies.push_back(w.policy);
+  }
+  Snapshot s = snapshot_of(threads);
+  add_u64(s, kRunTime, run_times);
+  add_u64(s, kLongest, longest);
+  add_bits(s, kCpus, cpus);
+  add_i64(s, kNice, nice);
+  add_text(s, kPolicy, policies);
+  add_map(s, kEvents, events);
+  add_map(s, metric("process.seen", "CountMap", "Seeing", Entity::Process), events);
+  DerivedDef& share = s.derived.emplace_back();
+  share.name = "share";
+  share.expression = "longest_ns / run_time_ns";
+  share.unit = "ratio";
+  return s;
+}
+
+const std::vector<Worker> kWorkers{
+    {1, 1, "web", "SCHED_OTHER_of_some_length", 100, 7, 3, 0},
+    {1, 2, "web", "SCHED_FIFO_of_some_length", 200, 90, 3, -5},
+    {5, 5, "db", "SCHED_OTHER_of_some_length", 1000, 2, 1, 3},
+    {8, 8, "web", "SCHED_FIFO_of_some_length", 40, 1, 5, 9},
+    {9, 9, "db", "SCHED_BATCH_of_some_length", 0, 11, 1, 0},  // no reading of its run time
+};
+
+std::string json_of(const Report& report) {
+  StringSink sink;
+  const std::vector<std::string> files(report.sides().size(), "file");
+  BOOST_REQUIRE(write_report_json(report, files, sink));
+  return sink.text();
+}
+
+Report reported(const std::vector<const Snapshot*>& sides, const Spec& spec = {}) {
+  auto report = Report::make(sides, spec, {&book, {}});
+  BOOST_REQUIRE_MESSAGE(report, report.error().text);
+  return std::move(*report);
+}
+
+BOOST_AUTO_TEST_SUITE(runs_test)
+
+BOOST_AUTO_TEST_CASE(a_report_outlives_its_snapshots) {
+  auto a = std::make_unique<Snapshot>(host_of(kWorkers)),
+       b = std::make_unique<Snapshot>(host_of({kWorkers.begin() + 1, kWorkers.end()}));
+  a->meta.boot_id = b->meta.boot_id = "boot";
+  const Report report = reported({a.get(), b.get()});
+  const std::string before = json_of(report);
+  a.reset();
+  b.reset();
+  BOOST_TEST(json_of(report) == before);
+  const std::vector<std::string> files{"a", "b"};
+  BOOST_TEST(report_text(report, files, default_columns(ReportKind::Compare), {}).size() > 100);
+  BOOST_TEST(before.find("SCHED_FIFO_of_some_length") != before.npos);
+  BOOST_TEST(before.find(R"("low;of_web;")") != before.npos);
+}
+
+// What all groups came to, as text.
+std::vector<std::string> told(const Rollup& rollup, const Grouping& grouping,
+                              const MetricPlan& plan) {
+  std::vector<std::string> lines;
+  for (std::uint32_t group = 0; group < grouping.names.size(); ++group)
+    for (std::size_t metric = 0; metric < plan.metrics.size(); ++metric) {
+      const CellAt at{0, group, metric};
+      const Coverage coverage = rollup.read(at).coverage;
+      std::string line = grouping.names[group] + " " + plan.metrics[metric].name + " ";
+      rollup.append_json(line, at);
+      line += " " + std::to_string(coverage.values) + "/" + std::to_string(coverage.rows) + " ";
+      rollup.append_extras(line, at);
+      if (const Busiest* busiest = rollup.busiest(at)) line += " " + std::to_string(busiest->tid);
+      lines.push_back(line);
+    }
+  return lines;
+}
+
+struct Reduced {
+  RunGroups groups;
+  RunFigures figures;
+};
+
+// Reduces a host that is gone by the time that this returns.
+Reduced reduced(const std::vector<Worker>& workers, GroupBook& book_of_groups,
+                const MetricPlan& plan) {
+  const Snapshot snapshot = host_of(workers);
+  const RowGroups rows = book_of_groups.add(snapshot);
+  return {rows.groups, RunFigures(snapshot, rows, plan, std::vector<bool>(plan.metrics.size()))};
+}
+
+BOOST_AUTO_TEST_CASE(two_halves_of_a_host_make_the_whole) {
+  const Snapshot like = host_of(kWorkers);
+  const Snapshot* sides[] = {&like};
+  const auto plan = plan_metrics(sides, {}, {&book, {}});
+  BOOST_REQUIRE(plan);
+  for (std::size_t cut = 1; cut < kWorkers.size(); ++cut) {
+    if (kWorkers[cut - 1].tgid == kWorkers[cut].tgid) continue;
+    GroupBook groups{Spec{}};
+    const auto middle = kWorkers.begin() + static_cast<std::ptrdiff_t>(cut);
+    Reduced whole = reduced(kWorkers, groups, *plan);
+    Reduced first = reduced({kWorkers.begin(), middle}, groups, *plan),
+            second = reduced({middle, kWorkers.end()}, groups, *plan);
+    first.figures.merge(second.figures);
+    const auto lines = [&](RunFigures figures) {
+      const RunGroups of = figures.groups();
+      const RunGroups* joined[] = {&of};
+      const Grouping grouping = join(groups, joined, GroupBy::Pcomm);
+      std::vector<RunFigures> runs;
+      runs.push_back(std::move(figures));
+      return told(Rollup(std::move(runs), sides_of({}, 1), {}, grouping, *plan), grouping, *plan);
+    };
+    BOOST_TEST(lines(std::move(whole.figures)) == lines(std::move(first.figures)),
+               boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(names_get_their_pattern_from_all_runs) {
+  GroupBook groups{Spec{}};
+  const auto named = [&](const std::string& pcomm) {
+    return groups.add(snapshot_of({{1, 1, pcomm, pcomm}})).groups;
+  };
+  const RunGroups a = named("worker-1"), b = named("worker-2"), c = named("cron");
+  const RunGroups* sides[] = {&a, &b, &c};
+  const Grouping grouping = join(groups, sides, GroupBy::Pcomm);
+  BOOST_TEST(grouping.names == (std::vector<std::string>{"cron", "worker-{N}"}),
+             boost::test_tools::per_element());
+  BOOST_TEST((grouping.has(0, 1) && grouping.has(1, 1) && !grouping.has(2, 1)));
+}
+
+BOOST_AUTO_TEST_CASE(three_sides_are_each_compared_with_the_first) {
+  Snapshot sides[3];
+  const std::uint64_t run_times[] = {100, 150, 80};
+  for (std::size_t i = 0; i < 3; ++i) {
+    sides[i] = snapshot_of({{1, 1, "web", "web"}, {2, 2, i < 2 ? "db" : "cache", "db"}});
+    add_u64(sides[i], kRunTime, {run_times[i], 7});
+  }
+  const Report report =
+      reported({&sides[0], &sides[1], &sides[2]},
+               {.metrics = {"run_time_ns"}, .fail_on = {*parse_fail_on("run_time_ns.pct < -10")}});
+  const json::object told = json::parse(json_of(report)).as_object();
+  const json::object& row = told.at("rows").as_array().at(0).as_object();
+  BOOST_TEST(row.at("group").as_string() == "web");
+  BOOST_TEST(row.at("baseline").to_number<int>() == 100);
+  BOOST_TEST(row.at("candidate").to_number<int>() == 150);
+  BOOST_TEST(row.at("candidate_2").to_number<int>() == 80);
+  BOOST_TEST(row.at("delta").to_number<int>() == 50);
+  BOOST_TEST(row.at("delta_2").to_number<int>() == -20);
+  BOOST_TEST(row.at("pct_2").to_number<double>() == -0.2);
+  // Two of three have db; cache is of one alone.
+  BOOST_TEST(told.at("rows").as_array().size() == 2);
+  BOOST_TEST(told.at("rows").as_array().at(1).at("candidate_2").is_null());
+  BOOST_TEST(told.at("only_baseline").as_array().empty());
+  BOOST_TEST(told.at("only_candidate_2").as_array().size() == 1);
+  // --fail-on looks at each candidate.
+  BOOST_TEST(told.at("failed").as_array().size() == 1);
+  StringSink sink;
+  BOOST_REQUIRE(write_report_csv(report, sink));
+  const std::string& csv = sink.text();
+  BOOST_TEST(csv.find("baseline,candidate,candidate_2,delta,pct,delta_2,pct_2") != csv.npos);
+  const std::vector<std::string> files{"a", "b", "c"};
+  const std::string text = report_text(report, files, default_columns(ReportKind::Compare), {});
+  BOOST_TEST(text.find("100ns → 150ns → 80ns  +50ns | -20ns") != text.npos, text);
+}
+
+Snapshot on_host(const std::string& name, const std::string& kernel) {
+  Snapshot run = host_of(kWorkers);
+  run.meta.hostname = name;
+  run.objects["host"] = R"({"cpu_model":"one","kernel_release":")" + kernel + R"("})";
+  return run;
+}
+
+BOOST_AUTO_TEST_CASE(hosts_that_differ_within_a_side_are_told_apart) {
+  const Snapshot runs[] = {on_host("a", "6.1.0"), on_host("b", "6.12.3"), on_host("a", "6.1.0"),
+                           on_host("a", "6.12.3"), on_host("a", "6.12.3")};
+  const Report report = reported({&runs[0], &runs[1], &runs[2], &runs[3], &runs[4]},
+                                 {.metrics = {"run_time_ns"}, .side_sizes = {3, 2}});
+  const json::object told = json::parse(json_of(report)).as_object();
+  BOOST_TEST(json::serialize(told.at("host_diff")) ==
+             R"([{"key":"kernel_release","baseline":"6.1.0","candidate":"6.12.3",)"
+             R"("baseline_runs":[{"value":"6.1.0","runs":2},{"value":"6.12.3","runs":1}]}])");
+  const std::vector<std::string> files{"before", "after"};
+  const std::string text = report_text(report, files, default_columns(ReportKind::Compare), {});
+  BOOST_TEST(text.find("a and 1 other") != text.npos, text);
+  BOOST_TEST(text.find("6.1.0 (2 runs), 6.12.3 (1 run)  6.12.3\n") != text.npos, text);
+}
+
+BOOST_AUTO_TEST_CASE(hosts_of_one_side_that_differ_are_told_though_the_other_is_like_its_first) {
+  const Snapshot runs[] = {on_host("a", "6.1.0"), on_host("a", "6.12.3"), on_host("a", "6.1.0")};
+  const auto differences = host_differences(std::vector{facts_of(runs[0]), facts_of(runs[1])},
+                                            std::vector{facts_of(runs[2])});
+  BOOST_REQUIRE(differences);
+  BOOST_REQUIRE(differences->size() == 1);
+  BOOST_TEST(differences->front().baseline.size() == 2);
+  BOOST_TEST(differences->front().candidate.front().json.value() == R"("6.1.0")");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,292 @@
+// Sides of several runs, and windows that are told together: medians, and rates before them.
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/compare/asked/expressions.hpp"
+#include "core/compare/report/report.hpp"
+#include "core/compare/report/screen.hpp"
+#include "core/render/report_csv.hpp"
+#include "core/render/report_json.hpp"
+#include "core/render/report_text.hpp"
+#include "tests/unit/support/hand_made.hpp"
+
+namespace ctprof {
+namespace {
+
+namespace json = boost::json;
+using namespace hand_made;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+const MetricDef kRun = metric("run_time_ns", "MonotonicNs", "SumNs"),
+                kHeap = metric("heap", "GaugeBytes", "SumGaugeBytes"),
+                kPolicy = metric("policy", "CategoricalString", "Mode"),
+                kNice = metric("nice", "OrdinalI32", "RangeI32");
+
+MetricDef stats() {
+  MetricDef def = metric("stats", "CountMap", "MapMixed");
+  def.map_keys = "gauge bytes: size";
+  return def;
+}
+const MetricDef kStats = stats();
+const RuleBook book;
+
+// A process of one thread.
+struct One {
+  std::string name;
+  std::optional<std::uint64_t> run, heap;
+  std::string policy = "OTHER";
+  std::int64_t nice = 0;
+  MapValue stats{};
+};
+
+Snapshot run_of(const std::vector<One>& processes) {
+  std::vector<Thread> threads;
+  Cells<std::uint64_t> runs, heaps;
+  Cells<std::string> policies;
+  Cells<std::int64_t> nices;
+  Cells<MapValue> maps;
+  for (const One& one : processes) {
+    threads.push_back({threads.size() + 1, threads.size() + 1, one.name, one.name});
+    runs.push_back(one.run);
+    heaps.push_back(one.heap);
+    policies.push_back(one.policy);
+    nices.push_back(one.nice);
+    maps.push_back(one.stats);
+  }
+  Snapshot snapshot = snapshot_of(threads);
+  add_u64(snapshot, kRun, runs);
+  add_u64(snapshot, kHeap, heaps);
+  add_text(snapshot, kPolicy, policies);
+  add_i64(snapshot, kNice, nices);
+  add_map(snapshot, kStats, maps);
+  return snapshot;
+}
+
+// A window of so many seconds, whose figures are differences already.
+Snapshot window_of(std::uint64_t seconds, const std::vector<One>& processes) {
+  Snapshot snapshot = run_of(processes);
+  snapshot.meta.start.boottime_ns = (100 + seconds) * kSecond;
+  Window window;
+  window.opened.boottime_ns = 100 * kSecond;
+  window.living = processes.size();
+  for (std::size_t entity = 0; entity < kEntities; ++entity)
+    window.openings[entity].born.assign(snapshot.tables[entity].rows, 0);
+  snapshot.window = std::move(window);
+  return snapshot;
+}
+
+struct Asked {
+  std::vector<std::size_t> sizes{};
+  std::string fail_on{};
+  std::string where{};
+};
+
+Report report_of(const std::vector<Snapshot>& runs, const Asked& asked) {
+  Spec spec;
+  spec.side_sizes = asked.sizes;
+  if (!asked.fail_on.empty())
+    spec.fail_on.push_back(*parse_fail_on(asked.fail_on, asked.sizes.size() > 1));
+  if (!asked.where.empty()) BOOST_REQUIRE(add_condition(spec.where, asked.where));
+  std::vector<const Snapshot*> pointers;
+  for (const Snapshot& run : runs) pointers.push_back(&run);
+  auto report = Report::make(pointers, spec, {&book, {}});
+  BOOST_REQUIRE_MESSAGE(report, report.error().text);
+  return std::move(*report);
+}
+
+json::value told(const Report& report) {
+  StringSink sink;
+  const std::vector<std::string> files(report.sides().size(), "file");
+  BOOST_REQUIRE(write_report_json(report, files, sink));
+  return json::parse(sink.text());
+}
+
+std::string csv(const Report& report) {
+  StringSink sink;
+  BOOST_REQUIRE(write_report_csv(report, sink));
+  return sink.text();
+}
+
+// A member of the row of a group and metric, as JSON; of `table`.
+std::string member(const json::value& report, const std::string& group, const std::string& metric,
+                   const std::string& name, const std::string& table = "rows") {
+  for (const json::value& row : report.at(table).as_array())
+    if (row.at("group").as_string() == group && row.at("metric").as_string() == metric)
+      return json::serialize(row.at(name));
+  return "no row";
+}
+
+std::vector<Snapshot> runs_of(std::vector<std::vector<One>> all) {
+  std::vector<Snapshot> runs;
+  for (const auto& one : all) runs.push_back(run_of(one));
+  return runs;
+}
+
+BOOST_AUTO_TEST_SUITE(sides_test)
+
+BOOST_AUTO_TEST_CASE(a_side_of_several_runs_is_their_median) {
+  const auto runs =
+      runs_of({{{"web", 10, 5}}, {{"web", 70, 1}}, {{"web", 30, {}}}, {{"db", 3, 3}}});
+  const json::value report = told(report_of(runs, {{4}}));
+  BOOST_TEST(member(report, "web", "run_time_ns", "value") == "20");  // 0, 10, 30, 70
+  BOOST_TEST(member(report, "web", "run_time_ns", "runs") == "3");
+  BOOST_TEST(member(report, "web", "run_time_ns", "per_second") == "false");
+  BOOST_TEST(member(report, "web", "heap", "value") == "1");  // 0, 1, 5, and one that was not read
+  BOOST_TEST(member(report, "web", "heap", "runs") == "2");
+  BOOST_TEST(member(report, "web", "heap", "coverage") == R"({"values":2,"rows":3})");
+  BOOST_TEST(member(report, "db", "run_time_ns", "value") == "0");
+  BOOST_TEST(report.at("snapshot").at("runs").as_array().size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(threads_on_the_screen_are_medians) {
+  ScreenMedians medians;
+  medians.add(std::vector<ScreenThreads>{{.living = 3, .born = 1}, {.living = 4}});
+  medians.add(std::vector<ScreenThreads>{{.living = 1}, {}});
+  medians.add(std::vector<ScreenThreads>{{.living = 2, .born = 5}, {}});
+  const auto threads = std::move(medians).of(3);
+  BOOST_TEST(threads[0].living == 2u);
+  BOOST_TEST(threads[0].born == 1u);
+  BOOST_TEST(threads[1].living == 0u);
+  BOOST_TEST(threads[2].living == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_number_is_that_of_all_rows) {
+  const auto runs = runs_of({{{"web", 1, 1, "FIFO", -5}},
+                             {{"web", 1, 1, "OTHER", 3}, {"web", 1, 1, "OTHER", 3}},
+                             {{"web", 1, 1, "FIFO", 0}, {"web", 1, 1, "OTHER", 0}}});
+  const json::value report = told(report_of(runs, {{3}}));
+  BOOST_TEST(member(report, "web", "policy", "value") ==
+             R"({"value":"OTHER","count":3,"total":5})");
+  BOOST_TEST(member(report, "web", "nice", "value") == R"({"min":-5,"max":3})");
+  BOOST_TEST(member(report, "web", "run_time_ns", "threads") == "2");  // the median
+}
+
+BOOST_AUTO_TEST_CASE(maps_have_a_median_for_each_key) {
+  const auto runs = runs_of({{{"web", 1, 1, "O", 0, {{"hits", 4}, {"size", 8}}}},
+                             {{"web", 1, 1, "O", 0, {{"hits", 6}}}},
+                             {{"web", 1, 1, "O", 0, {{"hits", 5}, {"size", 2}}}}});
+  const Report report = report_of(runs, {{3}});
+  BOOST_TEST(member(told(report), "web", "stats", "value") == R"({"hits":5,"size":5})");
+  BOOST_TEST(csv(report).find("web,stats,hits,count,5,") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(windows_told_together_are_rates_and_then_a_median) {
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(1, {{"web", 10, 5, "O", 0, {{"hits", 4}, {"size", 8}}}}));
+  runs.push_back(window_of(2, {{"web", 60, 9, "O", 0, {{"hits", 4}, {"size", 6}}}}));
+  runs.push_back(window_of(4, {{"web", 80, 7, "O", 0, {{"hits", 4}, {"size", 2}}}}));
+  const Report report = report_of(runs, {{3}});
+  const json::value rows = told(report);
+  BOOST_TEST(member(rows, "web", "run_time_ns", "value") == "20");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "per_second") == "true");
+  BOOST_TEST(member(rows, "web", "heap", "value") == "7");
+  BOOST_TEST(member(rows, "web", "heap", "per_second") == "false");
+  BOOST_TEST(member(rows, "web", "stats", "value") == R"({"hits":2,"size":6})");
+  BOOST_TEST(member(rows, "web", "stats", "per_second") == "true");
+  const std::vector<std::string> files{"runs"};
+  const std::string text = report_text(report, files, default_columns(ReportKind::Show), {});
+  BOOST_TEST(text.find("20.00ns/s") != text.npos);
+  BOOST_TEST(text.find("3 of 1.0 s to 4.0 s") != text.npos);
+  const std::string lines = csv(report);
+  BOOST_TEST(lines.find("web,stats,size,bytes,false,6,") != lines.npos);
+  BOOST_TEST(lines.find("web,stats,hits,count,true,2,") != lines.npos);
+}
+
+BOOST_AUTO_TEST_CASE(one_window_alone_is_told_in_totals) {
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(2, {{"web", 60, 9}}));
+  const json::value report = told(report_of(runs, {{1}}));
+  BOOST_TEST(member(report, "web", "run_time_ns", "value") == "60");
+  BOOST_TEST(member(report, "web", "run_time_ns", "per_second") == "false");
+}
+
+BOOST_AUTO_TEST_CASE(two_windows_are_compared_by_their_rates) {
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(1, {{"web", 10, 5}, {"db", 40, 1}}));
+  runs.push_back(window_of(4, {{"web", 80, 7}, {"db", 160, 1}}));
+  const Report report =
+      report_of(runs, {{1, 1}, "run_time_ns.pct > 50 || run_time_ns.candidate > 39"});
+  const json::value rows = told(report);
+  BOOST_TEST(member(rows, "web", "run_time_ns", "baseline") == "10");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "candidate") == "20");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "delta") == "10");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "pct") == "1");
+  BOOST_TEST(member(rows, "db", "run_time_ns", "delta") == "0");
+  BOOST_TEST(member(rows, "web", "heap", "delta") == "2");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "threads_alive") == "null");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "pct", "failed") == "1");
+  BOOST_TEST(member(rows, "db", "run_time_ns", "pct", "failed") == "0");
+  BOOST_TEST(rows.at("failed").as_array().size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(sides_of_several_runs_are_compared_with_the_first) {
+  std::vector<Snapshot> runs;
+  for (const std::uint64_t run : {10, 20, 90, 30, 50, 60, 70})
+    runs.push_back(window_of(1, {{"web", run, run}}));
+  const json::value rows = told(report_of(runs, {{3, 3, 1}}));
+  BOOST_TEST(member(rows, "web", "run_time_ns", "baseline") == "20");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "candidate") == "50");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "delta_2") == "50");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "runs_candidate") == "3");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "runs_candidate_2") == "1");
+}
+
+BOOST_AUTO_TEST_CASE(a_window_without_length_has_no_rates) {
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(0, {{"web", 10, 5}}));
+  runs.push_back(window_of(1, {{"web", 10, 5}}));
+  const json::value rows = told(report_of(runs, {{1, 1}}));
+  BOOST_TEST(member(rows, "web", "run_time_ns", "baseline") == "null");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "pct") == "null");
+  BOOST_TEST(member(rows, "web", "heap", "baseline") == "5");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_shown_can_fail) {
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(2, {{"web", 60, 9}, {"db", 20, 1}}));
+  const Report report = report_of(runs, {{1}, "run_time_ns > 50 && threads == 1"});
+  BOOST_REQUIRE(report.failed().rows.size() == 1u);
+  BOOST_TEST(member(told(report), "web", "run_time_ns", "value", "failed") == "60");
+  BOOST_TEST(csv(report).find("web,run_time_ns,,ns,60,") != std::string::npos);
+  const auto of_two = parse_fail_on("run_time_ns.pct > 5", false);
+  BOOST_REQUIRE(!of_two);
+  BOOST_TEST(
+      of_two.error().text.ends_with("'run_time_ns.pct' needs something to compare with; of what is "
+                                    "shown, name the metric alone"));
+}
+
+BOOST_AUTO_TEST_CASE(where_counts_the_threads_of_all_runs) {
+  const auto runs = runs_of({{{"web", 10, 5}, {"db", 1, 1}}, {{"web", 70, 1}}});
+  const Report report = report_of(runs, {{2}, "", "run_time_ns > 5"});
+  BOOST_REQUIRE(report.notes().size() == 1u);
+  BOOST_TEST(report.notes().front() == "--where keeps 2 of 3 threads");
+}
+
+// Of snapshots of different boots, what counts up is told per second of life, too.
+BOOST_AUTO_TEST_CASE(lifetimes_have_rates_of_their_own) {
+  std::vector<Snapshot> runs = runs_of({{{"web", 60, 1}}, {{"web", 60, 1}}});
+  for (std::size_t run = 0; run < 2; ++run) {
+    add_u64(runs[run], identity_metric(kStartTime), {500});
+    runs[run].meta.boot_id = std::to_string(run);
+    runs[run].meta.start.boottime_ns = (7 + run) * kSecond;
+  }
+  const json::value rows = told(report_of(runs, {{1, 1}}));
+  BOOST_TEST(member(rows, "web", "run_time_ns", "per_life_baseline") == "30");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "per_life_candidate") == "20");
+  BOOST_TEST(member(rows, "web", "heap", "per_life_candidate") == "null");
+  runs[1].meta.boot_id = "0";
+  BOOST_TEST(member(told(report_of(runs, {{1, 1}})), "web", "run_time_ns", "per_life_baseline") ==
+             "null");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,281 @@
+// Stacks through figures and reports: what functions weigh, how runs and builds join, what moved.
+
+#include <boost/test/unit_test.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/compare/asked/expressions.hpp"
+#include "core/render/stacks_text.hpp"
+#include "tests/unit/support/stack_reports.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+BOOST_AUTO_TEST_SUITE(stacks_compare_test)
+
+// --- functions
+// -------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_stack_counts_for_its_leaf_and_once_for_each_function) {
+  const Snapshot snapshot = window_of({{"a",
+                                        {{{"p:f", "p:g", "p:f", "p:main"}, 10},
+                                         {{"p:f", "p:f", "p:f"}, 3},
+                                         {{"p:g", "p:main"}, 5},
+                                         {{"p:main"}, 1}}}});
+  const Report report = report_of({&snapshot});
+  const StackGroup group = first_group(report);
+  BOOST_TEST(figures_of(report, group, "f (p)") == "13 13");
+  BOOST_TEST(figures_of(report, group, "g (p)") == "5 15");
+  BOOST_TEST(figures_of(report, group, "main (p)") == "1 16");
+  BOOST_TEST(group.weights[0] == 19);
+  BOOST_TEST(name_of(report, group.functions[0]) == "f (p)");
+}
+
+BOOST_AUTO_TEST_CASE(truncated_guessed_and_nameless_ones_stay_as_they_are) {
+  const Snapshot snapshot = window_of({{"a",
+                                        {{{"p:f", "?p:g"}, 2, Ending::Cut},
+                                         {{"p+4660", "p:main"}, 7},
+                                         {{"p+4661", "p:main"}, 1}}}});
+  const Report report = report_of({&snapshot});
+  const StackGroup group = first_group(report);
+  BOOST_TEST(figures_of(report, group, "[truncated]") == "0 2");
+  BOOST_TEST(figures_of(report, group, "g (guessed) (p)") == "0 2");
+  BOOST_TEST(figures_of(report, group, "p+0x1234") == "7 7");
+  BOOST_TEST(figures_of(report, group, "p+0x1235") == "1 1");
+  const StackBook& stacks = report.stacks()->book();
+  BOOST_TEST(stack_text(stacks, group.stacks[1].stack, 0) == "f ← g (guessed) ← [truncated]");
+}
+
+BOOST_AUTO_TEST_CASE(a_long_stack_is_cut_where_the_line_ends) {
+  const Snapshot snapshot = window_of({{"a", {{{"p:leaf", "p:b", "p:c", "p:d", "p:main"}, 2}}}});
+  const Report report = report_of({&snapshot});
+  const std::uint32_t stack = first_group(report).stacks[0].stack;
+  const StackBook& stacks = report.stacks()->book();
+  BOOST_TEST(stack_text(stacks, stack, 0) == "leaf ← b ← c ← d ← main");
+  BOOST_TEST(stack_text(stacks, stack, 23) == "leaf ← b ← c ← d ← main");
+  BOOST_TEST(stack_text(stacks, stack, 22) == "leaf ← b ← … (3 more)");
+  BOOST_TEST(stack_text(stacks, stack, 1) == "leaf ← … (4 more)");
+}
+
+// --- runs, builds, hosts
+// ---------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(two_builds_compare_by_function_and_nameless_code_by_build_and_place) {
+  const Row stacks{{{"p:f", "p:main"}, 10 * kMs}, {{"p+77", "p:main"}, kMs}};
+  const Snapshot before = window_of({{"a", stacks}}),
+                 same = window_of({{"a", stacks}}, 10, {0, "id", "/usr/bin/"}),
+                 other = window_of({{"a", stacks}}, 10, {500000, "new", "/opt/"});
+  const Report alike = report_of({&before, &same});
+  BOOST_TEST(first_group(alike).functions.size() == 3u);
+  const Report rebuilt = report_of({&before, &other});
+  const StackGroup group = first_group(rebuilt);
+  BOOST_TEST(group.functions.size() == 4u);
+  for (const std::size_t side : {0, 1})
+    BOOST_TEST(figures_of(rebuilt, group, "f (p)", side) == "1000000 1000000");
+  BOOST_TEST(group.functions[0].sides[0].self + group.functions[1].sides[0].self == 1e5);
+  BOOST_TEST(group.functions[0].sides[0].self * group.functions[1].sides[0].self == 0);
+}
+
+// Windows of different length: per second f takes 30 % more, all others as long as before; and they
+// weigh more than it does.
+BOOST_AUTO_TEST_CASE(a_function_made_slower_is_the_first_row) {
+  const auto of = [](std::uint64_t f, std::uint64_t times) {
+    return std::vector<std::pair<std::string, Row>>{{"a",
+                                                     {{{"p:f", "p:main"}, f * times * kMs},
+                                                      {{"p:g", "p:f", "p:main"}, 300 * times * kMs},
+                                                      {{"p:h", "p:main"}, 650 * times * kMs}}},
+                                                    {"big", {{{"q:loop"}, 5000 * times * kMs}}}};
+  };
+  const Snapshot before = window_of(of(100, 10)), after = window_of(of(130, 20), 20);
+  const Report report = report_of({&before, &after});
+  const StackGroup group = first_group(report);
+  BOOST_TEST(report.grouping().names[group.at.group] == "a");
+  BOOST_TEST(name_of(report, group.functions[0]) == "f (p)");
+  BOOST_TEST(figures_of(report, group, "f (p)", 0) == "100000000 400000000");
+  BOOST_TEST(figures_of(report, group, "f (p)", 1) == "130000000 430000000");
+  BOOST_TEST(went(figures(group.functions[0], &FunctionWeight::self)) == 30e6);
+  BOOST_TEST(name_of(report, group.functions[1]) == "main (p)");
+  const Report turned = report_of({&after, &before});
+  BOOST_TEST(went(figures(first_group(turned).functions[0], &FunctionWeight::self)) == -30e6);
+}
+
+BOOST_AUTO_TEST_CASE(of_several_runs_figures_are_medians) {
+  std::vector<Snapshot> runs;
+  for (const std::uint64_t f : {10, 90, 30})
+    runs.push_back(window_of(
+        {{"a",
+          {{{"p:f"}, f * 10 * kMs}, {{"p:g"}, 500 * kMs}, {{"p:" + std::to_string(f)}, kMs}}}}));
+  runs.push_back(window_of({{"a", {{{"p:g"}, 500 * kMs}}}}));
+  runs.push_back(window_of({{"b", {{{"p:g"}, 500 * kMs}}}}));
+  std::vector<const Snapshot*> all;
+  for (const Snapshot& run : runs) all.push_back(&run);
+  const Report report = report_of(all, {.side_sizes = {3, 2}});
+  const StackGroup group = first_group(report);
+  BOOST_TEST(figures_of(report, group, "f (p)", 0) == "30000000 30000000");
+  BOOST_TEST(figures_of(report, group, "f (p)", 1) == "0 0");
+  BOOST_TEST(figures_of(report, group, "g (p)", 0) == "50000000 50000000");
+  BOOST_TEST(figures_of(report, group, "g (p)", 1) == "25000000 25000000");  // one run lacks it
+  BOOST_TEST(figures_of(report, group, "30 (p)") == "-");  // zero in the median of the runs
+  BOOST_TEST(group.weights[0] == 80.1e6);
+}
+
+// Figures stay after the runs are gone.
+BOOST_AUTO_TEST_CASE(a_report_needs_no_snapshots) {
+  auto snapshot = std::make_unique<Snapshot>(window_of({{"a", {{{"p:f", "p:main"}, 3}}}}));
+  const Report report = report_of({snapshot.get()});
+  snapshot.reset();
+  BOOST_TEST(figures_of(report, first_group(report), "f (p)") == "3 3");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_side_has_not_got_is_no_change) {
+  const std::vector<std::pair<std::string, Row>> both{{"a", {{{"p:f"}, 9 * kMs}}},
+                                                      {"b", {{{"p:g"}, 3 * kMs}}}};
+  const Snapshot before = window_of(both);
+  Snapshot after = window_of(both);
+  after.threads().find("on")->gaps()[0] = static_cast<ctprof_gap>(Gap::ThreadGone);
+  const Report unread = report_of({&before, &after});
+  const StackGroup group = first_group(unread);
+  BOOST_TEST(group.functions[0].sides[0].self == 9e5);
+  BOOST_TEST(std::isnan(group.functions[0].sides[1].self));
+  BOOST_TEST(went(figures(group.functions[0], &FunctionWeight::self)) == 0);
+  const Snapshot gone = window_of({{"b", {{{"p:g"}, 3 * kMs}}}});
+  const StackGroup first = first_group(report_of({&before, &gone}));
+  BOOST_TEST(went(figures(first.functions[0], &FunctionWeight::self)) == -9e5);
+  after.threads().find("on")->gaps()[1] = static_cast<ctprof_gap>(Gap::ThreadGone);
+  const Report none = report_of({&before, &after});
+  BOOST_TEST(none.stacks()->groups().empty());
+  BOOST_TEST(has(none.notes().back(), "the stacks of 'on' are not told"));
+}
+
+// --- conditions
+// ------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(totals_are_numbers_like_any_other) {
+  const Snapshot snapshot =
+      window_of({{"a", {{{"p:f"}, 9}}}, {"a", {{{"p:f"}, 2}}}, {"b", {{{"p:f"}, 10}}}});
+  Where where;
+  BOOST_REQUIRE(add_condition(where, "on > 5"));
+  const Report of_threads = report_of({&snapshot}, {.where = where});
+  BOOST_TEST(total_of(of_threads) == 9);
+  auto fails = parse_fail_on("on > 10", false);
+  BOOST_REQUIRE(fails);
+  std::vector<Condition> conditions;
+  conditions.push_back(std::move(*fails));
+  const Report failed = report_of({&snapshot}, {.fail_on = std::move(conditions)});
+  BOOST_REQUIRE_EQUAL(failed.failed().rows.size(), 1u);
+  BOOST_TEST(failed.grouping().names[failed.failed().rows[0].group] == "a");
+}
+
+BOOST_AUTO_TEST_CASE(the_busiest_thread_is_the_one_with_the_heaviest_stacks) {
+  const Snapshot snapshot = window_of({{"a", {{{"p:f"}, 9}}}, {"a", {{{"p:f"}, 5}, {{"p:g"}, 5}}}});
+  const Report report = report_of({&snapshot});
+  const RowAt at = report.stacks()->groups()[0];
+  const Busiest* busiest = report.rollup().busiest({0, at.group, at.metric});
+  BOOST_REQUIRE(busiest);
+  BOOST_TEST((busiest->tid == 2 && busiest->reading == 10));
+}
+
+BOOST_AUTO_TEST_CASE(the_section_can_be_asked_for_alone) {
+  Snapshot snapshot = window_of({{"a", {{{"p:f"}, 9}}}});
+  add_u64(snapshot, metric("run", "MonotonicNs", "SumNs"), {1});
+  const Report report = report_of({&snapshot}, {.sections = {"stacks"}});
+  for (const PlannedMetric& metric : report.metrics())
+    BOOST_TEST(metric.shown == (metric.name == "on"));
+  BOOST_TEST(!report_of({&snapshot}, {.metrics = {"run"}}).stacks());
+}
+
+BOOST_AUTO_TEST_CASE(the_limit_is_of_groups_functions_and_stacks) {
+  const Row stacks{{{"p:f", "p:main"}, 9}, {{"p:g", "p:main"}, 5}};
+  const Snapshot snapshot = window_of({{"a", stacks}, {"b", stacks}, {"b", stacks}});
+  const Report report = report_of({&snapshot}, {.limit = 1});
+  BOOST_TEST(report.stacks()->groups().size() == 1u);
+  BOOST_TEST(report.stacks()->cut() == 1u);
+  const StackGroup group = first_group(report);
+  BOOST_TEST(report.grouping().names[group.at.group] == "b");
+  BOOST_TEST((group.functions.size() == 1 && group.functions_cut == 2));
+  BOOST_TEST((group.stacks.size() == 1 && group.stacks_cut == 1));
+}
+
+// A small file with a chain of calls that thousands of rows stand at the end of.
+BOOST_AUTO_TEST_CASE(work_is_in_proportion_to_the_files) {
+  Taken deep{{}, 1};
+  for (int i = 0; i < 100'000; ++i) deep.frames.push_back("p+" + std::to_string(i % 2));
+  std::vector<std::pair<std::string, Row>> threads;
+  for (int i = 0; i < 2000; ++i)
+    threads.push_back({std::string(1 + i / 26, 'x') + char('a' + i % 26), {}});
+  Snapshot snapshot = window_of(threads);
+  std::vector<ctprof_stack> end{{add_stack(snapshot.pools->stacks.table, deep, {}), 1}};
+  Column& column = *snapshot.threads().find("on");
+  for (std::size_t row = 0; row < threads.size(); ++row)
+    column.ids()[row] = snapshot.pools->stacks.append(end);
+  snapshot.text_bytes = 400'000;
+  const Report report = report_of({&snapshot}, {.literal_names = true});
+  BOOST_TEST(report.stacks()->left_out() > 1000u);
+  BOOST_TEST(report.stacks()->groups().size() > 100u);
+  BOOST_REQUIRE(!report.notes().empty());
+  BOOST_TEST(has(report.notes().back(), "are left out"));
+}
+
+// Runs of a group in which one function weighs more in the second half of them, one wavers, and one
+// is as small as noise.
+std::vector<Snapshot> runs_that_differ() {
+  std::vector<Snapshot> runs;
+  for (std::uint64_t run = 0; run < 8; ++run) {
+    const std::uint64_t slower = run < 4 ? 0 : 30 * kMs, wavers = (run * 5) % 8 * kMs;
+    runs.push_back(window_of({{"service",
+                               {{{"bin:render", "bin:main"}, 100 * kMs + slower + run * 10'000},
+                                {{"bin:parse", "bin:main"}, 60 * kMs + wavers},
+                                {{"bin:rare", "bin:main"}, 20'000 * (run + 1)}}}}));
+  }
+  return runs;
+}
+
+StackGroup judged(const std::vector<Snapshot>& runs, std::optional<Report>& report) {
+  std::vector<const Snapshot*> pointers;
+  for (const Snapshot& run : runs) pointers.push_back(&run);
+  Spec spec;
+  spec.side_sizes = {4, 4};
+  report.emplace(report_of(pointers, spec));
+  return first_group(*report);
+}
+
+BOOST_AUTO_TEST_CASE(functions_are_judged) {
+  std::optional<Report> report;
+  const StackGroup group = judged(runs_that_differ(), report);
+  BOOST_REQUIRE(report->stacks()->judges());
+  BOOST_TEST(name_of(*report, group.functions[0]) == "render (bin)");
+  const auto proof_of = [&](const std::string& name) -> std::optional<Proof> {
+    for (const FunctionRow& row : group.functions)
+      if (name_of(*report, row) == name) return row.proofs.at(0);
+    return std::nullopt;
+  };
+  const auto render = proof_of("render (bin)"), parse = proof_of("parse (bin)");
+  BOOST_REQUIRE(render && parse);
+  BOOST_TEST(render->proven);
+  BOOST_TEST(render->p == 2.0 / 70, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(render->shift == 0.3, boost::test_tools::tolerance(0.01));
+  BOOST_TEST(!parse->proven);
+  BOOST_TEST(!proof_of("rare (bin)").has_value());
+  const std::string text = stacks_text(*report, {}, std::nullopt);
+  BOOST_TEST(has(text, " +3.0"));
+  BOOST_TEST(!has(text, "~+3."));
+  BOOST_TEST(has(text, "0.029"));
+  BOOST_TEST(has(text, " ~"));
+}
+
+BOOST_AUTO_TEST_CASE(functions_of_single_runs_are_not_judged) {
+  const std::vector<Snapshot> runs = runs_that_differ();
+  const Report report = report_of({&runs[0], &runs[7]});
+  const StackGroup group = first_group(report);
+  BOOST_TEST(!report.stacks()->judges());
+  for (const FunctionRow& row : group.functions) BOOST_TEST(row.proofs.empty());
+  BOOST_TEST(!has(stacks_text(report, {}, std::nullopt), "~"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

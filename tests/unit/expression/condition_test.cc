@@ -1,0 +1,237 @@
+// Conditions: what holds, what is missing, which operands go together, and what is refused.
+
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <map>
+#include <string>
+
+#include "core/expression/condition.hpp"
+#include "core/expression/expression.hpp"
+
+namespace ctprof {
+namespace {
+
+using ValueType = Condition::ValueType;
+using Value = Condition::Value;
+
+const std::map<std::string, Value> kKnown{
+    {"one", {ValueType::Number, 1}},
+    {"two", {ValueType::Number, 2}},
+    {"nice", {ValueType::Number, -5}},
+    {"yes", {ValueType::Flag, 1}},
+    {"no", {ValueType::Flag, 0}},
+    {"comm", {ValueType::Text, 0, "nginx: worker"}},
+    {"nothing", {ValueType::Text, 0, ""}},
+    {"quoted", {ValueType::Text, 0, "a\"b\\c"}},
+    {"cgroup", {ValueType::Text, 0, "/system.slice/a.service"}}};
+
+bool holds(std::string_view text) {
+  const auto condition = Condition::parse(text, "reading");
+  BOOST_REQUIRE_MESSAGE(condition, condition.error().text);
+  std::vector<Value> values;
+  for (const auto& input : condition->inputs())
+    values.push_back(kKnown.contains(input.name) ? kKnown.at(input.name) : Value{});
+  return condition->holds(values);
+}
+
+std::string refusal(std::string_view text) {
+  const auto condition = Condition::parse(text, "reading --where");
+  if (!condition) return condition.error().text;
+  std::vector<ValueType> types;
+  for (const auto& input : condition->inputs()) types.push_back(kKnown.at(input.name).type);
+  const auto sound = condition->check(types);
+  return sound ? "" : sound.error().text;
+}
+
+// The names in each part of a condition, and which parts hold.
+std::string joined(std::string_view text) {
+  const auto condition = Condition::parse(text, "reading");
+  BOOST_REQUIRE_MESSAGE(condition, condition.error().text);
+  std::string out;
+  for (const Condition& part : condition->joined()) {
+    std::vector<Value> values;
+    for (const auto& input : part.inputs()) {
+      values.push_back(kKnown.at(input.name));
+      out += input.name + " ";
+    }
+    out += part.holds(values) ? "+" : "-";
+    BOOST_TEST(part.text() == text);
+  }
+  return out;
+}
+
+BOOST_AUTO_TEST_SUITE(condition_test)
+
+BOOST_AUTO_TEST_CASE(what_is_joined) {
+  BOOST_TEST(joined("one < 2") == "one +");
+  BOOST_TEST(joined(R"(one < 2 && comm =~ "^nginx" && !(two < one))") == "one +comm +two one +");
+  BOOST_TEST(joined("two < one && (one == 1 && max(two, nice) == two * 1)") ==
+             "two one -one +two nice +");
+  BOOST_TEST(joined(R"(cgroup under "/a" || one == 1 && two == 2)") == "cgroup one two +");
+  BOOST_TEST(joined("one == 1 && (two == 1 || nice == 1)") == "one +two nice -");
+}
+
+BOOST_AUTO_TEST_CASE(numbers) {
+  for (const char* text : {"one < 2", "one <= 1", "two > one", "two>=2", "nice == -5", "one != two",
+                           "-nice == 5", "1 == 1", "one + two * 2 == 5", "max(one, two) / 2 == 1",
+                           "(one + two) * 2 == 6", "two - one - one == 0"})
+    BOOST_TEST(holds(text), text);
+  for (const char* text :
+       {"one < 1", "one <= 0", "one > two", "nice == 5", "one != 1", "one / (two - 2) == 0"})
+    BOOST_TEST(!holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(texts) {
+  for (const char* text : {R"(comm == "nginx: worker")", R"(comm != "nginx")", R"(nothing == "")",
+                           R"(quoted == "a\"b\\c")", R"("nginx: worker" == comm)"})
+    BOOST_TEST(holds(text), text);
+  for (const char* text : {R"(comm == "nginx")", R"(comm != "nginx: worker")", R"(quoted == "ab")"})
+    BOOST_TEST(!holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(patterns) {
+  for (const char* text :
+       {R"(comm =~ "^nginx")", R"(comm =~ "work")", R"(comm =~ "r$")",
+        R"(comm =~ "^(apache|nginx): \w+$")", R"(comm =~ "")", R"(nothing =~ "^$")",
+        R"(quoted =~ "\"")", R"(quoted =~ "\\c$")", R"(cgroup =~ "\.slice/")"})
+    BOOST_TEST(holds(text), text);
+  for (const char* text : {R"(comm =~ "^worker")", R"(comm =~ "nginx$")",
+                           R"(cgroup =~ "systemX.slice")", R"(nothing =~ ".")"})
+    BOOST_TEST(!holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(paths) {
+  for (const char* text : {R"(cgroup under "/system.slice")", R"(cgroup under "/system.slice/")",
+                           R"(cgroup under "/")", R"(cgroup under "/system.slice/a.service")"})
+    BOOST_TEST(holds(text), text);
+  for (const char* text : {R"(cgroup under "/system")",
+                           R"(cgroup under "/system.slice/a.service/b")", R"(nothing under "/")"})
+    BOOST_TEST(!holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(logic) {
+  for (const char* text :
+       {"one == 1 && two == 2", "one == 2 || two == 2", "!(one == 2)", "!!(one == 1)",
+        "one == 1 || one == 2 && two == 3", "!(one == 1) || two == 2", "one==1&&!(two==1)"})
+    BOOST_TEST(holds(text), text);
+  for (const char* text :
+       {"one == 1 && two == 3", "(one == 1 || one == 2) && two == 3", "!(one == 1)"})
+    BOOST_TEST(!holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_missing_makes_a_comparison_false) {
+  for (const char* text :
+       {"gone == 1", "gone != 1", "gone < 1", "gone == gone", "gone + one > 0", "gone =~ \"\"",
+        "gone == \"\"", "gone != \"x\"", "gone under \"/\"", "max(gone, one) == 1"})
+    BOOST_TEST(!holds(text), text);
+  for (const char* text :
+       {"gone? == 0", "gone? + one == 1", "!(gone == 1)", "gone == 1 || one == 1"})
+    BOOST_TEST(holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_true_or_false_by_itself) {
+  for (const char* text :
+       {"yes", "yes && nice < 0", "no || yes", "!(no)", "yes == 1", "no + 1 > no"})
+    BOOST_TEST(holds(text), text);
+  for (const char* text : {"no", "gone", "yes && gone", "!(yes)", "yes == 0"})
+    BOOST_TEST(!holds(text), text);
+  BOOST_TEST(refusal("yes && no == 0") == "");
+  BOOST_TEST(refusal("yes =~ \"1\"").ends_with("'=~' needs a text on its left"));
+}
+
+BOOST_AUTO_TEST_CASE(operands_that_do_not_go_together) {
+  BOOST_TEST(refusal("one") ==
+             "reading --where 'one': it says a value, not what should hold of it");
+  BOOST_TEST(refusal("one + 1") ==
+             "reading --where 'one + 1': it says a value, not what should hold of it");
+  BOOST_TEST(refusal("comm == 1") ==
+             "reading --where 'comm == 1': '==' needs two numbers or two texts");
+  BOOST_TEST(refusal("comm < \"x\"") ==
+             "reading --where 'comm < \"x\"': '<' needs a number on either side");
+  BOOST_TEST(refusal("comm + 1 == 2").ends_with("'+' needs a number on either side"));
+  BOOST_TEST(refusal("one =~ \"1\"").ends_with("'=~' needs a text on its left"));
+  BOOST_TEST(refusal("one under \"/\"").ends_with("'under' needs a text on its left"));
+  BOOST_TEST(refusal("one && two").ends_with("'&&' needs a condition on either side"));
+  BOOST_TEST(refusal("one < two < 3").ends_with("'<' needs a number on either side"));
+  BOOST_TEST(refusal("!one == 1").ends_with("'!' needs a condition after it, in parentheses"));
+  BOOST_TEST(refusal("-comm == 1").ends_with("'-' needs a number after it"));
+  BOOST_TEST(refusal("max(comm, 1) == 1").ends_with("'max' needs numbers"));
+  BOOST_TEST(refusal("comm? == \"x\"").ends_with("'comm' is a text, and none counts as zero"));
+  BOOST_TEST(refusal("one == 1") == "");
+}
+
+BOOST_AUTO_TEST_CASE(refusals_say_where) {
+  BOOST_TEST(refusal("") ==
+             "reading --where '': a name, a number, a text or '(' was expected at character 1");
+  BOOST_TEST(refusal("one = 1") ==
+             "reading --where 'one = 1': an operator was expected at character 5");
+  BOOST_TEST(refusal("comm == \"x") ==
+             "reading --where 'comm == \"x': the text that begins here has no end at character 9");
+  BOOST_TEST(refusal("comm == \"x\\\"") != "");
+  BOOST_TEST(
+      refusal("comm =~ x").ends_with("a pattern in double quotes was expected at character 9"));
+  BOOST_TEST(
+      refusal("comm =~ \"[x\"").ends_with("a pattern in which a '[' has no ']' at character 9"));
+  BOOST_TEST(refusal("comm =~ \"a)(b\"").find("a parenthesis has no other") != std::string::npos);
+  BOOST_TEST(
+      refusal("cgroup under \"x\"")
+          .ends_with("a path in double quotes that begins with / was expected at character 14"));
+  BOOST_TEST(refusal("comm undertaker \"x\"").ends_with("an operator was expected at character 6"));
+  BOOST_TEST(refusal("(one == 1") != "");
+  BOOST_TEST(refusal("one == 1 &&") != "");
+  BOOST_TEST(refusal("comm == 'x'") != "");
+  BOOST_TEST(refusal(std::string(1000, '!') + "(one == 1)").find("too deeply") !=
+             std::string::npos);
+}
+
+// What files carry stays what it was.
+BOOST_AUTO_TEST_CASE(formulas_have_nothing_of_this) {
+  for (const char* text :
+       {"a < b", "a == b", "a && b", "!a", "\"x\"", "a =~ \"x\"", "a under \"/\"", "max(a, b) > 1"})
+    BOOST_TEST(!Expression::parse(text), text);
+  BOOST_TEST(inputs_of("under + underworld").size() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(no_pattern_hangs) {
+  const std::string name = std::string(4096, 'a') + "b";
+  const auto start = std::chrono::steady_clock::now();
+  for (const char* pattern : {"(a+)+$", "(a|aa)+$", "(a|a)*c$", "(.*a){20}c", "((a*)*)*c"}) {
+    const auto parsed = Pattern::parse(pattern);
+    BOOST_REQUIRE_MESSAGE(parsed, pattern);
+    BOOST_TEST(!parsed->matches(name), pattern);
+  }
+  BOOST_TEST((std::chrono::steady_clock::now() - start < std::chrono::seconds(20)));
+  BOOST_TEST(Pattern::parse("((a{100}){100}){100}").error().text ==
+             "a count in braces makes no sense, or is too large");
+  BOOST_TEST(Pattern::parse(std::string(5000, '(')).error().text == "it is too long");
+}
+
+BOOST_AUTO_TEST_CASE(patterns_say_what_is_wrong_with_them) {
+  const auto cause = [](std::string_view text) {
+    const auto parsed = Pattern::parse(text);
+    return parsed ? std::string() : parsed.error().text;
+  };
+  BOOST_TEST(cause("(a)\\1").ends_with("back-references are not supported"));
+  BOOST_TEST(cause("(?=.*a)b").ends_with("lookahead is not"));
+  BOOST_TEST(cause("[z-a]") == "a range or class of characters makes no sense");
+  BOOST_TEST(cause("a)(b") == "a parenthesis has no other");
+  BOOST_TEST(cause("*a") == "there is nothing to repeat");
+  BOOST_TEST(cause("a**") == "a repetition is repeated");
+  BOOST_TEST(cause("a\\") == "a backslash ends it");
+  BOOST_TEST(cause("x{2,322222222222222222222222}") == "");  // no count, so its letters
+  BOOST_TEST(cause("x{2,3222}") == "a count in braces makes no sense, or is too large");
+}
+
+BOOST_AUTO_TEST_CASE(names_are_bytes) {
+  BOOST_TEST(Pattern::parse("^a.b$")->matches("a\nb"));
+  BOOST_TEST(
+      Pattern::parse("^a.b$")->matches("a\xff"
+                                       "b"));
+  BOOST_TEST(Pattern::parse("\xc3\xa4")->matches("B\xc3\xa4r"));
+  BOOST_TEST(!Pattern::parse("^worker-[0-9]+$")->matches("worker-x1"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,130 @@
+// Expressions: what they come to, what is missing, which units go together, and what is refused.
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "core/expression/expression.hpp"
+#include "core/expression/expression_parser.hpp"
+
+namespace ctprof {
+namespace {
+
+using Values = std::map<std::string, double>;
+
+double come_to(std::string_view text, const Values& values = {}) {
+  const auto expression = Expression::parse(text);
+  BOOST_REQUIRE_MESSAGE(expression, expression.error().text);
+  std::vector<double> inputs;
+  for (const auto& input : expression->inputs()) {
+    const auto it = values.find(input.name);
+    inputs.push_back(it == values.end() ? std::numeric_limits<double>::quiet_NaN() : it->second);
+  }
+  return expression->evaluate(inputs);
+}
+
+std::string refusal(std::string_view text) {
+  const auto expression = Expression::parse(text);
+  return expression ? "" : expression.error().text;
+}
+
+std::string unit(std::string_view text, const std::map<std::string, std::string>& units) {
+  const auto expression = Expression::parse(text);
+  std::vector<std::string> inputs;
+  for (const auto& input : expression->inputs()) inputs.push_back(units.at(input.name));
+  const auto found = expression->unit(inputs);
+  return found ? *found : "no: " + found.error().text;
+}
+
+BOOST_AUTO_TEST_SUITE(expression_test)
+
+BOOST_AUTO_TEST_CASE(arithmetic) {
+  BOOST_TEST(come_to("1 + 2 * 3") == 7);
+  BOOST_TEST(come_to("(1 + 2) * 3") == 9);
+  BOOST_TEST(come_to("10 - 4 - 3") == 3);
+  BOOST_TEST(come_to("100 / 10 / 5") == 2);
+  BOOST_TEST(come_to("-2 * -3") == 6);
+  BOOST_TEST(come_to("max(1, 7.5, 3) - 0.5") == 7);
+  BOOST_TEST(come_to("a / (a + cgroup.cpu.usage_usec)", {{"a", 1}, {"cgroup.cpu.usage_usec", 3}}) ==
+             0.25);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_missing) {
+  BOOST_TEST(std::isnan(come_to("a + b", {{"a", 1}})));
+  BOOST_TEST(come_to("a + b?", {{"a", 1}}) == 1);
+  BOOST_TEST(come_to("max(a?, b?)", {{"b", 4}}) == 4);
+  BOOST_TEST(std::isnan(come_to("a? + b?")));
+  BOOST_TEST(std::isnan(come_to("a / b", {{"a", 1}, {"b", 0}})));
+  BOOST_TEST(std::isnan(come_to("1 / (a / b)", {{"a", 1}, {"b", 0}})));
+  BOOST_TEST(std::isnan(come_to("a / (b - b)", {{"a", 1}, {"b", 5}})));
+  BOOST_TEST(std::isnan(come_to("max(a, b)", {{"b", 4}})));
+  BOOST_TEST(std::isnan(come_to("a? + a", {})));
+}
+
+BOOST_AUTO_TEST_CASE(a_key_may_hold_anything) {
+  for (const std::string key : {"Rss", "a,b", "[z]", "q\"", "a\\b]", ""}) {
+    const std::string name = key_name("m", key);
+    const auto found = split_key(name);
+    BOOST_REQUIRE_MESSAGE(found, name);
+    BOOST_TEST(found->key == key);
+    BOOST_TEST(plain_name(name) == name);
+    BOOST_TEST(inputs_of(name) == std::vector{name}, boost::test_tools::per_element());
+  }
+  BOOST_TEST(plain_name(R"(m["Rss"].pct)") == "m[Rss].pct");
+  for (const char* other : {"m", "m[Rss", "m[\"Rss]", "m[Rss]x"}) BOOST_TEST(!split_key(other));
+  const std::string_view names[] = {R"(a["],["])", "b[x,y]", "c[d", ""};
+  BOOST_TEST(split_names(R"(a["],["],b[x,y],c[d,)") == names, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(the_key_of_a_map_belongs_to_its_name) {
+  BOOST_TEST(come_to("m[Rss] - m[8:0 a-b]", {{"m[Rss]", 9}, {"m[8:0 a-b]", 2}}) == 7);
+  BOOST_TEST(come_to("m[Rss]? + n?", {{"n", 3}}) == 3);
+  BOOST_TEST(come_to(R"(m["Rss"] - m["a]\"\\"])", {{"m[Rss]", 9}, {R"(m["a]\"\\"])", 2}}) == 7);
+  BOOST_TEST(refusal("1 + m[Rss") ==
+             "reading expression '1 + m[Rss': the '[' of this name has no ']' at character 5");
+}
+
+BOOST_AUTO_TEST_CASE(inputs_are_named_once) {
+  BOOST_TEST(inputs_of("a / (a + max(b?, c))") == (std::vector<std::string>{"a", "b", "c"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(inputs_of("max(a").empty());
+}
+
+BOOST_AUTO_TEST_CASE(units) {
+  const std::map<std::string, std::string> units{
+      {"t", "ns"}, {"u", "ns"}, {"n", "count"}, {"b", "bytes"}};
+  BOOST_TEST(unit("t / n", units) == "ns");
+  BOOST_TEST(unit("t / (t + u)", units) == "ratio");
+  BOOST_TEST(unit("n / n", units) == "ratio");
+  BOOST_TEST(unit("t + max(u, t) * 2", units) == "ns");
+  BOOST_TEST(unit("t + 1", units) == "ns");
+  BOOST_TEST(unit("3", units) == "none");
+  BOOST_TEST(unit("t + b", units) ==
+             "no: checking units of 't + b': 'ns' and 'bytes' do not go together");
+  BOOST_TEST(unit("n / t", units).starts_with("no: "));
+  BOOST_TEST(unit("t * b", units).starts_with("no: "));
+}
+
+BOOST_AUTO_TEST_CASE(refusals_say_where) {
+  BOOST_TEST(refusal("") ==
+             "reading expression '': a name, a number or '(' was expected at character 1");
+  BOOST_TEST(refusal("a b") == "reading expression 'a b': an operator was expected at character 3");
+  BOOST_TEST(refusal("(a + b") == "reading expression '(a + b': ')' was expected at character 7");
+  BOOST_TEST(refusal("max(a; b)") ==
+             "reading expression 'max(a; b)': ',' or ')' was expected at character 6");
+  BOOST_TEST(refusal("a + ") ==
+             "reading expression 'a + ': a name, a number or '(' was expected at character 5");
+  BOOST_TEST(refusal("a ** b") != "");
+  BOOST_TEST(refusal("a < b") != "");
+  BOOST_TEST(refusal("5e3") != "");
+  BOOST_TEST(refusal(std::string(100'000, '(')) != "");
+  BOOST_TEST(refusal(std::string(1000, '(')).ends_with("it is nested too deeply at character 65"));
+  BOOST_TEST(refusal(std::string(1000, '-') + "1").find("too deeply") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,64 @@
+// Expressions as trees, for whoever computes them elsewhere.
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+
+#include "core/expression/tree.hpp"
+
+namespace ctprof {
+namespace {
+
+std::string sign_of(Op op) {
+  switch (op) {
+    case Op::Negate: return "neg";
+    case Op::Add: return "+";
+    case Op::Subtract: return "-";
+    case Op::Multiply: return "*";
+    case Op::Divide: return "/";
+    default: return "max";
+  }
+}
+
+std::string in_words(const ExpressionTree& tree, std::size_t at) {
+  const ExpressionNode& node = tree.nodes[at];
+  if (node.op == Op::Number) return std::to_string(static_cast<int>(node.number));
+  if (node.op == Op::Input)
+    return tree.inputs[node.input].name + (tree.inputs[node.input].optional ? "?" : "");
+  std::string text = "(" + sign_of(node.op);
+  for (const std::size_t operand : node.of) text += " " + in_words(tree, operand);
+  return text + ")";
+}
+
+std::string in_words(std::string_view text) {
+  const auto tree = parse_tree(text);
+  return tree ? in_words(*tree, tree->nodes.size() - 1) : tree.error().text;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(expression_tree_test)
+
+BOOST_AUTO_TEST_CASE(operators_of_one_kind_are_one_node) {
+  BOOST_TEST(in_words("a + b + c") == "(+ a b c)");
+  BOOST_TEST(in_words("a - b - c + d") == "(+ (- a b c) d)");
+  BOOST_TEST(in_words("a - (b - c)") == "(- a (- b c))");
+  BOOST_TEST(in_words("max(a, b?, 2)") == "(max a b? 2)");
+  BOOST_TEST(in_words("a / b * c") == "(* (/ a b) c)");
+  BOOST_TEST(in_words("-a * 3") == "(* (neg a) 3)");
+  BOOST_TEST(in_words("7") == "7");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_as_of_any_expression) {
+  BOOST_TEST(in_words("a +").ends_with("at character 4"));
+  BOOST_TEST(in_words("a < 2").find("operator") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_listed_once) {
+  const auto tree = parse_tree("a * b + a");
+  BOOST_TEST_REQUIRE(tree.has_value());
+  BOOST_TEST(tree->inputs.size() == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof

@@ -1,0 +1,324 @@
+// Every built-in rule: what it makes of readings, how two values differ, that merging equals
+// adding, and that the table is whole.
+
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "core/compare/figures/metric_plan.hpp"
+#include "core/compare/report/report.hpp"
+#include "core/rules/maps.hpp"
+#include "core/rules/rule_book.hpp"
+#include "core/rules/stacks.hpp"
+#include "tests/unit/support/hand_made.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+
+// One value as a rule says it.
+struct Said {
+  std::string text, json;
+};
+
+// A group of as many threads as there are cells, on one side.
+template <class Fill>
+Snapshot one_group(std::size_t threads, Fill fill) {
+  std::vector<Thread> rows;
+  for (std::uint64_t tid = 1; tid <= threads; ++tid) rows.push_back({1, tid, "p", "p"});
+  Snapshot snapshot = snapshot_of(rows);
+  fill(snapshot);
+  return snapshot;
+}
+
+const RuleBook book;
+
+template <class Fill>
+Said said(std::size_t threads, Fill fill) {
+  const Snapshot snapshot = one_group(threads, fill);
+  const Snapshot* sides[] = {&snapshot};
+  const auto report = Report::make(sides, {.metrics = {"m"}}, {&book, {}});
+  BOOST_REQUIRE(report);
+  const auto metric =
+      static_cast<std::size_t>(std::find_if(report->metrics().begin(), report->metrics().end(),
+                                            [](const auto& m) { return m.name == "m"; }) -
+                               report->metrics().begin());
+  Said out{report->rollup().text({0, 0, metric}), {}};
+  report->rollup().append_json(out.json, {0, 0, metric});
+  return out;
+}
+
+Said of_u64(std::string_view newtype, std::string_view rule, const Cells<std::uint64_t>& cells) {
+  return said(cells.size(), [&](Snapshot& s) { add_u64(s, metric("m", newtype, rule), cells); });
+}
+Said of_i64(std::string_view newtype, std::string_view rule, const Cells<std::int64_t>& cells) {
+  return said(cells.size(), [&](Snapshot& s) { add_i64(s, metric("m", newtype, rule), cells); });
+}
+
+Said of_f64(std::string_view rule, const Cells<double>& cells) {
+  return said(cells.size(), [&](Snapshot& s) { add_f64(s, metric("m", "GaugeF64", rule), cells); });
+}
+
+// The word or number that lies between two such groups.
+template <class Fill>
+Change between(Fill before, Fill after, std::size_t threads) {
+  const Snapshot a = one_group(threads, before), b = one_group(threads, after);
+  const Snapshot* sides[] = {&a, &b};
+  const auto report = Report::make(sides, {.metrics = {"m"}}, {&book, {}});
+  BOOST_REQUIRE(report);
+  for (std::size_t i = 0; i < report->metrics().size(); ++i)
+    if (report->metrics()[i].name == "m") return report->changes().of(0, i, 1);
+  BOOST_FAIL("no such metric");
+  return {};
+}
+Change between_u64(std::string_view newtype, std::string_view rule, Cells<std::uint64_t> a,
+                   Cells<std::uint64_t> b) {
+  const MetricDef def = metric("m", newtype, rule);
+  using Fill = std::function<void(Snapshot&)>;
+  return between(Fill([&](Snapshot& s) { add_u64(s, def, a); }),
+                 Fill([&](Snapshot& s) { add_u64(s, def, b); }), a.size());
+}
+
+BOOST_AUTO_TEST_SUITE(rules_test)
+
+BOOST_AUTO_TEST_CASE(the_table_is_whole) {
+  for (const RuleInfo& info : kRules) {
+    const ctprof_rule* rule = book.find(info.name);
+    BOOST_REQUIRE_MESSAGE(rule, "no rule " << info.name);
+    BOOST_TEST(rule->size == sizeof(ctprof_rule));
+    BOOST_TEST((rule->add && rule->merge && rule->description));
+    BOOST_TEST(rule->fallback == nullptr);
+  }
+  BOOST_TEST(builtin_rules().size() == kRules.size());
+  // Each newtype is readable by each of its rules.
+  for (const NewtypeInfo& newtype : kNewtypes)
+    for (const RuleInfo& info : kRules)
+      BOOST_TEST(is_listed(newtype.rules, info.name) ==
+                 is_listed(book.find(info.name)->newtypes, newtype.name));
+}
+
+BOOST_AUTO_TEST_CASE(sums_saturate_and_print_on_their_ladder) {
+  BOOST_TEST(of_u64("MonotonicNs", "SumNs", {1'000'000, 500'000}).text == "1.500ms");
+  BOOST_TEST(of_u64("Bytes", "SumBytes", {1024, 512}).text == "1.500KiB");
+  BOOST_TEST(of_u64("MonotonicUs", "SumUs", {1, 2}).json == "3");
+  BOOST_TEST(of_u64("ClockTicks", "SumTicks", {20, 2}).text == "22ticks");
+  BOOST_TEST(of_u64("GaugeCount", "SumGaugeCount", {20, 2}).json == "22");
+  BOOST_TEST(of_u64("GaugeBytes", "SumGaugeBytes", {1024, 512}).text == "1.500KiB");
+  BOOST_TEST(of_u64("MonotonicCount", "SumCount", {kMost, 1}).json == "18446744073709551615");
+  BOOST_TEST(of_u64("MonotonicNs", "SumNs", {kMost, 1}).text == "≥18446744073.710s");
+  BOOST_TEST(of_u64("MonotonicNs", "SumNs", {kMost - 1}).text == "18446744073.710s");
+}
+
+BOOST_AUTO_TEST_CASE(fractions) {
+  BOOST_TEST(of_f64("SumGaugeF64", {0.5, {}, 0.25}).json == "0.75");
+  BOOST_TEST(of_f64("MaxGaugeF64", {-0.5, {}, -0.25}).json == "-0.25");
+  BOOST_TEST(of_f64("MeanGaugeF64", {0.5, {}, 0.25}).json == "0.375");
+  for (const char* rule : {"SumGaugeF64", "MaxGaugeF64", "MeanGaugeF64"}) {
+    BOOST_TEST(of_f64(rule, {{}, {}}).json == "null");
+    BOOST_TEST(of_f64(rule, {0.0}).json == "0");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_read_is_no_value_and_zero_is_zero) {
+  BOOST_TEST(of_u64("MonotonicNs", "SumNs", {{}, {}}).json == "null");
+  BOOST_TEST(of_u64("MonotonicNs", "SumNs", {{}, {}}).text == "-");
+  BOOST_TEST(of_u64("MonotonicNs", "SumNs", {{}, 0}).json == "0");
+  BOOST_TEST(of_u64("PeakNs", "MaxPeak", {{}}).json == "null");
+  BOOST_TEST(of_u64("OrdinalU64", "RangeU64", {{}}).json == "null");
+}
+
+BOOST_AUTO_TEST_CASE(extremes) {
+  BOOST_TEST(of_u64("PeakNs", "MaxPeak", {5, 70, 6}).text == "70ns");
+  BOOST_TEST(of_u64("GaugeRatio100", "MaxRatio", {1234, 5}).text == "12.34%");
+  BOOST_TEST(of_u64("GaugeRatio100", "MaxRatio", {1234, 5}).json == "12.34");
+  BOOST_TEST(of_i64("OrdinalI32", "MaxOrdinal", {-5, -7}).json == "-5");
+  BOOST_TEST(of_u64("OrdinalU64", "MaxOrdinal", {kMost, 1}).json == "18446744073709551615");
+  const auto flag = [](const Cells<bool>& cells) {
+    return said(cells.size(),
+                [&](Snapshot& s) { add_bool(s, metric("m", "Flag", "AnyFlag"), cells); });
+  };
+  BOOST_TEST(flag({false, true}).json == "true");
+  BOOST_TEST(flag({false, {}}).text == "false");
+}
+
+BOOST_AUTO_TEST_CASE(limits_can_be_unbounded) {
+  BOOST_TEST(of_u64("LimitBytes", "LimitMax", {2048, kMost}).text == "max");
+  BOOST_TEST(of_u64("LimitBytes", "LimitMax", {2048, kMost}).json == "\"max\"");
+  BOOST_TEST(of_u64("LimitUs", "LimitMax", {2000, 3000}).text == "3.000ms");
+  BOOST_TEST(of_u64("FloorBytes", "FloorMin", {2048, kMost}).text == "2.000KiB");
+  BOOST_TEST(of_u64("FloorBytes", "FloorMin", {kMost}).text == "max");
+  const Change opened = between_u64("LimitBytes", "LimitMax", {2048}, {kMost});
+  BOOST_TEST(!opened.difference.known());
+  BOOST_TEST(opened.word == "differs");
+  BOOST_TEST((opened.moved == Moved::Yes));
+  BOOST_TEST((between_u64("LimitBytes", "LimitMax", {kMost}, {kMost}).moved == Moved::No));
+  BOOST_TEST(between_u64("LimitBytes", "LimitMax", {2048}, {1024}).difference.real == -1024);
+}
+
+BOOST_AUTO_TEST_CASE(ranges) {
+  BOOST_TEST(of_i64("OrdinalI32", "RangeI32", {5, -3, 0}).text == "-3..5");
+  BOOST_TEST(of_i64("OrdinalI32", "RangeI32", {5, -3, 0}).json == "{\"min\":-3,\"max\":5}");
+  BOOST_TEST(of_i64("OrdinalI32", "RangeI32", {-3, -3}).text == "-3");
+  BOOST_TEST(of_u64("OrdinalU32", "RangeU32", {1, 99}).text == "1..99");
+  const Change wider = between_u64("OrdinalU32", "RangeU32", {1, 3}, {0, 4});
+  BOOST_TEST(wider.difference.zero());
+  BOOST_TEST(wider.word == "differs");
+  BOOST_TEST((wider.moved == Moved::Yes));
+  BOOST_TEST(between_u64("OrdinalU32", "RangeU32", {1, 2}, {2, 2}).difference.real == 0.5);
+}
+
+Said of_text(const Cells<std::string>& cells) {
+  return said(cells.size(),
+              [&](Snapshot& s) { add_text(s, metric("m", "CategoricalString", "Mode"), cells); });
+}
+
+BOOST_AUTO_TEST_CASE(modes) {
+  BOOST_TEST(of_text({"a", "a"}).text == "a");
+  BOOST_TEST(of_text({"b", "a", "b"}).text == "b (2/3)");
+  BOOST_TEST(of_text({"b", "a"}).json == "{\"value\":\"a\",\"count\":1,\"total\":2}");
+  BOOST_TEST(of_text({{}, {}}).text == "-");
+  const auto flags = [](const Cells<bool>& cells) {
+    return said(cells.size(),
+                [&](Snapshot& s) { add_bool(s, metric("m", "Flag", "ModeBool"), cells); });
+  };
+  BOOST_TEST(flags({true, false}).text == "false (1/2)");
+  BOOST_TEST(flags({true}).json == "{\"value\":true,\"count\":1,\"total\":1}");
+}
+
+Said of_cpus(const Cells<std::uint64_t>& words) {
+  return said(words.size(),
+              [&](Snapshot& s) { add_bits(s, metric("m", "CpuSet", "Affinity"), words); });
+}
+
+BOOST_AUTO_TEST_CASE(affinity) {
+  BOOST_TEST(of_cpus({0x10f, 0x10f}).text == "5 cpus (0-3,8)");
+  BOOST_TEST(of_cpus({0x10f}).json == "{\"min\":5,\"max\":5,\"cpus\":\"0-3,8\"}");
+  BOOST_TEST(of_cpus({0x3, 0x6}).text == "2 cpus (mixed)");
+  BOOST_TEST(of_cpus({0x1, 0xff, 0x1}).text == "1-8 cpus (mixed)");
+  BOOST_TEST(of_cpus({0x1, 0xff}).json == "{\"min\":1,\"max\":8,\"cpus\":null}");
+}
+
+BOOST_AUTO_TEST_CASE(maps_go_key_by_key) {
+  const auto map = [](std::string_view newtype, std::string_view rule, std::string keys,
+                      const Cells<MapValue>& cells) {
+    return said(cells.size(), [&](Snapshot& s) {
+      MetricDef def = metric("m", newtype, rule);
+      def.map_keys = std::move(keys);
+      add_map(s, def, cells);
+    });
+  };
+  const Cells<MapValue> cells{MapValue{{"anon", 2048}, {"pgfault", 3}},
+                              MapValue{{"anon", 1024}, {"file", 7}, {"pgfault", 4}},
+                              {}};
+  BOOST_TEST(map("CountMap", "MapSum", "", cells).json ==
+             "{\"anon\":3072,\"file\":7,\"pgfault\":7}");
+  BOOST_TEST(map("MixedMap", "MapMixed", "gauge bytes: anon fi*", cells).json ==
+             "{\"anon\":2048,\"file\":7,\"pgfault\":7}");
+  BOOST_TEST(map("MixedMap", "MapMixed", "gauge bytes: anon fi*", cells).text ==
+             "anon 2.000KiB\nfile 7B\npgfault 7");
+  BOOST_TEST(map("CountMap", "MapSum", "", {MapValue{{"k", kMost}}, MapValue{{"k", 1}}}).json ==
+             "{\"k\":18446744073709551615}");
+  BOOST_TEST(map("CountMap", "MapSum", "", {{}, {}}).json == "null");
+}
+
+BOOST_AUTO_TEST_CASE(map_keys_name_gauges_and_units) {
+  constexpr std::string_view kKeys = "gauge bytes: anon file; counter ns: X_*";
+  BOOST_TEST(rules::kind_of_key(kKeys, "file").gauge);
+  BOOST_TEST(rules::kind_of_key(kKeys, "file").unit == "bytes");
+  BOOST_TEST(!rules::kind_of_key(kKeys, "X_wait").gauge);
+  BOOST_TEST(rules::kind_of_key(kKeys, "X_wait").unit == "ns");
+  BOOST_TEST(rules::kind_of_key(kKeys, "other").unit.empty());
+  BOOST_TEST(rules::kind_of_key("", "other").unit.empty());
+}
+
+// What a rule says beside the value.
+std::string extras(const ctprof_rule& rule, const States& states) {
+  std::string out;
+  const ctprof_sink sink{sizeof sink, 0, &out, [](void* to, const char* data, std::size_t size) {
+                           static_cast<std::string*>(to)->append(data, size);
+                         }};
+  if (rule.extras) rule.extras(states[0], &sink);
+  return out;
+}
+
+// Merging two halves must say the same as adding the whole, whichever half comes first.
+BOOST_AUTO_TEST_CASE(merging_equals_adding) {
+  const std::vector<std::uint64_t> values{7, 3, kMost, 0, 7, 12};
+  for (const ctprof_rule* rule : builtin_rules()) {
+    const RuleInfo& info = *find_rule(rule->name);
+    const bool scalar = info.reduction == Reduction::Sum || info.reduction == Reduction::Max ||
+                        info.reduction == Reduction::Min || info.reduction == Reduction::Range;
+    if (!scalar || rules::gathers_stacks(*rule)) continue;  // those in stacks_compare_test.cc
+    const auto added = [&](std::size_t first, std::size_t last) {
+      const std::vector<std::uint32_t> groups(last - first, 0);
+      ctprof_rows rows{};
+      rows.size = sizeof rows;
+      rows.count = last - first;
+      rows.groups = groups.data();
+      rows.values = values.data() + first;
+      States states(*rule, 1);
+      states.add(rows);
+      return states;
+    };
+    const States whole = added(0, 6);
+    for (const bool swapped : {false, true}) {
+      States into = swapped ? added(3, 6) : added(0, 3);
+      const States from = swapped ? added(0, 3) : added(3, 6);
+      rule->merge(const_cast<void*>(into[0]), from[0]);
+      const States untouched = added(0, 0);
+      rule->merge(const_cast<void*>(into[0]), untouched[0]);
+      BOOST_TEST(as_double(rule->number(into[0])) == as_double(rule->number(whole[0])), rule->name);
+      BOOST_TEST(extras(*rule, into) == extras(*rule, whole), rule->name);
+    }
+  }
+}
+
+// What a rule says of itself is what the SDK's table says of it.
+BOOST_AUTO_TEST_CASE(every_rule_says_how_it_reduces) {
+  const auto number_of = [](Reduction reduction) {
+    switch (reduction) {
+      case Reduction::Sum: return CTPROF_REDUCES_BY_SUM;
+      case Reduction::Max: return CTPROF_REDUCES_BY_MAX;
+      case Reduction::Min: return CTPROF_REDUCES_BY_MIN;
+      case Reduction::Range: return CTPROF_REDUCES_TO_RANGE;
+      case Reduction::Mode: return CTPROF_REDUCES_TO_MODE;
+      case Reduction::Affinity: return CTPROF_REDUCES_TO_AFFINITY;
+      case Reduction::PerKey: return CTPROF_REDUCES_BY_KEY;
+      case Reduction::Mean:
+      case Reduction::None: break;
+    }
+    return CTPROF_REDUCES_OTHERWISE;
+  };
+  for (const ctprof_rule* rule : builtin_rules())
+    BOOST_TEST(rule->reduction ==
+                   static_cast<ctprof_reduction>(number_of(find_rule(rule->name)->reduction)),
+               rule->name);
+}
+
+BOOST_AUTO_TEST_CASE(plugin_rules_and_fallbacks) {
+  RuleBook with_plugin;
+  ctprof_rule mine = *book.find("SumNs");
+  mine.name = "mine.P99";
+  with_plugin.add(mine, "mine");
+  bool stands_in = true;
+  BOOST_TEST(with_plugin.find("mine.P99", "MaxPeak", &stands_in) == &mine);
+  BOOST_TEST(!stands_in);
+  BOOST_TEST(book.find("mine.P99", "MaxPeak", &stands_in)->name == std::string("MaxPeak"));
+  BOOST_TEST(stands_in);
+  BOOST_TEST(!book.find("mine.P99"));
+  ctprof_rule impostor = mine;
+  impostor.name = "SumNs";
+  with_plugin.add(impostor, "mine");
+  BOOST_TEST(with_plugin.find("SumNs") == book.find("SumNs"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,308 @@
+// Files that cannot be loaded: each ends with one sentence that names the file, the place and the
+// reason.
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "core/file/file.hpp"
+#include "core/file/layout/limits.hpp"
+#include "core/file/read/load.hpp"
+#include "core/file/write/document.hpp"
+#include "tests/unit/support/file_world.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+std::string zstd(const std::string& text, int level = 3) {
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), level));
+  return out;
+}
+
+std::string failure(const Result<Snapshot>& result) {
+  BOOST_REQUIRE_MESSAGE(!result.has_value(), "it was loaded");
+  return result.error().text;
+}
+
+std::string failure_of_text(const std::string& text) {
+  return failure(load_text(text, "x.zst", whole_vocabulary()));
+}
+std::string failure_of_bytes(const std::string& bytes) {
+  return failure(load_bytes(bytes, {"x.zst"}, whole_vocabulary()));
+}
+
+void says(const std::string& sentence, const std::vector<std::string>& words) {
+  BOOST_TEST_CONTEXT(sentence) {
+    BOOST_TEST(sentence.starts_with("reading 'x.zst': "));
+    BOOST_TEST(sentence.find('\n') == sentence.npos);
+    for (const std::string& word : words)
+      BOOST_TEST((sentence.find(word) != sentence.npos), "no \"" << word << "\" in it");
+  }
+}
+
+std::string thread(const std::string& more) {
+  return R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1,)" + more + "}]}";
+}
+std::string cgroup(const std::string& inner) { return R"({"cgroup_stats":{"/a":)" + inner + "}}"; }
+
+const std::string& idle_text() {
+  static const std::string text = [] {
+    StringSink sink;
+    HostShape shape;
+    shape.threads = 500;
+    BOOST_REQUIRE(Document(IdleHost(shape).make(), whole_vocabulary()).write(sink).has_value());
+    return sink.text();
+  }();
+  return text;
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  BOOST_REQUIRE(at != text.npos);
+  return text.replace(at, from.size(), to);
+}
+
+struct Directory {
+  std::string path;
+  Directory() {
+    char name[] = "/tmp/file_bad_XXXXXX";
+    BOOST_REQUIRE(::mkdtemp(name) != nullptr);
+    path = name;
+  }
+  ~Directory() { std::system(("rm -rf " + path).c_str()); }
+};
+
+BOOST_AUTO_TEST_SUITE(file_bad_test)
+
+BOOST_AUTO_TEST_CASE(values_of_the_wrong_type) {
+  says(failure_of_text(thread(R"("nice":"low")")),
+       {"threads[1].nice", "a text", "a whole number", "(byte "});
+  says(failure_of_text(thread(R"("nice":1.5)")), {"threads[1].nice", "1.5", "a whole number"});
+  says(failure_of_text(thread(R"("nice":null)")), {"threads[1].nice", "null"});
+  says(failure_of_text(thread(R"("nice":{})")), {"threads[1].nice", "an object"});
+  says(failure_of_text(thread(R"("comm":7)")), {"threads[1].comm", "a number", "a text"});
+  says(failure_of_text(thread(R"("comm":["a"])")), {"threads[1].comm", "an array"});
+  says(failure_of_text(thread(R"("ext_enabled":1)")), {"threads[1].ext_enabled", "true or false"});
+  says(failure_of_text(thread(R"("cpu_affinity":3)")),
+       {"threads[1].cpu_affinity", "an array of whole numbers"});
+  says(failure_of_text(thread(R"("cpu_affinity":["0"])")), {"threads[1].cpu_affinity"});
+  says(failure_of_text(thread(R"("cpu_affinity":[0.5])")), {"threads[1].cpu_affinity", "0.5"});
+  says(failure_of_text(thread(R"("smaps_rollup_kib":{"Rss":"1"})")),
+       {"threads[1].smaps_rollup_kib", "a text"});
+  says(failure_of_text(thread(R"("smaps_rollup_kib":{"Rss":-1})")),
+       {"threads[1].smaps_rollup_kib", "-1"});
+  says(failure_of_text(cgroup(R"({"cpu":7})")), {"cgroup_stats[0].cpu", "a number"});
+  says(failure_of_text(cgroup(R"({"cpu":{"weight":"x"}})")),
+       {"cgroup_stats[0].cpu.weight", "a text"});
+  says(failure_of_text(cgroup("null")), {"cgroup_stats[0]", "null"});
+  says(failure_of_text(R"({"psi":{"cpu":{"some":{"avg10":true}}}})"),
+       {"psi.cpu.some.avg10", "true"});
+  says(failure_of_text(R"({"sched_ext":{"switch_all":2}})"), {"sched_ext.switch_all", "2"});
+  says(failure_of_text(R"({"threads":{}})"), {"threads", "an object"});
+  says(failure_of_text(R"({"threads":[1]})"), {"threads", "a number"});
+  says(failure_of_text(R"({"cgroup_stats":[]})"), {"cgroup_stats", "an array"});
+  says(failure_of_text(R"({"captured_at_unix_ns":"now"})"), {"captured_at_unix_ns"});
+  says(failure_of_text("[]"), {"an array", "a snapshot's object"});
+}
+
+BOOST_AUTO_TEST_CASE(numbers_out_of_range) {
+  says(failure_of_text(thread(R"("nice":2147483648)")),
+       {"threads[1].nice", "OrdinalI32", "2147483648"});
+  says(failure_of_text(thread(R"("nice":-2147483649)")), {"threads[1].nice", "-2147483649"});
+  says(failure_of_text(thread(R"("rt_priority":-1)")), {"threads[1].rt_priority", "OrdinalU32"});
+  says(failure_of_text(thread(R"("run_time_ns":-1)")), {"threads[1].run_time_ns", "MonotonicNs"});
+  says(failure_of_text(thread(R"("run_time_ns":18446744073709551616)")),
+       {"threads[1].run_time_ns", "18446744073709551616"});
+  says(failure_of_text(R"({"threads":[{"tid":4294967296}]})"), {"threads[0].tid", "IdU32"});
+  says(failure_of_text(thread(R"("cpu_affinity":[65536])")), {"threads[1].cpu_affinity", "65536"});
+  says(failure_of_text(R"({"psi":{"cpu":{"some":{"avg10":65536}}}})"),
+       {"psi.cpu.some.avg10", "GaugeRatio100"});
+}
+
+BOOST_AUTO_TEST_CASE(text_that_is_no_json) {
+  says(failure_of_text(idle_text().substr(0, idle_text().size() / 2)),
+       {"ends in the middle", "threads[", "(byte "});
+  says(failure_of_text(idle_text() + "x"), {"more text after the end"});
+  says(failure_of_text(idle_text() + std::string(300000, ' ') + "{}"), {"more text after the end"});
+  says(failure_of_text(""), {"ends in the middle"});
+  says(failure_of_text("{\"threads\":[{\"comm\":\"\xff\"}]}"), {"not sound JSON", "byte"});
+  says(failure_of_text(R"({"threads":[{"tid":1,}]})"), {"not sound JSON", "threads[0]"});
+  says(failure_of_text(R"({"threads":[],"threads":[]})"), {"'threads' twice"});
+  BOOST_TEST(load_text(idle_text() + "\n \n", "x", whole_vocabulary()).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(nested_ten_thousand_deep) {
+  says(failure_of_text("{\"a\":" + std::string(10000, '[')), {"nested more than 32 deep"});
+  std::string objects;
+  for (int i = 0; i < 10000; ++i) objects += "{\"a\":";
+  says(failure_of_text(objects), {"nested more than 32 deep"});
+}
+
+BOOST_AUTO_TEST_CASE(zstd_data_that_is_not_sound) {
+  const std::string whole = zstd(idle_text());
+  says(failure_of_bytes(whole.substr(0, whole.size() / 2)),
+       {"ends in the middle of its zstd data"});
+  says(failure_of_bytes(whole.substr(0, 7)), {"ends in the middle"});
+  says(failure_of_bytes(whole + "garbage"), {"zstd"});
+  says(failure_of_bytes(idle_text()), {"does not begin as zstd data does"});
+  says(failure_of_bytes(""), {"empty"});
+  std::string bent = whole;
+  bent[bent.size() / 2] = static_cast<char>(bent[bent.size() / 2] ^ 0x55);
+  says(failure_of_bytes(bent), {});
+  BOOST_TEST(load_bytes(zstd("{\"a\":") + zstd("1}"), {"x"}, whole_vocabulary()).has_value(),
+             "frames in a row are one text");
+}
+
+// 64 MiB are free, and then 200 bytes for each of the file.
+BOOST_AUTO_TEST_CASE(text_out_of_proportion) {
+  std::string text = "{\"a\":[0";
+  for (int item = 0; text.size() < 100 * limits::kMiB; ++item)
+    text += "," + std::to_string(item % 5000 * 7919);
+  text.resize(text.rfind(','));
+  const std::string file = zstd(text + "]}");
+  BOOST_REQUIRE(text.size() / file.size() > 500);
+  says(failure_of_bytes(file), {"unfolds to more than " +
+                                std::to_string(64 * limits::kMiB + 200 * file.size()) + " bytes"});
+}
+
+// Text that shrinks further than a reader takes as sound, in a file of ours: bytes that mean
+// nothing keep the proportion.
+BOOST_AUTO_TEST_CASE(what_is_written_can_be_read) {
+  const Directory directory;
+  const std::string path = directory.path + "/x.zst";
+  HostShape shape;
+  shape.threads = 1;
+  Snapshot snapshot = IdleHost(shape).make();
+  for (const char* key : {"x", "y", "z"})
+    snapshot.objects[key] = '0' + std::string(40 * limits::kMiB, ' ');
+  const auto written = write_file(snapshot, whole_vocabulary(), path, {.sync = false});
+  BOOST_REQUIRE(written.has_value());
+  BOOST_TEST(written->file_bytes >= (120 - 64) * limits::kMiB / 200);
+  BOOST_TEST(written->file_bytes < 60 * limits::kMiB / 200);
+  BOOST_TEST(load_file(path, whole_vocabulary()).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(bombs) {
+  says(failure_of_bytes(zstd("{\"a\":" + std::string(200'000'000, ' '))), {"unfolds to more than"});
+  says(failure_of_text("{\"a\":\"" + std::string(2'000'000, 'x') + "\"}"), {"string too large"});
+  says(failure_of_text("{\"" + std::string(100'000, 'x') + "\":1}"), {"key too large"});
+  std::string list = "[1";
+  for (int item = 0; item < 10'000'000; ++item) list += ",1000000";
+  says(failure_of_text("{\"a\":" + list + "]}"), {"a is more than"});
+  std::string rows = "{\"threads\":[";
+  for (int row = 0; row < 1'000'000; ++row) rows += "{},";
+  says(failure_of_text(rows + "{}]}"), {"asks for more memory"});
+  std::string kinds = "{\"threads\":[{";
+  for (int key = 0; key < 10'000; ++key) kinds += "\"unknown" + std::to_string(key) + "\":0,";
+  says(failure_of_text(kinds + "\"tid\":1}]}"), {"more kinds of unknown keys"});
+  std::string map = "{\"threads\":[{\"smaps_rollup_kib\":{";
+  for (int key = 0; key < 100'000; ++key) map += "\"" + std::to_string(key) + "\":0,";
+  says(failure_of_text(map + "\"x\":1}}]}"), {"threads[0].smaps_rollup_kib", "keys"});
+}
+
+BOOST_AUTO_TEST_CASE(threads_must_be_told_apart) {
+  says(failure_of_text(R"({"threads":[{"tid":1,"tgid":1},{"tid":2}]})"),
+       {"threads[1] has no tgid"});
+  BOOST_TEST(
+      load_text(R"({"threads":[{"tid":1,"tgid":1},{"tid":1,"tgid":1}]})", "x", whole_vocabulary())
+          .has_value(),
+      "a row twice does no harm");
+}
+
+BOOST_AUTO_TEST_CASE(our_own_keys_are_checked) {
+  says(failure_of_text(replaced(idle_text(), "\"format\":1", "\"format\":2")), {"format 2"});
+  says(failure_of_text(replaced(idle_text(), "\"user_hz\":100", "\"user_hz\":\"x\"")),
+       {"ctprof.user_hz"});
+  std::string sources;
+  for (int i = 0; i < 5000; ++i) sources += "{},";
+  says(failure_of_text(replaced(idle_text(), "\"sources\":[", "\"sources\":[" + sources + "{}")),
+       {"ctprof.sources has more than 4096 items"});
+  says(failure_of_text(replaced(idle_text(), "\"runs\":[5,500]", "\"runs\":[5,499]")),
+       {"gaps.thread[", "add up to 500 rows"});
+  says(failure_of_text(
+           replaced(idle_text(), "\"runs\":[5,500]", "\"runs\":[5,18446744073709551615,5,501]")),
+       {"add up to 500 rows"});
+  says(failure_of_text(replaced(idle_text(), "\"runs\":[5,500]", "\"runs\":[5,500,0]")),
+       {"add up to 500 rows"});
+  says(failure_of_text(replaced(idle_text(), "\"read_at\":[", "\"read_at\":[1,")), {"read_at"});
+  says(failure_of_text(replaced(idle_text(), "\"raw\":{\"thread\":{}",
+                                "\"raw\":{\"thread\":{\"comm\":[{\"hex\":\"f\",\"rows\":[0,1]}]}")),
+       {"raw.thread.comm"});
+  says(failure_of_text(
+           replaced(idle_text(), "\"raw\":{\"thread\":{}",
+                    "\"raw\":{\"thread\":{\"comm\":[{\"hex\":\"ff\",\"rows\":[500,1]}]}")),
+       {"raw.thread.comm"});
+  says(failure_of_text(replaced(idle_text(), "\"storage\":\"u64\"", "\"storage\":\"string\"")),
+       {"registry.metrics", "'tid'"});
+  says(failure_of_text(replaced(idle_text(), "\"storage\":\"u64\"", "\"storage\":\"pile\"")),
+       {"registry.metrics[0].storage"});
+  says(failure_of_text(replaced(idle_text(), "\"rule\":\"SumNs\"", "\"rule\":\"SumBytes\"")),
+       {"registry.metrics", "units"});
+  says(failure_of_text(replaced(idle_text(), "\"name\":\"tgid\"", "\"name\":\"tid\"")),
+       {"'tid' twice"});
+  says(failure_of_text(replaced(idle_text(), "\"newtype\":\"IdU32\"", "\"newtype\":\"Moons\"")),
+       {"registry.metrics", "'tid'", "means something else"});
+}
+
+// Without threads nothing has to tell them apart.
+BOOST_AUTO_TEST_CASE(no_threads_need_no_ids) {
+  const std::string text = R"({"ctprof":{"format":1},"registry":{"metrics":[],"derived":[]})";
+  BOOST_TEST(load_text(text + ",\"threads\":[]}", "x", whole_vocabulary()).has_value());
+  says(failure_of_text(text + ",\"threads\":[{\"tid\":1,\"tgid\":1}]}"), {"has no definition of"});
+}
+
+// A gap that a later version has invented is a gap all the same.
+BOOST_AUTO_TEST_CASE(a_code_of_the_future_is_malformed) {
+  const auto snapshot = load_text(replaced(idle_text(), "\"runs\":[5,500]", "\"runs\":[77,500]"),
+                                  "x", whole_vocabulary());
+  BOOST_REQUIRE(snapshot.has_value());
+  BOOST_TEST((snapshot->threads().find("wait_sum")->gap(3) == Gap::Malformed));
+}
+
+// A metric of a kind that this version does not know is no reason to refuse the rest.
+BOOST_AUTO_TEST_CASE(a_newtype_of_the_future_is_an_unknown_key) {
+  const auto snapshot =
+      load_text(replaced(idle_text(), "\"newtype\":\"ClockTicks\"", "\"newtype\":\"Moons\""), "x",
+                whole_vocabulary());
+  BOOST_REQUIRE(snapshot.has_value());
+  BOOST_TEST(!snapshot->threads().find("utime_clock_ticks"));
+  BOOST_TEST(snapshot->unknown_keys[0].at("utime_clock_ticks").size() == 500u);
+}
+
+BOOST_AUTO_TEST_CASE(files_that_cannot_be_read) {
+  const Directory directory;
+  const auto sentence = [](const std::string& path) {
+    return failure(load_file(path, whole_vocabulary()));
+  };
+  BOOST_TEST(sentence(directory.path + "/none") ==
+             "reading '" + directory.path + "/none': No such file or directory");
+  BOOST_TEST(sentence(directory.path) == "reading '" + directory.path + "': Is a directory");
+  const std::string file = directory.path + "/x.zst";
+  std::ofstream(file).close();
+  BOOST_TEST(sentence(file) == "reading '" + file + "': the file is empty");
+  if (::geteuid() == 0) {
+    BOOST_REQUIRE(::chmod(directory.path.c_str(), 0755) == 0 && ::chmod(file.c_str(), 0) == 0 &&
+                  ::seteuid(65534) == 0);
+    BOOST_TEST(sentence(file) == "reading '" + file + "': Permission denied");
+    BOOST_REQUIRE(::seteuid(0) == 0);
+  }
+}
+
+// Whatever is cut off or bent, there is an answer, and it comes without a crash.
+BOOST_AUTO_TEST_CASE(any_cut_is_an_error) {
+  const std::string& text = idle_text();
+  for (std::size_t size = 0; size + 1 < text.size(); size += 9973)
+    BOOST_REQUIRE(
+        !load_text(std::string_view(text).substr(0, size), "x", whole_vocabulary()).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests

@@ -1,0 +1,320 @@
+// Files in columns that cannot be loaded: damaged, cut, out of order, or made to ask for much. Each
+// ends with one sentence that names the line and the reason, and none takes more than a file of its
+// size may.
+
+#include <boost/test/unit_test.hpp>
+
+#define ZSTD_STATIC_LINKING_ONLY  // for frames without a checksum or a size
+#include <zstd.h>
+
+#include "core/file/layout/limits.hpp"
+#include "tests/unit/support/column_lines.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+constexpr std::size_t kThreads = 20;
+
+// Header, threads, processes, cgroups, host, summary, end.
+const Lines& small() {
+  static const Lines lines = lines_of(written(host_of(kThreads)));
+  return lines;
+}
+
+void says(const std::string& bytes, const std::vector<std::string>& words) {
+  const std::string sentence = refusal(bytes);
+  BOOST_TEST_CONTEXT(sentence.substr(0, 200)) {
+    BOOST_TEST(!sentence.empty());
+    for (const std::string& word : words)
+      BOOST_TEST((sentence.find(word) != sentence.npos), "no \"" << word << "\" in it");
+  }
+}
+void says(const Lines& lines, const std::vector<std::string>& words) { says(folded(lines), words); }
+
+// The line of threads with something else in it.
+void threads_say(std::string_view what, std::string_view instead,
+                 const std::vector<std::string>& words) {
+  says(with(small(), 1, what, instead), words);
+}
+
+std::string repeated(std::string_view item, std::size_t times) {
+  std::string text;
+  text.reserve(item.size() * times);
+  for (std::size_t i = 0; i < times; ++i) text += item;
+  return text;
+}
+
+BOOST_AUTO_TEST_SUITE(file_columns_bad_test)
+
+// --- lines ---
+
+BOOST_AUTO_TEST_CASE(lines_in_disorder_say_so) {
+  const Lines lines = lines_of(written(host_of(3000)));
+  BOOST_REQUIRE(lines.size() >= 8u);  // three of threads
+  const auto says_after = [&](auto change, const std::string& words) {
+    Lines changed = lines;
+    change(changed);
+    says(changed, {words});
+  };
+  says_after([](Lines& l) { std::swap(l[1], l[2]); },
+             "line 2 is not the table that the header announces there: rows of thread from 0");
+  says_after([](Lines& l) { l.insert(l.begin() + 1, l[1]); }, "line 3 is not the table");
+  says_after([](Lines& l) { l.erase(l.begin() + 2); }, "line 3 is not the table");
+  says_after([](Lines& l) { l.erase(l.begin()); }, "");
+  says_after([](Lines& l) { l.insert(l.begin(), l[0]); }, "line 2 ");
+  says_after([](Lines& l) { l.insert(l.end() - 2, l[1]); }, "is of kind 'table' out of order");
+  says_after([](Lines& l) { l.insert(l.end() - 1, l[l.size() - 2]); },
+             "is of kind 'summary' out of order");
+  says_after([](Lines& l) { l.insert(l.end() - 2, "{\"kin\":\"stacks\"}\n"); },
+             "is of kind '' out of order");
+  says_after([](Lines& l) { l.erase(l.end() - 2), l = counted(l); },
+             "line " + std::to_string(lines.size() - 1) + " ends a block that has no summary");
+  says_after([](Lines& l) { l.back() = "{\"kind\":\"end\",\"lines\":3,\"bytes\":5}\n"; },
+             "says that the block has 3 lines and 5 bytes");
+  says_after([](Lines& l) { l.pop_back(); }, "it was cut: it has no end");
+  says_after([](Lines& l) { l[1] = l[1].substr(0, l[1].size() / 2); }, "line 2 is wrong: ");
+}
+
+// Text before a line's end, and two lines in one frame.
+BOOST_AUTO_TEST_CASE(a_frame_is_one_line) {
+  Lines lines = small();
+  lines[1] += lines[2];
+  lines.erase(lines.begin() + 2);
+  says(counted(lines), {"line 2 is wrong: more than one value"});
+  says(with(small(), small().size() - 2, "}\n", "} x\n"), {"more than one value"});
+}
+
+BOOST_AUTO_TEST_CASE(zstd_data_that_is_not_sound) {
+  const std::string bytes = folded(small());
+  says(bytes + "garbage, and more of it", {"not sound zstd data near byte "});
+  // A frame that does not say how long its text is: the others are its header and what follows.
+  std::string unsized(ZSTD_compressBound(small()[1].size()), '\0');
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
+  unsized.resize(ZSTD_compress2(context, unsized.data(), unsized.size(), small()[1].data(),
+                                small()[1].size()));
+  ZSTD_freeCCtx(context);
+  says(folded({small()[0]}) + unsized, {"does not say how long it is"});
+}
+
+BOOST_AUTO_TEST_CASE(every_damaged_byte_is_seen_or_harmless) {
+  const Snapshot made = host_of(30);
+  const std::string bytes = written(made);
+  for (std::size_t at = 0; at < bytes.size(); at += 7) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x20);
+    const auto snapshot = load_bytes(damaged, {"test"}, whole_vocabulary());
+    if (snapshot) BOOST_TEST(difference(*snapshot, made) == "");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(any_cut_is_an_error) {
+  const std::string bytes = written(host_of(30));
+  for (std::size_t size = 0; size < bytes.size(); size += 101)
+    BOOST_REQUIRE(!load_bytes(bytes.substr(0, size), {"test"}, whole_vocabulary()).has_value());
+}
+
+// --- cells ---
+
+BOOST_AUTO_TEST_CASE(cells_of_the_wrong_kind) {
+  threads_say("\"tid\":[1000,", "\"tid\":[", {"line 2 ", "column 'tid' has 19 cells, not 20"});
+  threads_say("\"tid\":[", "\"tid\":[1,", {"column 'tid' is too long"});
+  threads_say("\"tid\":[1000", "\"tid\":[-1", {"a whole number from 0"});
+  threads_say("\"tid\":[1000", "\"tid\":[1.0", {"a whole number from 0"});
+  threads_say("\"tid\":[1000", "\"tid\":[4294967296", {"out of range for IdU32"});
+  threads_say("\"tid\":[1000", "\"tid\":[null", {"row 0 of thread has no tid"});
+  threads_say("\"tid\":[1000", "\"tid\":[5000", {"row 1 of thread is out of order"});
+  threads_say("\"tid\":[", "\"tgid\":[", {"column 'tgid' is there twice"});
+  threads_say("\"nice\":[", "\"nice\":[2147483648,", {"out of range for OrdinalI32"});
+  threads_say("\"comm\":[", "\"comm\":[7,", {"a text was expected"});
+  threads_say("\"comm\":[", "\"comm\":[\"\xff\",", {"not UTF-8"});
+  threads_say("\"ext_enabled\":[", "\"ext_enabled\":[1,", {"true or false was expected"});
+  threads_say("\"cpu_affinity\":[", "\"cpu_affinity\":[[0],", {"a text was expected"});
+  threads_say("\"cpu_affinity\":[", "\"cpu_affinity\":[\"7-3\",", {"a set of CPUs was expected"});
+  threads_say("\"cpu_affinity\":[", "\"cpu_affinity\":[\"0-65536\",", {"a set of CPUs"});
+  threads_say("\"columns\":{", "\"columns\":[", {"line 2 is wrong: an object was expected"});
+  threads_say("{\"kind\"", "[{\"kind\"", {"line 2 "});
+  for (const char* wrong : {"[[]],", "[[\"a\"]],", "[[\"a\",1,2]],", "[[\"a\",-1]],", "[[1,1]],"})
+    says(with(small(), 2, "\"process.smaps_rollup\":[",
+              "\"process.smaps_rollup\":[" + std::string(wrong)),
+         {"line 3 "});
+}
+
+BOOST_AUTO_TEST_CASE(numbers_too_large) {
+  for (const char* wrong : {"18446744073709551616", "99999999999999999999999999", "1e400"})
+    threads_say("\"run_time_ns\":[", "\"run_time_ns\":[" + std::string(wrong) + ",",
+                {"a whole number from 0 to 18446744073709551615 was expected"});
+  says(with(small(), 0, "\"user_hz\":100", "\"user_hz\":18446744073709551616"),
+       {"line 1 is wrong: ctprof.user_hz"});
+  threads_say("\"first_row\":0", "\"first_row\":18446744073709551616", {"line 2 "});
+  threads_say("\"first_row\":0", "\"first_row\":18446744073709551615", {"is not the table"});
+}
+
+// --- what else a line says of its rows ---
+
+BOOST_AUTO_TEST_CASE(gaps_fit_their_nulls) {
+  const auto gaps_say = [](const std::string& gaps, const std::string& words) {
+    threads_say("\"gaps\":[", "\"gaps\":[" + gaps + ",", {words});
+  };
+  gaps_say(R"({"columns":["tid"],"runs":[5,1]})", "gaps of 'tid' are more than its nulls");
+  gaps_say(R"({"columns":["tid"],"runs":[5]})", "gaps of 'tid' are more than its nulls");
+  gaps_say(R"({"columns":["tid","tid"],"runs":[]})", "gaps of 'tid' are there twice");
+  gaps_say(R"({"columns":[],"runs":[5,0]})", "a run of no rows");
+  gaps_say(R"({"columns":[],"runs":[)" + repeated("5,1,", kThreads) + "5,1]}",
+           "more runs than rows");
+  gaps_say("7", "an object was expected");
+  threads_say("\"runs\":[5,20]", "\"runs\":[5,19]", {"are fewer than its nulls"});
+  threads_say("\"runs\":[5,20]", "\"runs\":[5,18446744073709551615]", {"are more than its nulls"});
+  threads_say("\"read_at\":[", "\"read_at\":[1,", {"read_at is too long"});
+  threads_say("\"read_at\":[1000000,", "\"read_at\":[", {"read_at is too short"});
+}
+
+BOOST_AUTO_TEST_CASE(pairs_name_rows_of_their_line) {
+  const auto more_say = [](const std::string& more, const std::string& words) {
+    threads_say("\"columns\":", more + ",\"columns\":", {words});
+  };
+  for (const std::string row : {"20", "18446744073709551615"}) {
+    more_say("\"unknown\":{\"x\":[[" + row + ",1]]}", "a pair of a row and a value");
+    more_say("\"raw\":{\"comm\":[[" + row + ",\"ff\"]]}", "bytes in hexadecimal");
+  }
+  for (const std::string row : {"-1", "\"0\""}) {
+    more_say("\"unknown\":{\"x\":[[" + row + ",1]]}", "a whole number from 0");
+    more_say("\"raw\":{\"comm\":[[" + row + ",\"ff\"]]}", "a whole number from 0");
+  }
+  for (const char* pair : {"[]", "[0]", "[0,1,2]", "7"})
+    more_say("\"unknown\":{\"x\":[" + std::string(pair) + "]}", "");
+  for (const char* pair : {"[]", "[0]", "[0,\"f\"]", "[0,\"fg\"]", "[0,\"ff\",1]"})
+    more_say("\"raw\":{\"comm\":[" + std::string(pair) + "]}", "bytes in hexadecimal");
+  more_say(R"("unknown":{"x":[[3,1],[4,1],[3,1]]})", "row 3 of thread has 'x' twice");
+  more_say(R"("unknown":{"x":[[3,1]],"x":[[3,1]]})", "row 3 of thread has 'x' twice");
+  more_say(R"("unknown":{"x":[[3,1]],"\\x":[[3,1]]})", "row 3 of thread has 'x' twice");
+  more_say(R"("unknown":{"":[[3,1]]})", "an unknown key has no path");
+}
+
+// --- the header ---
+
+BOOST_AUTO_TEST_CASE(the_header_is_checked) {
+  const auto says_with = [](std::string_view what, std::string_view instead,
+                            const std::vector<std::string>& words) {
+    says(with(small(), 0, what, instead), words);
+  };
+  says_with("\"format\":2", "\"format\":3", {"line 1 is of format 3; this ctprof reads up to 2"});
+  says_with("\"format\":2", "\"format\":\"2\"", {"line 1 is of format 0"});
+  says_with("\"format\":2,", "\"format\":2,\"format\":2,", {"a key is there twice"});
+  says_with("\"ctprof\":", "\"other\":", {"line 1 has no ctprof object"});
+  says_with("\"registry\":", "\"other\":", {"line 1 has no registry"});
+  says_with("\"tables\":", "\"other\":", {"line 1 announces no tables"});
+  says_with("\"storage\":\"u64\"", "\"storage\":\"string\"", {"registry.metrics", "'tid'"});
+  says_with("\"storage\":\"u64\"", "\"storage\":\"pile\"", {"registry.metrics[0].storage"});
+  says_with("\"name\":\"tgid\"", "\"name\":\"tid\"", {"'tid' twice"});
+  says_with("\"file_path\":\"threads[].tid\"", "\"file_path\":\"none\"",
+            {"gives 'tid' another file_path"});
+  says_with("\"name\":\"tid\"", "\"name\":\"dit\"", {"the registry has no 'tid'"});
+  says_with("\"rule\":\"SumNs\"", "\"rule\":\"SumBytes\"", {"registry.metrics", "units"});
+  says(with(small(), small().size() - 2, "\"kind\":\"summary\",",
+            "\"kind\":\"summary\",\"host\":{},"),
+       {"says 'host' again"});
+}
+
+// Rows that are announced and not there cost nothing.
+BOOST_AUTO_TEST_CASE(announcing_is_not_having) {
+  const auto says_with = [](const std::string& tables, const std::vector<std::string>& words) {
+    says(with(small(), 0, "\"thread\":[20]", tables), words);
+  };
+  says_with("\"thread\":[4000000]", {"line 2 is too short for the 4000000 rows"});
+  says_with("\"thread\":[4194305]", {"more than 4194304 rows of thread are announced"});
+  says_with("\"thread\":[18446744073709551615,2]", {"more than 4194304 rows of thread"});
+  says_with("\"thread\":[20,18446744073709551615]", {"more than 4194304 rows of thread"});
+  says_with("\"thread\":[20,0]", {"a table without rows is announced"});
+  says_with("\"thread\":[20],\"thread\":[20]", {"rows of thread are announced twice"});
+  says_with("\"thread\":[20],\"moon\":[1]", {"rows of 'moon', which this version does not know"});
+  says_with("\"thread\":20", {"an array was expected"});
+  says_with("\"thread\":[19]", {"is too long"});
+  says_with("\"thread\":[10,10]", {"line 2 "});
+  says_with("\"thread\":[" + repeated("1,", 1'000'000) + "1]", {"it was cut"});
+}
+
+// --- bombs ---
+
+// A file of that line between a header that announces so many threads, and an end.
+Lines around(std::string line, std::size_t rows) {
+  Lines lines = small();
+  lines[0] = replaced(lines[0], "\"thread\":[20]", "\"thread\":[" + std::to_string(rows) + "]");
+  lines[1] = std::move(line);
+  return counted(lines);
+}
+
+constexpr std::string_view kBegins = R"({"kind":"table","entity":"thread","first_row":0,)";
+
+BOOST_AUTO_TEST_CASE(text_out_of_proportion) {
+  Lines lines = small();
+  for (int i = 0; i < 3; ++i)
+    lines.insert(lines.end() - 2,
+                 "{\"kind\":\"blank\"" + std::string(40 * limits::kMiB, ' ') + "}\n");
+  says(counted(lines), {"unfolds to more than ", "which no file of its size does"});
+  says(around(std::string(kBegins) + std::string(limits::kLineBytes, ' ') + "}", 20),
+       {"is longer than 67108864 bytes"});
+}
+
+BOOST_AUTO_TEST_CASE(values_inside_each_other) {
+  const std::string deep = std::string(10'000, '[') + std::string(10'000, ']');
+  threads_say("\"columns\":{", "\"newer\":" + deep + ",\"columns\":{", {"nested more than 32"});
+  threads_say("\"columns\":{", "\"columns\":{\"newer\":[" + deep + "],", {"nested more than 32"});
+  says(with(small(), 0, "\"format\"", "\"newer\":" + deep + ",\"format\""),
+       {"line 1 is wrong: values are nested more than 32 deep"});
+  says(with(small(), 0, "\"user_hz\"", "\"newer\":" + deep + ",\"user_hz\""), {"nested more"});
+}
+
+BOOST_AUTO_TEST_CASE(things_too_large_or_too_many) {
+  const std::string large(2 * limits::kMiB, 'x');
+  threads_say("\"comm\":[", "\"comm\":[\"" + large + "\",", {"a text is too long"});
+  threads_say("\"columns\":{", "\"unknown\":{\"" + large + "\":[[0,1]]},\"columns\":{",
+              {"a key is too long"});
+  says(with(small(), 0, "\"format\"", "\"" + large + "\":1,\"format\""), {"a key is too long"});
+  std::string kinds, keys;
+  for (int i = 0; i < 5000; ++i) kinds += "\"k" + std::to_string(i) + "\":[[0,1]],";
+  threads_say("\"columns\":{", "\"unknown\":{" + kinds + "\"x\":[]},\"columns\":{",
+              {"too many kinds of unknown keys"});
+  for (int i = 0; i < 70'000; ++i) keys += "[\"" + std::to_string(i) + "\",0],";
+  says(with(small(), 2, "\"process.smaps_rollup\":[",
+            "\"process.smaps_rollup\":[[" + keys + "[\"x\",1]],"),
+       {"a map has too many keys"});
+  threads_say("\"gaps\":[", "\"gaps\":[{\"columns\":[" + repeated("\"a\",", 5000) + "\"a\"]},",
+              {"too many columns"});
+  std::string members;
+  for (int i = 0; i < 70'000; ++i) members += "\"k" + std::to_string(i) + "\":0,";
+  says(with(small(), 0, "\"format\"", members + "\"format\""), {"line 1 is wrong: too many keys"});
+  for (const char* object : {"\"ctprof\":{", "\"registry\":{", "\"metrics\":[{"})
+    says(with(small(), 0, object, object + members), {"line 1 is wrong: ", "too many keys"});
+  says(with(small(), small().size() - 2, "\"sources\":[",
+            "\"sources\":[" + repeated("{},", 5000) + "{}"),
+       {"ctprof.sources has more than 4096 items"});
+  says(with(small(), 0, "\"ctprof\":{",
+            "\"ctprof\":{\"newer\":[" + repeated("1,", 9'000'000) + "1],"),
+       {"ctprof is longer than"});
+  says(with(small(), 0, "\"registry\":{",
+            "\"registry\":{\"newer\":[" + repeated("1,", 9'000'000) + "1],"),
+       {"registry is longer than"});
+}
+
+// A line of little that makes cells by the million: rows without columns, sets of all CPUs.
+BOOST_AUTO_TEST_CASE(memory_out_of_proportion) {
+  says(around(std::string(kBegins) + std::string(8'400'000, ' ') + "\"columns\":{}}", 4'000'000),
+       {"asks for more memory than a file of its size may"});
+  std::string sets;
+  for (int i = 0; i < 100'000; ++i) sets += i % 2 ? "\"0-65535\"," : "\"0-65534\",";
+  says(
+      around(std::string(kBegins) + "\"columns\":{\"cpu_affinity\":[" + sets + "\"0\"]}}", 100'001),
+      {"asks for more memory than a file of its size may"});
+}
+
+BOOST_AUTO_TEST_CASE(lines_by_the_million) {
+  columns::Folder folder(1);
+  const std::string frame = folder.fold("");
+  says(folded({small()[0]}) + repeated(frame, limits::kLines + 1), {"has more than 1048576 lines"});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests

@@ -1,0 +1,255 @@
+// Files in columns: what is written is what is read, in this layout and from one to the other,
+// several captures in one file, and what a newer version may have written.
+
+#include <boost/test/unit_test.hpp>
+
+#include "core/file/columns/read_columns.hpp"
+#include "core/file/write/document.hpp"
+#include "tests/unit/support/column_lines.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+constexpr int kSnapshots = 60;
+
+BOOST_AUTO_TEST_SUITE(file_columns_test)
+
+BOOST_AUTO_TEST_CASE(what_is_written_is_what_is_read) {
+  for (int seed = 0; seed < kSnapshots; ++seed) {
+    const Snapshot made = odd(seed);
+    const std::string bytes = written(made);
+    const Snapshot again = loaded(bytes);
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      BOOST_TEST(difference(made, again) == "");
+      BOOST_TEST(!again.foreign);
+      BOOST_TEST((written(again) == bytes), "written again it is another file");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(rows_and_columns_hold_the_same) {
+  for (int seed = 0; seed < kSnapshots; ++seed) {
+    const Snapshot made = odd(seed);
+    StringSink rows;
+    BOOST_REQUIRE(Document(made, whole_vocabulary()).write(rows).has_value());
+    auto from_rows = load_text(rows.text(), "rows", whole_vocabulary());
+    BOOST_REQUIRE(from_rows.has_value());
+    const Snapshot through_both = loaded(written(*from_rows));
+    StringSink again;
+    BOOST_REQUIRE(Document(through_both, whole_vocabulary()).write(again).has_value());
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      BOOST_TEST(difference(made, through_both) == "");
+      BOOST_TEST((again.text() == rows.text()), "rows, columns and rows again differ");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(workers_make_the_same_bytes) {
+  const Snapshot made = host_of(5000);
+  const std::string bytes = written(made, 1);
+  BOOST_TEST((written(made, 4) == bytes));
+  for (const unsigned workers : {1u, 2u, 7u}) {
+    const auto block = columns::read_block(bytes, 1, workers);
+    BOOST_REQUIRE(block.has_value());
+    BOOST_TEST(block->whole == 1u);
+    BOOST_TEST(difference(block->snapshot, made) == "");
+  }
+}
+
+// A line has at most 1 MiB, whatever stands in its rows.
+BOOST_AUTO_TEST_CASE(long_rows_make_short_lines) {
+  Snapshot made = host_of(500);
+  Column& comm = *made.threads().find(kComm);
+  for (std::size_t row = 0; row < comm.rows(); ++row)
+    comm.ids()[row] = made.pools->texts.intern(std::string(20'000, 'x') + std::to_string(row));
+  const std::string bytes = written(made);
+  BOOST_TEST(difference(loaded(bytes), made) == "");
+  for (const std::string& line : lines_of(bytes)) BOOST_TEST(line.size() <= 1024u * 1024u);
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_host_is_a_file) {
+  const Snapshot made = host_of(0);
+  BOOST_TEST(difference(loaded(written(made)), made) == "");
+}
+
+BOOST_AUTO_TEST_CASE(blocks_follow_one_another) {
+  const Snapshot one = host_of(100), other = host_of(200);
+  const std::string bytes = written(one) + written(other) + written(one);
+  const auto block = columns::read_block(bytes, 2, 2);
+  BOOST_REQUIRE(block.has_value());
+  BOOST_TEST(difference(block->snapshot, other) == "");
+  BOOST_TEST(block->whole == 3u);
+  BOOST_TEST(!block->torn);
+  const Snapshot first = loaded(bytes);
+  BOOST_TEST(difference(first, one) == "");
+  BOOST_TEST(first.told == (std::vector<std::string>{
+                               "'test' holds 3 captures, of which the first is read; 'test#2' is "
+                               "the next"}));
+  BOOST_TEST(loaded(bytes, {"test", 3, true}).told.empty());
+  BOOST_TEST(refusal(bytes, {"test", 4, true}) == "it has no capture 4: it holds 3");
+  BOOST_TEST(refusal(bytes, {"test", 0, true}) == "it has no capture 0: it holds 3");
+}
+
+BOOST_AUTO_TEST_CASE(a_capture_is_named_by_its_number) {
+  const auto name = [](const std::string& argument) {
+    const CaptureName found = name_of_capture(argument);
+    return found.path + " " + std::to_string(found.number) + (found.is_chosen ? " chosen" : "");
+  };
+  BOOST_TEST(name("a.zst") == "a.zst 1");
+  BOOST_TEST(name("a.zst#12") == "a.zst 12 chosen");
+  BOOST_TEST(name("a#1#2") == "a#1 2 chosen");
+  for (const char* path : {"a#", "a#x", "a#-1", "a#1x", "a#99999999999999999999"})
+    BOOST_TEST(name(path) == path + std::string(" 1"));
+  const ScratchDirectory directory;
+  std::ofstream(directory.file() + "#2").close();
+  BOOST_TEST(name(directory.file() + "#2") == directory.file() + "#2 1");
+}
+
+BOOST_AUTO_TEST_CASE(a_torn_block_is_left_out_and_told) {
+  const Snapshot one = host_of(100);
+  const std::string whole = written(one), next = written(host_of(3000));
+  for (const std::size_t cut : {1ul, 100ul, next.size() / 2, next.size() - 1}) {
+    const Snapshot kept = loaded(whole + next.substr(0, cut));
+    BOOST_TEST(difference(kept, one) == "");
+    BOOST_TEST(kept.told == (std::vector<std::string>{
+                                "'test' ends with a capture that was cut short, which is left "
+                                "out"}));
+  }
+  BOOST_TEST(refusal(whole + next.substr(0, 100), {"test", 2, true}) ==
+             "it has no capture 2: it holds 1");
+  // Nothing whole is no file.
+  for (const std::size_t cut : {next.size() / 2, next.size() - 1})
+    BOOST_TEST(refusal(next.substr(0, cut)) == "it was cut: it has no end");
+}
+
+// Each block is readable alone, whatever stands behind it.
+BOOST_AUTO_TEST_CASE(a_damaged_block_spoils_none_before_it) {
+  const Snapshot one = host_of(100);
+  Lines other = lines_of(written(host_of(50)));
+  other.erase(other.end() - 2);
+  const std::string bytes = written(one) + folded(counted(other));
+  const Snapshot kept = loaded(bytes);
+  BOOST_TEST(difference(kept, one) == "");
+  BOOST_REQUIRE(kept.told.size() == 1u);
+  BOOST_TEST(kept.told[0].find("ends a block that has no summary") != std::string::npos);
+  BOOST_TEST(refusal(bytes, {"test", 2, true}).find("has no summary") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(blanks_between_tokens_change_nothing) {
+  const Snapshot made = odd(5);
+  auto lines = lines_of(written(made));
+  for (std::string& line : lines) {
+    std::string spaced;
+    bool in_text = false, escaped = false;
+    for (const char c : line) {
+      if (!in_text && (c == ',' || c == ':' || c == '[' || c == '}')) spaced += ' ';
+      spaced += c;
+      if (!in_text && (c == ',' || c == ':')) spaced += "\t ";
+      in_text = c == '"' && !escaped ? !in_text : in_text;
+      escaped = c == '\\' && !escaped;
+    }
+    line = spaced;
+  }
+  lines[0] = "{\"kind\":\"header\"" + lines[0].substr(lines[0].find(','));
+  BOOST_TEST(difference(loaded(folded(counted(lines))), made) == "");
+}
+
+// What a newer version may write is kept, through load and store, or refused with a sentence.
+BOOST_AUTO_TEST_CASE(what_is_unknown_is_kept) {
+  const Snapshot made = host_of(20);
+  auto lines = lines_of(written(made));
+  lines[0] = replaced(lines[0], "\"kind\":\"header\",", "\"kind\":\"header\",\"newer\":[1,\"x\"],");
+  lines[1] = replaced(
+      lines[1], "\"columns\":{", "\"columns\":{\"newer_metric\":[" + [] {
+        std::string cells = "{\"a\":1}";
+        for (int i = 1; i < 20; ++i) cells += ",null";
+        return cells;
+      }() + "],");
+  lines.insert(lines.end() - 2, "{\"kind\":\"moons\",\"nodes\":[1,2]}\n");
+  const std::string bytes = folded(counted(lines));
+  const Snapshot again = loaded(bytes);
+  BOOST_TEST(again.objects.at("newer") == "[1,\"x\"]");
+  BOOST_REQUIRE(again.unknown_lines.size() == 1u);
+  BOOST_TEST(again.unknown_lines[0] == "{\"kind\":\"moons\",\"nodes\":[1,2]}");
+  const auto& kept = again.unknown_keys[0].at("newer_metric");
+  BOOST_REQUIRE(kept.size() == 1u);
+  BOOST_TEST(kept[0].second == "{\"a\":1}");
+  const Snapshot twice = loaded(written(again));
+  BOOST_TEST(difference(again, twice) == "");
+  BOOST_TEST(twice.unknown_lines == again.unknown_lines);
+  auto newer = lines_of(bytes);
+  newer[0] = replaced(newer[0], "\"format\":2", "\"format\":3");
+  BOOST_TEST(refusal(folded(counted(newer))) == "line 1 is of format 3; this ctprof reads up to 2");
+}
+
+// A metric of a newtype that a newer version has made stays a column, with its definition.
+BOOST_AUTO_TEST_CASE(a_newtype_of_the_future_stays_a_column) {
+  Lines lines = lines_of(written(host_of(20)));
+  lines[0] = replaced(lines[0], "\"newtype\":\"ClockTicks\"", "\"newtype\":\"Moons\"");
+  const Snapshot snapshot = loaded(folded(counted(lines)));
+  BOOST_TEST(!snapshot.threads().find("utime_clock_ticks"));
+  BOOST_TEST(snapshot.unknown_keys[0].at("utime_clock_ticks").size() == 20u);
+  const Lines again = lines_of(written(snapshot));
+  BOOST_TEST(again[0].find("\"newtype\":\"Moons\"") != std::string::npos);
+  BOOST_TEST(again[1].find("\"utime_clock_ticks\":[") != std::string::npos);
+  BOOST_TEST(again[1].find("\"unknown\"") == std::string::npos);
+}
+
+// As is a way to show a headline that this version does not have.
+BOOST_AUTO_TEST_CASE(a_headline_of_the_future_is_kept) {
+  Snapshot made = odd(1);
+  Column& column = *made.threads().find("third_thread.MonotonicNs");
+  MetricDef def = column.def();
+  def.headline = Headline{.label = "x", .order = 1, .shown = CTPROF_SHOWN_RATE};
+  def.name = "third_more";
+  def.file_path = "none";
+  made.threads().add(def, Gap::None);
+  Lines lines = lines_of(written(made));
+  const auto at = lines[0].find("\"shown\":1", lines[0].find("\"third_more\""));
+  BOOST_REQUIRE(at != std::string::npos);
+  lines[0].replace(at, 9, "\"shown\":7");
+  const Snapshot snapshot = loaded(folded(counted(lines)));
+  BOOST_TEST(!snapshot.threads().find("third_more")->def().headline.has_value());
+  BOOST_TEST(lines_of(written(snapshot))[0].find("\"shown\":7") != std::string::npos);
+}
+
+// What only the header or only the end says goes back to where it was.
+BOOST_AUTO_TEST_CASE(unknown_members_stay_in_their_lines) {
+  Lines lines = lines_of(written(host_of(20)));
+  const std::size_t summary = lines.size() - 2;
+  lines[0] = replaced(lines[0], "\"ctprof\":{", "\"early\":1,\"ctprof\":{\"soon\":2,");
+  lines[summary] = replaced(lines[summary], "\"ctprof\":{", "\"late\":3,\"ctprof\":{\"then\":4,");
+  const Lines again = lines_of(written(loaded(folded(counted(lines)))));
+  for (const char* words : {"\"early\":1", "\"soon\":2"})
+    BOOST_TEST(again[0].find(words) != std::string::npos);
+  for (const char* words : {"\"late\":3", "\"then\":4"})
+    BOOST_TEST(again[summary].find(words) != std::string::npos);
+}
+
+// Lines of later kinds stand between tables and summary, and are kept.
+BOOST_AUTO_TEST_CASE(lines_of_later_kinds_are_kept) {
+  Lines lines = lines_of(written(host_of(20)));
+  const Lines more{"{\"columns\":{\"run_time_ns\":[1,null]},\"kind\":\"newer\"}\n",
+                   "{\"columns\":{\"tid\":[7]},\"kind\":\"later\"}\n",
+                   "{\"kind\":\"moons\",\"nodes\":[[0,1]]}\n"};
+  lines.insert(lines.end() - 2, more.begin(), more.end());
+  lines = counted(lines);
+  BOOST_TEST((lines_of(written(loaded(folded(lines)))) == lines));
+}
+
+// A code of a gap that this version does not know had a reason.
+BOOST_AUTO_TEST_CASE(unknown_gap_codes_are_malformed) {
+  auto lines = lines_of(written(host_of(20)));
+  lines[1] = replaced(lines[1], "\"runs\":[", "\"runs\":[77");  // 77x, which is no code of ours
+  bool found = false;
+  const Snapshot again = loaded(folded(counted(lines)));
+  for (const Column& column : again.threads().columns)
+    for (std::size_t row = 0; row < column.rows(); ++row)
+      found = found || column.gap(row) == Gap::Malformed;
+  BOOST_TEST(found);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests

@@ -1,0 +1,99 @@
+// read(write(x)) = x, for snapshots as odd as they can be: gaps anywhere, names that are no UTF-8,
+// columns of third parties, limits without bound, processes without their leader, keys that nobody
+// knows.
+
+#include <boost/test/unit_test.hpp>
+
+#include "core/file/read/load.hpp"
+#include "core/file/write/document.hpp"
+#include "tests/unit/support/odd_host.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+constexpr int kSnapshots = 60;
+
+std::string text_of(const Snapshot& snapshot, const Vocabulary& vocabulary) {
+  StringSink sink;
+  BOOST_REQUIRE(Document(snapshot, vocabulary).write(sink).has_value());
+  return sink.text();
+}
+
+Snapshot loaded(const std::string& text, const Vocabulary& vocabulary) {
+  auto snapshot = load_text(text, "test", vocabulary);
+  BOOST_REQUIRE_MESSAGE(snapshot.has_value(), snapshot.error().text);
+  return std::move(*snapshot);
+}
+
+// What a machine has where no plugin is installed: a file of ours needs no more.
+Vocabulary bare_vocabulary() {
+  Vocabulary bare;
+  bare.objects = whole_vocabulary().objects;
+  return bare;
+}
+
+BOOST_AUTO_TEST_SUITE(file_property_test)
+
+BOOST_AUTO_TEST_CASE(what_is_written_is_what_is_read) {
+  for (int seed = 0; seed < kSnapshots; ++seed) {
+    const Snapshot made = OddHost(static_cast<std::uint64_t>(seed)).make();
+    const std::string text = text_of(made, whole_vocabulary());
+    const Snapshot again = loaded(text, whole_vocabulary());
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      BOOST_TEST(difference(made, again) == "");
+      BOOST_TEST(!again.foreign);
+      BOOST_TEST((text_of(again, whole_vocabulary()) == text), "written again it is another text");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_ours_needs_no_plugin) {
+  for (int seed = 0; seed < kSnapshots; ++seed) {
+    const Snapshot made = OddHost(static_cast<std::uint64_t>(seed)).make();
+    const Snapshot again = loaded(text_of(made, whole_vocabulary()), bare_vocabulary());
+    BOOST_TEST_CONTEXT("seed " << seed) { BOOST_TEST(difference(made, again) == ""); }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(meta_survives) {
+  const Snapshot made = OddHost(7).make();
+  const Snapshot again = loaded(text_of(made, whole_vocabulary()), whole_vocabulary());
+  BOOST_TEST(again.meta.start.wall_unix_ns == made.meta.start.wall_unix_ns);
+  BOOST_TEST(again.meta.end.boottime_ns == made.meta.end.boottime_ns);
+  BOOST_TEST((again.meta.hostname == made.meta.hostname));
+  BOOST_TEST(again.meta.own_threads == made.meta.own_threads);
+  BOOST_TEST(again.meta.sources.size() == 2u);
+  BOOST_TEST(again.meta.sources[0].gaps.at("Denied") == 7u);
+  BOOST_TEST(again.meta.sources[0].failed == "gave up");
+  BOOST_TEST(again.meta.notes == made.meta.notes);
+  BOOST_TEST(again.derived[0].expression == "a / b");
+}
+
+// What a tool that sorts keys makes of a file: the registry comes after cgroup_stats and before
+// threads.
+BOOST_AUTO_TEST_CASE(the_order_of_keys_is_free) {
+  const Snapshot made = OddHost(3).make();
+  const std::string text = text_of(made, whole_vocabulary());
+  const std::size_t registry = text.find("\"registry\":"), gaps = text.find(",\"gaps\":", registry);
+  const std::string moved = text.substr(0, registry) +
+                            text.substr(gaps + 1, text.size() - gaps - 2) + "," +
+                            text.substr(registry, gaps - registry) + "}";
+  BOOST_TEST(difference(made, loaded(moved, whole_vocabulary())) == "");
+  BOOST_TEST(difference(made, loaded(moved, bare_vocabulary())) == "");
+}
+
+BOOST_AUTO_TEST_CASE(slices_may_end_anywhere) {
+  HostShape shape;
+  shape.threads = 300;
+  const Snapshot made = IdleHost(shape).make();
+  std::string text = text_of(made, whole_vocabulary());
+  for (int pad = 0; pad < 200; ++pad) {  // moves the border between two slices over 200 places
+    text.insert(0, 1, ' ');
+    BOOST_REQUIRE(difference(made, loaded(text, whole_vocabulary())) == "");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests

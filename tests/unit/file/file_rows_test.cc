@@ -1,0 +1,263 @@
+// Rows that take the short way become what the parser makes of them: the same cells, the same
+// refusals.
+
+#include <boost/test/unit_test.hpp>
+
+#include <random>
+
+#include "core/file/read/draft.hpp"
+#include "core/file/read/load.hpp"
+#include "core/file/read/row_reader.hpp"
+#include "core/file/write/document.hpp"
+#include "tests/unit/support/file_world.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+constexpr int kBentTexts = 300;
+constexpr std::size_t kTooShort = 16;  // bytes of a slice for any row that is here
+
+std::string made_text(bool is_busy) {
+  HostShape shape;
+  shape.threads = 12;
+  shape.threads_per_process = 3;
+  shape.cgroups = 2;
+  shape.is_busy = is_busy;
+  StringSink sink;
+  BOOST_REQUIRE(Document(IdleHost(shape).make(), whole_vocabulary()).write(sink).has_value());
+  return sink.text();
+}
+
+// The sentence without the byte, which is that of a slice.
+std::string sentence(const Result<Snapshot>& result) {
+  if (result) return "";
+  return result.error().text.substr(0, result.error().text.find(" (byte "));
+}
+
+std::string written(const Snapshot& snapshot) {
+  StringSink sink;
+  BOOST_REQUIRE(Document(snapshot, whole_vocabulary()).write(sink).has_value());
+  return sink.text();
+}
+
+// Loads the text both ways and returns what went wrong with it, if anything did.
+std::string both_ways(const std::string& text) {
+  const auto by_rows = load_text(text, "x", whole_vocabulary());
+  const auto by_pieces = load_text(text, "x", whole_vocabulary(), kTooShort);
+  BOOST_REQUIRE_EQUAL(sentence(by_rows), sentence(by_pieces));
+  if (!by_rows) return sentence(by_rows);
+  BOOST_REQUIRE_EQUAL(difference(*by_rows, *by_pieces), "");
+  BOOST_REQUIRE(written(*by_rows) == written(*by_pieces));
+  return "";
+}
+
+// A file of others: two plain rows, so that the third may take the short way, and one behind it.
+std::string rows(const std::string& third) {
+  return R"({"threads":[{"tid":1,"tgid":1,"comm":"a","nice":0},{"tid":2,"tgid":1,"comm":"a","nice":0},)" +
+         third +
+         R"(,{"tid":4,"tgid":1,"comm":"a","nice":0},{"tid":5,"tgid":1,"comm":"a","nice":0}]})";
+}
+
+// A table as it is after a row with these keys.
+struct Guessed {
+  Draft draft;
+  explicit Guessed(std::initializer_list<const char*> keys) {
+    draft.prepare(whole_vocabulary());
+    KeyNode** next = &tree().first;
+    for (const char* key : keys) {
+      *next = tree().find(key);
+      BOOST_REQUIRE(*next);
+      next = &(*next)->follower;
+    }
+  }
+  KeyNode& tree() { return draft.layout.tree(Root::Thread); }
+  RowFiller& filler() { return draft.filler(Root::Thread); }
+  std::size_t read(std::string_view text) { return RowReader(tree(), filler()).read(text); }
+};
+
+BOOST_AUTO_TEST_SUITE(file_rows_test)
+
+BOOST_AUTO_TEST_CASE(what_takes_the_short_way) {
+  Guessed table({"tid", "comm", "nice", "cpu_affinity", "ext_enabled", "smaps_rollup_kib",
+                 "smaps_rollup_kb"});
+  const std::string all =
+      R"({"tid":7,"comm":"a b","nice":-3,"cpu_affinity":[0,1],"ext_enabled":true,"smaps_rollup_kib":{"a":1},"smaps_rollup_kb":{"a":1}},)";
+  const std::string some = R"({"tid":8,"nice":0,"smaps_rollup_kb":{"b":2,"c":3}},)";
+  BOOST_TEST(table.read(all + some + all) == 2 * all.size() + some.size());
+  BOOST_TEST(table.filler().rows() == 3u);
+  table.filler().finish();
+  const Table& threads = table.draft.snapshot.threads();
+  BOOST_TEST(threads.find("tid")->u64()[1] == 8u);
+  BOOST_TEST(threads.find("nice")->i64()[2] == -3);
+  BOOST_TEST(!threads.find("comm")->has_value(1));
+  BOOST_TEST(table.draft.snapshot.pools->texts[threads.find("comm")->ids()[2]] == "a b");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_given_up_leaves_no_trace) {
+  Guessed table({"tid", "comm", "nice"});
+  const std::string sound = R"({"tid":7,"comm":"a","nice":1},)";
+  for (const char* odd :
+       {"", "{", "{}", R"({"tid":8})", R"({"tid":8,"comm":"b","nice":2})",
+        R"({"tid":8,"comm":"b","nice":2} ,)", R"({"tid":8,"comm":"b\n","nice":2},)",
+        R"({"tid":8,"nice":2,"comm":"b"},)", R"({"tid":8,"nice":2.0},)", R"({"tid": 8},)",
+        R"({"tid":8,"nice":x},)", R"({"tid":8,"comm":"b","nice":99999999999},)", "]"}) {
+    const std::size_t rows = table.filler().rows();
+    BOOST_TEST_CONTEXT(odd) BOOST_TEST(table.read(sound + odd) == sound.size());
+    BOOST_TEST(table.filler().rows() == rows + 1);
+  }
+  BOOST_TEST(table.read(R"({"tid":9},)") == 10u);
+  table.filler().finish();
+  const Table& threads = table.draft.snapshot.threads();
+  BOOST_TEST(!threads.find("comm")->has_value(threads.find("comm")->rows() - 1));
+}
+
+BOOST_AUTO_TEST_CASE(files_of_ours) {
+  for (const bool is_busy : {false, true}) BOOST_TEST(both_ways(made_text(is_busy)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_are_fine) {
+  for (const char* more :
+       {R"("comm":"a","nice":-20)",
+        R"("comm":"","nice":19)",
+        R"("comm":"\u00e4\n","nice":0)",
+        "\"comm\":\"\xc3\xa4\x7f\",\"nice\":0",
+        R"("nice":3)",
+        R"("nice":1,"comm":"b")",
+        R"("comm":"b","nice":1,"nice":2)",
+        R"("comm":"b","nice":-0)",
+        R"("comm":"b", "nice":1)",
+        R"("comm":"b","nice":1,"new":[{"a":1},{"b":{}}])",
+        R"("comm":"b","nice":1,"new":"},{")",
+        R"("comm":"b","run_time_ns":18446744073709551615)",
+        R"("comm":"b","run_time_ns":9999999999999999999)",
+        R"("comm":"b","cpu_affinity":[])",
+        R"("comm":"b","cpu_affinity":[0,3,65535])",
+        R"("comm":"b","smaps_rollup_kib":{})",
+        R"("comm":"b","smaps_rollup_kib":{"Rss":1,"Pss":2},"smaps_rollup_kb":{"Rss":1,"Pss":2})",
+        R"("comm":"b","smaps_rollup_kib":{"Rss":1},"smaps_rollup_kb":{"Pss":2})",
+        R"("comm":"b","ext_enabled":true)",
+
+        R"("comm":"b","nr_throttled":null)"})
+    BOOST_TEST_CONTEXT(more) {
+      const std::string third = R"({"tid":3,"tgid":1,)" + std::string(more) + "}";
+      BOOST_TEST(both_ways(rows(third)) == "");
+      BOOST_TEST(both_ways(rows(third + ',' + third)) == "");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_are_not) {
+  for (const char* more : {R"("comm":"a","nice":2147483648)",
+                           R"("comm":"a","nice":00)",
+                           R"("comm":"a","nice":1.5)",
+                           R"("comm":"a","nice":1e2)",
+                           R"("comm":"a","nice":-)",
+                           R"("comm":"a","nice":"1")",
+                           R"("comm":7,"nice":0)",
+                           R"("comm":"a" "nice":0)",
+                           R"("comm":"a",)",
+                           R"("comm":"a","nice":0,,)",
+                           R"("comm":"a","nice":tru)",
+                           R"("comm":"a","nice":nul)",
+                           R"("comm":"a","nice")",
+                           R"("comm":"a","run_time_ns":18446744073709551616)",
+                           R"("comm":"a","run_time_ns":-1)",
+                           R"("comm":"a","cpu_affinity":[1,])",
+                           R"("comm":"a","cpu_affinity":[65536])",
+                           R"("comm":"a","cpu_affinity":[-1])",
+                           R"("comm":"a","cpu_affinity":{})",
+                           R"("comm":"a","smaps_rollup_kib":{"Rss":1,})",
+                           R"("comm":"a","smaps_rollup_kib":{"Rss":-1})",
+                           R"("comm":"a","smaps_rollup_kib":{"Rss":"1"})",
+                           R"("comm":"a","smaps_rollup_kib":[1])",
+                           "\"comm\":\"\xff\"",
+                           "\"comm\":\"\n\"",
+                           "\"comm\":\"\xc3\""})
+    BOOST_TEST_CONTEXT(more)
+  BOOST_TEST(both_ways(rows(R"({"tid":3,"tgid":1,)" + std::string(more) + "}")) != "");
+  for (const char* third : {"{}", "1", "null", R"("a,)", R"("\u0041,)", R"("},{")", "[", "]", "",
+                            R"({"tid":3,"tgid":1}})"})
+    BOOST_TEST_CONTEXT(third) BOOST_TEST(both_ways(rows(third)) != "");
+  BOOST_TEST(both_ways(R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},]})") != "");
+  BOOST_TEST(
+      both_ways(R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},{"tid":3,"tgid":1},)") != "");
+}
+
+// A metric of somebody's whose key JSON spells in another way than it is.
+BOOST_AUTO_TEST_CASE(keys_that_are_not_plain) {
+  std::string text = made_text(false);
+  for (std::size_t at = 0; (at = text.find("threads[].syscr", at)) != text.npos;)
+    text.replace(at, 15, R"(threads[].sy\"cr)");
+  std::string sound = text, unsound = text;
+  for (std::size_t at = 0; (at = sound.find("\"syscr\":", at)) != sound.npos;)
+    sound.replace(at, 8, R"("sy\"cr":)");
+  for (std::size_t at = 0; (at = unsound.find("\"syscr\":", at)) != unsound.npos;)
+    unsound.replace(at, 8, R"("sy"cr":)");
+  BOOST_TEST(both_ways(sound) == "");
+  BOOST_TEST(both_ways(unsound) != "");
+}
+
+// A row that is lacking keys, and the next one, which has them again.
+BOOST_AUTO_TEST_CASE(rows_take_turns) {
+  std::string text = R"({"threads":[)";
+  for (int tid = 1; tid < 300; ++tid) {
+    text += R"({"tid":)" + std::to_string(tid) + R"(,"tgid":1)" +
+            (tid % 3 ? R"(,"nice":5,"comm":"x")" : "");
+    text += tid % 7 ? R"(,"minflt":1,"majflt":2},)" : R"(,"majflt":2,"minflt":1},)";
+  }
+  text.back() = ']';
+  BOOST_TEST(both_ways(text + "}") == "");
+}
+
+// Whatever order a map's keys have, and the last map's had, they end in order.
+BOOST_AUTO_TEST_CASE(maps_end_in_order) {
+  const std::vector<std::string> maps{R"("a":1,"b":2)", R"("b":2,"a":1)", R"("b":2,"a":1)",
+                                      R"("a":1,"b":2,"a":1)", R"("a":1,"b":2)"};
+  std::string text = R"({"threads":[{"tid":1,"tgid":1,"smaps_rollup_kib":{}})";
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const std::string id = std::to_string(i + 2);
+    text += R"(,{"tid":)" + id + R"(,"tgid":)" + id + R"(,"smaps_rollup_kib":{)" + maps[i] + "}}";
+  }
+  const auto snapshot = load_text(text + "]}", "x", whole_vocabulary());
+  BOOST_REQUIRE(snapshot.has_value());
+  const Column& column = *snapshot->table(Entity::Process).find("process.smaps_rollup");
+  for (std::size_t row = 1; row <= maps.size(); ++row) {
+    const auto entries = snapshot->pools->maps[column.ids()[row]];
+    BOOST_REQUIRE(entries.size() == 2u);
+    BOOST_TEST(std::string_view(entries[0].key.data, entries[0].key.size) == "a");
+    BOOST_TEST(entries[0].value == 1u);
+    BOOST_TEST(entries[1].value == 2u);
+  }
+}
+
+// Bytes of the rows changed, dropped, doubled and swapped.
+BOOST_AUTO_TEST_CASE(texts_that_are_bent) {
+  constexpr std::string_view kBytes = "\"{}[]:,0179-+.eEtfn\\ x\n\x80";
+  std::mt19937 random(7);
+  const auto below = [&](std::size_t limit) {
+    return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random);
+  };
+  const std::string whole = made_text(true);
+  const std::size_t start = whole.find("\"threads\":[{") + 12,
+                    size = whole.find("],\"cgroup_stats\"") - start;
+  int refused = 0;
+  for (int i = 0; i < kBentTexts; ++i) {
+    std::string text = whole;
+    for (std::size_t bends = 1 + below(3); bends > 0; --bends) {
+      const std::size_t at = start + below(size - 40), length = 1 + below(30);
+      switch (below(4)) {
+        case 0: text[at] = kBytes[below(kBytes.size())]; break;
+        case 1: text.erase(at, length); break;
+        case 2: text.insert(at, text.substr(at, length)); break;
+        default: text.insert(at, 1, kBytes[below(kBytes.size())]);
+      }
+    }
+    refused += !both_ways(text).empty();
+  }
+  BOOST_TEST(refused > kBentTexts / 2);
+  BOOST_TEST(refused < kBentTexts);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests

@@ -1,0 +1,223 @@
+// Stacks in files in columns: what was written is read again, and lines that are damaged, missing
+// or made to mislead are refused, each with one sentence.
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+#include "core/file/layout/limits.hpp"
+#include "core/file/write/document.hpp"
+#include "tests/unit/support/column_lines.hpp"
+#include "tests/unit/support/made_stacks.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+using hand_made::add_stacks;
+using hand_made::kStacks;
+
+constexpr int kSnapshots = 40;
+
+Snapshot odd_stacks(int seed) {
+  return OddHost(static_cast<std::uint64_t>(seed)).make_with_stacks();
+}
+
+BOOST_AUTO_TEST_SUITE(file_stacks_test)
+
+BOOST_AUTO_TEST_CASE(what_is_written_is_what_is_read) {
+  for (int seed = 0; seed < kSnapshots; ++seed) {
+    const Snapshot made = odd_stacks(seed);
+    const std::string bytes = written(made);
+    const Snapshot again = loaded(bytes);
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      BOOST_TEST(difference(made, again) == "");
+      BOOST_TEST((written(again) == bytes), "written again it is another file");
+      BOOST_TEST((written(made, 3) == bytes), "three workers write another file");
+    }
+  }
+}
+
+// Rows have no place for them, and no key that stands for them.
+BOOST_AUTO_TEST_CASE(rows_leave_them_out) {
+  const Snapshot made = odd_stacks(1);
+  StringSink rows;
+  BOOST_REQUIRE(Document(made, whole_vocabulary()).write(rows).has_value());
+  BOOST_TEST((rows.text().find("third_thread.StackNs") == std::string::npos));
+  BOOST_TEST(load_text(rows.text(), "rows", whole_vocabulary()).has_value());
+}
+
+// Two threads with stacks and one without.
+const Lines& small() {
+  static const Lines lines = [] {
+    Snapshot made = host_of(3);
+    add_stacks(made, kStacks,
+               {{{{"main;work", 5}, {"main", 2}}}, {{}}, {{{"[truncated];\xffhostile", 40}}}});
+    return lines_of(written(made));
+  }();
+  return lines;
+}
+
+constexpr std::size_t kThreads = 1, kStrings = 5, kModules = 6, kFrames = 7, kNodes = 8,
+                      kWeights = 9;
+
+BOOST_AUTO_TEST_CASE(lines_as_they_are_documented) {
+  const Lines& lines = small();
+  BOOST_REQUIRE_EQUAL(lines.size(), kWeights + 3);
+  BOOST_TEST(lines[0].ends_with(",\"stacks\":5}\n"));
+  BOOST_TEST((lines[kThreads].find("\"oncpu_stacks\":[7,0,40]") != std::string::npos));
+  BOOST_TEST(lines[kStrings] ==
+             "{\"kind\":\"stacks\",\"part\":\"strings\",\"first\":0,\"text\":[\"\",\"/bin/p\","
+             "\"work\",\"main\",\"\xef\xbf\xbdhostile\"],\"raw\":[[4,\"ff686f7374696c65\"]]}\n");
+  BOOST_TEST(lines[kModules] ==
+             "{\"kind\":\"stacks\",\"part\":\"modules\",\"first\":0,\"type\":[\"file\"],"
+             "\"path\":[1],\"build_id\":[\"12ab\"],\"process\":[0],\"shift\":[4096]}\n");
+  BOOST_TEST(lines[kNodes] ==
+             "{\"kind\":\"stacks\",\"part\":\"nodes\",\"first\":1,\"parent\":[0,1,0,3],"
+             "\"frame\":[2,1,0,3]}\n");
+  BOOST_TEST(lines[kWeights] ==
+             "{\"kind\":\"stacks\",\"part\":\"weights\",\"first\":0,\"metric\":\"oncpu_stacks\","
+             "\"row\":[0,0,2],\"node\":[1,2,4],\"weight\":[2,5,40]}\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_without_stacks_says_nothing_of_them) {
+  for (const std::string& line : lines_of(written(host_of(3))))
+    BOOST_TEST((line.find("stacks") == std::string::npos));
+}
+
+// A hundred thousand stacks of one thread, and names of a megabyte.
+BOOST_AUTO_TEST_CASE(long_parts_go_on_in_the_next_line) {
+  Snapshot made = host_of(2);
+  hand_made::StackValue many;
+  for (int i = 0; i < 100'000; ++i) many.emplace_back("main;" + std::to_string(i), i % 7);
+  for (const char c : {'a', 'b', 'c'}) many.emplace_back(std::string(400'000, c), 1);
+  add_stacks(made, kStacks, {{many}, {{{"main;7", 1}}}});
+  const std::string bytes = written(made);
+  BOOST_TEST(difference(loaded(bytes), made) == "");
+  const Lines lines = lines_of(bytes);
+  BOOST_TEST(lines.size() > 20u);
+  for (const std::string& line : lines) BOOST_TEST(line.size() <= limits::kMiB);
+}
+
+void says(const Lines& lines, const std::string& words) {
+  const std::string sentence = refusal(folded(lines));
+  BOOST_TEST((sentence.find(words) != std::string::npos),
+             "no \"" << words << "\" in \"" << sentence.substr(0, 200) << "\"");
+}
+
+void line_says(std::size_t line, std::string_view what, std::string_view instead,
+               const std::string& words) {
+  says(with(small(), line, what, instead), words);
+}
+
+BOOST_AUTO_TEST_CASE(lines_in_disorder_say_so) {
+  const auto says_after = [](auto change, const std::string& words) {
+    Lines lines = small();
+    change(lines);
+    says(counted(lines), words);
+  };
+  says_after([](Lines& l) { std::swap(l[kStrings], l[kModules]); }, "line 6 is wrong: it names");
+  says_after([](Lines& l) { std::swap(l[kFrames], l[kNodes]); }, "line 8 is wrong: it names frame");
+  says_after([](Lines& l) { l.insert(l.begin() + kStrings, l[kStrings]); },
+             "line 7 is wrong: its strings begin with 0, not 5");
+  says_after([](Lines& l) { l.insert(l.begin() + kNodes, l[kNodes]); }, "begin with 1, not 5");
+  says_after(
+      [](Lines& l) {
+        l.insert(l.begin() + kWeights, l[kWeights]);
+        l[0] = replaced(l[0], "\"stacks\":5", "\"stacks\":6");
+      },
+      "line 11 is wrong: its weights begin with 0, not 3");
+  says_after([](Lines& l) { l.insert(l.begin() + kWeights + 1, l[kWeights]); },
+             "line 11 is of kind 'stacks' out of order");
+  says_after([](Lines& l) { l.erase(l.begin() + kWeights); },
+             "line 10 holds no stacks, which the header announces there");
+  says_after([](Lines& l) { l.erase(l.begin() + kStrings); }, "line 6 is wrong: it names string");
+  says_after([](Lines& l) { l[kNodes] = l[kNodes].substr(0, 60); }, "line 9 is wrong: ");
+  says_after([](Lines& l) { l.resize(kWeights); }, "");
+  line_says(0, "\"stacks\":5", "\"stacks\":4",
+            "line 9 is wrong: row 0 of 'oncpu_stacks' has weight, and no stacks come");
+  line_says(0, "\"stacks\":5", "\"stacks\":18446744073709551615", "it was cut");
+}
+
+// One after the other or none at all: the tables tell what there must be.
+BOOST_AUTO_TEST_CASE(stacks_that_are_missing_are_missed) {
+  Lines lines = small();
+  lines.erase(lines.begin() + kStrings, lines.begin() + kWeights + 1);
+  lines[0] = replaced(lines[0], ",\"stacks\":5", "");
+  says(counted(lines), "row 0 of 'oncpu_stacks' has weight, and no stacks come");
+  line_says(kWeights, "[0,0,2],\"node\":[1,2,4],\"weight\":[2,5,40]",
+            "[0,0],\"node\":[1,2],\"weight\":[2,5]", "row 2 of 'oncpu_stacks' has weight");
+  line_says(kWeights, "[0,0,2],\"node\":[1,2,4],\"weight\":[2,5,40]",
+            "[2],\"node\":[4],\"weight\":[40]", "row 0 of 'oncpu_stacks' has weight");
+  line_says(kWeights, "[2,5,40]", "[2,6,40]", "weighs 7 in its table, and its stacks 8");
+  line_says(kWeights, "[2,5,40]", "[2,5,18446744073709551615]", "weighs 40 in its table");
+}
+
+BOOST_AUTO_TEST_CASE(weights_belong_to_rows_and_nodes) {
+  line_says(kWeights, "[0,0,2]", "[0,0,3]", "row 3 has no stacks");
+  line_says(kWeights, "[0,0,2]", "[0,0,18446744073709551615]", "has no stacks");
+  line_says(kWeights, "[0,0,2]", "[0,2,0]", "weighs 7 in its table, and its stacks 2");
+  says(with(with(small(), kThreads, "[7,0,40]", "[0,0,40]"), kWeights,
+            "[0,0,2],\"node\":[1,2,4],\"weight\":[2,5,40]",
+            "[2,0],\"node\":[4,1],\"weight\":[40,0]"),
+       "row 0 is out of order");
+  line_says(kWeights, "[0,0,2]", "[0,0,-1]", "a whole number from 0");
+  line_says(kWeights, "[1,2,4]", "[1,2,5]", "it names node 5, which has not come");
+  line_says(kWeights, "[1,2,4]", "[2,1,4]", "node 1 of row 0 is out of order");
+  line_says(kWeights, "[1,2,4]", "[1,1,4]", "node 1 of row 0 is out of order");
+  line_says(kWeights, "[1,2,4]", "[1,2]", "its lists are not equally long");
+  line_says(kWeights, "oncpu_stacks", "run_time_ns", "no metric of stacks is called 'run_time_ns'");
+  line_says(kWeights, "\"row\"", "\"row\":[7],\"row\"", "'row' is there twice");
+  line_says(kThreads, "[7,0,40]", "[7,null,40]", "");
+  line_says(kThreads, "[7,0,40]", "[null,0,40]", "row 0 has no stacks");
+  line_says(kThreads, "[7,0,40]", "[7,0,\"x\"]", "a whole number from 0");
+}
+
+BOOST_AUTO_TEST_CASE(what_stacks_consist_of_is_checked) {
+  line_says(kNodes, "[0,1,0,3]", "[0,2,0,3]", "it names node 2, which has not come");
+  line_says(kNodes, "[2,1,0,3]", "[2,4,0,3]", "it names frame 4, which has not come");
+  line_says(kNodes, "[0,1,0,3],\"frame\":[2,1,0,3]", "[0,0,0,3],\"frame\":[2,2,0,3]",
+            "node 2 is there twice, or one too many");
+  line_says(kFrames, "\"module\":[0,", "\"module\":[1,", "it names module 1, which has not come");
+  line_says(kFrames, "\"guessed\":[0,", "\"guessed\":[2,", "'guessed' is neither 0 nor 1");
+  line_says(kFrames, "\"inlined\":[0,", "\"inlined\":[65536,", "'inlined' is too large");
+  line_says(kFrames, "\"name\":[2,", "\"name\":[5,", "it names string 5, which has not come");
+  line_says(kFrames, "\"first\":1", "\"first\":0", "its frames begin with 0, not 1");
+  line_says(kModules, "\"file\"", "\"pile\"", "a module of type 'pile'");
+  line_says(kModules, "\"12ab\"", "\"12ax\"", "a build id that is not hexadecimal");
+  line_says(kModules, "\"path\":[1]", "\"path\":[5]", "it names string 5");
+  line_says(kModules, "\"process\":[0]", "\"process\":[]", "its lists are not equally long");
+  line_says(kStrings, "\"raw\":[[4,", "\"raw\":[[5,", "it names string 5");
+  line_says(kStrings, "[[4,\"ff", "[[4,\"f", "bytes in hexadecimal was expected");
+  line_says(kStrings, "\"strings\"", "\"things\"", "it is of the unknown part 'things'");
+}
+
+// What a newer version says beside it does no harm.
+BOOST_AUTO_TEST_CASE(unknown_members_are_passed_over) {
+  const Lines lines = with(small(), kNodes, "\"parent\"", "\"newer\":[{}],\"parent\"");
+  BOOST_TEST(refusal(folded(lines)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(no_line_asks_for_much) {
+  std::string many = "0";
+  for (std::size_t i = 0; i < limits::kItems; ++i) many += ",0";
+  line_says(kNodes, "[0,1,0,3]", "[" + many + "]", "too many items for one line");
+}
+
+// A window's opening has nothing recorded before it.
+BOOST_AUTO_TEST_CASE(stacks_have_no_base) {
+  Snapshot made = host_of(1);
+  made.window.emplace().living = 1;
+  for (std::size_t entity = 0; entity < kEntities; ++entity)
+    made.window->openings[entity].born.assign(made.tables[entity].rows, 0);
+  add_stacks(made, kStacks, {{{{"main", 1}}}});
+  Lines lines = lines_of(written(made));
+  BOOST_TEST(refusal(folded(lines)) == "");
+  says(with(lines, 1, "\"columns\":[]", "\"columns\":[\"oncpu_stacks\"]"),
+       "line 2 has a base of 'oncpu_stacks', which can have none");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests

@@ -1,0 +1,172 @@
+// Windows in files: what was written is read again, and what a hostile file says of one is refused.
+
+#include <boost/test/unit_test.hpp>
+
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/registry/identity.hpp"
+#include "tests/unit/support/column_lines.hpp"
+#include "tests/unit/support/odd_window.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr int kWindows = 40;
+
+BOOST_AUTO_TEST_SUITE(file_window_test)
+
+BOOST_AUTO_TEST_CASE(what_was_written_is_read) {
+  for (int seed = 0; seed < kWindows; ++seed) {
+    Snapshot made = odd_window(static_cast<std::uint64_t>(seed));
+    const std::string bytes = written(made);
+    Snapshot again = loaded(bytes);
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      BOOST_TEST(difference(made, again) == "");
+      BOOST_TEST((written(again) == bytes), "written again it is another file");
+      to_differences(made);
+      to_differences(again);
+      BOOST_TEST(difference(made, again) == "");
+    }
+  }
+}
+
+// The outline of a file of these bytes.
+std::optional<Snapshot> outline_of(const std::string& bytes) {
+  const ScratchDirectory directory;
+  std::ofstream(directory.file(), std::ios::binary) << bytes;
+  auto outline = load_outline(directory.file());
+  BOOST_REQUIRE_MESSAGE(outline.has_value(), outline.error().text);
+  return std::move(*outline);
+}
+
+std::vector<std::string> columns_of(const Snapshot& snapshot) {
+  std::vector<std::string> names;
+  for (const Table& table : snapshot.tables)
+    for (const Column& column : table.columns) names.push_back(column.def().name);
+  return names;
+}
+
+BOOST_AUTO_TEST_CASE(an_outline_has_the_columns_and_no_row) {
+  for (int seed = 0; seed < kWindows; ++seed) {
+    const std::string bytes = written(odd_window(static_cast<std::uint64_t>(seed)));
+    Snapshot whole = loaded(bytes);
+    auto outline = outline_of(bytes);
+    BOOST_TEST_REQUIRE(outline.has_value());
+    BOOST_TEST_CONTEXT("seed " << seed)
+    for (std::size_t entity = 0; entity < kEntities; ++entity) {
+      BOOST_TEST((*outline->rows_in_file)[entity] == whole.tables[entity].rows);
+      BOOST_TEST(outline->tables[entity].rows == 0u);
+    }
+    BOOST_TEST(outline->text_bytes == whole.text_bytes);
+    to_differences(whole);
+    to_differences(*outline);
+    BOOST_TEST(columns_of(*outline) == columns_of(whole), boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_single_window_has_no_outline) {
+  const std::string window = written(odd_window(1));
+  BOOST_TEST(!outline_of(window + window).has_value());
+  BOOST_TEST(!outline_of(window.substr(0, window.size() - 40)).has_value());
+  BOOST_TEST(!outline_of(window + window.substr(0, 200)).has_value());
+  BOOST_TEST(!outline_of(window.substr(0, 200)).has_value());  // not even its first line
+  BOOST_TEST(!outline_of(written(odd_at(1, 10))).has_value());
+  BOOST_TEST(!load_outline("/nonexistent").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_snapshot_is_no_window) {
+  BOOST_TEST(!loaded(written(odd_at(1, 10))).window.has_value());
+}
+
+// What rows hold of a window.
+BOOST_AUTO_TEST_CASE(its_end_is_a_snapshot) {
+  for (std::uint64_t seed = 0; seed < kWindows; ++seed) {
+    Snapshot window = odd_window(seed);
+    window = end_of(std::move(window));
+    BOOST_TEST_CONTEXT("seed " << seed)
+    BOOST_TEST(difference(window, odd_at(seed + seed % 2, 20)) == "");
+  }
+}
+
+// Two threads of which the second was born inside, and one that ended.
+Lines small_window() {
+  Snapshot before = host_of(1), after = host_of(2);
+  Ended ended;
+  ended.rows = host_of(1);
+  for (const std::string_view id : {kTid, kTgid}) ended.rows.threads().find(id)->u64()[0] = 4'000;
+  ended.at_ns = {15 * kSecond};
+  ended.told = true;
+  for (Snapshot* end : {&before, &after}) {
+    end->meta.boot_id = "b";
+    end->meta.start.boottime_ns = end == &before ? 1 : 20 * kSecond;
+    end->read_at.assign(end->threads().rows, 5);
+  }
+  auto made = make_window(before, std::move(after), std::move(ended));
+  BOOST_REQUIRE_MESSAGE(made.has_value(), made.error().text);
+  return lines_of(written(*made));
+}
+
+constexpr std::size_t kHeader = 0, kWindow = 1, kThreads = 2;
+
+// What a later version says of a window is kept.
+BOOST_AUTO_TEST_CASE(what_is_unknown_is_kept) {
+  const Lines lines =
+      with(small_window(), kWindow, "\"notes\":[", "\"newer\":{\"a\":1},\"notes\":[");
+  const Lines again = lines_of(written(loaded(folded(lines))));
+  BOOST_TEST(again[kWindow].find("\"newer\":{\"a\":1}") != std::string::npos);
+}
+
+// What is said of the window with something else in one of its lines.
+std::string refusal_with(std::size_t line, std::string_view what, std::string_view instead) {
+  return refusal(folded(with(small_window(), line, what, instead)));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_said_of_a_window_must_hold) {
+  const Lines lines = small_window();
+  BOOST_REQUIRE_EQUAL(refusal(folded(lines)), "");
+  Lines without = lines;
+  without.erase(without.begin() + kWindow);
+  BOOST_TEST(refusal(folded(counted(without))) ==
+             "line 2 is no window, which the header announces");
+  Lines twice = lines;
+  twice.insert(twice.begin() + kWindow, lines[kWindow]);
+  BOOST_TEST(refusal(folded(counted(twice))).starts_with("line 3 is "));
+  BOOST_TEST(refusal_with(kWindow, "\"living\":2", "\"living\":99999") ==
+             "the window has more living threads than there are rows");
+  BOOST_TEST(refusal_with(kWindow, "\"columns\":[", "\"columns\":[\"no_such\",") ==
+             "line 2 has a base of 'no_such', which is no column or there twice");
+  BOOST_TEST(refusal_with(kWindow, "\"columns\":[", "\"columns\":[\"run_time_ns\",") ==
+             "line 2 has a base of 'run_time_ns', which is no column or there twice");
+  BOOST_TEST(refusal_with(kWindow, "\"opened\":{", "\"opened\":[{") != "");
+  BOOST_TEST(refusal_with(kWindow, "\"notes\":[", "\"notes\":[7,") != "");
+  BOOST_TEST(refusal_with(kHeader, "\"exited\":[1]", "\"exited\":[2]") != "");
+  BOOST_TEST(refusal_with(kHeader, "\"exited\":[1]", "\"exited\":[4000000000]") != "");
+  BOOST_TEST(refusal_with(kHeader, "\"exited\":[1]", "\"exited\":[]") != "");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_said_of_its_rows_must_hold) {
+  const auto says = [](std::string_view what, std::string_view instead, std::string_view words) {
+    const std::string said = refusal_with(kThreads, what, instead);
+    BOOST_TEST((said.find(words) != said.npos), said << ", not " << words);
+  };
+  says("\"bases\":{", "\"bases\":{\"no_such\":[1,2],", "no base of 'no_such' is announced");
+  says("\"bases\":{", "\"bases\":{\"run_time_ns\":[1,2],\"run_time_ns\":[1,2],",
+       "base 'run_time_ns' is there twice");
+  says("\"bases\":{", "\"bases\":{\"majflt\":[1,2,3],", "too long");
+  says("\"bases\":{", "\"bases\":{\"majflt\":[1],", "has 1 cells, not 2");
+  says("\"bases\":{", "\"bases\":{\"majflt\":[\"x\",2],", "a whole number");
+  says("\"born\":[", "\"born\":[2,", "a row was born that is not in this line");
+  says("\"born\":[", "\"born\":[-1,", "a whole number");
+  says("\"seen\":[[", "\"seen\":[[9,1],[", "seen is no span of time");
+  says("\"seen\":[[", "\"seen\":[[1,2],[", "seen is too long");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests

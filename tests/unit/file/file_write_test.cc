@@ -1,0 +1,288 @@
+// What reaches the disk: the same bytes each time, all or nothing, and every key of the layout.
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "core/file/file.hpp"
+#include "core/file/write/document.hpp"
+#include "core/file/write/out_file.hpp"
+#include "tests/unit/support/file_world.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+namespace json = boost::json;
+
+struct Directory {
+  std::string path;
+  Directory() {
+    char name[] = "/tmp/file_write_XXXXXX";
+    BOOST_REQUIRE(::mkdtemp(name) != nullptr);
+    path = name;
+  }
+  ~Directory() { std::filesystem::remove_all(path); }
+};
+
+std::string bytes_of(const std::string& path) {
+  std::ostringstream bytes;
+  bytes << std::ifstream(path, std::ios::binary).rdbuf();
+  return bytes.str();
+}
+
+std::size_t files_in(const std::string& directory) {
+  const std::filesystem::directory_iterator entries(directory);
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+Snapshot host_of(std::size_t threads) {
+  HostShape shape;
+  shape.threads = threads;
+  return IdleHost(shape).make();
+}
+
+std::string text_of(const Snapshot& snapshot) {
+  StringSink sink;
+  BOOST_REQUIRE(Document(snapshot, whole_vocabulary()).write(sink).has_value());
+  return sink.text();
+}
+
+json::object object_of(const Snapshot& snapshot) {
+  return json::parse(text_of(snapshot)).get_object();
+}
+
+BOOST_AUTO_TEST_SUITE(file_write_test)
+
+BOOST_AUTO_TEST_CASE(the_same_snapshot_gives_the_same_bytes) {
+  const Directory directory;
+  const std::string one = directory.path + "/one", other = directory.path + "/other";
+  const auto written = write_file(host_of(2000), whole_vocabulary(), one);
+  BOOST_REQUIRE(written.has_value());
+  BOOST_REQUIRE(write_file(host_of(2000), whole_vocabulary(), other, {.sync = false}).has_value());
+  BOOST_TEST((bytes_of(one) == bytes_of(other)));
+  BOOST_TEST(written->file_bytes == bytes_of(one).size());
+  BOOST_TEST(written->json_bytes > 100 * 2000u);
+  const auto loaded = load_file(one, whole_vocabulary());
+  BOOST_REQUIRE(loaded.has_value());
+  BOOST_TEST(difference(*loaded, host_of(2000)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(workers_make_the_same_bytes) {
+  const Directory directory;
+  std::set<std::string> files;
+  for (const unsigned workers : {1u, 2u, 7u}) {
+    const std::string path = directory.path + '/' + std::to_string(workers);
+    const auto written =
+        write_file(host_of(2000), whole_vocabulary(), path, {.workers = workers, .sync = false});
+    BOOST_REQUIRE(written.has_value());
+    BOOST_TEST(written->json_bytes == text_of(host_of(2000)).size());
+    files.insert(bytes_of(path));
+  }
+  BOOST_TEST(files.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_write_leaves_the_old_file_and_nothing_else) {
+  const Directory directory;
+  if (::mount("tmpfs", directory.path.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    BOOST_TEST_MESSAGE("skipped: a small file system cannot be mounted here");
+    return;
+  }
+  const std::string file = directory.path + "/x.zst";
+  std::ofstream(file) << "old";
+  HostShape shape;
+  shape.threads = 3000;
+  shape.is_busy = true;
+  const auto written = write_file(IdleHost(shape).make(), whole_vocabulary(), file);
+  BOOST_TEST(!written.has_value());
+  BOOST_TEST(written.error().text == "writing '" + file + "': No space left on device");
+  BOOST_TEST(bytes_of(file) == "old");
+  BOOST_TEST(files_in(directory.path) == 1u);
+  BOOST_TEST(::umount(directory.path.c_str()) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(devices_are_written_as_they_are) {
+  const auto full = write_file(host_of(2), whole_vocabulary(), "/dev/full");
+  BOOST_REQUIRE(!full.has_value());
+  BOOST_TEST(full.error().text == "writing '/dev/full': No space left on device");
+  BOOST_TEST(write_file(host_of(2), whole_vocabulary(), "/dev/null").has_value());
+  BOOST_TEST(std::filesystem::is_character_file("/dev/null"));
+}
+
+BOOST_AUTO_TEST_CASE(places_where_no_file_can_be) {
+  const Directory directory;
+  const auto sentence = [](const std::string& path) {
+    return write_file(host_of(1), whole_vocabulary(), path).error().text;
+  };
+  BOOST_TEST(sentence(directory.path) == "writing '" + directory.path + "': Is a directory");
+  BOOST_TEST(sentence(directory.path + "/none/x") ==
+             "writing '" + directory.path + "/none/x': No such file or directory");
+  BOOST_TEST(files_in(directory.path) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_link_stays_a_link) {
+  const Directory directory;
+  std::ofstream(directory.path + "/real") << "old";
+  std::filesystem::create_symlink("real", directory.path + "/link");
+  BOOST_REQUIRE(write_file(host_of(1), whole_vocabulary(), directory.path + "/link").has_value());
+  BOOST_TEST(std::filesystem::is_symlink(directory.path + "/link"));
+  BOOST_TEST(load_file(directory.path + "/real", whole_vocabulary()).has_value());
+  BOOST_TEST(files_in(directory.path) == 2u);
+}
+
+// Somebody plants a link between the question and the writing, or later.
+BOOST_AUTO_TEST_CASE(a_link_that_is_planted_meanwhile_leads_nowhere) {
+  const Directory directory;
+  const std::string out = directory.path + "/out", victim = directory.path + "/victim";
+  std::ofstream(victim) << "precious";
+  const auto place = check_output(out);
+  BOOST_REQUIRE(place.has_value());
+  std::filesystem::create_symlink("victim", out);
+  const auto refused = write_file(host_of(1), whole_vocabulary(), *place);
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(refused.error().text ==
+             "writing '" + out + "': something that is no file has taken its name meanwhile");
+  std::filesystem::remove(out);
+  auto file = OutFile::create(*place);
+  BOOST_REQUIRE(file.has_value());
+  std::filesystem::create_symlink("victim", out);
+  BOOST_REQUIRE(file->write("new").has_value());
+  BOOST_REQUIRE(file->commit(true).has_value());
+  BOOST_TEST(bytes_of(victim) == "precious");
+  BOOST_TEST(!std::filesystem::is_symlink(out));
+  BOOST_TEST(bytes_of(out) == "new");
+}
+
+// A relative name means the directory that was the working one when it was asked for.
+BOOST_AUTO_TEST_CASE(a_changed_working_directory_changes_nothing) {
+  const Directory directory, elsewhere;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(directory.path);
+  const auto place = check_output("out");
+  std::filesystem::current_path(elsewhere.path);
+  const auto written = write_file(host_of(1), whole_vocabulary(), *place);
+  std::filesystem::current_path(before);
+  BOOST_REQUIRE(written.has_value());
+  BOOST_TEST(files_in(elsewhere.path) == 0u);
+  BOOST_TEST(load_file(directory.path + "/out", whole_vocabulary()).has_value());
+}
+
+// An empty snapshot, with no column but what rows need, has every key all the same.
+BOOST_AUTO_TEST_CASE(keys_that_nobody_filled_are_there) {
+  Snapshot bare;
+  bare.threads().rows = 1;
+  bare.threads().add(identity_metric(kTid), Gap::None).u64()[0] = 7;
+  bare.threads().add(identity_metric(kTgid), Gap::None).u64()[0] = 7;
+  bare.table(Entity::Host).rows = 1;
+  bare.table(Entity::Cgroup).rows = 1;
+  bare.table(Entity::Cgroup).add(identity_metric(kCgroupPath), Gap::None).ids()[0] =
+      bare.pools->texts.intern("/");
+  const json::object file = object_of(bare);
+  for (const char* key : {"captured_at_unix_ns", "host", "threads", "cgroup_stats", "probe_summary",
+                          "parse_summary", "taskstats_summary", "psi", "sched_ext"})
+    BOOST_TEST(file.contains(key), key);
+  BOOST_TEST(file.at("sched_ext").is_null());
+  BOOST_TEST(file.at("host").is_null());
+  BOOST_TEST(file.at("psi").at("irq").at("full").at("avg300") == json::value(0));
+  const json::object& thread = file.at("threads").at(0).get_object();
+  BOOST_TEST(thread.size() == 99u, "98 keys and the older spelling of one");
+  BOOST_TEST(thread.at("tid") == json::value(7));
+  BOOST_TEST(thread.at("state") == json::value("~"));
+  BOOST_TEST(thread.at("policy") == json::value(""));
+  BOOST_TEST(thread.at("taskstats_measured") == json::value(false));
+  BOOST_TEST(thread.at("smaps_rollup_kb").get_object().empty());
+  const json::object& cgroup = file.at("cgroup_stats").at("/").get_object();
+  BOOST_TEST(cgroup.at("cpu").at("max_quota_us").is_null());
+  BOOST_TEST(cgroup.at("cpu").at("max_period_us") == json::value(100000));
+  BOOST_TEST(!cgroup.contains("ext"), "an inner object with nothing in it is left out");
+}
+
+BOOST_AUTO_TEST_CASE(a_mark_is_true_where_its_family_has_a_value) {
+  Snapshot host = host_of(3);
+  for (Column& column : host.threads().columns) {
+    const bool is_delay =
+        column.def().mark == "cpu_delay_active" || column.def().mark == "delay_block_active";
+    if (is_delay || column.def().mark == "xacct_active") column.gaps()[1] = CTPROF_DENIED;
+    if (column.def().mark == "cpu_delay_active" && column.def().name != "cpu_delay_count")
+      column.gaps()[2] = CTPROF_DENIED;
+  }
+  const json::object file = object_of(host);
+  const auto mark = [&](std::size_t row, const char* name) {
+    return file.at("threads").at(row).at(name).get_bool();
+  };
+  BOOST_TEST(mark(0, "taskstats_measured"));
+  BOOST_TEST(!mark(1, "taskstats_measured"));
+  BOOST_TEST(!mark(1, "cpu_delay_active"));
+  BOOST_TEST(mark(2, "cpu_delay_active"), "one value is enough");
+  BOOST_TEST(mark(1, "jemalloc_measured"));
+}
+
+BOOST_AUTO_TEST_CASE(limits_tell_no_bound_from_no_value) {
+  Snapshot host = host_of(1);
+  Column& limit = *host.table(Entity::Cgroup).find("cgroup.memory.max");
+  limit.u64()[0] = limit.u64()[2] = ~std::uint64_t{0};
+  limit.gaps()[1] = CTPROF_DENIED;
+  Column& floor = *host.table(Entity::Cgroup).find("cgroup.memory.min");
+  floor.u64()[0] = ~std::uint64_t{0};
+  const std::string text = text_of(host);
+  const json::object file = json::parse(text).get_object();
+  const auto path = [](int number) {
+    return "/system.slice/unit-00000" + std::to_string(number) + ".service";
+  };
+  BOOST_TEST(file.at("cgroup_stats").at(path(0)).at("memory").at("max").is_null());
+  BOOST_TEST(file.at("cgroup_stats").at(path(1)).at("memory").at("max").is_null());
+  BOOST_TEST(text.find("\"min\":18446744073709551615") != text.npos);
+  BOOST_TEST(text.find("{\"columns\":[\"cgroup.memory.max\"],\"runs\":[255,1,4,1,255,1,0,17]}") !=
+             text.npos);
+}
+
+BOOST_AUTO_TEST_CASE(names_are_valid_utf8_in_the_row) {
+  Snapshot host = host_of(2);
+  host.threads().find(kComm)->ids()[0] =
+      host.pools->texts.intern("a\xff\xe2\x82z\n\x01\"\xf0\x9f\x98\x80");
+  const std::string text = text_of(host);
+  BOOST_TEST(text.find("\"comm\":\"a\xef\xbf\xbd\xef\xbf\xbdz\\n\\u0001\\\"\xf0\x9f\x98\x80\"") !=
+             text.npos);
+  BOOST_TEST(text.find("\"comm\":[{\"hex\":\"61ffe2827a0a0122f09f9880\",\"rows\":[0,1]}]") !=
+             text.npos);
+}
+
+// A number that its newtype cannot hold would make a file that no reader takes.
+BOOST_AUTO_TEST_CASE(what_does_not_fit_is_malformed) {
+  Snapshot host = host_of(1);
+  host.threads().find("nice")->i64()[0] = std::int64_t{1} << 40;
+  const std::string text = text_of(host);
+  BOOST_TEST(text.find("\"nice\":0,") != text.npos);
+  BOOST_TEST(text.find("{\"columns\":[\"nice\"],\"runs\":[8,1]}") != text.npos);
+}
+
+// Two metrics with one place, or a place inside another's: the first has it, and the file stays
+// sound.
+BOOST_AUTO_TEST_CASE(places_are_not_shared) {
+  Snapshot host = host_of(1);
+  for (const char* place : {"threads[].nice", "threads[].nice.inner", "threads[].smaps_rollup_kb",
+                            "ctprof.x", "threads[]."}) {
+    MetricDef def = *whole_vocabulary().find("run_time_ns");
+    def.name = std::string("third_") + place;
+    def.file_path = place;
+    host.threads().add(def, Gap::None);
+  }
+  const json::object file = object_of(host);
+  BOOST_TEST(file.at("threads").at(0).get_object().size() == 106u);
+  const auto loaded = load_file("/dev/null", whole_vocabulary());
+  BOOST_TEST(!loaded.has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests

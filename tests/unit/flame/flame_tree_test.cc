@@ -1,0 +1,263 @@
+// Trees of flame graphs: what is one node, sums, small nodes, two sides.
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/text.hpp"
+#include "core/flame/flame_tree.hpp"
+#include "tests/flame/made_stacks.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+// "path self/total" of all nodes.
+Lines lines_of(const FlameTree& tree) {
+  Lines lines;
+  for (std::uint32_t node = 0; node < tree.nodes.size(); ++node) {
+    const FlameFigures& now = tree.nodes[node].now;
+    lines.push_back(joined(path_to(tree, node), ";") + " " + std::to_string(now.self) + "/" +
+                    std::to_string(now.total));
+  }
+  return lines;
+}
+
+FlameTree tree_of(MadeStacks& stacks) { return make_flame_tree({{&stacks.profile(), 0, 0}}); }
+
+// Many leaves under one function, of 1, 2, 3 ... each.
+void add_leaves(MadeStacks& stacks, std::uint32_t module, std::uint64_t count) {
+  const Frame main = stacks.frame(module, "main");
+  for (std::uint64_t leaf = 1; leaf <= count; ++leaf)
+    stacks.add({main, stacks.frame(module, "leaf" + std::to_string(leaf))}, {leaf});
+}
+
+const FlameNode& node_at(const FlameTree& tree, const std::string& path) {
+  for (std::uint32_t node = 0; node < tree.nodes.size(); ++node)
+    if (joined(path_to(tree, node), ";") == path) return tree.nodes[node];
+  BOOST_FAIL("no node " << path);
+  return tree.nodes.front();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(flame_tree_test)
+
+BOOST_AUTO_TEST_CASE(sums_go_up_below_process_and_thread) {
+  MadeStacks stacks(kOnCpu);
+  const std::uint32_t module = stacks.module("/bin/worker");
+  const Frame main = stacks.frame(module, "main"), read = stacks.frame(module, "read");
+  stacks.owner({.process = "worker", .thread = "io", .cgroup = {}});
+  stacks.add({main, read}, {60});
+  stacks.add({main}, {30});
+  stacks.owner({.process = "worker", .thread = "", .cgroup = {}});
+  stacks.add({main}, {5});
+  stacks.owner({.process = "", .thread = "", .cgroup = "/a.slice"});
+  stacks.add({main}, {7});
+  BOOST_TEST(
+      lines_of(tree_of(stacks)) == (Lines{" 0/102", "worker 0/95", "worker;io 0/90",
+                                          "worker;io;main 30/90", "worker;io;main;read 60/60",
+                                          "worker;main 5/5", "/a.slice 0/7", "/a.slice;main 7/7"}),
+      boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(one_function_at_two_places_is_one_node) {
+  MadeStacks stacks(kOnCpu);
+  const std::uint32_t module = stacks.module("/bin/worker");
+  const Frame here = stacks.frame_at(module, 0x10, "main");
+  const Frame there = stacks.frame_at(module, 0x20, "main");
+  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add({here}, {1});
+  stacks.add({there}, {2});
+  stacks.add({here, there, here}, {4});
+  BOOST_TEST(
+      lines_of(tree_of(stacks)) == (Lines{" 0/7", "worker 0/7", "worker;main 3/7",
+                                          "worker;main;main 0/4", "worker;main;main;main 4/4"}),
+      boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(frames_without_a_name_are_their_place) {
+  MadeStacks stacks(kOnCpu);
+  const std::uint32_t library = stacks.module("/usr/lib/libc.so.6"), kernel = stacks.kernel();
+  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add({Frame{0x1f40, library, false}, Frame{0xffffffff81000010, kernel, false}}, {1},
+             Ending::Cut);
+  const FlameTree tree = tree_of(stacks);
+  BOOST_TEST(lines_of(tree).back() ==
+             "worker;[truncated];libc.so.6+0x1f40;[kernel]+0xffffffff81000010 1/1");
+  BOOST_TEST((tree.label(tree.nodes[2]).kind == FrameKind::Truncated));
+  BOOST_TEST((tree.label(tree.nodes[3]).kind == FrameKind::Native));
+  BOOST_TEST((tree.label(tree.nodes[4]).kind == FrameKind::Kernel));
+}
+
+BOOST_AUTO_TEST_CASE(kinds_are_told_apart) {
+  MadeStacks stacks(kOnCpu);
+  const std::uint32_t module = stacks.module("/bin/node"), jit = stacks.jit(7);
+  stacks.owner({.process = "node", .thread = {}, .cgroup = {}});
+  stacks.add({stacks.frame(jit, "render"), stacks.frame(module, "guess", true)}, {1});
+  const FlameTree tree = tree_of(stacks);
+  BOOST_TEST((tree.label(node_at(tree, "node;render")).kind == FrameKind::Jit));
+  BOOST_TEST((tree.label(node_at(tree, "node;render;guess")).kind == FrameKind::Guessed));
+  BOOST_TEST((tree.label(node_at(tree, "node")).kind == FrameKind::Group));
+}
+
+BOOST_AUTO_TEST_CASE(sums_that_do_not_fit_are_the_largest_number) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  MadeStacks stacks(kOnCpu);
+  const std::uint32_t module = stacks.module("/bin/worker");
+  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add({stacks.frame(module, "a")}, {kMost});
+  stacks.add({stacks.frame(module, "b")}, {kMost});
+  const FlameTree tree = tree_of(stacks);
+  BOOST_TEST(tree.root().now.total == kMost);
+  BOOST_TEST(without_small(tree, 2, 0).nodes.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(small_nodes_are_merged_and_counted) {
+  MadeStacks stacks(kOnCpu);
+  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  add_leaves(stacks, stacks.module("/bin/worker"), 100);  // 5050 in all
+  const FlameTree tree = without_small(tree_of(stacks), 1000, 0.01);
+  // 51 to 100 stay, 1 to 50 are one
+  BOOST_TEST(tree.nodes.size() == 3u + 50 + 1);
+  BOOST_TEST(tree.nodes.back().merged == 50u);
+  BOOST_TEST(tree.nodes.back().now.total == 1275u);
+  BOOST_TEST((tree.label(tree.nodes.back()).kind == FrameKind::Small));
+  BOOST_TEST(tree.small == 50u);
+  BOOST_TEST(tree.root().now.total == 5050u);
+}
+
+BOOST_AUTO_TEST_CASE(there_are_at_most_so_many_nodes) {
+  MadeStacks stacks(kOnCpu);
+  const std::uint32_t module = stacks.module("/bin/worker");
+  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  for (int leaf = 0; leaf < 100; ++leaf)
+    stacks.add({stacks.frame(module, "main"), stacks.frame(module, "leaf" + std::to_string(leaf)),
+                stacks.frame(module, "below")},
+               {10});
+  const FlameTree tree = without_small(tree_of(stacks), 50, 0);
+  BOOST_TEST(tree.nodes.size() == 4u);  // all, worker, main, and what is below
+  BOOST_TEST(tree.nodes.back().merged == 200u);
+  BOOST_TEST(tree.nodes.back().now.total == 1000u);
+}
+
+BOOST_AUTO_TEST_CASE(sides_are_joined_by_names) {
+  MadeStacks before(kOnCpu), after(kOnCpu);
+  const std::uint32_t old_module = before.module("/bin/worker");
+  before.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  before.add({before.frame(old_module, "gone"), before.frame(old_module, "leaf")}, {8});
+  before.add({before.frame(old_module, "main")}, {10});
+  const std::uint32_t new_module = (after.module("/lib/other"), after.module("/bin/worker"));
+  after.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  after.frame(new_module, "new");
+  after.add({after.frame(new_module, "main")}, {30});
+  const FlameTree tree = make_flame_tree({{&after.profile(), 0, 20}}, {{&before.profile(), 0, 10}});
+  BOOST_TEST(tree.base_scale == 2);
+  BOOST_TEST(node_at(tree, "worker;main").now.self == 30u);
+  BOOST_TEST(node_at(tree, "worker;main").base.self == 10u);
+  BOOST_TEST(tree.root().base.total == 18u);
+  const std::vector<std::uint32_t> gone = only_in_base(tree);
+  BOOST_REQUIRE(gone.size() == 1u);
+  BOOST_TEST(joined(path_to(tree, gone[0]), ";") == "worker;gone");
+  BOOST_TEST(without_small(tree, 1000, 0).small == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_weight_without_a_stack_is_no_code) {
+  StackTable table;
+  const std::uint32_t nobody = table.add_module({});
+  const std::uint32_t rest = table.add_frame({Frame::kNowhere, nobody});
+  BOOST_TEST((kind_of(table, rest) == FrameKind::Truncated));
+  BOOST_TEST((kind_of(table, table.add_frame({7, nobody})) == FrameKind::Native));
+}
+
+// Each run has a table of its own, where the same numbers are other functions.
+BOOST_AUTO_TEST_CASE(runs_of_a_side_add_up) {
+  MadeStacks first(kOnCpu), second(kOnCpu), before(kOnCpu);
+  for (MadeStacks* run : {&first, &second, &before}) {
+    const std::uint32_t module = run->module("/bin/worker");
+    if (run == &second) run->frame(module, "other");
+    run->owner({.process = "worker", .thread = {}, .cgroup = {}});
+    run->add({run->frame(module, "main"), run->frame(module, "read")}, {10});
+  }
+  second.add({second.frame(0, "main")}, {3});
+  const FlameSide runs{{&first.profile(), 0, 5}, {&second.profile(), 0, 15}};
+  BOOST_TEST(lines_of(make_flame_tree(runs)) ==
+                 (Lines{" 0/23", "worker 0/23", "worker;main 3/23", "worker;main;read 20/20"}),
+             boost::test_tools::per_element());
+  const FlameTree tree = make_flame_tree(runs, {{&before.profile(), 0, 10}});
+  BOOST_TEST(tree.base_scale == 2);
+  BOOST_TEST(node_at(tree, "worker;main;read").base.self == 10u);
+  const FlameSide untold{{&first.profile(), 0, 5}, {&second.profile(), 0, 0}};
+  BOOST_TEST(make_flame_tree(untold, {{&before.profile(), 0, 10}}).base_scale == 1);
+}
+
+namespace {
+
+// `slow` has a fifth more on the candidate's side; `even` wavers as much as it, on both alike. All
+// of it takes `seconds` times as long.
+void add_run(MadeStacks& run, std::uint64_t at, bool is_candidate, std::uint64_t seconds) {
+  const std::uint64_t wavers = 40 * (at % 4);
+  const std::uint32_t module = run.module("/bin/worker");
+  const Frame main = run.frame(module, "main");
+  run.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  run.add({main, run.frame(module, "slow")},
+          {seconds * (is_candidate ? 6000 + wavers : 5000 + wavers)});
+  run.add({main, run.frame(module, "even")}, {seconds * (5000 + 3 * wavers)});
+  run.add({main, run.frame(module, "rare")}, {seconds * (is_candidate ? 5 : 1)});
+}
+
+// Runs of 1 s; the first of the candidate's is `longer` times as long.
+FlameTree judged(std::uint64_t runs, Bar bar, std::uint64_t longer = 1) {
+  std::vector<std::unique_ptr<MadeStacks>> made;
+  std::array<FlameSide, 2> sides;
+  for (std::uint64_t at = 0; at < 2 * runs; ++at) {
+    const bool is_candidate = at >= runs;
+    const std::uint64_t seconds = at == runs ? longer : 1;
+    made.push_back(std::make_unique<MadeStacks>(kOnCpu));
+    add_run(*made.back(), at, is_candidate, seconds);
+    sides[is_candidate].push_back({&made.back()->profile(), 0, static_cast<double>(seconds)});
+  }
+  SideDesign design{{runs, runs, false}, {}};
+  for (std::size_t run = 0; run < 2 * runs; ++run) design.runs.push_back(run);
+  return make_flame_tree(sides[1], sides[0], {design, bar});
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_is_not_proven_is_marked) {
+  const FlameTree tree = judged(6, {});
+  BOOST_TEST(tree.judged);
+  BOOST_TEST(!node_at(tree, "worker;main;slow").unproven);
+  BOOST_TEST(node_at(tree, "worker;main;even").unproven);
+  BOOST_TEST(node_at(tree, "worker;main;rare").unproven);  // too small to be judged
+  BOOST_TEST(node_at(tree, "worker;main").unproven);       // has nothing by itself
+  BOOST_TEST(without_small(tree, 1000, 0).judged);
+  BOOST_TEST(node_at(without_small(tree, 1000, 0), "worker;main;even").unproven);
+}
+
+BOOST_AUTO_TEST_CASE(a_longer_run_is_no_change) {
+  const FlameTree tree = judged(6, {}, 50);
+  BOOST_TEST(!node_at(tree, "worker;main;slow").unproven);
+  BOOST_TEST(node_at(tree, "worker;main;even").unproven);
+}
+
+BOOST_AUTO_TEST_CASE(the_bar_is_the_users) {
+  BOOST_TEST(node_at(judged(6, {.alpha = 1e-6}), "worker;main;slow").unproven);
+  BOOST_TEST(node_at(judged(6, {.min_shift = 0.5}), "worker;main;slow").unproven);
+  BOOST_TEST(!node_at(judged(6, {.min_shift = 0.1}), "worker;main;slow").unproven);
+}
+
+BOOST_AUTO_TEST_CASE(few_runs_prove_nothing) {
+  const FlameTree tree = judged(2, {});
+  BOOST_TEST(tree.judged);
+  for (const FlameNode& node : tree.nodes) BOOST_TEST(node.unproven);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof::tests

@@ -1,0 +1,84 @@
+// Exports of stacks: what no reader of them asks for.
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/flame/stack_forms.hpp"
+#include "tests/flame/made_stacks.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+class FullSink final : public Sink {
+ public:
+  Result<void> write(std::string_view) override { return Error{"the disk is full"}; }
+};
+
+std::string folded(MadeStacks& stacks) {
+  StringSink out;
+  BOOST_REQUIRE(write_folded(stacks.profile(), out));
+  return out.text();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stack_forms_test)
+
+BOOST_AUTO_TEST_CASE(an_error_of_the_sink_is_the_writers) {
+  MadeStacks stacks(kOnCpu);
+  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add({stacks.frame(stacks.module("/bin/worker"), "main")}, {1});
+  for (const StackForm& form : stack_forms()) {
+    FullSink full;
+    const auto written = form.write(stacks.profile(), full);
+    BOOST_TEST_CONTEXT(form.name) {
+      BOOST_REQUIRE(!written);
+      BOOST_TEST(written.error().text == "the disk is full");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(whose_stacks_are_not_known_is_said) {
+  MadeStacks stacks(kOnCpu);
+  const std::uint32_t module = stacks.module("/bin/worker");
+  stacks.owner({});
+  stacks.add({stacks.frame(module, "main")}, {1});
+  stacks.owner({.process = {}, .thread = "io", .cgroup = "/a b;c"});
+  stacks.add({stacks.frame(module, "operator new")}, {2});
+  stacks.owner({.process = {}, .thread = {}, .cgroup = "/a b;c"});
+  stacks.add({stacks.frame(module, "main")}, {3});
+  BOOST_TEST(folded(stacks) == "[unknown];main 1\nio;operator_new 2\n/a_b:c;main 3\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_stack_that_no_recorder_saw_is_cut) {
+  MadeStacks stacks(kOnCpu);
+  const std::uint32_t module = stacks.module("/bin/worker");
+  const Frame main = stacks.frame(module, "main"), leaf = stacks.frame(module, "leaf");
+  std::vector<Frame> path(5000, main);
+  path.push_back(leaf);
+  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add(path, {1});
+  const std::string line = folded(stacks);
+  BOOST_TEST(line.starts_with("worker;[truncated];main;"));
+  BOOST_TEST(line.ends_with(";main;leaf 1\n"));
+  BOOST_TEST(std::count(line.begin(), line.end(), ';') == 1 + 1024);
+}
+
+BOOST_AUTO_TEST_CASE(all_values_of_a_stack_are_one_row) {
+  MadeStacks stacks(kTwoValues);
+  const std::uint32_t module = stacks.module("/bin/worker");
+  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add({stacks.frame(module, "both")}, {5, 7});
+  stacks.add({stacks.frame(module, "second")}, {0, 9});
+  const std::vector<StackWeights> rows = rows_of(stacks.profile().owners.front());
+  BOOST_REQUIRE(rows.size() == 2u);
+  BOOST_TEST(rows[0].weights == (std::vector<std::uint64_t>{5, 7}));
+  BOOST_TEST(rows[1].weights == (std::vector<std::uint64_t>{0, 9}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof::tests

@@ -1,0 +1,237 @@
+// The counters in the code of malloc and free: Debian's builds of three versions for two machines,
+// and code that is none.
+
+#include <boost/test/unit_test.hpp>
+
+#include <elf.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "plugins/jemalloc-ptrace/finder/stripped_program.hpp"
+#include "plugins/jemalloc-ptrace/finder/tsd_code.hpp"
+#include "plugins/jemalloc-ptrace/finder/x86_decode.hpp"
+#include "source_dir.hpp"
+
+using namespace ctprof::jemalloc;
+using Bytes = std::vector<std::uint8_t>;
+
+namespace {
+
+struct Recorded {
+  std::uint64_t address = 0;
+  Bytes bytes;
+  Code code() const { return {address, bytes}; }
+};
+
+Bytes bytes_of(const std::string& hex) {
+  Bytes bytes;
+  for (std::size_t at = 0; at + 1 < hex.size(); at += 2)
+    bytes.push_back(static_cast<std::uint8_t>(std::stoul(hex.substr(at, 2), nullptr, 16)));
+  return bytes;
+}
+
+// By "version machine function".
+const std::map<std::string, Recorded>& recorded() {
+  static const auto all = [] {
+    std::map<std::string, Recorded> functions;
+    std::ifstream file(CTPROF_SOURCE_DIR "/tests/unit/jemalloc/jemalloc_code.txt");
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line);
+      std::string version, machine, function, address, code;
+      if (line.starts_with('#') || !(words >> version >> machine >> function >> address >> code))
+        continue;
+      functions[version + ' ' + machine + ' ' + function] = {std::stoull(address, nullptr, 16),
+                                                             bytes_of(code)};
+    }
+    return functions;
+  }();
+  return all;
+}
+
+std::optional<CounterPlaces> counters_of(const std::string& version, const std::string& machine) {
+  const auto& malloc = recorded().at(version + ' ' + machine + " malloc");
+  const auto& free = recorded().at(version + ' ' + machine + " free");
+  return counters_in(machine == "x86_64" ? EM_X86_64 : EM_AARCH64, malloc.code(), free.code());
+}
+
+struct Expected {
+  const char* version;
+  const char* machine;
+  TlsAddress allocated;
+  TlsAddress deallocated;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(jemalloc_code_test)
+
+// The slots are those of the files' thread-local relocations; the offsets are what mallctl or the
+// version's source says.
+BOOST_AUTO_TEST_CASE(each_version_and_machine) {
+  const Expected all[] = {
+      {"5.2.1", "x86_64", {0xaef98, 16}, {0xaef98, 24}},
+      {"5.2.1", "aarch64", {0x84df8, 16}, {0x84df8, 24}},
+      {"5.3.0", "x86_64", {0xccf78, 824}, {0xccf78, 840}},
+      {"5.3.0", "aarch64", {0x9fce0, 888}, {0x9fce0, 904}},
+      {"5.3.0-3", "x86_64", {0xcdf78, 824}, {0xcdf78, 840}},
+      {"5.3.0-3", "aarch64", {0x9fcf0, 888}, {0x9fcf0, 904}},
+      {"5.3.1", "x86_64", {0xe1f60, 936}, {0xe1f60, 952}},
+      {"5.3.1", "aarch64", {0xafc40, 1008}, {0xafc40, 1024}},
+  };
+  for (const Expected& expected : all)
+    BOOST_TEST_CONTEXT(expected.version << ' ' << expected.machine) {
+      const auto found = counters_of(expected.version, expected.machine);
+      BOOST_REQUIRE(found);
+      BOOST_TEST((found->allocated == expected.allocated));
+      BOOST_TEST((found->deallocated == expected.deallocated));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_program_needs_no_slot) {
+  const auto found = counters_of("5.3.0-program", "x86_64");
+  BOOST_REQUIRE(found);
+  BOOST_TEST((found->allocated == TlsAddress{0, -1808}));
+  BOOST_TEST((found->deallocated == TlsAddress{0, -1792}));
+}
+
+BOOST_AUTO_TEST_CASE(distances_in_the_access_itself) {
+  // mov %fs:-1808,%rdx; add (%rdi),%rdx; mov %rdx,%fs:-1808   and   add %rsi,%fs:-1800
+  const Bytes malloc = bytes_of(
+      "64488b1425f0f8ffff480317644889142"
+      "5f0f8ffff");
+  const Bytes free = bytes_of("6448013425f8f8ffff");
+  const auto found = counters_in(EM_X86_64, {0, malloc}, {0, free});
+  BOOST_REQUIRE(found);
+  BOOST_TEST(found->allocated.offset == -1808);
+  BOOST_TEST(found->deallocated.offset == -1800);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_counter) {
+  const auto places = [](const char* hex) { return places_added_to_x86_64({0, bytes_of(hex)}); };
+  BOOST_TEST(places("64488304250001000001").empty());  // addq $1,%fs:0x100: a constant
+  BOOST_TEST(places("6448290c2500010000").empty());    // sub %rcx,%fs:0x100
+  BOOST_TEST(places("64018c2500010000").empty());      // 32 bits wide
+  BOOST_TEST(places("64488b142500010000480317"
+                    "644889142508010000")
+                 .empty());  // stored elsewhere
+  BOOST_TEST(places("64488b142500010000"
+                    "644889142500010000")
+                 .empty());                        // nothing added
+  BOOST_TEST(places("48013c2500010000").empty());  // not thread-local
+}
+
+// What a call may change is not what it was.
+BOOST_AUTO_TEST_CASE(calls_forget) {
+  BOOST_TEST(places_added_to_x86_64({0, bytes_of("48c7c100ffffff"
+                                                 "6448017908")})
+                 .size() == 1u);
+  BOOST_TEST(places_added_to_x86_64({0, bytes_of("48c7c100ffffff"
+                                                 "e800000000"
+                                                 "6448017908")})
+                 .empty());
+}
+
+BOOST_AUTO_TEST_CASE(two_pairs_are_no_answer) {
+  const Bytes malloc = bytes_of(
+      "6448013425f8f8ffff"
+      "6448013425f8f0ffff");  // adds to -1800 and -3848
+  const Bytes free = bytes_of(
+      "644801342500f9ffff"
+      "644801342500f1ffff");  // adds to -1792 and -3840
+  BOOST_TEST(!counters_in(EM_X86_64, {0, malloc}, {0, free}));
+}
+
+BOOST_AUTO_TEST_CASE(another_machine_has_no_answer) {
+  const auto& malloc = recorded().at("5.3.0 x86_64 malloc");
+  BOOST_TEST(places_added_to(EM_RISCV, malloc.code()).empty());
+  BOOST_TEST(places_added_to(EM_AARCH64, malloc.code()).empty());
+}
+
+// Cut anywhere, the code yields nothing that the whole does not.
+BOOST_AUTO_TEST_CASE(cut_code) {
+  for (const auto& [name, function] : recorded()) BOOST_TEST_CONTEXT(name) {
+      const std::uint16_t machine = name.find("x86_64") != name.npos ? EM_X86_64 : EM_AARCH64;
+      const auto whole = places_added_to(machine, function.code());
+      for (std::size_t size = 0; size < function.bytes.size(); ++size) {
+        const Bytes part(function.bytes.begin(),
+                         function.bytes.begin() + static_cast<std::ptrdiff_t>(size));
+        for (const TlsAddress& place : places_added_to(machine, {function.address, part}))
+          BOOST_TEST((std::find(whole.begin(), whole.end(), place) != whole.end()));
+      }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(lengths_of_instructions) {
+  const struct {
+    const char* hex;
+    std::size_t length;
+  } all[] = {
+      {"90", 1},
+      {"f30f1efa", 4},
+      {"55", 1},
+      {"4157", 2},
+      {"64488b042500000000", 9},
+      {"48b80102030405060708", 10},
+      {"66b80102", 4},
+      {"e901020304", 5},
+      {"0f8401020304", 6},
+      {"7405", 2},
+      {"c7840801020304aabbccdd", 11},
+      {"66c70001aa", 5},
+      {"f6c101", 3},
+      {"48f7d8", 3},
+      {"f7c101020304", 6},
+      {"488d0401", 4},
+      {"488d042501020304", 8},
+      {"0fb60401", 4},
+      {"660f3a0fc108", 6},
+      {"660f3800c1", 5},
+      {"c5f877", 3},
+      {"c5f96fc1", 4},
+      {"c4e3790fc108", 6},
+      {"f0480fb111", 5},
+      {"c8010203", 4},
+      {"6690", 2},
+      {"662e0f1f840000000000", 10},
+  };
+  for (const auto& one : all) BOOST_TEST_CONTEXT(one.hex) {
+      const Bytes bytes = bytes_of(one.hex);
+      const auto instruction = decode_x86_64(bytes);
+      BOOST_REQUIRE(instruction);
+      BOOST_TEST(instruction->length == one.length);
+      BOOST_TEST(!decode_x86_64(std::span(bytes).first(bytes.size() - 1)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_ends_the_reading) {
+  BOOST_TEST(!decode_x86_64({}));
+  BOOST_TEST(!decode_x86_64(bytes_of("06")));                                // gone since 64 bits
+  BOOST_TEST(!decode_x86_64(bytes_of("66666666666666666666666666666690")));  // longer than any
+}
+
+// The same numbers by two ways: those of the table of versions are what the code says.
+BOOST_AUTO_TEST_CASE(the_table_agrees_with_the_code) {
+  for (const KnownVersion& version : known_versions()) BOOST_TEST_CONTEXT(version.text) {
+      const auto found = counters_of(std::string(version.text.substr(0, 5)),
+                                     version.machine == EM_X86_64 ? "x86_64" : "aarch64");
+      BOOST_REQUIRE(found);
+      BOOST_TEST(found->allocated.offset == version.fields.allocated);
+      BOOST_TEST(found->deallocated.offset == version.fields.deallocated);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_empty_cache) {
+  std::vector<std::uint64_t> image(100, 0);
+  BOOST_TEST(!empty_cache_in(image));
+  for (std::size_t pair = 0; pair < 24; ++pair) image[7 + 2 * pair] = 1;
+  BOOST_TEST(empty_cache_in(image).value_or(-1) == 56);
+  image[7 + 2 * 23 + 1] = 5;
+  BOOST_TEST(!empty_cache_in(image));
+  BOOST_TEST(!empty_cache_in({}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,247 @@
+// Files that may carry jemalloc: programs, libraries, broken ones, and where thread-local storage
+// stands.
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ctprof/files.hpp"
+#include "plugins/jemalloc-ptrace/finder/allocator_file.hpp"
+#include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
+#include "plugins/jemalloc-ptrace/finder/mappings.hpp"
+#include "plugins/jemalloc-ptrace/finder/target_file.hpp"
+
+// The thread sanitizer puts a malloc and a free of its own into this program, which are judged
+// before ours.
+#ifdef __has_feature
+#define CTPROF_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define CTPROF_HAS_FEATURE(feature) 0
+#endif
+constexpr bool kThreadSanitizer = CTPROF_HAS_FEATURE(thread_sanitizer);
+
+using namespace ctprof::jemalloc;
+using ctprof::sdk::Fd;
+
+extern "C" {
+// This program has what a program with jemalloc has, under a prefix of its own, so that its symbols
+// can be looked for.
+__thread std::uint64_t unit_tsd_tls[64] = {1};
+void* unit_malloc(std::size_t);
+void unit_free(void*);
+int unit_mallctl();
+void* unit_malloc(std::size_t size) { return reinterpret_cast<void*>(size); }
+void unit_free(void*) { unit_tsd_tls[1] = 1; }
+int unit_mallctl() { return static_cast<int>(unit_tsd_tls[0]); }
+}
+
+namespace {
+
+Fd file_of(const void* bytes, std::size_t size) {
+  Fd fd(::memfd_create("elf", MFD_CLOEXEC));
+  if (::write(fd.get(), bytes, size) != static_cast<ssize_t>(size))
+    BOOST_FAIL("no room for a copy");
+  return fd;
+}
+
+std::string own_bytes() {
+  const Fd self(::open("/proc/self/exe", O_RDONLY));
+  std::string bytes(1 << 24, '\0');
+  bytes.resize(static_cast<std::size_t>(::read(self.get(), bytes.data(), bytes.size())));
+  return bytes;
+}
+
+Elf64_Phdr tls(std::uint64_t address, std::uint64_t size, std::uint64_t alignment) {
+  Elf64_Phdr header{};
+  header.p_vaddr = address;
+  header.p_memsz = size;
+  header.p_align = alignment;
+  return header;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(jemalloc_elf_test)
+
+BOOST_AUTO_TEST_CASE(our_own_program) {
+  BOOST_TEST(unit_mallctl() == 1);
+  const Fd self(::open("/proc/self/exe", O_RDONLY));
+  const ElfFile file(self.get());
+  BOOST_REQUIRE((file.kind() == ElfKind::Elf64));
+  BOOST_TEST(file.is_program());
+  const Symbols symbols = static_symbols(file);
+  BOOST_TEST(symbols.mallctl);
+  BOOST_REQUIRE(symbols.tsd_offset.has_value());
+  // The variable is where the symbol and the formula say.
+  const auto start = program_tls_start(file.machine(), *file.tls());
+  const auto pointer = reinterpret_cast<std::int64_t>(__builtin_thread_pointer());
+  BOOST_TEST(pointer + start.value_or(0) + static_cast<std::int64_t>(*symbols.tsd_offset) ==
+             reinterpret_cast<std::int64_t>(&unit_tsd_tls[0]));
+  // A sanitizer has pairs of its own.
+  BOOST_TEST(std::any_of(symbols.allocators.begin(), symbols.allocators.end(),
+                         [](const auto& functions) { return functions.prefix == "unit_"; }));
+}
+
+// It says that it is jemalloc, and nothing tells the fields: an answer of its own, not silence.
+BOOST_AUTO_TEST_CASE(jemalloc_without_a_source, *boost::unit_test::enable_if<!kThreadSanitizer>()) {
+  const Fd self(::open("/proc/self/exe", O_RDONLY));
+  BOOST_TEST((judge(ElfFile(self.get()), {}).attach == Attach::DwarfParseFailure));
+}
+
+BOOST_AUTO_TEST_CASE(debug_information_is_asked_last,
+                     *boost::unit_test::enable_if<!kThreadSanitizer>()) {
+  const Fd self(::open("/proc/self/exe", O_RDONLY));
+  const ElfFile file(self.get());
+  const auto verdict = judge(file, [](const ElfFile&) {
+    return DebugFacts{{16, 32}, std::nullopt};
+  });
+  BOOST_REQUIRE((verdict.attach == Attach::Found));
+  BOOST_TEST(verdict.layout.counters.deallocated - verdict.layout.counters.allocated == 16);
+  const auto outside = judge(file, [](const ElfFile&) {
+    return DebugFacts{{16, 1 << 20}, std::nullopt};
+  });
+  BOOST_TEST((outside.attach == Attach::DwarfParseFailure));
+}
+
+// Cut short at any place, the file is something else or nothing; it never makes us fall.
+BOOST_AUTO_TEST_CASE(cut_files) {
+  const std::string bytes = own_bytes();
+  for (std::size_t size = 0; size < bytes.size(); size += size < 4096 ? 61 : bytes.size() / 40) {
+    const Fd part = file_of(bytes.data(), size);
+    judge(ElfFile(part.get()), {});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_file_of_ours) {
+  std::string bytes = own_bytes();
+  const auto kind = [&](std::size_t at, char value) {
+    std::string changed = bytes;
+    changed[at] = value;
+    const Fd fd = file_of(changed.data(), changed.size());
+    return judge(ElfFile(fd.get()), {}).attach;
+  };
+  BOOST_TEST((kind(EI_CLASS, ELFCLASS32) == Attach::ArchMismatch));
+  BOOST_TEST((kind(EI_DATA, ELFDATA2MSB) == Attach::ArchMismatch));
+  BOOST_TEST((kind(0, 'x') == Attach::NotJemalloc));
+  const Fd null(::open("/dev/null", O_RDONLY));
+  BOOST_TEST((judge(ElfFile(null.get()), {}).attach == Attach::NotJemalloc));
+  BOOST_TEST((judge(ElfFile(-1), {}).attach == Attach::NotJemalloc));
+}
+
+BOOST_AUTO_TEST_CASE(a_library_without_jemalloc) {
+  const Fd libc(::open("/proc/self/root/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY));
+  if (!libc) {
+    BOOST_TEST_MESSAGE("skipped: no libc.so.6 at its usual place");
+    return;
+  }
+  BOOST_TEST(!ElfFile(libc.get()).is_program());
+  BOOST_TEST((judge(ElfFile(libc.get()), {}).attach == Attach::NotJemalloc));
+}
+
+// Nothing but regular files, and nothing outside of the root.
+BOOST_AUTO_TEST_CASE(what_is_not_opened) {
+  char room[] = "/tmp/jemalloc_elf.XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(room) != nullptr);
+  const std::string root(room);
+  const auto path = [&](const char* name) { return root + '/' + name; };
+  BOOST_REQUIRE(::mkfifo(path("pipe").c_str(), 0600) == 0);
+  BOOST_REQUIRE(::symlink("/etc/passwd", path("absolute").c_str()) == 0);
+  BOOST_REQUIRE(::symlink("../../../../../../etc/passwd", path("upwards").c_str()) == 0);
+  BOOST_REQUIRE(::symlink("/file", path("inside").c_str()) == 0);
+  Fd(::open(path("file").c_str(), O_WRONLY | O_CREAT, 0600));
+  const Fd directory(::open(room, O_PATH | O_DIRECTORY));
+  for (const char* name : {"pipe", "absolute", "upwards", "missing", "."})
+    BOOST_TEST(!open_under(directory.get(), name).fd, name << " was opened");
+  BOOST_TEST(static_cast<bool>(open_under(directory.get(), "inside").fd));
+  for (const char* name : {"pipe", "absolute", "upwards", "inside", "file"})
+    ::unlink(path(name).c_str());
+  ::rmdir(room);
+}
+
+// One answer, whoever asks first.
+BOOST_AUTO_TEST_CASE(many_ask_at_once, *boost::unit_test::enable_if<!kThreadSanitizer>()) {
+  ctprof_host host{};
+  host.size = sizeof host;
+  host.proc = "/proc";
+  const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY));
+  host.proc_fd = proc.get();
+  for (int round = 0; round < 20; ++round) {
+    Finder finder{ctprof::sdk::Host(host)};
+    std::atomic<int> right = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back([&] {
+        right +=
+            finder.find(static_cast<std::uint64_t>(::getpid())).attach == Attach::DwarfParseFailure;
+      });
+    for (std::thread& thread : threads) thread.join();
+    BOOST_TEST(right == 8);
+  }
+}
+
+// A child that shares our files is not asked about each again, and neither are we dismissed.
+BOOST_AUTO_TEST_CASE(a_process_of_known_files_is_dismissed) {
+  ctprof_host host{};
+  host.size = sizeof host;
+  host.proc = "/proc";
+  const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY));
+  host.proc_fd = proc.get();
+  Finder finder{ctprof::sdk::Host(host)};
+  int out[2];
+  BOOST_REQUIRE(::pipe2(out, O_CLOEXEC) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(out[1], 1);
+    ::execl("/bin/sh", "sh", "-c", "echo; exec cat /dev/zero", nullptr);
+    ::_exit(127);
+  }
+  char byte = 0;
+  BOOST_REQUIRE(::read(out[0], &byte, 1) == 1);
+  BOOST_REQUIRE(::read(out[0], &byte, 1) == 1);  // of cat
+  const auto maps_of = [&](pid_t pid) {
+    return Fd(::openat(proc.get(), (std::to_string(pid) + "/maps").c_str(), O_RDONLY));
+  };
+  const Fd theirs = maps_of(child), ours = maps_of(::getpid());
+  BOOST_TEST(!finder.dismisses(theirs.get()));
+  BOOST_TEST((finder.find(static_cast<std::uint64_t>(child)).attach == Attach::NotJemalloc));
+  const bool is_asked = ctprof::jemalloc::query_any(theirs.get()) == 0;  // Linux 6.11
+  BOOST_TEST(finder.dismisses(theirs.get()) == is_asked);
+  finder.find(static_cast<std::uint64_t>(::getpid()));
+  BOOST_TEST(!finder.dismisses(ours.get()));
+  BOOST_TEST(!finder.dismisses(-1));
+  ::close(out[0]);
+  ::close(out[1]);
+  ::waitpid(child, nullptr, 0);
+  BOOST_TEST(!finder.dismisses(theirs.get()));
+}
+
+// x86_64 puts the segment before the thread pointer, aarch64 behind two words; the alignment of
+// both is that of the file's addresses.
+BOOST_AUTO_TEST_CASE(where_a_program_has_its_segment) {
+  const auto x86 = [](const Elf64_Phdr& header) {
+    return program_tls_start(EM_X86_64, header).value_or(0);
+  };
+  const auto arm = [](const Elf64_Phdr& header) {
+    return program_tls_start(EM_AARCH64, header).value_or(0);
+  };
+  BOOST_TEST(x86(tls(0xc4560, 2632, 8)) == -2632);
+  BOOST_TEST(x86(tls(0x40, 100, 64)) == -128);
+  BOOST_TEST(x86(tls(0x1010, 48, 64)) == -48);  // begins 16 behind a multiple of 64, so ends at one
+  BOOST_TEST(arm(tls(0x1000, 100, 8)) == 16);
+  BOOST_TEST(arm(tls(0x1000, 100, 64)) == 64);
+  BOOST_TEST(arm(tls(0x1010, 100, 64)) == 16);
+  BOOST_TEST(!program_tls_start(EM_RISCV, tls(0, 0, 1)).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

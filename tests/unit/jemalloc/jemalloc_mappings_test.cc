@@ -1,0 +1,148 @@
+// Mappings of a process: which files, under which names, and where they begin.
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ctprof/files.hpp"
+#include "plugins/jemalloc-ptrace/finder/mappings.hpp"
+#include "tests/unit/support/kernel_text.hpp"
+
+using ctprof::jemalloc::code_files;
+using ctprof::jemalloc::FileId;
+using ctprof::jemalloc::MappedFile;
+using ctprof::jemalloc::query_code;
+
+BOOST_AUTO_TEST_SUITE(jemalloc_mappings_test)
+
+BOOST_AUTO_TEST_CASE(a_library_begins_at_its_first_mapping) {
+  const auto files = code_files(
+      "7f2b58a00000-7f2b58a09000 r--p 00000000 fe:01 1835034                    "
+      "/usr/lib/libjemalloc.so.2\n"
+      "7f2b58a09000-7f2b58aaf000 r-xp 00009000 fe:01 1835034                    "
+      "/usr/lib/libjemalloc.so.2\n"
+      "7f2b58ac7000-7f2b58acd000 rw-p 000c6000 fe:01 1835034                    "
+      "/usr/lib/libjemalloc.so.2\n");
+  BOOST_REQUIRE(files.size() == 1u);
+  BOOST_TEST(files[0].path == "/usr/lib/libjemalloc.so.2");
+  BOOST_TEST(files[0].file.device == makedev(0xfe, 1));
+  BOOST_TEST(files[0].file.inode == 1835034u);
+  BOOST_TEST(files[0].range == "7f2b58a09000-7f2b58aaf000");
+  BOOST_TEST(files[0].lowest.start == 0x7f2b58a00000u);
+  BOOST_TEST(files[0].lowest.offset == 0u);
+  BOOST_TEST(!files[0].deleted);
+}
+
+BOOST_AUTO_TEST_CASE(names_with_all_that_is_allowed) {
+  const auto files = code_files(
+      "00400000-00401000 r-xp 00000000 08:01 5                                  /opt/a b\\012c "
+      "(deleted)\n"
+      "10000000-10001000 r-xp 00000000 08:01 6                                  /opt/x (deleted) "
+      "(deleted)\n"
+      "20000000-20001000 r-xp 00000000 08:01 7                                  /opt/\xff\xfe\n");
+  BOOST_REQUIRE(files.size() == 3u);
+  BOOST_TEST(files[0].path == "/opt/a b\nc");
+  BOOST_TEST(files[0].deleted);
+  BOOST_TEST(files[1].path == "/opt/x (deleted)");
+  BOOST_TEST(files[2].path == "/opt/\xff\xfe");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_code_of_a_file) {
+  BOOST_TEST(code_files("").empty());
+  BOOST_TEST(code_files("7ffd0000-7ffe0000 r-xp 00000000 00:00 0                          [vdso]\n")
+                 .empty());
+  BOOST_TEST(code_files("00400000-00401000 r--p 00000000 08:01 5                          /opt/a\n")
+                 .empty());
+  BOOST_TEST(code_files("00400000-00401000 r-xp 00000000 08:01 0 \n").empty());
+}
+
+BOOST_AUTO_TEST_CASE(broken_lines_are_passed_over) {
+  const auto files = code_files(
+      "nonsense\n\n-\n00400000\n00401000-00400000 r-xp 0 08:01 5 /backwards\n00400000-00401000 "
+      "r-xp 0 08:zz 5 /device\n"
+      "00400000-00401000 r-xp 99999999999999999 08:01 5 /too-far\n00400000-00401000 rx 0 08:01 5 "
+      "/rights\n"
+      "00400000-00401000 r-xp 0 08:01 5 /sound");
+  BOOST_REQUIRE(files.size() == 1u);
+  BOOST_TEST(files[0].path == "/sound");
+}
+
+BOOST_AUTO_TEST_CASE(each_file_once) {
+  const auto files = code_files(
+      "00400000-00401000 r-xp 00000000 08:01 5 /a\n00401000-00402000 r-xp 00001000 08:01 5 /a\n"
+      "10000000-10001000 r-xp 00000000 08:02 5 /b\n20000000-20001000 r-xp 00000000 08:01 5 /a\n");
+  BOOST_REQUIRE(files.size() == 2u);
+  BOOST_TEST(files[0].path == "/a");
+  BOOST_TEST(files[1].path == "/b");
+}
+
+BOOST_AUTO_TEST_CASE(ranges_are_named_as_in_map_files) {
+  const auto files = code_files("00400000-00401000 r-xp 00000000 08:01 5 /a\n");
+  BOOST_REQUIRE(files.size() == 1u);
+  BOOST_TEST(files[0].range == "400000-401000");
+}
+
+namespace {
+
+void expect_same(const std::vector<MappedFile>& asked, const std::vector<MappedFile>& read) {
+  BOOST_REQUIRE(asked.size() == read.size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    BOOST_TEST(asked[i].path == read[i].path);
+    BOOST_TEST(asked[i].range == read[i].range);
+    BOOST_TEST((asked[i].file == read[i].file));
+    BOOST_TEST(asked[i].lowest.start == read[i].lowest.start);
+    BOOST_TEST(asked[i].lowest.offset == read[i].lowest.offset);
+  }
+}
+
+std::string text_of(int file) {
+  std::string whole;
+  std::array<char, 16384> piece;
+  for (ssize_t got; (got = ::read(file, piece.data(), piece.size())) > 0;)
+    whole.append(piece.data(), static_cast<std::size_t>(got));
+  return whole;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_kernel_says_the_same_when_asked_for_files_alone) {
+  const ctprof::sdk::Fd maps(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  const auto read = code_files(text_of(maps.get()));
+  BOOST_TEST(!read.empty());
+  std::vector<MappedFile> asked;
+  const int error = ctprof::jemalloc::query_code_files(maps.get(), asked);
+  if (error == ENOTTY) return;  // before Linux 6.11
+  BOOST_REQUIRE(error == 0);
+  expect_same(asked, read);
+  ctprof::sdk::Fd names(::open("/proc/self/map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  BOOST_REQUIRE(ctprof::jemalloc::query_code_files(maps.get(), std::move(names), asked) == 0);
+  expect_same(asked, read);
+}
+
+BOOST_AUTO_TEST_CASE(code_alone_is_told_without_names) {
+  const ctprof::sdk::Fd maps(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  std::vector<FileId> told;
+  const int error = query_code(maps.get(), [&](const FileId& file) {
+    if (std::find(told.begin(), told.end(), file) == told.end()) told.push_back(file);
+    return true;
+  });
+  if (error == ENOTTY) return;  // before Linux 6.11
+  BOOST_REQUIRE(error == 0);
+  std::vector<FileId> read;
+  for (const MappedFile& file : code_files(text_of(maps.get()))) read.push_back(file.file);
+  BOOST_TEST((told == read));
+  int asked = 0;
+  BOOST_TEST(query_code(maps.get(), [&](const FileId&) { return ++asked < 2; }) == 0);
+  BOOST_TEST(asked == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,345 @@
+// Stacks of real processes, walked by the unwinder and, at the same instant, by libdwfl, which is
+// another's work: every stack is to be the same, frame by frame.
+//
+// Targets are our own children, stopped by ptrace here, so that both see the same registers and
+// memory. (The unwinder itself attaches to nobody.)
+
+#include <boost/test/unit_test.hpp>
+
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/base/text.hpp"
+#include "core/stacks/modules.hpp"
+#include "core/stacks/unwinder.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kStackBytes = 1 << 20;
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A child that runs a program, until this ends. Its input is a pipe that nobody writes to.
+class Child {
+ public:
+  explicit Child(std::vector<std::string> command) {
+    int input[2];
+    BOOST_REQUIRE(::pipe2(input, O_CLOEXEC) == 0);
+    writer_.reset(input[1]);
+    const sdk::Fd reader(input[0]);
+    pid_ = ::fork();
+    if (pid_ == 0) run(command, reader.get());
+  }
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  pid_t pid() const { return pid_; }
+
+ private:
+  [[noreturn]] static void run(std::vector<std::string>& command, int input) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::dup2(input, 0);
+    const int output = ::open("/dev/null", O_WRONLY);
+    ::dup2(output, 1);
+    ::dup2(output, 2);
+    std::vector<char*> words;
+    for (std::string& word : command) words.push_back(word.data());
+    words.push_back(nullptr);
+    ::execvp(words[0], words.data());
+    ::_exit(127);
+  }
+
+  sdk::Fd writer_;
+  pid_t pid_;
+};
+
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> tids;
+  const std::filesystem::path tasks("/proc/" + std::to_string(pid) + "/task");
+  for (const auto& task : std::filesystem::directory_iterator(tasks))
+    tids.push_back(std::stoi(task.path().filename()));
+  return tids;
+}
+
+// A thread, stopped as long as this lives.
+class Stopped {
+ public:
+  explicit Stopped(pid_t tid) : tid_(tid) {
+    BOOST_REQUIRE(::ptrace(PTRACE_SEIZE, tid, 0, 0) == 0);
+    BOOST_REQUIRE(::ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0);
+    BOOST_REQUIRE(::waitpid(tid, nullptr, __WALL) == tid);
+  }
+  ~Stopped() { ::ptrace(PTRACE_DETACH, tid_, 0, 0); }
+  Stopped(const Stopped&) = delete;
+  Stopped& operator=(const Stopped&) = delete;
+
+  Registers registers() const {
+    user_regs_struct all{};
+    iovec to{&all, sizeof all};
+    BOOST_REQUIRE(::ptrace(PTRACE_GETREGSET, tid_, 1 /* NT_PRSTATUS */, &to) == 0);
+#ifdef __aarch64__
+    return {all.pc, all.sp, all.regs[29], all.regs[30]};
+#else
+    return {all.rip, all.rsp, all.rbp, 0};
+#endif
+  }
+  std::string stack(std::uint64_t from) const {
+    std::string bytes(kStackBytes, '\0');
+    for (std::size_t size = bytes.size(); size > 0; size /= 2) {
+      iovec to{bytes.data(), size}, remote{reinterpret_cast<void*>(from), size};
+      const ssize_t got = ::process_vm_readv(tid_, &to, 1, &remote, 1, 0);
+      if (got > 0) return bytes.substr(0, static_cast<std::size_t>(got));
+    }
+    return {};
+  }
+
+ private:
+  pid_t tid_;
+};
+
+// The same by libdwfl: addresses of instructions, of callers the last byte of the call.
+class Reference {
+ public:
+  explicit Reference(pid_t pid) : dwfl_(::dwfl_begin(&kCallbacks)) {
+    BOOST_REQUIRE(::dwfl_linux_proc_report(dwfl_, pid) == 0);
+    ::dwfl_report_end(dwfl_, nullptr, nullptr);
+    BOOST_REQUIRE(::dwfl_linux_proc_attach(dwfl_, pid, true) == 0);
+  }
+  ~Reference() { ::dwfl_end(dwfl_); }
+  Reference(const Reference&) = delete;
+  Reference& operator=(const Reference&) = delete;
+
+  std::vector<std::uint64_t> walk(pid_t tid) const {
+    std::vector<std::uint64_t> addresses;
+    const auto note = [](Dwfl_Frame* frame, void* to) {
+      Dwarf_Addr pc = 0;
+      bool is_exact = false;
+      if (!::dwfl_frame_pc(frame, &pc, &is_exact)) return static_cast<int>(DWARF_CB_ABORT);
+      static_cast<std::vector<std::uint64_t>*>(to)->push_back(is_exact ? pc : pc - 1);
+      return static_cast<int>(DWARF_CB_OK);
+    };
+    ::dwfl_getthread_frames(dwfl_, tid, note, &addresses);
+    return addresses;
+  }
+
+ private:
+  static constexpr Dwfl_Callbacks kCallbacks{::dwfl_linux_proc_find_elf,
+                                             ::dwfl_standard_find_debuginfo, nullptr, nullptr};
+  Dwfl* dwfl_;
+};
+
+// By its path: files of our children are neither replaced nor deleted, and map_files is root's.
+sdk::Fd open_mapped(std::uint64_t, const CodeRange&, const std::string& path) {
+  return sdk::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+struct Tally {
+  std::size_t stacks = 0, frames = 0, roots = 0, guessed = 0, unequal = 0;
+};
+
+// Of programs that run: stopped within a prologue that is written by hand, or where a thread begins
+// or ends, a stack may say that it goes on nobody knows where.
+bool nearly_all_reach_their_root(const Tally& tally) {
+  return 100 * tally.roots >= 98 * tally.stacks;
+}
+
+std::string listed(const std::vector<Frame>& frames, const Modules& modules) {
+  std::ostringstream text;
+  for (const Frame& frame : frames)
+    text << "  " << modules[frame.module].path << "+0x" << std::hex << frame.offset << std::dec
+         << (frame.is_guessed ? " guessed" : "") << '\n';
+  return text.str();
+}
+
+class Comparison {
+ public:
+  explicit Comparison(pid_t pid)
+      : pid_(pid),
+        modules_(open_mapped),
+        unwinder_(modules_),
+        space_(static_cast<std::uint64_t>(pid)) {}
+
+  void compare_all() {
+    std::vector<std::unique_ptr<Stopped>> stopped;
+    const auto tids = threads_of(pid_);
+    for (const pid_t tid : tids) stopped.push_back(std::make_unique<Stopped>(tid));
+    follow_mappings();
+    for (std::size_t i = 0; i < tids.size(); ++i) compare(*stopped[i], tids[i]);
+  }
+  const Tally& tally() const { return tally_; }
+
+ private:
+  // A program may load libraries, or execute another one.
+  void follow_mappings() {
+    std::string maps = text_of("/proc/" + std::to_string(pid_) + "/maps");
+    if (maps == maps_) return;
+    maps_ = std::move(maps);
+    space_ = AddressSpace(space_.process());
+    for (const Mapping& mapping : code_mappings(maps_))
+      space_.map(modules_.range_of(space_.process(), mapping));
+    reference_ = std::make_unique<Reference>(pid_);
+  }
+
+  void compare(const Stopped& thread, pid_t tid) {
+    const Registers registers = thread.registers();
+    const std::string stack = thread.stack(registers.sp);
+    std::vector<Frame> frames, expected;
+    const Ending ending = unwinder_.walk(space_, registers, {registers.sp, stack}, frames, 4096);
+    ++tally_.stacks;
+    tally_.frames += frames.size();
+    tally_.roots += ending == Ending::Root;
+    if (ending != Ending::Root)
+      BOOST_TEST_MESSAGE("ended " << static_cast<int>(ending) << ":\n" << listed(frames, modules_));
+    const bool guessed = std::ranges::any_of(frames, &Frame::is_guessed);
+    tally_.guessed += guessed;
+    if (guessed) return;
+    for (const std::uint64_t address : reference_->walk(tid)) {
+      const CodeRange* range = space_.find(address);
+      if (range) expected.push_back({address - range->start + range->offset, range->module, false});
+    }
+    // One that says that it ended early may do so, but not lead elsewhere.
+    if (ending != Ending::Root && frames.size() < expected.size()) expected.resize(frames.size());
+    if (frames == expected) return;
+    ++tally_.unequal;
+    BOOST_TEST_MESSAGE("ours:\n"
+                       << listed(frames, modules_) << "libdwfl's:\n"
+                       << listed(expected, modules_));
+  }
+
+  pid_t pid_;
+  Modules modules_;
+  Unwinder unwinder_;
+  AddressSpace space_;
+  std::string maps_;
+  std::unique_ptr<Reference> reference_;
+  Tally tally_;
+};
+
+bool is_installed(const std::string& program) {
+  if (program.starts_with('/')) return ::access(program.c_str(), X_OK) == 0;
+  const std::string path = std::getenv("PATH");
+  return std::ranges::any_of(split(path, ':'), [&](std::string_view directory) {
+    return ::access((std::string(directory) + '/' + program).c_str(), X_OK) == 0;
+  });
+}
+
+Tally compared(pid_t pid, const std::string& name, unsigned times) {
+  Comparison comparison(pid);
+  for (unsigned i = 0; i < times; ++i) {
+    comparison.compare_all();
+    std::this_thread::sleep_for(std::chrono::microseconds(500 + 131 * (i % 100)));
+  }
+  const Tally& tally = comparison.tally();
+  BOOST_TEST_MESSAGE(name << ": " << tally.stacks << " stacks, " << tally.frames << " frames, "
+                          << tally.roots << " to the root, " << tally.guessed << " guessed, "
+                          << tally.unequal << " unequal");
+  return tally;
+}
+
+Tally compared(const std::vector<std::string>& command, unsigned times) {
+  if (!is_installed(command[0])) {
+    BOOST_TEST_MESSAGE(command[0] << " is not installed: nothing to compare");
+    return {};
+  }
+  const Child child(command);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  return compared(child.pid(), command[0], times);
+}
+
+}  // namespace
+
+using Command = std::vector<std::string>;
+
+// The long form is for tools/dev soak.
+unsigned rounds() {
+  const char* told = std::getenv("TEST_ROUNDS");
+  return told ? static_cast<unsigned>(std::stoul(told)) : 50;
+}
+
+BOOST_AUTO_TEST_SUITE(stacks_live_test)
+
+BOOST_AUTO_TEST_CASE(sleepers) {
+  for (const Command& command :
+       {Command{"sleep", "100"}, {"cat"}, {"sqlite3"}, {"/usr/bin/python3"}}) {
+    const Tally tally = compared(command, 10);
+    BOOST_TEST(tally.unequal == 0u);
+    BOOST_TEST(tally.roots == tally.stacks);
+  }
+}
+
+// Stopped anywhere: in prologues, epilogues and stubs of the procedure linkage table.
+BOOST_AUTO_TEST_CASE(runners) {
+  const Command python{
+      "/usr/bin/python3", "-c",
+      "import json, re\nwhile True: re.sub('a|b', 'c', json.dumps(list(range(99))))"};
+  const Command sqlite{"sqlite3", ":memory:",
+                       "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) "
+                       "SELECT sum(length(printf('%f', x))) FROM c"};
+  const Command perl{"perl", "-e", "while (1) { my @a = sort { $a <=> $b } map { rand } 1..99 }"};
+  for (const Command& command : {python, sqlite, perl}) {
+    const Tally tally = compared(command, rounds());
+    BOOST_TEST(tally.unequal == 0u);
+    BOOST_TEST(nearly_all_reach_their_root(tally));
+  }
+}
+
+// Exceptions, callbacks of the C library, threads, and handlers of signals that come at any
+// instruction; without frame pointers.
+BOOST_AUTO_TEST_CASE(a_program_of_ours) {
+  const char* target = std::getenv("STACKS_TARGET");
+  if (!target) return void(BOOST_TEST_MESSAGE("STACKS_TARGET is not told: nothing to compare"));
+  const Tally tally = compared({target}, rounds());
+  BOOST_TEST(tally.stacks == 3 * rounds());
+  BOOST_TEST(tally.unequal == 0u);
+  BOOST_TEST(nearly_all_reach_their_root(tally));
+}
+
+// For other programs, by hand: CTPROF_STACKS_OF='java -jar x.jar' unit-live -t
+// stacks_live_test -l message
+BOOST_AUTO_TEST_CASE(any_other) {
+  const char* told = std::getenv("CTPROF_STACKS_OF");
+  if (!told) return;
+  std::istringstream words(told);
+  const Tally tally = compared({std::istream_iterator<std::string>(words), {}}, rounds());
+  BOOST_TEST(tally.unequal == 0u);
+}
+
+// Of processes that run already: CTPROF_STACKS_IN='pid ...', as stacks_programs.py does.
+BOOST_AUTO_TEST_CASE(those_that_run) {
+  const char* told = std::getenv("CTPROF_STACKS_IN");
+  if (!told) return;
+  std::istringstream pids(told);
+  for (std::string pid; pids >> pid;)
+    BOOST_TEST(compared(std::stoi(pid), pid, rounds()).unequal == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof

@@ -1,0 +1,85 @@
+// What happened to a thread in a window, from what is known of it at the end.
+
+#include <boost/test/unit_test.hpp>
+
+#include "plugins/off-cpu/sums.hpp"
+
+using namespace ctprof::off_cpu;
+
+namespace {
+
+constexpr Span kSpan{.number = 3, .opened_ns = 1000, .ended_ns = 2000};
+
+off_thread thread(off_state state, std::uint32_t window, std::uint64_t since) {
+  off_thread made{};
+  made.state = state;
+  made.window = window;
+  made.since = made.away = since;
+  return made;
+}
+
+BOOST_AUTO_TEST_SUITE(off_cpu_sums_test)
+
+BOOST_AUTO_TEST_CASE(who_sleeps_throughout_sleeps_for_the_window) {
+  for (const std::uint32_t window : {0u, 1u, 2u}) {
+    off_thread asleep = thread(OFF_SLEEPS, window, 10);
+    asleep.sums[1].ns[OFF_RUNS] = 77;  // of a window long ago
+    asleep.uncharged = 5;
+    const Happened happened = happened_in(kSpan, asleep, false);
+    BOOST_TEST(happened.error_ns() == 0);
+    BOOST_TEST(happened.sums.ns[OFF_SLEEPS] == 1000u);
+    BOOST_TEST(happened.sums.counts[OFF_SLEEPS] == 1u);
+    BOOST_TEST(happened.sums.waits == 1u);
+    BOOST_TEST(happened.sums.longest == 1000u);
+    BOOST_TEST(happened.sums.shortest == 1000u);
+    BOOST_TEST(happened.going_on_ns == 1000u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_goes_on_at_the_end_is_added) {
+  off_thread queued = thread(OFF_QUEUED, 3, 1900);
+  queued.away = 1500;
+  queued.uncharged = 400;  // blocked before it was woken up
+  queued.sums[1].ns[OFF_RUNS] = 500;
+  queued.sums[1].ns[OFF_SLEEPS] = 400;
+  queued.sums[1].counts[OFF_SLEEPS] = 1;
+  for (const bool all : {false, true}) {
+    const Happened happened = happened_in(kSpan, queued, all);
+    BOOST_TEST(happened.error_ns() == 0);
+    BOOST_TEST(happened.sums.ns[OFF_QUEUED] == 100u);
+    BOOST_TEST(happened.sums.longest == 500u);
+    BOOST_TEST(happened.going_on_ns == (all ? 500u : 400u));
+    BOOST_TEST(happened.stacks_ns(all) == (all ? 500u : 400u));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(who_had_an_event_since_the_end_has_its_sums_already) {
+  off_thread later = thread(OFF_RUNS, 4, 2100);
+  later.sums[1].ns[OFF_BLOCKED] = 1000;
+  later.sums[0].ns[OFF_BLOCKED] = 100;
+  const Happened happened = happened_in(kSpan, later, false);
+  BOOST_TEST(happened.error_ns() == 0);
+  BOOST_TEST(happened.off_cpu_ns() == 1000u);
+  BOOST_TEST(happened.going_on_ns == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_turn_that_ends_a_little_later_than_the_window_is_cut) {
+  off_thread left = thread(OFF_SLEEPS, 3, 2004);
+  left.sums[1].ns[OFF_RUNS] = 1004;
+  const Happened happened = happened_in(kSpan, left, false);
+  BOOST_TEST(happened.error_ns() == 0);
+  BOOST_TEST(happened.sums.waits == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(who_was_born_inside_was_there_from_then_on) {
+  off_thread born = thread(OFF_QUEUED, 3, 1700);
+  born.born = 1700;
+  BOOST_TEST(happened_in(kSpan, born, false).wall_ns == 300u);
+  BOOST_TEST(happened_in(kSpan, born, false).error_ns() == 0);
+  born.born = born.since = 2000;
+  BOOST_TEST(happened_in(kSpan, born, false).wall_ns == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

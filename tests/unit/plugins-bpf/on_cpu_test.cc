@@ -1,0 +1,336 @@
+// The rings of perf events, made by hand; and samples of this very process.
+
+#include <linux/perf_event.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "plugins/on-cpu/handover.hpp"
+#include "plugins/on-cpu/pending.hpp"
+#include "plugins/on-cpu/records.hpp"
+#include "plugins/on-cpu/ring.hpp"
+#include "plugins/on-cpu/sampler.hpp"
+
+using namespace ctprof;
+using namespace ctprof::on_cpu;
+
+namespace {
+
+// Bytes of a record; the header's size is set at the end.
+class Written {
+ public:
+  explicit Written(std::uint32_t type, std::uint16_t misc = 0) {
+    put(perf_event_header{type, misc, 0});
+  }
+  template <class T>
+  Written& put(const T& value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
+    return *this;
+  }
+  Written& text(std::string text) {
+    text.resize((text.size() + 8) / 8 * 8);
+    for (const char c : text) put(c);
+    return *this;
+  }
+  Written& words(std::initializer_list<std::uint64_t> words) {
+    for (const std::uint64_t word : words) put(word);
+    return *this;
+  }
+  Written& thread(std::uint32_t tgid, std::uint32_t tid) { return put(tgid).put(tid); }
+  Bytes bytes() {
+    const auto size = static_cast<std::uint16_t>(bytes_.size());
+    std::memcpy(bytes_.data() + offsetof(perf_event_header, size), &size, sizeof size);
+    return bytes_;
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+constexpr std::uint64_t kKernel = static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL);
+constexpr std::uint64_t kUser = static_cast<std::uint64_t>(PERF_CONTEXT_USER);
+
+Written sample(std::uint64_t time, std::initializer_list<std::uint64_t> chain,
+               std::uint32_t tid = 7) {
+  Written record(PERF_RECORD_SAMPLE);
+  record.thread(tid, tid).put(time).put(std::uint64_t{chain.size()}).words(chain);
+  return record;
+}
+
+// A ring that the test writes as the kernel does.
+struct MadeRing {
+  explicit MadeRing(std::size_t size) : data(size / 8), ring(&page, bytes(), size) {}
+
+  std::byte* bytes() { return reinterpret_cast<std::byte*>(data.data()); }
+  void write(Bytes record) {
+    for (const std::byte byte : record) bytes()[page.data_head++ % (data.size() * 8)] = byte;
+  }
+  // The times of what can be read.
+  std::vector<std::uint64_t> read() {
+    std::vector<std::uint64_t> times;
+    for (ring.look(); !ring.record().empty(); ring.skip()) times.push_back(time_of(ring.record()));
+    ring.give_back();
+    return times;
+  }
+
+  perf_event_mmap_page page{};
+  std::vector<std::uint64_t> data;
+  Ring ring;
+};
+
+using Times = std::vector<std::uint64_t>;
+
+std::vector<std::uint64_t> copy(std::span<const std::uint64_t> words) {
+  return {words.begin(), words.end()};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(on_cpu_test)
+
+BOOST_AUTO_TEST_CASE(a_record_that_goes_over_the_end_is_whole) {
+  MadeRing ring(256);
+  for (std::uint64_t time = 1; time < 100; ++time) {
+    ring.write(sample(time, {kKernel, time, kUser, time + 1}).bytes());
+    ring.ring.look();
+    const auto read = sample_of(ring.ring.record(), false);
+    BOOST_REQUIRE(read);
+    BOOST_TEST(copy(read->kernel) == Times{time}, boost::test_tools::per_element());
+    BOOST_TEST(copy(read->user) == Times{time + 1}, boost::test_tools::per_element());
+    BOOST_TEST(ring.read() == Times{time}, boost::test_tools::per_element());
+    BOOST_TEST(ring.page.data_tail == ring.page.data_head);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_was_not_given_back_stays) {
+  MadeRing ring(4096);
+  ring.write(sample(1, {}).bytes());
+  ring.write(sample(2, {}).bytes());
+  ring.ring.look();
+  ring.ring.skip();
+  BOOST_TEST(ring.page.data_tail == 0);
+  ring.write(sample(3, {}).bytes());
+  BOOST_TEST(time_of(ring.ring.record()) == 2);
+  ring.ring.skip();
+  BOOST_TEST(ring.ring.record().empty());  // until we look again
+  BOOST_TEST(ring.read() == Times{3}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_record_drops_the_rest) {
+  for (const std::uint16_t size : {0, 4, 7, 20, 60'000}) {
+    MadeRing ring(4096);
+    ring.write(sample(1, {}).bytes());
+    std::vector<std::uint64_t> words(8);
+    const perf_event_header header{PERF_RECORD_SAMPLE, 0, size};
+    std::memcpy(words.data(), &header, sizeof header);
+    ring.write(std::as_bytes(std::span(words)));
+    BOOST_TEST(ring.read() == Times{1}, boost::test_tools::per_element());
+    BOOST_TEST(ring.ring.torn() == 1);
+    ring.write(sample(2, {}).bytes());
+    BOOST_TEST(ring.read() == Times{2}, boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_head_that_lies_reads_nothing_outside) {
+  MadeRing ring(4096);
+  ring.page.data_head = UINT64_MAX - 3;
+  BOOST_TEST(ring.read().empty());
+  BOOST_TEST(ring.ring.torn() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(registers_and_a_copy_of_the_stack) {
+  Written record = sample(5, {kKernel, 11, 12});
+  record.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64}).words({0xb, 0x5, 0x1});
+  record.put(std::uint64_t{32}).words({1, 2, 3, 4}).put(std::uint64_t{24});
+#if defined(__x86_64__)
+  const auto read = sample_of(record.bytes(), true);
+  BOOST_REQUIRE((read && read->registers));
+  BOOST_TEST(read->registers->ip == 0x1);
+  BOOST_TEST(read->registers->sp == 0x5);
+  BOOST_TEST(read->registers->bp == 0xb);
+  BOOST_TEST(read->stack.size() == 24);
+  BOOST_TEST(copy(read->kernel) == (Times{11, 12}), boost::test_tools::per_element());
+  const sdk::Record made = record_of(*read, {}, 99);
+  BOOST_TEST(made.user_kind == CTPROF_USER_COPY);
+  BOOST_TEST(made.flags == 0);
+  BOOST_TEST(made.weight == 10'101'010);
+  BOOST_TEST(made.at_ns == 99);
+#endif
+}
+
+BOOST_AUTO_TEST_CASE(a_sample_that_claims_more_than_there_is) {
+  for (const std::uint64_t count : {std::uint64_t{9}, UINT64_MAX, UINT64_MAX / 8}) {
+    Written record(PERF_RECORD_SAMPLE);
+    record.thread(1, 1).put(std::uint64_t{2}).put(count).words({kKernel, 3});
+    BOOST_TEST(!sample_of(record.bytes(), false));
+  }
+  Written record = sample(5, {});
+  record.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_NONE}).put(UINT64_MAX);
+  BOOST_TEST(!sample_of(record.bytes(), true));
+  Written more = sample(5, {});
+  more.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_NONE}).put(std::uint64_t{8}).words({1, 1000});
+  const auto read = sample_of(more.bytes(), true);
+  BOOST_TEST((read && read->stack.size() == 8));
+}
+
+BOOST_AUTO_TEST_CASE(flags_of_what_is_handed_over) {
+  const Sampling by_chain{.stack_bytes = 0};
+  Sample of_kernel_thread{.tgid = 2, .tid = 2};
+  BOOST_TEST(record_of(of_kernel_thread, by_chain, 0).flags == 0);
+  Sample of_32_bits = of_kernel_thread;
+  of_32_bits.is_32_bit = true;
+  BOOST_TEST(record_of(of_32_bits, by_chain, 0).flags == CTPROF_RECORD_NO_USER);
+  const std::vector<std::uint64_t> chain(127);
+  Sample deep = of_kernel_thread;
+  deep.user = chain;
+  BOOST_TEST(record_of(deep, by_chain, 0).flags == (CTPROF_RECORD_GUESSED | CTPROF_RECORD_CUT));
+}
+
+BOOST_AUTO_TEST_CASE(mappings) {
+  Written record(PERF_RECORD_MMAP2);
+  record.thread(7, 8).words({0x1000, 0x2000, 0x3000});
+  record.put(std::uint32_t{8}).put(std::uint32_t{1}).words({1234, 0}).thread(5, 2);
+  record.text("/lib/libc.so.6").thread(7, 8).put(std::uint64_t{77});
+  const auto mapped = mapped_of(record.bytes());
+  BOOST_REQUIRE(mapped);
+  BOOST_TEST(mapped->tgid == 7);
+  BOOST_TEST(mapped->start == 0x1000);
+  BOOST_TEST(mapped->length == 0x2000);
+  BOOST_TEST(mapped->offset == 0x3000);
+  BOOST_TEST(mapped->device_major == 8);
+  BOOST_TEST(mapped->inode == 1234);
+  BOOST_TEST(mapped->path == "/lib/libc.so.6");
+  BOOST_TEST(time_of(record.bytes()) == 77);
+  BOOST_TEST(!mapped_of(Written(PERF_RECORD_MMAP2).words({1, 2, 3, 4}).bytes()));
+}
+
+// Where a drain puts what it has.
+struct Handed {
+  Handed() {
+    table.size = sizeof table;
+    table.core = this;
+    table.message = message;
+    table.message_size = sizeof message;
+    table.put = [](void* core, const ctprof_record* record) {
+      static_cast<Handed*>(core)->records.push_back(*record);
+    };
+    table.change = [](void* core, const ctprof_change* change) {
+      static_cast<Handed*>(core)->changes.push_back(*change);
+    };
+    table.lose = [](void* core, const ctprof_loss* loss) {
+      static_cast<Handed*>(core)->losses.push_back(*loss);
+    };
+  }
+
+  char message[256]{};
+  ctprof_records table{};
+  std::vector<ctprof_record> records;
+  std::vector<ctprof_change> changes;
+  std::vector<ctprof_loss> losses;
+};
+
+BOOST_AUTO_TEST_CASE(births_and_ends_of_processes_alone) {
+  Handed handed;
+  const sdk::Records records(handed.table);
+  const auto put = [&](std::uint32_t type, std::uint32_t tgid, std::uint32_t parent,
+                       std::uint32_t tid) {
+    Written record(type);
+    record.thread(tgid, parent).thread(tid, parent).words({1, 0, 1});
+    put_change(records, record.bytes(), 9);
+  };
+  put(PERF_RECORD_FORK, 5, 5, 6);  // a thread
+  put(PERF_RECORD_EXIT, 5, 5, 6);
+  BOOST_TEST(handed.changes.empty());
+  put(PERF_RECORD_FORK, 7, 5, 7);
+  put(PERF_RECORD_EXIT, 7, 5, 7);
+  put_change(records, Written(PERF_RECORD_COMM).thread(5, 5).text("new name").words({0, 1}).bytes(),
+             9);
+  put_change(records,
+             Written(PERF_RECORD_COMM, 1 << 13).thread(5, 5).text("sh").words({0, 1}).bytes(), 9);
+  BOOST_REQUIRE(handed.changes.size() == 3);
+  BOOST_TEST(handed.changes[0].kind == CTPROF_CHANGE_FORKED);
+  BOOST_TEST(handed.changes[0].parent == 5);
+  BOOST_TEST(handed.changes[1].kind == CTPROF_CHANGE_ENDED);
+  BOOST_TEST(handed.changes[2].kind == CTPROF_CHANGE_EXECED);
+  BOOST_TEST(handed.changes[2].tgid == 5);
+}
+
+// A continuation, as the kernel writes it.
+std::optional<Deferred> continuation(Written& record, std::uint32_t tid, std::uint64_t number) {
+  record.words({number, 3, kUser, 0xa, 0xb}).thread(tid, tid).put(std::uint64_t{100});
+  return deferred_of(record.bytes());
+}
+
+BOOST_AUTO_TEST_CASE(a_continuation_completes_all_that_wait_for_it) {
+  Pending pending(4, 2);
+  const std::vector<std::uint64_t> kernel{1, 2, 3};
+  std::vector<std::uint64_t> done, given_up;
+  const auto give_up = [&](const Pending::Waiting& waiting) { given_up.push_back(waiting.at_ns); };
+  const auto wait = [&](std::uint32_t tid, std::uint64_t number, std::uint64_t at_ns) {
+    pending.keep({.tgid = 1, .tid = tid, .kernel = kernel, .deferred = number}, at_ns, give_up);
+  };
+  wait(7, 70, 1), wait(8, 80, 2), wait(7, 70, 3), wait(7, 71, 4);
+  Written record(kRecordDeferred);
+  const auto deferred = continuation(record, 7, 70);
+  BOOST_REQUIRE(deferred);
+  BOOST_TEST(copy(deferred->user) == (Times{0xa, 0xb}), boost::test_tools::per_element());
+  const auto complete = [&](const Pending::Waiting& waiting) {
+    done.push_back(waiting.at_ns);
+    BOOST_TEST(copy(waiting.kernel) == (Times{1, 2}), boost::test_tools::per_element());
+  };
+  pending.complete(*deferred, complete);
+  BOOST_TEST(done == (Times{1, 3}), boost::test_tools::per_element());
+  pending.complete(*deferred, complete);
+  BOOST_TEST(done.size() == 2);
+
+  wait(9, 90, 5), wait(9, 91, 6);  // the second takes the place of the oldest
+  BOOST_TEST(given_up == Times{2}, boost::test_tools::per_element());
+  pending.give_up_all(give_up);
+  BOOST_TEST(given_up == (Times{2, 4, 5, 6}), boost::test_tools::per_element());
+  given_up.clear();
+  pending.give_up_all(give_up);
+  BOOST_TEST(given_up.empty());
+}
+
+// Word for word what Linux 7.3 wrote: 4711 is the number, and no word says whose the addresses are.
+BOOST_AUTO_TEST_CASE(a_continuation_that_does_not_say_whose_it_is) {
+  Written record(kRecordDeferred, PERF_RECORD_MISC_USER);
+  record.words({4711, 2, 0x4384ad, 0x438511}).thread(7, 7).put(std::uint64_t{100});
+  const auto deferred = deferred_of(record.bytes());
+  BOOST_REQUIRE(deferred);
+  BOOST_TEST(copy(deferred->user) == (Times{0x4384ad, 0x438511}), boost::test_tools::per_element());
+  Written empty(kRecordDeferred);
+  empty.words({4711, 0}).thread(7, 7).put(std::uint64_t{100});
+  BOOST_TEST((deferred_of(empty.bytes()) && deferred_of(empty.bytes())->user.empty()));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_deferred_sample_looks_like) {
+  Written written = sample(5, {kKernel, 11, kContextUserDeferred, 4711});
+  const auto read = sample_of(written.bytes(), false);
+  BOOST_REQUIRE((read && read->deferred));
+  BOOST_TEST(*read->deferred == 4711);
+  BOOST_TEST(copy(read->kernel) == Times{11}, boost::test_tools::per_element());
+  BOOST_TEST(read->user.empty());
+  const sdk::Record alone = record_of(*read, {.stack_bytes = 0}, 0);
+  BOOST_TEST(alone.flags == CTPROF_RECORD_NO_USER);
+}
+
+BOOST_AUTO_TEST_CASE(lists_of_cpus) {
+  BOOST_TEST(cpus_of("0-2,5") == (std::vector<int>{0, 1, 2, 5}), boost::test_tools::per_element());
+  BOOST_TEST(cpus_of("0") == std::vector<int>{0}, boost::test_tools::per_element());
+  for (const char* bad : {"", "a", "-1", "0-99999999", "1,,2"}) BOOST_TEST(cpus_of(bad).empty());
+}
+
+BOOST_AUTO_TEST_CASE(for_how_long_a_cpu_was_idle) {
+  constexpr std::string_view kStat =
+      "cpu  9 9 9 9 9 9\ncpu1 1 2 3 40 5 6 7\ncpu10 1 2 3 400 50 6\nintr 1 2\n";
+  BOOST_TEST(idle_in(kStat, 1) == 45u);
+  BOOST_TEST(idle_in(kStat, 10) == 450u);
+  BOOST_TEST(idle_in(kStat, 0) == 0u);
+  BOOST_TEST(idle_in("cpu1 1 2 3 x 5\n", 1) == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,385 @@
+// Passes over sleepers: how they are put together by thread, when they come, what is copied.
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "plugins/sleepers/copier.hpp"
+#include "plugins/sleepers/proc_looker.hpp"
+#include "plugins/sleepers/tally.hpp"
+#include "plugins/sleepers/watch.hpp"
+
+using namespace ctprof;
+using namespace ctprof::sleepers;
+
+namespace {
+
+struct Put {
+  std::uint64_t tgid, tid, start, offer, weight;
+  bool is_again, lacks_user, is_unseen;
+  std::vector<std::uint64_t> kernel, user;
+  std::size_t copied;
+};
+
+// What a tally hands over.
+struct Core {
+  std::vector<Put> records;
+  std::vector<ctprof_change> changes;
+
+  static void put(void* core, const ctprof_record* r) {
+    static_cast<Core*>(core)->records.push_back({r->tgid,
+                                                 r->tid,
+                                                 r->start_time_clock_ticks,
+                                                 r->offer,
+                                                 r->weight,
+                                                 (r->flags & CTPROF_RECORD_AGAIN) != 0,
+                                                 (r->flags & CTPROF_RECORD_NO_USER) != 0,
+                                                 (r->flags & CTPROF_RECORD_UNSEEN) != 0,
+                                                 {r->kernel, r->kernel + r->kernel_count},
+                                                 {r->user, r->user + r->user_count},
+                                                 r->stack_size});
+  }
+  static void change(void* core, const ctprof_change* change) {
+    static_cast<Core*>(core)->changes.push_back(*change);
+  }
+  ctprof_records target() {
+    ctprof_records to{};
+    to.size = sizeof to;
+    to.core = this;
+    to.put = &put;
+    to.change = &change;
+    return to;
+  }
+  std::uint64_t weight(std::uint64_t tid, std::uint64_t offer) const {
+    std::uint64_t sum = 0;
+    for (const Put& one : records)
+      if (one.tid == tid && one.offer == offer) sum += one.weight;
+    return sum;
+  }
+};
+
+Sleeper sleeper(Pass& pass, std::uint32_t tid, std::uint64_t start, std::uint64_t address) {
+  Sleeper one;
+  one.tgid = one.tid = tid;
+  one.start_ticks = start;
+  one.first_address = pass.addresses.size();
+  one.addresses = 1;
+  pass.addresses.push_back(address);
+  return one;
+}
+
+// All that it found.
+std::vector<std::uint32_t> all_of(const Pass& pass) {
+  std::vector<std::uint32_t> all(pass.fresh.size());
+  std::iota(all.begin(), all.end(), 0u);
+  return all;
+}
+
+struct Fixture {
+  Core core;
+  ctprof_records to = core.target();
+  sdk::Records records{to};
+  Tally tally{Shape{}};
+
+  void take(const Pass& pass) { tally.take(pass, records); }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(sleepers_test)
+
+BOOST_FIXTURE_TEST_CASE(what_a_thread_was_found_with_adds_up, Fixture) {
+  Pass first, second, third;
+  first.fresh = {sleeper(first, 7, 100, 0xa), sleeper(first, 8, 100, 0xb)};
+  second.again = {{7, 7, 100}, {8, 8, 100}};
+  third.again = {{8, 8, 100}};
+  third.fresh = {sleeper(third, 7, 100, 0xc)};
+  take(first);
+  take(second);
+  BOOST_TEST(core.records.size() == 2u);  // repeats wait
+  take(third);
+  tally.end_window(records);
+  BOOST_TEST(core.weight(7, kStacksOffer) == 3u);
+  BOOST_TEST(core.weight(7, kSamplesOffer) == 3u);
+  BOOST_TEST(core.weight(8, kStacksOffer) == 3u);
+  BOOST_TEST(core.weight(8, kSamplesOffer) == 3u);
+  // 7 was found twice at a, and that is told before it is found at c.
+  std::vector<std::pair<std::uint64_t, bool>> of_7;
+  for (const Put& one : core.records)
+    if (one.tid == 7 && one.offer == kStacksOffer) of_7.emplace_back(one.weight, one.is_again);
+  BOOST_TEST(
+      (of_7 == std::vector<std::pair<std::uint64_t, bool>>{{1, false}, {1, true}, {1, false}}));
+  const auto repeats = std::ranges::find_if(core.records, &Put::is_again);
+  BOOST_TEST(repeats->kernel.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(who_is_gone_or_replaced_keeps_its_samples, Fixture) {
+  Pass first, second, third;
+  first.fresh = {sleeper(first, 7, 100, 0xa), sleeper(first, 8, 100, 0xb)};
+  second.again = {{7, 7, 100}, {8, 8, 100}};
+  third.fresh = {sleeper(third, 8, 900, 0xd)};  // another thread by that id
+  take(first);
+  take(second);
+  take(third);
+  BOOST_TEST(core.weight(7, kStacksOffer) == 2u);
+  BOOST_TEST(core.weight(7, kSamplesOffer) == 2u);
+  tally.end_window(records);
+  const auto of = [&](std::uint64_t start, std::uint64_t offer) {
+    std::uint64_t sum = 0;
+    for (const Put& one : core.records)
+      if (one.tid == 8 && one.start == start && one.offer == offer) sum += one.weight;
+    return sum;
+  };
+  BOOST_TEST(of(100, kStacksOffer) == 2u);
+  BOOST_TEST(of(100, kSamplesOffer) == 2u);
+  BOOST_TEST(of(900, kStacksOffer) == 1u);
+  BOOST_TEST(of(900, kSamplesOffer) == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(each_window_has_its_own, Fixture) {
+  Pass first, second;
+  first.fresh = {sleeper(first, 7, 100, 0xa)};
+  second.fresh = {sleeper(second, 7, 100, 0xa)};
+  take(first);
+  tally.end_window(records);
+  core.records.clear();
+  take(second);
+  tally.end_window(records);
+  BOOST_TEST(core.records.size() == 2u);
+  BOOST_TEST(core.weight(7, kSamplesOffer) == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_may_not_be_seen_sleeps_all_the_same, Fixture) {
+  Pass pass;
+  pass.closed = {{7, 7, 100}};
+  take(pass);
+  take(pass);
+  BOOST_TEST(core.records.size() == 1u);  // once for the window
+  BOOST_TEST((core.records[0].is_unseen && core.records[0].offer == kStacksOffer));
+  BOOST_TEST(tally.closed() == 1u);
+  tally.end_window(records);
+  BOOST_TEST(core.weight(7, kSamplesOffer) == 2u);
+  BOOST_TEST(core.weight(7, kStacksOffer) == 0u);
+  BOOST_TEST(tally.closed() == 0u);
+  take(pass);
+  BOOST_TEST(core.records.back().is_unseen);
+}
+
+BOOST_FIXTURE_TEST_CASE(other_code_is_to_be_read_anew, Fixture) {
+  Pass pass;
+  pass.at_ns = 5;
+  Sleeper one = sleeper(pass, 7, 100, 0xa);
+  one.user = UserPart::Lacking;
+  one.code = {1, 10, 0};
+  pass.fresh = {one};
+  take(pass);
+  BOOST_TEST(core.changes.empty());  // who is met first is read anyway
+  BOOST_TEST(core.records.front().lacks_user);
+  take(pass);
+  BOOST_TEST(core.changes.empty());
+  pass.fresh[0].code.pages = 11;
+  take(pass);
+  BOOST_REQUIRE(core.changes.size() == 1u);
+  BOOST_TEST(core.changes[0].kind == std::uint32_t{CTPROF_CHANGE_REMAPPED});
+  BOOST_TEST(core.changes[0].tgid == 7u);
+  BOOST_TEST(core.changes[0].at_ns == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(frame_pointers_are_followed_within_the_copy) {
+  Core core;
+  ctprof_records to = core.target();
+  Tally tally(Shape{.depth = 1, .by_frame_pointers = true});
+  Pass pass;
+  Sleeper one = sleeper(pass, 7, 100, 0xa);
+  pass.addresses.push_back(0xb);
+  one.addresses = 2;
+  one.user = UserPart::Copied;
+  one.ip = 0x1000;
+  one.sp = 0x7000;
+  one.bp = 0x7010;
+  const std::uint64_t words[] = {0, 0, 0x7020, 0x1001, 0x7fff'ffff'ffff, 0x1002};
+  one.copied = sizeof words;
+  std::memcpy(pass.copies.room(0, sizeof words), words, sizeof words);
+  pass.fresh = {one};
+  tally.take(pass, sdk::Records(to));
+  BOOST_TEST((core.records[0].user == std::vector<std::uint64_t>{0x1000, 0x1001, 0x1002}));
+  BOOST_TEST((core.records[0].kernel == std::vector<std::uint64_t>{0xa}));
+}
+
+BOOST_AUTO_TEST_CASE(a_stack_is_copied_as_far_as_it_goes) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  auto* memory = static_cast<std::uint8_t*>(
+      ::mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ::mprotect(memory + 2 * page, page, PROT_NONE);
+  std::memset(memory, 'x', 2 * page);
+  std::memset(memory + 3 * page, 'y', page);
+  Pass pass;
+  const auto add = [&](std::size_t at, std::size_t depth) {
+    Sleeper one = sleeper(pass, static_cast<std::uint32_t>(::getpid()), 1, 0);
+    one.user = UserPart::Copied;
+    one.sp = reinterpret_cast<std::uint64_t>(memory + at);
+    one.depth = depth;
+    pass.fresh.push_back(one);
+  };
+  add(0, 64);           // whole
+  add(page, 2 * page);  // into what cannot be read
+  add(2 * page, 64);    // nothing
+  add(3 * page, 100);   // behind those
+  add(8, 1 << 20);      // no more than a record holds, or there is
+  Copier copier(0, {});
+  copier.copy(pass, all_of(pass));
+  const auto copied = [&](std::size_t i) { return pass.fresh[i].copied; };
+  BOOST_TEST(copied(0) == 64u);
+  BOOST_TEST(copied(1) == page);
+  BOOST_TEST((pass.fresh[2].user == UserPart::Lacking));
+  BOOST_TEST(copied(3) == 104u);  // whole words
+  BOOST_TEST(copied(4) == 2 * page - 8);
+  for (const std::size_t i : {0, 1, 3, 4}) {
+    const auto part = pass.copies.part(pass.fresh[i].copy_at, copied(i));
+    BOOST_TEST(std::ranges::count(part, i == 3 ? 'y' : 'x') == std::ptrdiff_t(part.size()));
+  }
+  BOOST_TEST(copier.reads_from() == 0u);
+  ::munmap(memory, 4 * page);
+}
+
+// Of one that wants 256 KiB 64 are anybody's; of the rest there are 16 MiB for a pass.
+BOOST_AUTO_TEST_CASE(what_goes_unusually_far_is_bounded_for_all_of_a_pass) {
+  constexpr std::size_t kUsual = 64 << 10, kMost = 256 << 10, kBeyond = 16 << 20;
+  const std::vector<std::uint8_t> memory(kMost, 'x');
+  Pass pass;
+  Sleeper one = sleeper(pass, static_cast<std::uint32_t>(::getpid()), 1, 0);
+  one.user = UserPart::Copied;
+  one.sp = reinterpret_cast<std::uint64_t>(memory.data());
+  one.depth = 1 << 20;
+  pass.fresh.assign(100, one);
+  Copier(0, {}).copy(pass, all_of(pass));
+  constexpr std::size_t kWhole = kBeyond / (kMost - kUsual);
+  for (std::size_t i = 0; i < pass.fresh.size(); ++i)
+    if (i != kWhole) BOOST_TEST(pass.fresh[i].copied == (i < kWhole ? kMost : kUsual));
+  BOOST_TEST(pass.copied == pass.fresh.size() * kUsual + kBeyond);
+}
+
+BOOST_AUTO_TEST_CASE(who_is_avoided_or_gone_has_no_user_part) {
+  const auto self = static_cast<std::uint32_t>(::getpid());
+  for (const std::uint32_t tgid : {self, (1u << 22) - 1}) {
+    Pass pass;
+    Sleeper one = sleeper(pass, tgid, 1, 0);
+    one.user = UserPart::Copied;
+    one.sp = reinterpret_cast<std::uint64_t>(&pass);
+    one.depth = 8;
+    pass.fresh = {one, one};
+    Copier(0, {self}).copy(pass, all_of(pass));
+    for (const Sleeper& each : pass.fresh) BOOST_TEST((each.user == UserPart::Lacking));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_name_says_nothing_of_the_state) {
+  const std::string rest = " 1 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 0 0";
+  BOOST_TEST(stat_in("12 (a) R 1 2) S" + rest).state == 'S');
+  BOOST_TEST(stat_in("12 (a) R 1 2) S" + rest).start_ticks == 777u);
+  BOOST_TEST(stat_in("12 (a) R 1 2) S" + rest).has_user);
+  for (const char* flags : {"2129984", "4194576"})  // the kernel's; one that works for it
+    BOOST_TEST(
+        !stat_in("12 (a) S 1 1 1 0 -1 " + std::string(flags) + " 1 0 0 0 0 0 0 0 20 0 1 0 777 0 0")
+             .has_user);
+  for (const char* text : {"", "12 (a", "12 (a) ", "12 (a) S", "12 (a) S 1 1"})
+    BOOST_TEST(stat_in(text).state == '?');
+}
+
+BOOST_AUTO_TEST_CASE(a_budget_lengthens_the_pause) {
+  const Pace free{.every_ns = 100, .cpus = 2};
+  BOOST_TEST(next_due(free, 1000, 1'000'000) == 1100u);
+  const Pace tight{.every_ns = 100, .budget_ppm = 10'000, .cpus = 2};  // 1 % of two CPUs
+  BOOST_TEST(next_due(tight, 1000, 1) == 1100u);
+  BOOST_TEST(next_due(tight, 1000, 10) == 1500u);
+}
+
+namespace {
+
+// Counts its looks; one that is asked to hang does, in a process of that id.
+struct Fake : Looker {
+  Fake(std::atomic<int>& counted, std::uint32_t hanging) : looks(counted), hangs(hanging) {}
+  void look(std::uint32_t, Pass& pass) override {
+    ++looks;
+    pass.fresh.push_back(sleeper(pass, 7, 1, 1));
+    at = hangs;
+    while (at != 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  std::uint32_t reads_from() const override { return at; }
+
+  std::atomic<int>& looks;
+  std::uint32_t hangs;
+  std::atomic<std::uint32_t> at{0};
+};
+
+std::unique_ptr<Pass> wait_for_pass(Watch& watch) {
+  for (;;) {
+    if (auto pass = watch.next()) return pass;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(once_is_one_pass_and_it_is_waited_for) {
+  std::atomic<int> looks{0};
+  Watch watch([&](const auto&) { return std::make_unique<Fake>(looks, 0); },
+              {.every_ns = 1'000'000, .once = true});
+  watch.begin();
+  BOOST_TEST((watch.next() != nullptr));
+  BOOST_TEST((watch.next() == nullptr));
+  watch.stop();
+  BOOST_TEST(looks == 1);
+}
+
+BOOST_AUTO_TEST_CASE(windows_follow_each_other) {
+  std::atomic<int> looks{0};
+  Watch watch([&](const auto&) { return std::make_unique<Fake>(looks, 0); },
+              {.every_ns = 1'000'000});
+  watch.begin();
+  auto pass = wait_for_pass(watch);
+  BOOST_TEST(pass->window == 0u);
+  watch.give_back(std::move(pass), 0);
+  const std::uint32_t next = watch.end_window();
+  BOOST_TEST(next == 1u);
+  do pass = wait_for_pass(watch);
+  while (pass->window == 0);
+  BOOST_TEST(pass->window == 1u);
+  BOOST_TEST(pass->sleepers() == 1u);  // what was used again is empty
+}
+
+BOOST_AUTO_TEST_CASE(who_is_held_up_is_left_behind_and_told) {
+  static std::atomic<int> looks{0};  // the one that hangs outlives the test
+  Watch watch(
+      [&](const std::set<std::uint32_t>& avoided) {
+        return std::make_unique<Fake>(looks, avoided.contains(42) ? 0 : 42);
+      },
+      {.every_ns = 1'000'000});
+  watch.begin();
+  const auto pass = wait_for_pass(watch);
+  BOOST_TEST(pass->sleepers() == 1u);
+  BOOST_TEST((watch.avoided() == std::set<std::uint32_t>{42}));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_look_throws_is_thrown_to_who_drains) {
+  struct Broken : Looker {
+    void look(std::uint32_t, Pass&) override { throw std::runtime_error("no more"); }
+    std::uint32_t reads_from() const override { return 0; }
+  };
+  Watch watch([](const auto&) { return std::make_unique<Broken>(); }, {.once = true});
+  watch.begin();
+  BOOST_CHECK_EXCEPTION(watch.next(), std::runtime_error,
+                        [](const auto& error) { return error.what() == std::string("no more"); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,164 @@
+// What a record of a thread means: the kernel's own computations, done once more.
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+
+#include "plugins/shared/unseen.hpp"
+#include "plugins/task-iter/decode.hpp"
+#include "plugins/task-iter/names.hpp"
+
+using namespace ctprof;
+using namespace ctprof::task_iter;
+using ctprof::Gap;
+
+namespace {
+
+record thread_of_state(std::uint32_t state, std::uint32_t exit_state = 0) {
+  record task{};
+  task.state = state;
+  task.exit_state = exit_state;
+  return task;
+}
+
+record thread_of_times(std::uint64_t user, std::uint64_t system, std::uint64_t ran) {
+  record task{};
+  task.utime = user;
+  task.stime = system;
+  task.sum_exec_runtime = ran;
+  return task;
+}
+
+void check_times(const record& task, std::uint64_t user, std::uint64_t system) {
+  const CpuTimes times = cpu_times(task);
+  BOOST_TEST(times.user == user);
+  BOOST_TEST(times.system == system);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(task_iter_decode_test)
+
+// Letters as /proc/<tid>/status has them, by the bits of TASK_* and EXIT_*.
+BOOST_AUTO_TEST_CASE(states_have_the_letters_of_proc) {
+  BOOST_TEST(state_letter(thread_of_state(0)).value == "R");
+  BOOST_TEST(state_letter(thread_of_state(1)).value == "S");
+  BOOST_TEST(state_letter(thread_of_state(2)).value == "D");
+  BOOST_TEST(state_letter(thread_of_state(0x0104)).value == "T");  // stopped, wakes when killed
+  BOOST_TEST(state_letter(thread_of_state(0x0108)).value == "t");
+  BOOST_TEST(state_letter(thread_of_state(0x80, 0x10)).value == "X");
+  BOOST_TEST(state_letter(thread_of_state(0x80, 0x20)).value == "Z");
+  BOOST_TEST(state_letter(thread_of_state(0x40)).value == "P");
+  BOOST_TEST(state_letter(thread_of_state(0x0402)).value == "I");  // uninterruptible, without load
+  BOOST_TEST(state_letter(thread_of_state(0x0102)).value == "D");  // killable
+  BOOST_TEST(state_letter(thread_of_state(0x1000)).value == "D");  // waits for a sleeping lock
+  BOOST_TEST(state_letter(thread_of_state(0x8000)).value == "D");  // frozen
+  BOOST_TEST(state_letter(thread_of_state(0x2001)).value == "S");  // may be frozen
+}
+
+BOOST_AUTO_TEST_CASE(times_add_up_to_the_time_that_the_thread_ran) {
+  check_times(thread_of_times(30, 10, 400), 300, 100);
+  check_times(thread_of_times(30, 0, 400), 400, 0);
+  check_times(thread_of_times(0, 10, 400), 0, 400);
+  check_times(thread_of_times(0, 0, 400), 400, 0);
+  check_times(thread_of_times(0, 0, 0), 0, 0);
+  const std::uint64_t year = 31'536'000'000'000'000;  // a product of two does not fit 64 bits
+  check_times(thread_of_times(year, year, 2 * year), year, year);
+}
+
+BOOST_AUTO_TEST_CASE(times_are_never_less_than_what_was_told) {
+  record task = thread_of_times(30, 10, 400);
+  task.prev_utime = 310;
+  task.prev_stime = 80;
+  check_times(task, 310, 90);
+  task.prev_utime = 200;
+  task.prev_stime = 150;
+  check_times(task, 250, 150);
+  task.prev_utime = 350;
+  task.prev_stime = 60;  // as much as it ran: told once more
+  check_times(task, 350, 60);
+}
+
+BOOST_AUTO_TEST_CASE(only_online_cpus_count) {
+  record task{};
+  task.cpus[0] = 0b1111;
+  task.cpus[1] = 1;
+  const std::vector<std::uint64_t> online{0b0110, 0};
+  std::vector<std::uint64_t> words;
+  const auto found = cpus(task, online, words);
+  BOOST_REQUIRE(found);
+  BOOST_TEST(found.value.value.size() == 1u);
+  BOOST_TEST(found.value.value[0] == 0b0110u);
+  task.cpus[0] = 0b1000;
+  BOOST_CHECK(cpus(task, online, words).gap == Gap::Malformed);
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_apply) {
+  record task{};
+  task.tgid = 7;
+  task.tid = 8;
+  task.policy = 1;
+  BOOST_CHECK(nr_threads(task).gap == Gap::NotApplicable);
+  BOOST_CHECK(fair_slice(task).gap == Gap::NotApplicable);
+  BOOST_CHECK(hiwater_rss_bytes(task, 4096).gap == Gap::NotApplicable);
+  BOOST_CHECK(hiwater_vm_bytes(task, 4096).gap == Gap::NotApplicable);
+}
+
+BOOST_AUTO_TEST_CASE(the_class_of_bpf_schedulers) {
+  record task{};
+  task.sched_class = 0xffffffff81234560;
+  BOOST_TEST(ext_enabled(task, task.sched_class).value);
+  BOOST_TEST(!ext_enabled(task, task.sched_class + 0x100).value);
+  BOOST_TEST(!ext_enabled(task, std::uint64_t{0}).value);
+  BOOST_CHECK(ext_enabled(task, Gap::Denied).gap == Gap::Denied);
+  task.sched_class = 0;
+  BOOST_TEST(!ext_enabled(task, std::uint64_t{0}).value);
+}
+
+BOOST_AUTO_TEST_CASE(peaks_are_at_least_what_is_there_now) {
+  record task{};
+  task.of = RECORD_OF_MEMORY;
+  task.hiwater_rss = 5;
+  task.rss = 7;
+  task.hiwater_vm = 9;
+  task.total_vm = 8;
+  BOOST_TEST(hiwater_rss_bytes(task, 4096).value == 7u * 4096);
+  BOOST_TEST(hiwater_vm_bytes(task, 4096).value == 9u * 4096);
+}
+
+BOOST_AUTO_TEST_CASE(times_below_zero_are_zero) {
+  record task{};
+  BOOST_TEST(unsigned_ns(-5) == 0u);
+  task.sum_sleep_runtime = 10;
+  task.sum_block_runtime = -4;
+  BOOST_TEST(voluntary_sleep(task) == 10u);
+  task.sum_block_runtime = 11;
+  BOOST_TEST(voluntary_sleep(task) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(names_end_with_their_room) {
+  record task{};
+  std::memcpy(task.comm, "sixteen_letters_", sizeof task.comm);
+  BOOST_TEST(short_name(task) == "sixteen_letters_");
+  task.comm[3] = 0;
+  BOOST_TEST(short_name(task) == "six");
+}
+
+BOOST_AUTO_TEST_CASE(the_unified_hierarchys_line) {
+  BOOST_TEST(unified_path("4:memory:/old\n0::/a b\n").value == "/a b");
+  BOOST_CHECK(unified_path("4:memory:/old\n").gap == Gap::Unsupported);
+}
+
+BOOST_AUTO_TEST_CASE(who_an_unseen_thread_is) {
+  UnseenThread thread{};
+  BOOST_TEST(parse_unseen(
+      "7 (a b) S (c) S 1 7 7 0 -1 4194560 120 0 1 0 3 4 0 0 20 0 1 0 4711 1 2\n", thread));
+  BOOST_TEST(thread.name == "a b) S (c");
+  BOOST_TEST(thread.start_ticks == 4711u);
+  BOOST_TEST(thread.parent == 1u);
+  BOOST_TEST(!thread.kernel_thread);
+  BOOST_TEST(!parse_unseen("7 (cut) S 1 7", thread));
+  BOOST_TEST(!parse_unseen("", thread));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,67 @@
+// Whether the kernel measures interrupts, by either witness and by none.
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "plugins/taskstats/probe.hpp"
+#include "tests/unit/support/source_driver.hpp"
+
+using namespace std::string_literals;
+using ctprof::taskstats::measures_interrupts;
+
+namespace {
+
+// As bpftool shows the names in BTF of Debian's 6.12, and how they would be with the option.
+const std::string kWithout = "\0nr_iowait\0last_blocked_load_update_tick\0prev_irq_times\0"s;
+const std::string kWith = "\0nr_iowait\0prev_irq_time\0prev_steal_time\0"s;
+
+struct Tree {
+  std::string root = "/tmp/ctprof-interrupts-XXXXXX";
+
+  Tree() {
+    BOOST_REQUIRE(::mkdtemp(root.data()));
+    std::filesystem::create_directories(root + "/proc");
+    std::filesystem::create_directories(root + "/sys");
+  }
+  ~Tree() { std::filesystem::remove_all(root); }
+
+  void file(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
+    std::ofstream(root + path, std::ios::binary) << text;
+  }
+
+  // 1, 0, or -1 where nobody knows.
+  int answer() const {
+    const TestHost host(root, {1, 1}, 0);
+    const auto measured = measures_interrupts(ctprof::sdk::Host(host.abi));
+    return measured ? measured.value : -1;
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(taskstats_interrupts_test)
+
+BOOST_FIXTURE_TEST_CASE(pressure_tells_first, Tree) {
+  file("/proc/pressure/cpu", "");
+  file("/sys/kernel/btf/vmlinux", kWith);
+  BOOST_TEST(answer() == 0);
+  file("/proc/pressure/irq", "");
+  BOOST_TEST(answer() == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(without_pressure_the_kernels_types_tell, Tree) {
+  file("/sys/kernel/btf/vmlinux", kWithout);
+  BOOST_TEST(answer() == 0);
+  file("/sys/kernel/btf/vmlinux", kWith);
+  BOOST_TEST(answer() == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(nobody_knows, Tree) { BOOST_TEST(answer() == -1); }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,31 @@
+// Taskstats answers of tests/fixtures/taskstats: the netlink message as bytes, and what each field
+// of the struct in it holds.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/unit/support/kernel_text.hpp"
+
+struct TaskstatsText {
+  std::vector<std::byte> message;
+  std::map<std::string, std::uint64_t> fields;
+};
+
+inline TaskstatsText taskstats_text(const std::string& name) {
+  TaskstatsText found;
+  std::istringstream lines(kernel_text("taskstats/" + name + ".txt"));
+  for (std::string key, value; lines >> key >> value;) {
+    if (key != "message")
+      found.fields[key] = std::stoull(value);
+    else
+      for (std::size_t i = 0; i < value.size(); i += 2)
+        found.message.push_back(static_cast<std::byte>(std::stoi(value.substr(i, 2), nullptr, 16)));
+  }
+  return found;
+}

@@ -1,0 +1,225 @@
+// cgroup, psi and sched_ext as plugins: what their sources promise and fill, on recorded kernels
+// and on this one.
+
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+#include "source_dir.hpp"
+#include "tests/unit/support/loaded_plugin.hpp"
+#include "tests/unit/support/source_driver.hpp"
+
+namespace {
+
+constexpr std::uint32_t kHost = 0;
+constexpr std::uint32_t kPsiCgroups = 1;
+constexpr std::uint32_t kOnly = 0;
+constexpr ctprof_host_flags kLive = CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS;
+constexpr std::array kKernels{"5.10", "6.1", "6.12", "6.18", "6.18-arm64", "7.2"};
+
+const std::string kService = "/ctp.slice/work.service";
+const std::string kWeird = "/ctp.slice/weird name\\x2d\"q\".scope";
+
+const LoadedPlugin& plugin(const std::string& name) {
+  static std::map<std::string, LoadedPlugin> loaded;
+  return loaded.try_emplace(name, name).first->second;
+}
+
+std::string fixture(const std::string& kernel) {
+  return std::string(CTPROF_SOURCE_DIR "/tests/fixtures/") + kernel;
+}
+
+std::string said(const std::map<std::string, std::string>& refusals, const std::string& metric) {
+  const auto it = refusals.find(metric);
+  return it == refusals.end() ? "" : it->second;
+}
+
+// What a source settles without a word: no cell is left, none is nonsense, and what is not refused
+// has a value somewhere.
+void check_settled(const SourceDriver& source, const std::map<std::string, std::string>& refusals) {
+  for (const auto& [metric, gaps] : source.gaps()) BOOST_TEST_CONTEXT(metric) {
+      BOOST_TEST(!gaps.contains("Untouched"));
+      BOOST_TEST(!gaps.contains("Malformed"));
+      BOOST_TEST(!gaps.contains("SourceFailed"));
+      if (!refusals.contains(metric)) BOOST_TEST(gaps.contains("None"));
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cgroup_plugins_test)
+
+BOOST_AUTO_TEST_CASE(what_5_10_lacks_is_refused) {
+  const TestHost host(fixture("5.10"), {1, 1}, 0);
+  const auto refusals = SourceDriver(*plugin("cgroup"), kOnly, host).probe();
+  BOOST_TEST(refusals.size() == 6u);
+  BOOST_TEST(said(refusals, "cgroup.memory.peak") ==
+             "Unsupported: cgroups have no memory.peak here: it needs CONFIG_MEMCG and Linux 5.19");
+  for (const char* metric :
+       {"cgroup.pids.peak", "cgroup.memory.zswap.current", "cgroup.cpu.nr_bursts",
+        "cgroup.cpu.burst_usec", "cgroup.cpu.local.throttled_usec"})
+    BOOST_TEST(said(refusals, metric).starts_with("Unsupported: "), metric);
+}
+
+// A container's process 1 says nothing of who mounts the host's hierarchies: the file here is no
+// first PID namespace.
+BOOST_AUTO_TEST_CASE(a_remedy_of_the_hosts_init_is_told_only_where_it_is_seen) {
+  const auto root =
+      std::filesystem::temp_directory_path() / ("ctprof-init-" + std::to_string(::getpid()));
+  const auto put = [&](const char* path, const char* text) {
+    std::filesystem::create_directories((root / path).parent_path());
+    std::ofstream(root / path) << text;
+  };
+  put("proc/1/comm", "init\n");
+  put("proc/7/task/7/cgroup", "5:blkio:/\n0::/\n");
+  put("proc/self/ns/pid", "");
+  put("sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n");
+  const TestHost recorded(root, {7, 7}, 0), contained(root, {7, 7}, kLive);
+  SourceDriver of_recorded(*plugin("cgroup"), kOnly, recorded),
+      of_contained(*plugin("cgroup"), kOnly, contained);
+  for (SourceDriver* source : {&of_recorded, &of_contained})
+    BOOST_TEST(said(source->probe(), "cgroup.io.stat.rbytes")
+                   .ends_with("it is mounted as cgroup v1, and the figures are there"));
+  BOOST_TEST(
+      of_recorded.remedies().at("cgroup.io.stat.rbytes").starts_with("boot: cgroup_no_v1=all"));
+  BOOST_TEST(!of_contained.remedies().contains("cgroup.io.stat.rbytes"));
+  std::filesystem::remove_all(root);
+}
+
+BOOST_AUTO_TEST_CASE(what_7_2_has_is_not_refused) {
+  const TestHost host(fixture("7.2"), {1, 1}, 0);
+  BOOST_TEST(SourceDriver(*plugin("cgroup"), kOnly, host).probe().empty());
+}
+
+BOOST_AUTO_TEST_CASE(recorded_cgroups) {
+  const TestHost host(fixture("6.12"), {1, 1}, 0);
+  SourceDriver cgroups(*plugin("cgroup"), kOnly, host);
+  cgroups.collect_cgroups({"/", kService, kWeird, "/nobody", "/../outside"});
+  BOOST_TEST(cgroups.cell("cgroup.cpu.usage_usec", 0) == "10040000");
+  BOOST_TEST(cgroups.cell("cgroup.memory.current", 0) == "NotApplicable");
+  BOOST_TEST(cgroups.cell("cgroup.cpu.max_quota_us", 0) == "NotApplicable");
+  BOOST_TEST(cgroups.cell("cgroup.cpu.max_quota_us", 1) == "60000");
+  BOOST_TEST(cgroups.cell("cgroup.cpu.weight_nice", 1) == "-4");
+  BOOST_TEST(cgroups.cell("cgroup.cpu.local.throttled_usec", 1) == "5119033");
+  BOOST_TEST(cgroups.cell("cgroup.memory.max", 1) == "134217728");
+  BOOST_TEST(cgroups.cell("cgroup.memory.swap.max", 1) == "18446744073709551615");
+  BOOST_TEST(cgroups.cell("cgroup.pids.events", 1) == "max=0 ");
+  BOOST_TEST(cgroups.cell("cgroup.io.stat.rbytes", 1) == "254:0=2754560 ");
+  BOOST_TEST(cgroups.cell("cgroup.memory.stat", 1).starts_with("anon=4571136 file=667648 "));
+  BOOST_TEST(cgroups.cell("cgroup.memory.max", 2) == "18446744073709551615");
+  BOOST_TEST(cgroups.cell("cgroup.cpu.usage_usec", 3) == "Unsupported");  // not recorded
+  BOOST_TEST(cgroups.cell("cgroup.cpu.usage_usec", 4) == "Unsupported");  // nothing above the root
+}
+
+BOOST_AUTO_TEST_CASE(only_what_is_wanted_is_filled) {
+  const TestHost host(fixture("6.12"), {1, 1}, 0);
+  SourceDriver cgroups(*plugin("cgroup"), kOnly, host);
+  cgroups.collect_cgroups({kService}, {"cgroup.pids.current"});
+  BOOST_TEST(cgroups.cell("cgroup.pids.current", 0) == "26");
+  BOOST_TEST(cgroups.gaps().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(recorded_pressure) {
+  const TestHost host(fixture("6.12"), {1, 1}, 0);
+  SourceDriver of_host(*plugin("psi"), kHost, host);
+  of_host.collect_host();
+  BOOST_TEST(of_host.cell("host.psi.cpu.some.avg10", 0) == "4002");
+  BOOST_TEST(of_host.cell("host.psi.io.some.total_usec", 0) == "4339");
+  BOOST_TEST(of_host.cell("host.psi.irq.some.avg10", 0) == "NotApplicable");
+  BOOST_TEST(of_host.cell("host.psi.irq.full.avg10", 0) == "Unsupported");
+  SourceDriver of_cgroups(*plugin("psi"), kPsiCgroups, host);
+  of_cgroups.collect_cgroups({kService, "/nobody"});
+  BOOST_TEST(of_cgroups.cell("cgroup.psi.cpu.full.avg10", 0) == "1579");
+  BOOST_TEST(of_cgroups.cell("cgroup.psi.cpu.full.avg10", 1) == "Unsupported");
+}
+
+BOOST_AUTO_TEST_CASE(pressure_that_no_kernel_or_this_one_has_not) {
+  const TestHost host(fixture("5.10"), {1, 1}, 0);
+  for (const auto& [source, entity] : {std::pair{kHost, "host"}, {kPsiCgroups, "cgroup"}}) {
+    const auto refusals = SourceDriver(*plugin("psi"), source, host).probe();
+    BOOST_TEST(refusals.size() == 12u);
+    BOOST_TEST(
+        said(refusals, std::string(entity) + ".psi.irq.some.avg10").starts_with("NotApplicable: "));
+    BOOST_TEST(said(refusals, std::string(entity) + ".psi.irq.full.avg10")
+                   .starts_with("Unsupported: the kernel keeps no pressure by interrupts"));
+    BOOST_TEST(said(refusals, std::string(entity) + ".psi.cpu.full.avg10")
+                   .ends_with("came with Linux 5.13"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(without_a_hierarchy) {
+  const TestHost host(fixture("6.18-scx"), {151, 151}, 0);
+  const auto refusals = SourceDriver(*plugin("cgroup"), kOnly, host).probe();
+  BOOST_TEST(refusals.size() == 35u);
+  BOOST_TEST(said(refusals, "cgroup.memory.current") ==
+             "Unsupported: no cgroup v2 hierarchy is mounted");
+  BOOST_TEST(SourceDriver(*plugin("psi"), kPsiCgroups, host).probe().size() == 32u);
+}
+
+BOOST_AUTO_TEST_CASE(a_scheduler_is_loaded) {
+  const TestHost host(fixture("6.18-scx"), {151, 151}, 0);
+  SourceDriver sched_ext(*plugin("sched_ext"), kOnly, host);
+  BOOST_TEST(sched_ext.probe().empty());
+  sched_ext.collect_host();
+  BOOST_TEST(sched_ext.cell("host.sched_ext.state", 0) == "enabled");
+  BOOST_TEST(sched_ext.cell("host.sched_ext.switch_all", 0) == "true");
+  BOOST_TEST(sched_ext.cell("host.sched_ext.enable_seq", 0) == "1");
+  BOOST_TEST(sched_ext.cell("host.sched_ext.root_ops", 0) == "ctp_fifo");
+  BOOST_TEST(sched_ext.cell("host.sched_ext.events", 0).find("SCX_EV_BYPASS_DURATION=95531018 ") !=
+             std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(no_scheduler_is_loaded) {
+  const TestHost host(fixture("6.18"), {1, 1}, 0);
+  SourceDriver sched_ext(*plugin("sched_ext"), kOnly, host);
+  BOOST_TEST(sched_ext.probe().empty());
+  sched_ext.collect_host();
+  BOOST_TEST(sched_ext.cell("host.sched_ext.state", 0) == "disabled");
+  BOOST_TEST(sched_ext.cell("host.sched_ext.switch_all", 0) == "false");
+  BOOST_TEST(sched_ext.cell("host.sched_ext.root_ops", 0) == "NotApplicable");
+  BOOST_TEST(sched_ext.cell("host.sched_ext.events", 0) == "NotApplicable");
+}
+
+BOOST_AUTO_TEST_CASE(no_sched_ext_at_all) {
+  const TestHost host(fixture("6.12"), {1, 1}, 0);
+  const auto refusals = SourceDriver(*plugin("sched_ext"), kOnly, host).probe();
+  BOOST_TEST(refusals.size() == 7u);
+  BOOST_TEST(said(refusals, "host.sched_ext.state")
+                 .starts_with("Unsupported: the kernel has no CONFIG_SCHED_CLASS_EXT"));
+}
+
+BOOST_AUTO_TEST_CASE(every_cell_of_every_recorded_kernel_is_settled) {
+  for (const char* kernel : kKernels) BOOST_TEST_CONTEXT(kernel) {
+      const TestHost host(fixture(kernel), {1, 1}, 0);
+      for (const auto& [name, source] : {std::pair{"cgroup", kOnly}, {"psi", kPsiCgroups}}) {
+        SourceDriver cgroups(*plugin(name), source, host);
+        const auto refusals = cgroups.probe();
+        cgroups.collect_cgroups({"/", "/ctp.slice", kService, kWeird});
+        check_settled(cgroups, refusals);
+      }
+      SourceDriver of_host(*plugin("psi"), kHost, host);
+      const auto refusals = of_host.probe();
+      of_host.collect_host();
+      check_settled(of_host, refusals);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(this_host) {
+  const TestHost host("", {1, 1}, kLive);
+  if (host.abi.cgroup_fd < 0) return;
+  for (const auto& [name, source] : {std::pair{"cgroup", kOnly}, {"psi", kPsiCgroups}}) {
+    SourceDriver cgroups(*plugin(name), source, host);
+    const auto refusals = cgroups.probe();
+    cgroups.collect_cgroups({"/", "/there is no such cgroup", "/gone (deleted)"});
+    for (const auto& [metric, gaps] : cgroups.gaps()) BOOST_TEST_CONTEXT(metric) {
+        BOOST_TEST(!gaps.contains("Untouched"));
+        const bool never = metric.find(".irq.some.") != std::string::npos;
+        BOOST_TEST(cgroups.cell(metric, 1) == (never ? "NotApplicable" : "ThreadGone"));
+        BOOST_TEST(cgroups.cell(metric, 2) == (never ? "NotApplicable" : "ThreadGone"));
+        BOOST_TEST((refusals.contains(metric) || cgroups.cell(metric, 0) != "ThreadGone"));
+      }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

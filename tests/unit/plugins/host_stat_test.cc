@@ -1,0 +1,120 @@
+// /proc/stat, as kernels print it, and the columns that it fills.
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "ctprof/files.hpp"
+#include "plugins/host/stat.hpp"
+#include "tests/unit/support/loaded_plugin.hpp"
+#include "tests/unit/support/source_driver.hpp"
+
+using namespace ctprof;
+using namespace ctprof::host;
+
+namespace {
+
+std::uint64_t monotonic_ns() {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                                    std::chrono::nanoseconds(1));
+}
+
+// Linux 6.18, with every figure another.
+constexpr const char* kText =
+    "cpu  10132153 290696 3084719 46828483 16683 17 25195 18 175628 19\n"
+    "cpu0 1393280 32966 572056 13343292 6130 0 17875 0 23933 0\n"
+    "intr 8885917 17 0 0 0 9\n"
+    "ctxt 22848221\n"
+    "btime 1605316999\n"
+    "processes 26442\n"
+    "procs_running 3\n"
+    "procs_blocked 1\n"
+    "softirq 5057579 250191 1481983 1647 211099 186066\n";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(host_stat_test)
+
+BOOST_AUTO_TEST_CASE(every_figure_in_its_place) {
+  const Stat stat = parse_stat(kText);
+  const std::array<std::uint64_t, kCpuStates> ticks{10132153, 290696, 3084719, 46828483, 16683,
+                                                    17,       25195,  18,      175628,   19};
+  for (std::size_t state = 0; state < kCpuStates; ++state)
+    BOOST_TEST(stat.ticks[state].value == ticks[state]);
+  BOOST_TEST(stat.cpus.value == 1u);
+  BOOST_TEST(stat.interrupts.value == 8885917u);
+  BOOST_TEST(stat.softirqs.value == 5057579u);
+  BOOST_TEST(stat.context_switches.value == 22848221u);
+  BOOST_TEST(stat.forks.value == 26442u);
+  BOOST_TEST(stat.running.value == 3u);
+  BOOST_TEST(stat.blocked.value == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_there_and_what_is_no_number) {
+  const Stat stat = parse_stat("cpu  1 2 x 4\nctxt\n");
+  BOOST_TEST(stat.ticks[kNice].value == 2u);
+  BOOST_CHECK(stat.ticks[kSystem].gap == Gap::Malformed);
+  BOOST_CHECK(stat.ticks[kIowait].gap == Gap::Unsupported);
+  BOOST_CHECK(stat.context_switches.gap == Gap::Malformed);
+  BOOST_CHECK(stat.forks.gap == Gap::Unsupported);
+}
+
+// This host: the plugin as it was built, beside the file itself.
+BOOST_AUTO_TEST_CASE(columns_of_this_host) {
+  const LoadedPlugin plugin("host");
+  const TestHost host("", {1, 1}, CTPROF_HOST_LIVE);
+  sdk::TextFile file;
+  const auto now = [&] { return parse_stat(file.read_records(AT_FDCWD, "/proc/stat").value); };
+  const Stat before = now();
+  const std::uint64_t up_before = monotonic_ns();
+  SourceDriver driver(*plugin, 0, host);
+  BOOST_TEST(driver.probe().empty());
+  driver.collect_host();
+  const Stat after = now();
+  BOOST_TEST(std::stoull(driver.cell("host.uptime_ns", 0)) >= up_before);
+  BOOST_TEST(std::stoull(driver.cell("host.uptime_ns", 0)) <= monotonic_ns());
+  const auto is_between = [&](const char* metric, const auto& figure, std::uint64_t factor) {
+    const std::uint64_t value = std::stoull(driver.cell(metric, 0));
+    BOOST_TEST(value >= figure(before) * factor, metric);
+    BOOST_TEST(value <= figure(after) * factor, metric);
+  };
+  constexpr std::uint64_t kTick = 10'000'000;
+  is_between(
+      "host.cpu.user_ns", [](const Stat& s) { return s.ticks[kUser].value; }, kTick);
+  is_between(
+      "host.cpu.idle_ns", [](const Stat& s) { return s.ticks[kIdle].value; }, kTick);
+  is_between(
+      "host.cpu.softirq_ns", [](const Stat& s) { return s.ticks[kSoftirq].value; }, kTick);
+  is_between(
+      "host.context_switches", [](const Stat& s) { return s.context_switches.value; }, 1);
+  is_between(
+      "host.cpu.online", [](const Stat& s) { return s.cpus.value; }, 1);
+  is_between(
+      "host.forks", [](const Stat& s) { return s.forks.value; }, 1);
+}
+
+// Each option is named once: what stands behind that line is not read.
+BOOST_AUTO_TEST_CASE(what_the_kernel_was_built_with) {
+  char root_name[] = "/tmp/host_stat_test.XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(root_name) != nullptr);
+  const std::string root = root_name;
+  std::filesystem::create_directories(root + "/proc");
+  std::ofstream(root + "/proc/stat") << kText;
+  std::ofstream(root + "/proc/config.gz") << "CONFIG_HAVE_IRQ_TIME_ACCOUNTING=y\n"
+                                             "# CONFIG_IRQ_TIME_ACCOUNTING is not set\n"
+                                             "CONFIG_PARAVIRT_TIME_ACCOUNTING=y\n"
+                                             "CONFIG_IRQ_TIME_ACCOUNTING=y\n"
+                                             "# CONFIG_PARAVIRT_TIME_ACCOUNTING is not set\n";
+  const LoadedPlugin plugin("host");
+  const TestHost host(root, {1, 1}, 0);
+  SourceDriver driver(*plugin, 0, host);
+  driver.collect_host();
+  BOOST_TEST(driver.cell("host.cpu.irq_apart", 0) == "false");
+  BOOST_TEST(driver.cell("host.cpu.steal_apart", 0) == "true");
+  std::filesystem::remove_all(root);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,219 @@
+// procfs-sched as a plugin: what its sources promise, fill and tell, on recorded kernels and on
+// this one.
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+
+#include "source_dir.hpp"
+#include "tests/unit/support/loaded_plugin.hpp"
+#include "tests/unit/support/source_driver.hpp"
+
+namespace {
+
+constexpr std::uint32_t kThreads = 0;
+constexpr std::uint32_t kProcesses = 1;
+constexpr ctprof_host_flags kLive = CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS;
+constexpr std::uint64_t kNobody = 0x7ffffffe;  // beyond every pid_max
+
+const LoadedPlugin& plugin() {
+  static const LoadedPlugin loaded("procfs-sched");
+  return loaded;
+}
+
+std::string fixture(const std::string& kernel) {
+  return std::string(CTPROF_SOURCE_DIR "/tests/fixtures/") + kernel;
+}
+
+std::uint64_t self() { return static_cast<std::uint64_t>(::getpid()); }
+
+bool refused(const std::map<std::string, std::string>& refusals, const std::string& metric,
+             const std::string& beginning) {
+  const auto it = refusals.find(metric);
+  return it != refusals.end() && it->second.starts_with(beginning);
+}
+
+// (tgid, tid) of all threads of a recorded tree.
+std::vector<Ids> recorded_threads(const std::string& root) {
+  std::vector<Ids> found;
+  for (const auto& process : std::filesystem::directory_iterator(root + "/proc")) {
+    if (!std::isdigit(static_cast<unsigned char>(process.path().filename().string()[0]))) continue;
+    for (const auto& task : std::filesystem::directory_iterator(process.path() / "task"))
+      found.push_back(
+          {std::stoull(process.path().filename()), std::stoull(task.path().filename())});
+  }
+  return found;
+}
+
+// Runs `deed` in a child without any privilege; its result is the child's exit status.
+int as_nobody(const std::function<bool()>& deed) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(::setgid(65534) == 0 && ::setuid(65534) == 0 && deed() ? 0 : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(procfs_plugin_test)
+
+BOOST_AUTO_TEST_CASE(what_5_10_lacks_is_refused) {
+  const TestHost host(fixture("5.10"), {1, 1}, 0);
+  const auto refusals = SourceDriver(*plugin(), kThreads, host).probe();
+  for (const char* metric :
+       {"block_sum", "voluntary_sleep_ns", "core_forceidle_sum", "ext_enabled", "fair_slice_ns"})
+    BOOST_TEST(refused(refusals, metric, "Unsupported: "), metric);
+  BOOST_TEST(refusals.size() == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(what_7_2_lacks_is_refused) {
+  const TestHost host(fixture("7.2"), {1, 1}, 0);
+  const auto refusals = SourceDriver(*plugin(), kThreads, host).probe();
+  BOOST_TEST(refusals.size() == 1u);
+  BOOST_TEST(refused(refusals, "core_forceidle_sum", "Unsupported: "));
+}
+
+BOOST_AUTO_TEST_CASE(a_switch_that_is_off_is_named) {
+  const TestHost host(fixture("6.18-schedstats-off"), {151, 151}, 0);
+  const auto refusals = SourceDriver(*plugin(), kThreads, host).probe();
+  BOOST_TEST(refusals.size() == 23u);
+  BOOST_TEST(refused(refusals, "wait_sum", "SwitchedOff: kernel.sched_schedstats is 0"));
+  BOOST_TEST(refused(refusals, "voluntary_sleep_ns", "SwitchedOff: "));
+  BOOST_TEST(!refusals.contains("nr_migrations"));
+}
+
+BOOST_AUTO_TEST_CASE(recorded_rows) {
+  const TestHost host(fixture("6.18"), {1, 1}, 0);
+  SourceDriver threads(*plugin(), kThreads, host);
+  threads.collect({{1, 1}, {151, 178}, {151, 169}, {151, 165}, {151, kNobody}});
+  BOOST_TEST(threads.cell("policy", 0) == "SCHED_OTHER");
+  BOOST_TEST(threads.cell("run_time_ns", 0) == "1888866514");
+  BOOST_TEST(threads.cell("wait_sum", 0) == "467558028");
+  BOOST_TEST(threads.cell("cpu_affinity", 0) == "3");
+  BOOST_TEST(threads.cell("nr_threads", 0) == "1");
+  BOOST_TEST(threads.cell("ext_enabled", 0) == "false");
+  BOOST_TEST(threads.cell("state", 1) == "R");
+  BOOST_TEST(threads.cell("nr_threads", 1) == "NotApplicable");
+  BOOST_TEST(threads.cell("policy", 2) == "SCHED_DEADLINE");
+  BOOST_TEST(threads.cell("priority", 2) == "-101");
+  BOOST_TEST(threads.cell("fair_slice_ns", 3) == "NotApplicable");
+  BOOST_TEST(threads.cell("core_forceidle_sum", 0) == "SwitchedOff");  // had it not been refused
+  for (const char* metric :
+       {"policy", "run_time_ns", "rchar", "state", "wait_sum", "cpu_affinity", "nr_threads"})
+    BOOST_TEST(threads.cell(metric, 4) == "Unsupported", metric);  // not recorded
+}
+
+BOOST_AUTO_TEST_CASE(recorded_processes) {
+  const TestHost host(fixture("6.18"), {1, 1}, 0);
+  SourceDriver processes(*plugin(), kProcesses, host);
+  processes.collect({{151, 151}, {2, 2}, {154, 154}, {1, 1}});
+  BOOST_TEST(processes.cell("process.smaps_rollup", 0).starts_with("Rss=3056 Pss=2627 "));
+  BOOST_TEST(processes.cell("process.smaps_rollup", 1) == "NotApplicable");  // a kernel thread
+  BOOST_TEST(processes.cell("process.smaps_rollup", 2) == "NotApplicable");  // a zombie
+  BOOST_TEST(processes.cell("process.smaps_rollup", 3) == "Unsupported");    // not recorded
+  BOOST_TEST(processes.cell("rss_bytes", 0) == "Unsupported");
+}
+
+BOOST_AUTO_TEST_CASE(every_cell_of_every_recorded_kernel_is_settled) {
+  for (const char* kernel : {"5.10", "6.1", "6.12", "6.18", "6.18-arm64", "7.2"})
+    BOOST_TEST_CONTEXT(kernel) {
+      const TestHost host(fixture(kernel), {1, 1}, 0);
+      SourceDriver threads(*plugin(), kThreads, host);
+      const auto refusals = threads.probe();
+      threads.collect(recorded_threads(fixture(kernel)));
+      for (const auto& [metric, gaps] : threads.gaps()) BOOST_TEST_CONTEXT(metric) {
+          BOOST_TEST(!gaps.contains("Untouched"));
+          BOOST_TEST(!gaps.contains("Malformed"));
+          if (!refusals.contains(metric)) BOOST_TEST(gaps.contains("None"));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(this_host) {
+  const TestHost host("", {self(), self()}, kLive);
+  SourceDriver threads(*plugin(), kThreads, host);
+  const auto refusals = threads.probe();
+  threads.collect({{self(), self()}, {self(), kNobody}});
+  BOOST_TEST(threads.cell("nr_threads", 0) == "1");
+  BOOST_TEST(threads.cell("state", 0) == "R");
+  BOOST_TEST(std::stoull(threads.cell("run_time_ns", 0)) > 0u);
+  for (const auto& [metric, gaps] : threads.gaps()) BOOST_TEST_CONTEXT(metric) {
+      BOOST_TEST(!gaps.contains("Untouched"));
+      BOOST_TEST((refusals.contains(metric) || threads.cell(metric, 0) != "Unsupported"));
+      BOOST_TEST(threads.cell(metric, 1) == "ThreadGone");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(only_what_is_wanted_is_read) {
+  const TestHost host("", {self(), self()}, kLive);
+  SourceDriver threads(*plugin(), kThreads, host);
+  threads.collect({{self(), kNobody}}, {"run_time_ns"});
+  const auto said = threads.summary(1);
+  const std::vector<std::pair<std::string, std::string>> expected{
+      {"tids_walked", "1"},
+      {"read_failures", "1"},
+      {"read_failures_by_file.", "null"},
+      {"read_failures_by_file.schedstat", "1"},
+      {"dominant_read_failure", "schedstat"},
+      {"kernel_config_dominant", "false"},
+      {"negative_dotted_values", "0"},
+      {"read_failures_denied", "0"}};
+  BOOST_TEST((said.fields == expected));
+  BOOST_TEST(said.notes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(without_failures_the_object_is_empty) {
+  const TestHost host("", {self(), self()}, kLive);
+  SourceDriver threads(*plugin(), kThreads, host);
+  threads.collect({{self(), self()}}, {"run_time_ns"});
+  const auto fields = threads.summary(1).fields;
+  BOOST_TEST((std::find(fields.begin(), fields.end(),
+                        std::pair<std::string, std::string>{"dominant_read_failure", "null"}) !=
+              fields.end()));
+}
+
+BOOST_AUTO_TEST_CASE(denied_is_told_apart_and_noted,
+                     *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
+                       return boost::test_tools::assertion_result(::getuid() == 0);
+                     })) {
+  // pid 1 is root's, and its io is nobody's business; a fair share of failures, but not for want of
+  // configuration.
+  const TestHost host("", {1, 1}, kLive);
+  SourceDriver threads(*plugin(), kThreads, host);
+  SourceDriver processes(*plugin(), kProcesses, host);
+  BOOST_TEST(as_nobody([&] {
+               threads.collect({{1, 1}});
+               processes.collect({{1, 1}, {2, 2}});
+               const auto said = threads.summary(1);
+               const auto field = [&](const char* key) {
+                 return std::find_if(said.fields.begin(), said.fields.end(),
+                                     [&](const auto& item) { return item.first == key; })
+                     ->second;
+               };
+               return threads.cell("rchar", 0) == "Denied" &&
+                      threads.cell("minflt", 0) != "Denied" &&
+                      processes.cell("process.smaps_rollup", 0) == "Denied" &&
+                      field("read_failures_denied") == "1" &&
+                      field("kernel_config_dominant") == "false" && said.notes.size() == 1 &&
+                      said.notes[0].find("CAP_SYS_PTRACE") != std::string::npos;
+             }) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(missing_configuration_is_told_apart) {
+  // A recorded tree where one thread lacks its files: not for want of permission.
+  const TestHost host(fixture("6.18"), {1, 1}, 0);
+  SourceDriver threads(*plugin(), kThreads, host);
+  threads.collect({{151, kNobody}}, {"run_time_ns", "rchar"});
+  const auto fields = threads.summary(1).fields;
+  BOOST_TEST((std::find(fields.begin(), fields.end(),
+                        std::pair<std::string, std::string>{"kernel_config_dominant", "true"}) !=
+              fields.end()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

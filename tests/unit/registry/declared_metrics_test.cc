@@ -1,0 +1,149 @@
+// Definitions that plugins share: only where every word of them is the same.
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/registry/declared_metrics.hpp"
+#include "core/registry/loader.hpp"
+#include "core/registry/plugin.hpp"
+#include "tests/unit/support/fake_plugins.hpp"
+
+using namespace ctprof;
+using namespace ctprof::fake;
+
+namespace {
+
+constexpr ctprof_headline kHeadline{.size = sizeof(ctprof_headline),
+                                    .order = 3,
+                                    .label = "ones/s",
+                                    .shown = CTPROF_SHOWN_RATE,
+                                    .flags = 0,
+                                    .floor = 1};
+
+ctprof_metric given() {
+  ctprof_metric metric = kOne.abi;
+  metric.headline = &kHeadline;
+  return metric;
+}
+
+// Each differs from `given` in one word.
+std::vector<std::pair<std::string, ctprof_metric>> others() {
+  static const ctprof_headline kOther = [] {
+    ctprof_headline other = kHeadline;
+    other.floor = 2;
+    return other;
+  }();
+  std::vector<std::pair<std::string, ctprof_metric>> made;
+  const auto add = [&](const char* what, const std::function<void(ctprof_metric&)>& change) {
+    change(made.emplace_back(what, given()).second);
+  };
+  for (const MetricText& text : kMetricTexts)
+    add(text.name, [&](ctprof_metric& metric) { metric.*text.given = "another"; });
+  add("name", [](ctprof_metric& metric) { metric.name = "two"; });
+  add("newtype", [](ctprof_metric& metric) { metric.newtype = "MonotonicNs"; });
+  add("rule", [](ctprof_metric& metric) { metric.rule = "SumNs"; });
+  add("role", [](ctprof_metric& metric) { metric.role = "busy"; });
+  add("flags", [](ctprof_metric& metric) { metric.flags ^= CTPROF_METRIC_COSTLY; });
+  add("entity", [](ctprof_metric& metric) { metric.entity = CTPROF_PROCESS; });
+  add("storage", [](ctprof_metric& metric) { metric.storage = CTPROF_I64; });
+  add("no headline", [](ctprof_metric& metric) { metric.headline = nullptr; });
+  add("headline", [](ctprof_metric& metric) { metric.headline = &kOther; });
+  return made;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(declared_metrics_test)
+
+BOOST_AUTO_TEST_CASE(the_same_words_are_the_same_definition) {
+  const SharedMetric made = define(given(), "layout");
+  DeclaredMetrics declared;
+  declared.add(given(), made);
+  // The same texts at other places.
+  const std::string name = kOne.abi.name, description = kOne.abi.description;
+  ctprof_metric again = given();
+  again.name = name.c_str();
+  again.description = description.c_str();
+  again.caveat = "";  // as good as none
+  const SharedMetric* found = declared.find(again);
+  BOOST_REQUIRE(found);
+  BOOST_TEST(&**found == &*made);
+}
+
+BOOST_AUTO_TEST_CASE(another_word_is_another_definition) {
+  DeclaredMetrics declared;
+  declared.add(given(), define(given(), "layout"));
+  for (const auto& [what, metric] : others()) BOOST_TEST(!declared.find(metric), what);
+}
+
+// A layout of the one metric, or a plugin that offers it.
+Plugin made_plugin(const DeclaredMetrics& known, DeclaredMetrics* declares, bool has_rule = false) {
+  static const auto sources = sdk::SourceList<Offers<kOne>>::make("x");
+  static const ctprof_rule rule = [] {
+    ctprof_rule made{};
+    made.size = sizeof made;
+    made.state_size = 8;
+    made.name = "Own";
+    made.fallback = "SumCount";
+    made.newtypes = "MonotonicCount";
+    made.add = [](void*, const ctprof_rows*) {};
+    made.merge = [](void*, const void*) {};
+    made.number = [](const void*) { return ctprof_number{}; };
+    return made;
+  }();
+  ctprof_plugin table = sdk::make_plugin("x", "1", "", sources);
+  if (declares) {
+    table.flags |= CTPROF_PLUGIN_LAYOUT;
+    table.sources = {};
+    table.metrics = {&kOne.abi, 1, sizeof kOne.abi};
+  }
+  if (has_rule) table.rules = {&rule, 1, sizeof rule};
+  return read_plugin(table, sizeof table, known, declares).value();
+}
+
+BOOST_AUTO_TEST_CASE(who_has_rules_shares_nothing) {
+  DeclaredMetrics of_layout, of_another;
+  const Plugin layout = made_plugin({}, &of_layout), another = made_plugin({}, &of_another, true);
+  const MetricDef& declared = *layout.declared[0];
+  BOOST_TEST(&*made_plugin(of_layout, nullptr).sources[0].offers[0].metric == &declared);
+  BOOST_TEST(&*made_plugin(of_layout, nullptr, true).sources[0].offers[0].metric != &declared);
+  BOOST_TEST(!of_another.find(kOne.abi));
+  DeclaredMetrics all;
+  all.add(std::move(of_layout));
+  BOOST_REQUIRE(all.find(kOne.abi));
+  BOOST_TEST(&**all.find(kOne.abi) == &declared);
+}
+
+// What is shared says what its plugin would have said for itself.
+BOOST_AUTO_TEST_CASE(offers_of_our_plugins_share_what_their_layout_declares) {
+  const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
+  const auto loaded = load_plugins(
+      {.own_directory = directory ? directory : ".", .directories = {}, .only = std::nullopt});
+  BOOST_REQUIRE(loaded);
+  std::map<std::string, const MetricDef*> declared;
+  for (const Plugin& plugin : loaded->plugins)
+    if (plugin.layout)
+      for (const SharedMetric& metric : plugin.declared) declared[metric->name] = &*metric;
+  BOOST_REQUIRE(declared.size() > 100);
+  std::size_t offered = 0, shared = 0;
+  for (const Plugin& plugin : loaded->plugins)
+    for (const SourceTable& source : plugin.sources)
+      for (const OfferTable& offer : source.offers) {
+        const auto known = declared.find(offer.metric->name);
+        if (known == declared.end()) continue;
+        ++offered;
+        shared += &*offer.metric == known->second;
+        BOOST_TEST(same_meaning(*offer.metric, *known->second), offer.metric->name);
+      }
+  BOOST_TEST(offered > 300);
+  BOOST_TEST(shared == offered);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,117 @@
+// Which sources run, for what, and in which order.
+
+#include <boost/test/unit_test.hpp>
+
+#include "core/registry/plan.hpp"
+#include "tests/unit/support/fake_plugins.hpp"
+
+using namespace ctprof;
+using namespace ctprof::fake;
+
+namespace {
+
+constexpr const char* kReadsOne = "one";
+constexpr const char* kReadsTwo = "two";
+constexpr const char* kReadsNobodys = "nobodys";
+
+std::vector<std::string> order(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlannedSource& planned : plan.sources) names.push_back(planned.plugin->name);
+  return names;
+}
+
+// Ranks above others, and may not.
+struct Denies : Offers<kOne, 5> {
+  using Offers::Offers;
+  static void probe(const sdk::Host&, const sdk::Probe& probe) {
+    probe.refuse_all(Gap::Denied, "no leave");
+  }
+};
+
+// Says when it read besides.
+struct Dated : Offers<kOne> {
+  using Offers::Offers;
+  static constexpr auto kOffers = sdk::offers(kOne, sdk::kReadAt);
+};
+
+// The plan refers to the registry alone.
+Plan plan_of(const Registry& merged,
+             const std::optional<std::vector<std::string>>& wanted = std::nullopt) {
+  return make_plan(Probed(merged, no_host()), wanted).value();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(plan_test)
+
+BOOST_AUTO_TEST_CASE(a_reader_runs_after_what_it_reads) {
+  const Registry merged =
+      registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
+  BOOST_TEST(order(plan_of(merged)) == (std::vector<std::string>{"b-filler", "a-reader"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_read_is_filled_though_nobody_wants_it) {
+  const Registry merged =
+      registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
+  BOOST_TEST(order(plan_of(merged, {{"two"}})).size() == 2u);
+  BOOST_TEST(order(plan_of(merged, {{"one"}})).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_circle_is_taken_out) {
+  const Registry merged =
+      registry({plugin<Reads<kTwo, kReadsOne>>("a"), plugin<Reads<kOne, kReadsTwo>>("b")});
+  const Plan plan = plan_of(merged);
+  BOOST_TEST(plan.sources.empty());
+  BOOST_REQUIRE_EQUAL(plan.refused.size(), 2u);
+  BOOST_TEST(plan.refused[0].reason.find("circle") != std::string::npos);
+  BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 2u);
+  BOOST_CHECK(plan.unfilled[0].gap == Gap::SourceFailed);
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_nobody_feeds_is_taken_out) {
+  const Registry merged =
+      registry({plugin<Reads<kTwo, kReadsNobodys>>("hungry"), plugin<Offers<kTwo, -1>>("plain")});
+  const Plan plan = plan_of(merged);
+  BOOST_TEST(order(plan) == (std::vector<std::string>{"plain"}), boost::test_tools::per_element());
+  BOOST_TEST(plan.refused[0].reason.find("'nobodys'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_nobody_can_fill_is_a_gap_with_the_reason) {
+  const Registry merged = registry({plugin<Offers<kOne, 0, true>>("off")});
+  const Plan plan = plan_of(merged);
+  BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 1u);
+  BOOST_CHECK(plan.unfilled[0].gap == Gap::SwitchedOff);
+  BOOST_TEST(plan.unfilled[0].reason == "the switch is off");
+}
+
+BOOST_AUTO_TEST_CASE(of_all_who_cannot_the_last_resort_says_why) {
+  const Registry merged = registry({plugin<Denies>("best"), plugin<Offers<kOne, 0, true>>("last")});
+  const Plan plan = plan_of(merged);
+  BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 1u);
+  BOOST_CHECK(plan.unfilled[0].gap == Gap::SwitchedOff);
+}
+
+BOOST_AUTO_TEST_CASE(a_misspelt_metric_gets_the_nearest_name) {
+  const Registry merged = registry({plugin<Offers<kTwo>>("a")});
+  const auto plan = make_plan(Probed(merged, no_host()), {{"twoo"}});
+  BOOST_REQUIRE(!plan);
+  BOOST_TEST(plan.error().text.find("did you mean 'two'?") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_runs_to_say_when_it_read) {
+  const Registry merged = registry({plugin<Dated>("a"), plugin<Offers<kTwo>>("b")});
+  BOOST_TEST(order(plan_of(merged, {{"two"}})) == (std::vector<std::string>{"b"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(who_runs_says_when_it_read) {
+  const Registry merged = registry({plugin<Dated>("a")});
+  for (const auto& wanted : {std::optional<std::vector<std::string>>(), {{"one"}}}) {
+    const Plan plan = plan_of(merged, wanted);
+    BOOST_REQUIRE_EQUAL(plan.sources.size(), 1u);
+    BOOST_TEST(plan.sources[0].chosen == (std::vector<bool>{true, true}));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,69 @@
+// What a plugin's file says of itself, read without loading it: the fuzzer's two small plugins,
+// which differ in how their symbols are found, and our own as they were built.
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/registry/plugin_file.hpp"
+#include "ctprof/files.hpp"
+#include "source_dir.hpp"
+
+using namespace ctprof;
+
+namespace {
+
+Result<PluginFile> read(const std::string& path) {
+  const sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  BOOST_TEST_REQUIRE(static_cast<bool>(fd), path);
+  return read_plugin_file(fd.get());
+}
+
+Result<PluginFile> read_built(const std::string& name) {
+  const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
+  return read(std::string(directory ? directory : ".") + "/" + name + ".so");
+}
+
+}  // namespace
+
+#if defined(__x86_64__)
+BOOST_AUTO_TEST_SUITE(plugin_file_test)
+
+BOOST_AUTO_TEST_CASE(names_are_found_by_either_table) {
+  for (const char* kind : {"gnu", "sysv"}) {
+    const auto file = read(
+        std::string(CTPROF_SOURCE_DIR "/tests/fuzz/seeds/fuzz_plugin_file/tiny-") + kind + ".so");
+    BOOST_TEST_REQUIRE(file.has_value(), kind << ": " << (file ? "" : file.error().text));
+    const std::vector<std::string> directories{"/usr/lib/tiny", "$ORIGIN"};
+    BOOST_TEST(file->directories == directories, boost::test_tools::per_element());
+    BOOST_TEST(file->libraries.empty());
+    BOOST_TEST(!file->layout);
+  }
+}
+#else
+BOOST_AUTO_TEST_CASE(names_are_found_by_either_table) {
+  BOOST_TEST_MESSAGE("skipped: needs x86-64, whose files these are");
+}
+#endif
+
+BOOST_AUTO_TEST_CASE(flags_are_known_unloaded) {
+  BOOST_TEST(read_built("file-layout")->layout);
+  BOOST_TEST(!read_built("file-layout")->ahead);
+  const auto other = read_built("procfs-sched");
+  BOOST_TEST(!other->layout);
+  BOOST_TEST(!other->recorder);
+  BOOST_TEST(other->libraries.size() >= 1u);
+  BOOST_TEST(read_built("on-cpu")->recorder);
+}
+
+BOOST_AUTO_TEST_CASE(another_file_is_none) {
+  BOOST_TEST(read("/dev/null").error().text == "it is not a regular file");
+  BOOST_TEST(read(CTPROF_SOURCE_DIR "/tests/unit/meson.build").error().text ==
+             "it is not an ELF shared object");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

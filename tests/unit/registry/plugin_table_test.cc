@@ -1,0 +1,249 @@
+// What a plugin's table must hold: each mistake, made by hand, is refused with its sentence.
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+#include <string>
+
+#include "core/registry/plugin.hpp"
+#include "ctprof/newtypes.hpp"
+#include "ctprof/source.hpp"
+
+using namespace ctprof;
+
+namespace {
+
+std::int32_t open_worker(const ctprof_host*, void**, char*, std::size_t) { return 0; }
+std::int32_t collect(void*, ctprof_batch*) { return 0; }
+void close_worker(void*) {}
+
+// A plugin made by hand, good until something in it is changed.
+struct ByHand {
+  ctprof_metric metric{};
+  ctprof_offer offer{&metric, 0, 0};
+  ctprof_source source{};
+  ctprof_plugin table{};
+
+  ByHand() {
+    metric.size = sizeof metric;
+    metric.storage = CTPROF_U64;
+    metric.name = "x_count";
+    metric.newtype = "MonotonicCount";
+    metric.rule = "SumCount";
+    source.size = sizeof source;
+    source.stage = CTPROF_STAGE_THREAD;
+    source.name = "x";
+    source.open_worker = &open_worker;
+    source.collect = &collect;
+    source.close_worker = &close_worker;
+    table.abi = CTPROF_ABI;
+    table.size = sizeof table;
+    table.name = "x";
+  }
+
+  // Empty when it is taken.
+  std::string refusal() {
+    source.offers = {&offer, 1, sizeof offer};
+    table.sources = {&source, 1, sizeof source};
+    const auto plugin = read_plugin(table, sizeof table);
+    return plugin ? "" : plugin.error().text;
+  }
+};
+
+// What is passed over in it, though the rest counts.
+std::string unserved(ByHand plugin) {
+  plugin.source.offers = {&plugin.offer, 1, sizeof plugin.offer};
+  plugin.offer.metric = &plugin.metric;
+  plugin.table.sources = {&plugin.source, 1, sizeof plugin.source};
+  const auto read = read_plugin(plugin.table, sizeof plugin.table);
+  return read && read->unserved.size() == 1 ? read->unserved[0] : "";
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(plugin_table_test)
+
+BOOST_AUTO_TEST_CASE(a_good_one_is_taken) { BOOST_TEST(ByHand().refusal() == ""); }
+
+BOOST_AUTO_TEST_CASE(another_abi) {
+  ByHand plugin;
+  plugin.table.abi = 7;
+  BOOST_TEST(plugin.refusal() == "it speaks ABI 7, this ctprof speaks 1");
+}
+
+BOOST_AUTO_TEST_CASE(pairs_without_meaning_get_the_compilers_sentence) {
+  const auto refusal = [](const char* newtype, const char* rule, ctprof_storage storage) {
+    ByHand plugin;
+    plugin.metric.newtype = newtype, plugin.metric.rule = rule, plugin.metric.storage = storage;
+    return plugin.refusal();
+  };
+  BOOST_TEST(has(refusal("PeakNs", "SumNs", CTPROF_U64), CTPROF_SAYS_PEAK_SUMMED));
+  BOOST_TEST(has(refusal("Bytes", "SumNs", CTPROF_U64), CTPROF_SAYS_UNITS_DIFFER));
+  BOOST_TEST(has(refusal("DeadCounter", "SumCount", CTPROF_U64), CTPROF_SAYS_DEAD_REDUCED));
+  BOOST_TEST(
+      has(refusal("CategoricalString", "SumCount", CTPROF_STRING), CTPROF_SAYS_CATEGORY_COUNTED));
+}
+
+BOOST_AUTO_TEST_CASE(a_null_where_a_function_must_be) {
+  ByHand plugin;
+  plugin.source.collect = nullptr;
+  BOOST_TEST(plugin.refusal() == "source 'x' has NULL for collect");
+}
+
+BOOST_AUTO_TEST_CASE(sizes_too_small) {
+  ByHand small_table, small_source, small_metric;
+  small_table.table.size = 16, small_source.source.size = 16, small_metric.metric.size = 16;
+  BOOST_TEST(has(small_table.refusal(), "its table is of size 16"));
+  BOOST_TEST(has(small_source.refusal(), "is of size 16"));
+  BOOST_TEST(has(small_metric.refusal(), "a metric is of size 16"));
+}
+
+BOOST_AUTO_TEST_CASE(a_table_cut_short_by_the_library) {
+  ByHand plugin;
+  const auto read = read_plugin(plugin.table, 64);
+  BOOST_REQUIRE(!read);
+  BOOST_TEST(has(read.error().text, "but has 64"));
+}
+
+BOOST_AUTO_TEST_CASE(storage_that_is_not_the_newtypes) {
+  ByHand plugin;
+  plugin.metric.storage = CTPROF_STRING;
+  BOOST_TEST(has(plugin.refusal(), "which must be 0"));
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_that_the_stage_is_not_about) {
+  ByHand plugin;
+  plugin.metric.entity = CTPROF_CGROUP;
+  BOOST_TEST(has(plugin.refusal(),
+                 "fills rows about a thread but offers 'x_count', which is about a cgroup"));
+}
+
+BOOST_AUTO_TEST_CASE(a_lister_must_say_who_its_rows_are) {
+  ByHand plugin;
+  plugin.source.stage = CTPROF_STAGE_LIST;
+  plugin.source.list = [](void*, ctprof_listing*) -> std::int32_t { return 0; };
+  BOOST_TEST(has(plugin.refusal(), "does not offer 'tgid'"));
+}
+
+BOOST_AUTO_TEST_CASE(who_tells_of_ends_must_start_and_stop) {
+  ByHand plugin;
+  plugin.source.stage = CTPROF_STAGE_EXITED;
+  BOOST_TEST(has(plugin.refusal(), "has NULL for one of start, drain_exited and stop"));
+  plugin.source.start = [](void*, const ctprof_window*, char*, std::size_t) -> std::int32_t {
+    return 0;
+  };
+  plugin.source.drain_exited = [](void*, ctprof_listing*) -> std::int32_t { return 0; };
+  plugin.source.stop = [](void*, char*, std::size_t) -> std::int32_t { return 0; };
+  BOOST_TEST(has(plugin.refusal(), "does not offer 'tgid'"));
+}
+
+// Starts once, or not at all; counts how often it was stopped.
+struct Stubborn : sdk::ExitedSource {
+  static constexpr auto kOffers = sdk::offers(sdk::kTid);
+  static inline bool may_start;
+  static inline int stops;
+  explicit Stubborn(const sdk::Host&) {}
+  void start(const sdk::Window&) {
+    if (!may_start) throw std::runtime_error("no");
+  }
+  void drain(const sdk::Listing&) {}
+  void stop() { ++stops; }
+};
+
+int stops_of_stubborn(bool may_start) {
+  constexpr ctprof_source kSource = sdk::SourceTable<Stubborn>::make("p");
+  char message[64];
+  void* worker = nullptr;
+  const ctprof_host host{};
+  const ctprof_window window{};
+  Stubborn::may_start = may_start;
+  Stubborn::stops = 0;
+  BOOST_TEST(kSource.open_worker(&host, &worker, message, sizeof message) == 0);
+  BOOST_TEST((kSource.start(worker, &window, message, sizeof message) == 0) == may_start);
+  kSource.close_worker(worker);
+  return Stubborn::stops;
+}
+
+BOOST_AUTO_TEST_CASE(closing_stops_what_was_started) {
+  BOOST_TEST(stops_of_stubborn(true) == 1);
+  BOOST_TEST(stops_of_stubborn(false) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(who_records_must_start_and_stop_and_offer_stacks_or_numbers) {
+  ByHand plugin;
+  plugin.source.stage = CTPROF_STAGE_RECORD;
+  BOOST_TEST(has(plugin.refusal(), "has NULL for one of start, drain_records and stop"));
+  plugin.source.start = [](void*, const ctprof_window*, char*, std::size_t) -> std::int32_t {
+    return 0;
+  };
+  plugin.source.drain_records = [](void*, ctprof_records*) -> std::int32_t { return 0; };
+  plugin.source.stop = [](void*, char*, std::size_t) -> std::int32_t { return 0; };
+  BOOST_TEST(plugin.refusal() == "");
+  plugin.metric.storage = CTPROF_STRING;
+  plugin.metric.newtype = "Char";
+  plugin.metric.rule = "ModeChar";
+  BOOST_TEST(has(plugin.refusal(), "records call stacks but offers 'x_count', which is stored as"));
+  plugin.metric.storage = CTPROF_STACKS;
+  plugin.metric.newtype = "StackCount";
+  plugin.metric.rule = "StackSum";
+  BOOST_TEST(plugin.refusal() == "");
+  plugin.source.stage = CTPROF_STAGE_THREAD;
+  BOOST_TEST(has(plugin.refusal(), "does not record call stacks but offers 'x_count'"));
+}
+
+BOOST_AUTO_TEST_CASE(who_says_that_it_only_records_does) {
+  ByHand plugin;
+  plugin.table.flags = CTPROF_PLUGIN_RECORDER;
+  BOOST_TEST(plugin.refusal() == "it says that it only records, but its source 'x' does not");
+}
+
+BOOST_AUTO_TEST_CASE(stages_and_storages_to_come) {
+  ByHand plugin;
+  plugin.source.stage = 99;
+  BOOST_TEST(has(unserved(plugin), "source 'x' has stage number 99"));
+  plugin.source.stage = CTPROF_STAGE_THREAD;
+  plugin.metric.storage = 77;
+  BOOST_TEST(has(unserved(plugin), "metric 'x_count' is stored as type number 77"));
+}
+
+BOOST_AUTO_TEST_CASE(headlines_and_roles) {
+  ctprof_headline headline{.size = sizeof headline,
+                           .order = 1,
+                           .label = "x/s",
+                           .shown = CTPROF_SHOWN_RATE,
+                           .flags = 0,
+                           .floor = 10};
+  ByHand plugin;
+  plugin.metric.headline = &headline;
+  BOOST_TEST(plugin.refusal() == "");
+  headline.floor = -1;
+  BOOST_TEST(has(plugin.refusal(), "has a floor that is negative"));
+  headline.floor = 0;
+  headline.shown = 9;
+  BOOST_TEST(has(plugin.refusal(), "has display number 9"));
+  headline.shown = CTPROF_SHOWN_LEVEL;
+  headline.label = "";
+  BOOST_TEST(has(plugin.refusal(), "headline has no label"));
+  headline.label = "x";
+  headline.size = 8;
+  BOOST_TEST(has(plugin.refusal(), "headline is of size 8"));
+  plugin.metric.headline = nullptr;
+  plugin.metric.role = "run-time";
+  BOOST_TEST(plugin.refusal() == "");
+  plugin.metric.role = "king";
+  BOOST_TEST(has(plugin.refusal(), "claims the role 'king', which ctprof does not have"));
+}
+
+BOOST_AUTO_TEST_CASE(a_context_is_opened_and_closed) {
+  ByHand plugin;
+  plugin.table.open_plugin = [](const ctprof_host*, void**, char*, std::size_t) {
+    return std::int32_t{0};
+  };
+  BOOST_TEST(has(plugin.refusal(), "open_plugin and close_plugin, which go together"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

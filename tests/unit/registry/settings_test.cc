@@ -1,0 +1,94 @@
+// What plugins are told by --set: who takes it, and the sentences for who does not.
+
+#include <boost/test/unit_test.hpp>
+
+#include "core/registry/loader.hpp"
+#include "core/registry/probed.hpp"
+#include "tests/unit/support/fake_plugins.hpp"
+
+using namespace ctprof;
+using namespace ctprof::fake;
+
+namespace {
+
+constexpr std::array kOptions{sdk::option("depth", "16", "How deep it looks."),
+                              sdk::option("file", nullptr, "Where it looks.")};
+
+// Keeps what it was told when it was opened; "no" as its depth makes it fail.
+struct Told {
+  explicit Told(const sdk::Host& host)
+      : depth(host.option(kOptions[0])), file(host.option(kOptions[1])) {
+    if (depth == "no") throw std::runtime_error("depth 'no' is not a number");
+    last = *this;
+  }
+  std::string depth, file;
+  static inline struct {
+    std::string depth, file;
+    template <class From>
+    void operator=(const From& from) {
+      depth = from.depth;
+      file = from.file;
+    }
+  } last;
+};
+
+Plugin with_options() {
+  sdk::Extra extra = sdk::with_context<Told>();
+  extra.options = sdk::array_of(kOptions);
+  const auto sources = sdk::SourceList<Offers<kOne>>::make("deep");
+  const ctprof_plugin table = sdk::make_plugin("deep", "1", "", sources, extra);
+  Plugin made = read_plugin(table, sizeof table).value();
+  made.path = "deep.so";
+  made.shipped = true;
+  return made;
+}
+
+std::string refusal(const std::string& given) {
+  std::vector plugins{with_options(), plugin<Offers<kTwo>>("plain")};
+  const auto applied = apply_settings(plugins, std::vector{given});
+  return applied ? "" : applied.error().text;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(settings_test)
+
+BOOST_AUTO_TEST_CASE(a_plugin_is_told) {
+  std::vector plugins{with_options()};
+  const std::vector<std::string> given{"deep.depth=3", "deep.file=a=b.c", "deep.depth=4"};
+  BOOST_REQUIRE(apply_settings(plugins, given));
+  const Registry merged = registry(std::move(plugins));
+  const Probed probed(merged, no_host());
+  BOOST_TEST(Told::last.depth == "4");
+  BOOST_TEST(Told::last.file == "a=b.c");
+}
+
+BOOST_AUTO_TEST_CASE(without_a_word_it_has_its_fallbacks) {
+  const Registry merged = registry({with_options()});
+  const Probed probed(merged, no_host());
+  BOOST_TEST(Told::last.depth == "16");
+  BOOST_TEST(Told::last.file == "");
+  // A ctprof that is older than options hands over none.
+  BOOST_TEST(sdk::Host(no_host()).option(kOptions[0]) == "16");
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_it_cannot_use_it_refuses) {
+  std::vector plugins{with_options()};
+  BOOST_REQUIRE(apply_settings(plugins, std::vector<std::string>{"deep.depth=no"}));
+  const Registry merged = registry(std::move(plugins));
+  const Probed probed(merged, no_host());
+  BOOST_REQUIRE_EQUAL(probed.thrown().size(), 1u);
+  BOOST_TEST(probed.thrown()[0].reason == "depth 'no' is not a number");
+}
+
+BOOST_AUTO_TEST_CASE(what_nobody_knows_is_refused) {
+  BOOST_TEST(refusal("deep.width=3") ==
+             "--set: plugin 'deep' has no option 'width'; it has depth, file");
+  BOOST_TEST(refusal("plain.depth=3") ==
+             "--set: plugin 'plain' has no option 'depth'; it has none");
+  BOOST_TEST(refusal("dep.depth=3") == "--set: no plugin 'dep' is loaded (did you mean 'deep'?)");
+  for (const char* given : {"deep", "deep.depth", "depth=3", ""})
+    BOOST_TEST(refusal(given) == "--set '" + std::string(given) + "': write PLUGIN.KEY=VALUE");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,158 @@
+// The first screen as text: what fits, and what is said of the rest; and as JSON.
+
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/render/report_json.hpp"
+#include "core/render/screen_text.hpp"
+#include "tests/unit/support/made_screen.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+std::string text_of(const Report& report, const ScreenLayout& layout) {
+  const std::string files[] = {"a.zst", "b.zst"};
+  return screen_text(report, files, layout);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+BOOST_AUTO_TEST_SUITE(screen_text_test)
+
+BOOST_AUTO_TEST_CASE(as_many_rows_as_fit_and_the_rest_counted) {
+  std::vector<Did> all;
+  for (int i = 0; i < 60; ++i)
+    all.push_back(
+        {.name = std::string(1, 'a' + i % 26) + std::string(i / 26 + 1, 'x'), .cpu = kSecond});
+  const Snapshot window = window_of(all);
+  const Report report = report_of(window, {.literal_names = true});
+  const std::string text = text_of(report, {.text = {.width = 80}, .lines = 24});
+  BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 23);
+  BOOST_TEST(has(text, "more rows"));
+  const auto with = [&](std::size_t rows) {
+    return text_of(report, {.text = {.width = 80}, .lines = 24, .rows = rows});
+  };
+  BOOST_TEST((has(with(2), "58 more rows (--limit 0)") && !has(with(0), "more row")));
+}
+
+BOOST_AUTO_TEST_CASE(columns_that_decide_are_the_last_to_go) {
+  const Snapshot window = window_of({{.name = "quite-a-long-name", .cpu = 1, .switches = 9000},
+                                     {.name = "b", .held_after = 3 << 20}});
+  const Report report = report_of(window, {.literal_names = true});
+  const std::string text = text_of(report, {.text = {.width = 56}, .lines = 24});
+  for (const char* part : {"process", "threads", "%cpu", "sw/s", "held", "for width %idle"})
+    BOOST_TEST(has(text, part), part << " in\n" << text);
+  BOOST_TEST(!has(text_of(report, {.text = {.width = 120}, .lines = 24}), "for width"));
+}
+
+BOOST_AUTO_TEST_CASE(two_windows_tell_both_figures_and_what_moved_most) {
+  const Snapshot before = window_of({{.name = "a", .cpu = kSecond}}),
+                 after = window_of({{.name = "a", .cpu = 4 * kSecond, .held_after = 3 << 20}});
+  const Report report = report_of({&before, &after});
+  const std::string text = text_of(report, {.text = {.width = 100}, .lines = 24});
+  for (const char* part :
+       {"baseline: a.zst", "candidate: b.zst", "held 0→3.00Mi +3.00Mi", "10.0→40.0"})
+    BOOST_TEST(has(text, part), part << " in\n" << text);
+}
+
+BOOST_AUTO_TEST_CASE(two_windows_tell_who_was_born_in_each) {
+  const Did lives{.name = "a", .cpu = kSecond}, is_born{.name = "a", .cpu = 1, .is_born = true};
+  const Snapshot before = window_of({lives, is_born}), after = window_of({lives, is_born, is_born});
+  const std::string text = text_of(report_of({&before, &after}), {.text = {}, .lines = 24});
+  BOOST_TEST(has(text, " 2→3 +1→2  "), text);
+  const std::string same = text_of(report_of({&before, &before}), {.text = {}, .lines = 24});
+  BOOST_TEST(has(same, " 2 +1  "), same);
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_terminal) {
+  const std::vector<Did> did{{.name = "日本語のプロセスの名前は長い", .cpu = 3 * kSecond},
+                             {.name = "a", .cpu = kSecond, .switches = 123456, .idle = kSecond},
+                             {.name = "b", .held_before = 1 << 30, .held_after = 9 << 20},
+                             {.name = "b", .cpu = 5 * kSecond, .is_born = true}};
+  const Snapshot one = window_of(did), two = window_of({did[1], did[2]}, 3);
+  for (const auto& sides : {std::vector{&one}, {&one, &two}, {&one, &two, &one}})
+    for (std::size_t width = 24; width <= 200; ++width) {
+      const Report report = report_of(sides, {.literal_names = true});
+      const std::string files[] = {"/a/directory/with/a/long-name/a.zst", "b.zst", "c.zst"};
+      const std::string text =
+          screen_text(report, files, {.text = {.width = width}, .lines = 24, .rows = 0});
+      BOOST_TEST(widest_line(text) <= width, "at " << width << ":\n" << text);
+    }
+}
+
+// With lines that were broken put together.
+std::string joined_text(std::string text) {
+  for (auto at = text.find("\n  "); at != text.npos; at = text.find("\n  ", at))
+    text.replace(at, 3, " ");
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(of_two_windows_what_moved_most_is_the_last_to_go) {
+  const Did lives{.name = "a-long-name-or-so", .cpu = kSecond},
+      is_born{.name = "a-long-name-or-so", .cpu = 1, .is_born = true};
+  std::vector<Did> more(10, is_born);
+  more.insert(more.begin(), {.name = "a-long-name-or-so", .cpu = 4 * kSecond});
+  const Snapshot before = window_of({lives}), after = window_of(more);
+  const Report report = report_of({&before, &after}, {.literal_names = true});
+  const std::vector<std::pair<std::size_t, std::vector<const char*>>> told{
+      {100, {" 1→11 +0→10  %cpu 10.0→40.0 +30.0  ", "  held\n"}},
+      {74, {" 1→11 +0→10  %cpu 10.0→40.0 +30.0  ", "  %idle\n", "groups, for width held,"}},
+      {56, {" 1→11 +10  %cpu 10.0→40.0 +30.0\n", "threads born and ended before, for width %cpu"}},
+      {44, {"a-lon", "e-or-so  1→11 +10  %cpu 10.0→40.0\n", "threads born and ended before,"}},
+      {37, {" 1→11  %cpu 10.0→40.0\n", "threads born and ended, for width %cpu sw/s"}},
+      {34, {"so  %cpu 10.0→40.0\n", "threads, for width %cpu sw/s"}},
+      {26, {"  %cpu\n", "so  10.0→40.0\n", "threads, for width moved most sw/s"}}};
+  for (const auto& [width, parts] : told) {
+    const std::string text = joined_text(text_of(report, {.text = {.width = width}, .lines = 24}));
+    for (const char* part : parts)
+      BOOST_TEST(has(text, part), part << " at " << width << " in\n" << text);
+  }
+  BOOST_TEST(!has(text_of(report, {.text = {.width = 100}, .lines = 24}), "for width"));
+}
+
+// --- JSON
+// ----------------------------------------------------------------------------------------------
+
+class Kept final : public Sink {
+ public:
+  Result<void> write(std::string_view more) override { return text += more, Result<void>{}; }
+  std::string text;
+};
+
+BOOST_AUTO_TEST_CASE(json_has_all_of_it) {
+  const Snapshot window = window_of(
+      {{.name = "a", .cpu = kSecond, .held_after = 3 << 20}, {.name = "b", .cpu = 2 * kSecond}});
+  const std::string files[] = {"a.zst"};
+  Kept kept;
+  BOOST_REQUIRE(write_report_json(report_of(window, {.limit = 1}), files, kept));
+  const auto json = boost::json::parse(kept.text);
+  const auto& screen = json.at("screen");
+  BOOST_TEST(screen.at("headlines").as_array().size() == 4u);
+  BOOST_TEST(screen.at("rows").as_array().size() == 1u);
+  BOOST_TEST(screen.at_pointer("/rows/0/group").as_string() == "a");
+  BOOST_TEST(screen.at_pointer("/rows/0/decided_by").as_string() == "held");
+  BOOST_TEST(screen.at_pointer("/rows/0/figures/0/0/value").to_number<double>() == 10.0);
+  BOOST_TEST(screen.at_pointer("/rows/0/figures/3/0/change").to_number<double>() ==
+             3.0 * (1 << 20));
+  BOOST_TEST(screen.at_pointer("/left_out/rows").to_number<int>() == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,102 @@
+// Tables and names on a terminal: alignment, fitting, and that nothing from the system is obeyed by
+// it.
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+
+#include "core/render/terminal_text.hpp"
+
+namespace ctprof {
+namespace {
+
+std::string drawn(const TextTable& table, TextLayout layout) {
+  std::string out;
+  table.append_to(out, layout);
+  return out;
+}
+
+TextTable sample() {
+  TextTable table({{"group", Align::Left, 5, false},
+                   {"n", Align::Right, 0, true},
+                   {"value", Align::Right, 0, false}});
+  table.add({{"kworker/u8:3"}, {"12"}, {"1.234ms", Tint::More}});
+  table.add({{"sh"}, {""}, {"7ns", Tint::Less}});
+  return table;
+}
+
+BOOST_AUTO_TEST_SUITE(table_test)
+
+BOOST_AUTO_TEST_CASE(columns_align) {
+  BOOST_TEST(drawn(sample(), {}) ==
+             "group          n    value\n"
+             "kworker/u8:3  12  1.234ms\n"
+             "sh                    7ns\n");
+}
+
+BOOST_AUTO_TEST_CASE(names_shrink_then_columns_leave_and_figures_are_never_cut) {
+  BOOST_TEST(drawn(sample(), {20, false}) ==
+             "group     n    value\n"
+             "kwo…8:3  12  1.234ms\n"
+             "sh               7ns\n");
+  BOOST_TEST(drawn(sample(), {16, false}) ==
+             "group      value\n"
+             "kwo…8:3  1.234ms\n"
+             "sh           7ns\n");
+  BOOST_TEST(drawn(sample(), {3, false}) ==
+             "group    value\n"
+             "kw…:3  1.234ms\n"
+             "sh         7ns\n");
+}
+
+BOOST_AUTO_TEST_CASE(colour_only_when_asked_for) {
+  BOOST_TEST(drawn(sample(), {}).find('\x1b') == std::string::npos);
+  BOOST_TEST(drawn(sample(), {0, true}).find("\x1b[33m1.234ms\x1b[0m") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(names_from_the_system_are_made_visible) {
+  BOOST_TEST(printable("plain (name)") == "plain (name)");
+  BOOST_TEST(printable("a\nb\tc\rd") == "a\\nb\\tc\\rd");
+  BOOST_TEST(printable("\x1b[31mred\x1b[0m") == "\\x1b[31mred\\x1b[0m");
+  BOOST_TEST(printable(std::string_view("nul\0!", 5)) == "nul\\x00!");
+  BOOST_TEST(printable("\x7f") == "\\x7f");
+  BOOST_TEST(printable("\xc2\x9b"
+                       "31m") == "\\u009b31m");  // CSI in one code point
+  BOOST_TEST(printable("a\xe2\x80\xae"
+                       "b") == "a\\u202eb");  // right to left from here
+  BOOST_TEST(printable("a\xe2\x81\xa6"
+                       "b") == "a\\u2066b");
+  BOOST_TEST(printable("a\xe2\x80\x8b"
+                       "b") == "a\\u200bb");
+  BOOST_TEST(printable("a\xef\xbb\xbf"
+                       "b") == "a\\ufeffb");
+  BOOST_TEST(printable("\xf3\xa0\x80\x81") == "\\U000e0001");
+  BOOST_TEST(printable("bad\xff\xc3") == "bad\\xff\\xc3");
+  BOOST_TEST(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // a surrogate
+  BOOST_TEST(printable("\xc0\xaf") == "\\xc0\\xaf");           // an overlong slash
+  BOOST_TEST(printable("grün 漢字 😀") == "grün 漢字 😀");
+  BOOST_TEST(printable("") == "");
+}
+
+BOOST_AUTO_TEST_CASE(width_is_what_a_terminal_takes) {
+  BOOST_TEST(display_width("abc") == 3);
+  BOOST_TEST(display_width("grün") == 4);
+  BOOST_TEST(display_width("漢字") == 4);
+  BOOST_TEST(display_width("😀") == 2);
+  BOOST_TEST(display_width("e\xcc\x81") == 1);  // with a combining accent
+  BOOST_TEST(display_width("→µ…") == 3);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_too_long_loses_its_middle) {
+  BOOST_TEST(shortened("abcdefgh", 8) == "abcdefgh");
+  BOOST_TEST(shortened("abcdefgh", 7) == "abc…fgh");
+  BOOST_TEST(shortened("abcdefgh", 2) == "a…");
+  BOOST_TEST(shortened("abcdefgh", 1) == "…");
+  BOOST_TEST(shortened("abcdefgh", 0) == "");
+  for (std::size_t width = 0; width < 9; ++width)
+    BOOST_TEST(display_width(shortened("漢字漢字", width)) <= width);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

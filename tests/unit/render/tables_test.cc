@@ -1,0 +1,185 @@
+// What stands in tables and in front of Prometheus: fields, names, sums, and what is cut.
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/tables/capture_mark.hpp"
+#include "core/tables/exposition.hpp"
+#include "core/tables/group_series.hpp"
+#include "core/tables/metric_family.hpp"
+#include "core/tables/row_text.hpp"
+
+namespace ctprof {
+namespace {
+
+std::string rows(TableForm form) {
+  StringSink sink;
+  RowText out(form, sink);
+  out.begin_table({"a", "b c"});
+  out.text("x,\"y\"\n");
+  out.number(std::uint64_t{18446744073709551615U});
+  out.end_row();
+  out.text("");
+  out.null();
+  out.end_row();
+  out.text(
+      "a\xff"
+      "b");
+  out.number(std::numeric_limits<double>::quiet_NaN());
+  out.end_row();
+  out.json("{\"k\":1}");
+  out.number(std::int64_t{-5});
+  out.end_row();
+  out.boolean(true);
+  out.number(1.5);
+  out.end_row();
+  BOOST_TEST(out.finish().has_value());
+  return sink.text();
+}
+
+BOOST_AUTO_TEST_SUITE(tables_test)
+
+BOOST_AUTO_TEST_CASE(rows_in_json) {
+  BOOST_TEST(rows(TableForm::Ndjson) ==
+             "{\"a\":\"x,\\\"y\\\"\\n\",\"b c\":18446744073709551615}\n"
+             "{\"a\":\"\",\"b c\":null}\n"
+             "{\"a\":\"a\xef\xbf\xbd"
+             "b\",\"b c\":null}\n"
+             "{\"a\":{\"k\":1},\"b c\":-5}\n"
+             "{\"a\":true,\"b c\":1.5}\n");
+}
+
+BOOST_AUTO_TEST_CASE(rows_in_csv) {
+  BOOST_TEST(rows(TableForm::Csv) ==
+             "a,b c\n"
+             "\"x,\"\"y\"\"\n\",18446744073709551615\n"
+             "\"\",\n"
+             "a\xef\xbf\xbd"
+             "b,\n"
+             "\"{\"\"k\"\":1}\",-5\n"
+             "true,1.5\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_sink_that_takes_no_more_ends_it) {
+  class Full final : public Sink {
+   public:
+    Result<void> write(std::string_view) override { return ++writes, Error{"full"}; }
+    int writes = 0;
+  } full;
+  RowText out(TableForm::Csv, full);
+  out.begin_table({"a"});
+  for (int i = 0; i < 100'000; ++i) {
+    out.text("0123456789");
+    out.end_row();
+  }
+  BOOST_TEST(!out.state().has_value());
+  BOOST_TEST(!out.finish().has_value());
+  BOOST_TEST(full.writes == 1);
+}
+
+BOOST_AUTO_TEST_CASE(times) {
+  BOOST_TEST(utc_time(1'795'502'232'123'456'789) == "2026-11-24T06:37:12.123456789Z");
+  BOOST_TEST(utc_time(1) == "1970-01-01T00:00:00.000000001Z");
+}
+
+// What a metric is called, and what a figure of 1000 becomes.
+void check_family(const char* metric, const char* unit, bool adds_up, Counted counted,
+                  const char* name, double figure) {
+  const NamedFamily named = family_of(metric, unit, adds_up, counted, 100);
+  const bool counts = named.family.type == SeriesType::Counter;
+  BOOST_TEST(named.family.name + (counts ? "_total" : "") == name);
+  BOOST_TEST(1000 * named.scale == figure, boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(names_and_units) {
+  using enum Counted;
+  check_family("run_time_ns", "ns", true, Total, "ctprof_run_time_seconds_total", 1e-6);
+  check_family("run_time_ns", "ns", true, PerSecond, "ctprof_run_time_seconds_per_second", 1e-6);
+  check_family("run_time_ns", "ns", true, Lifetime, "ctprof_lifetime_run_time_seconds", 1e-6);
+  check_family("cpu_delay_total_ns", "ns", true, Total, "ctprof_cpu_delay_seconds_total", 1e-6);
+  check_family("cpu_delay_count", "count", true, Total, "ctprof_cpu_delay_events_total", 1000);
+  check_family("wait_sum", "ns", true, Total, "ctprof_wait_sum_seconds_total", 1e-6);
+  check_family("utime_clock_ticks", "ticks", true, Total, "ctprof_utime_seconds_total", 10);
+  check_family("cgroup.cpu.usage_usec", "us", true, Total, "ctprof_cgroup_cpu_usage_seconds_total",
+               1e-3);
+  check_family("rss_bytes", "bytes", false, Total, "ctprof_rss_bytes", 1000);
+  check_family("process.smaps_rollup", "kib", false, Total, "ctprof_process_smaps_rollup_bytes",
+               1'024'000);
+  check_family("host.psi.cpu.some.avg10", "centipercent", false, Total,
+               "ctprof_host_psi_cpu_some_avg10_ratio", 0.1);
+  check_family("thread_count", "count", false, Total, "ctprof_threads", 1000);
+  check_family("x_sum", "count", true, Lifetime, "ctprof_lifetime_x_sum_value", 1000);
+  check_family("acme.flux", "Wb/s", false, Total, "ctprof_acme_flux_Wb_s", 1000);
+}
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+SeriesFamily family(const char* name, SeriesType type,
+                    std::initializer_list<std::pair<const char*, double>> groups) {
+  SeriesFamily made{name, "", type, "help", {}};
+  for (const auto& [group, value] : groups)
+    made.series.push_back({Labels{{"pcomm", group}}, value});
+  return made;
+}
+
+BOOST_AUTO_TEST_CASE(text_and_openmetrics) {
+  std::vector<SeriesFamily> families{
+      family("ctprof_a", SeriesType::Counter, {{"x\"\\\n", 1.5}}),
+      {"ctprof_b_bytes", "bytes", SeriesType::Gauge, "a\\b", {{{}, INFINITY}}},
+      {"ctprof_nothing", "", SeriesType::Gauge, "", {}},
+  };
+  StringSink text, open;
+  BOOST_TEST(write_exposition(families, Exposition::Text, text).has_value());
+  BOOST_TEST(write_exposition(families, Exposition::OpenMetrics, open).has_value());
+  BOOST_TEST(text.text() ==
+             "# HELP ctprof_a_total help\n# TYPE ctprof_a_total counter\n"
+             "ctprof_a_total{pcomm=\"x\\\"\\\\\\n\"} 1.5\n"
+             "# HELP ctprof_b_bytes a\\\\b\n# TYPE ctprof_b_bytes gauge\nctprof_b_bytes +Inf\n");
+  BOOST_TEST(open.text() ==
+             "# HELP ctprof_a help\n# TYPE ctprof_a counter\n"
+             "ctprof_a_total{pcomm=\"x\\\"\\\\\\n\"} 1.5\n"
+             "# HELP ctprof_b_bytes a\\\\b\n# TYPE ctprof_b_bytes gauge\n# UNIT ctprof_b_bytes "
+             "bytes\nctprof_b_bytes +Inf\n# EOF\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_lightest_groups_are_cut) {
+  std::vector<SeriesFamily> families{
+      family("a", SeriesType::Gauge, {{"big", 90}, {"mid", 9}, {"small", 1}, {"other", 0}}),
+      family("b", SeriesType::Gauge, {{"big", 0}, {"small", 4}, {"other", 6}}),
+      {"c", "", SeriesType::Gauge, "", {{{}, 1}}},
+  };
+  std::vector<SeriesFamily> whole = families;
+  BOOST_TEST(cut_series(whole, 8).groups == 0U);
+  BOOST_TEST(cut_series(whole, 0).groups == 0U);
+  BOOST_TEST(whole.size() == 3U);
+  const SeriesCut cut = cut_series(families, 6);
+  BOOST_TEST(cut.groups == 2U);  // mid, with 9 %, and small, with 40 %: 8 series and one that tells
+  BOOST_TEST(cut.series == 3U);
+  BOOST_TEST(families[0].series.size() == 2U);
+  BOOST_TEST(families[1].series.size() == 2U);
+  BOOST_TEST(families[2].series.size() == 1U);
+  BOOST_TEST(families[3].name == "ctprof_groups_left_out");
+  BOOST_TEST(families[3].series[0].value == 2);
+}
+
+BOOST_AUTO_TEST_CASE(counters_only_grow) {
+  SeriesTotals totals;
+  totals.add({family("c", SeriesType::Counter, {{"x", 5}, {"y", 1}}),
+              family("g", SeriesType::Gauge, {{"x", 7}})});
+  totals.add({family("c", SeriesType::Counter, {{"x", 2}, {"z", 3}}),
+              family("g", SeriesType::Gauge, {{"x", 1}})});
+  const auto& families = totals.families();
+  BOOST_TEST(families[0].series.size() == 3U);
+  BOOST_TEST(families[0].series[0].value == 7);  // x
+  BOOST_TEST(families[0].series[1].value == 1);  // y, which is gone
+  BOOST_TEST(families[0].series[2].value == 3);  // z
+  BOOST_TEST(families[1].series[0].value == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,138 @@
+// A window of a few threads, made by hand, and what is told of it.
+
+#pragma once
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/render/columns.hpp"
+#include "core/render/report_json.hpp"
+#include "core/render/report_text.hpp"
+#include "core/window/happened.hpp"
+#include "core/window/make_window.hpp"
+#include "tests/unit/support/hand_made.hpp"
+
+namespace ctprof::told_window {
+
+using namespace hand_made;
+
+inline constexpr std::uint64_t kSecond = 1'000'000'000, kMs = 1'000'000;
+inline const RuleBook book;
+
+inline MetricDef with_role(MetricDef def, std::string role) {
+  def.role = std::move(role);
+  return def;
+}
+inline MetricDef setting(MetricDef def) {
+  def.setting = true;
+  return def;
+}
+inline MetricDef of_host(const std::string& role) {
+  return with_role(metric("h." + role, "MonotonicNs", "SumNs", Entity::Host), role);
+}
+
+inline const MetricDef kRun = with_role(metric("run", "MonotonicNs", "SumNs"), "run-time"),
+                       kWait = with_role(metric("wait", "MonotonicNs", "SumNs"), "wait-time"),
+                       kState = with_role(metric("state", "Char", "ModeChar"), "state"),
+                       kNice = setting(metric("nice", "OrdinalI32", "RangeI32")),
+                       kHeap = metric("heap", "GaugeBytes", "SumGaugeBytes"),
+                       kCostly = metric("costly", "Bytes", "SumBytes"),
+                       kCpus =
+                           with_role(metric("h.cpus", "GaugeCount", "MaxGaugeCount", Entity::Host),
+                                     "host-cpus"),
+                       kStealApart =
+                           with_role(metric("h.steal_apart", "Flag", "ModeBool", Entity::Host),
+                                     "host-steal-apart");
+
+// Thread 1 lives throughout, 2 ends, 3 is born, 4 is old and was not met when the window opened.
+struct Ends {
+  Snapshot before = at(10, {{1, 1, "web", "worker1"}, {2, 2, "job", "job"}}, {5, 5});
+  Snapshot after =
+      at(20, {{1, 1, "web", "worker1"}, {3, 3, "job", "job"}, {4, 4, "old", "old"}}, {5, 1500, 6});
+  Ended ended;
+
+  Ends() {
+    add_u64(before, kRun, {100 * kMs, 0});
+    add_u64(before, kWait, {50 * kMs, 0});
+    add_u64(after, kRun, {2100 * kMs, 500 * kMs, 7});
+    add_u64(after, kWait, {1050 * kMs, 0, 7});
+    add_text(before, kState, {"S", "S"});
+    add_text(after, kState, {"S", "S", "S"});
+    add_u64(before, kHeap, {4096, 1});
+    add_u64(after, kHeap, {12288, 100, 8});
+    ended.rows = at(18, {{2, 2, "job", "job"}}, {5});
+    add_u64(ended.rows, kRun, {5 * kSecond});
+    add_u64(ended.rows, kWait, {kSecond});
+    ended.at_ns = {18 * kSecond};
+    ended.told = true;
+  }
+
+  static Snapshot at(std::uint64_t second, const std::vector<Thread>& threads,
+                     const Cells<std::uint64_t>& starts) {
+    Snapshot snapshot = snapshot_of(threads);
+    add_u64(snapshot, identity_metric(kStartTime), starts);
+    snapshot.meta.boot_id = "b";
+    snapshot.meta.hostname = "box";
+    snapshot.meta.start = {1'785'499'200 * kSecond + second * kSecond, second * kSecond};
+    snapshot.read_at.assign(threads.size(), 1);
+    snapshot.table(Entity::Host).rows = 1;
+    return snapshot;
+  }
+
+  void add_host(const MetricDef& def, std::uint64_t then, std::uint64_t now) {
+    add_u64(before, def, {then});
+    add_u64(after, def, {now});
+  }
+  // Ten seconds of two CPUs, 11 s of them idle.
+  void add_host() {
+    add_host(of_host("host-wall"), 10 * kSecond, 20 * kSecond);
+    add_host(kCpus, 2, 2);
+    add_host(of_host("host-idle"), kSecond, 12 * kSecond);
+    add_host(of_host("host-iowait"), 0, 500 * kMs);
+    add_host(of_host("host-steal"), 0, 200 * kMs);
+  }
+
+  Snapshot window() {
+    auto made = make_window(before, std::move(after), std::move(ended));
+    BOOST_REQUIRE(made);
+    to_differences(*made);
+    return std::move(*made);
+  }
+};
+
+inline Report report_of(const Snapshot& window, Spec spec = {}) {
+  const Snapshot* side = &window;
+  auto report = Report::make({&side, 1}, spec, {&book, {}});
+  BOOST_REQUIRE_MESSAGE(report, report.error().text);
+  return std::move(*report);
+}
+
+inline std::string text_of(const Snapshot& window, Spec spec, std::size_t width = 0) {
+  const std::string files[] = {"run.zst"};
+  return report_text(report_of(window, std::move(spec)), files, default_columns(ReportKind::Show),
+                     {.width = width});
+}
+
+class KeptText final : public Sink {
+ public:
+  Result<void> write(std::string_view more) override {
+    text += more;
+    return {};
+  }
+  std::string text;
+};
+
+inline boost::json::value json_of(const Snapshot& window, Spec spec = {}) {
+  const std::string files[] = {"run.zst"};
+  KeptText kept;
+  BOOST_REQUIRE(write_report_json(report_of(window, std::move(spec)), files, kept));
+  return boost::json::parse(kept.text);
+}
+
+}  // namespace ctprof::told_window

@@ -1,0 +1,158 @@
+// What is told of a window: blocked time, accounting, its heading.
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+
+#include "core/compare/figures/run_facts.hpp"
+#include "core/render/window_text.hpp"
+#include "core/window/accounting.hpp"
+#include "tests/unit/render/told_window.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace told_window;
+
+BOOST_AUTO_TEST_SUITE(window_told_test)
+
+BOOST_AUTO_TEST_CASE(what_a_thread_did_not_run_or_wait_it_was_blocked) {
+  const Snapshot told = Ends().window();
+  const Column* blocked = told.threads().find("blocked_time_ns");
+  BOOST_REQUIRE(blocked);
+  BOOST_TEST(blocked->u64()[0] == 7 * kSecond);
+  BOOST_TEST(blocked->u64()[1] == 4500 * kMs + 1);  // born at 15 s
+  BOOST_CHECK(blocked->gap(2) == Gap::NoBase);
+  BOOST_TEST(blocked->u64()[3] == 2 * kSecond - 1);  // ended at 18 s, of which it ran 5
+  const auto report = report_of(told, {.metrics = {"blocked_share"}});
+  BOOST_REQUIRE(!report.sections().empty());
+}
+
+BOOST_AUTO_TEST_CASE(blocked_time_is_never_below_zero_and_needs_the_times_of_reading) {
+  Ends ends;
+  for (Column& column : ends.after.threads().columns)
+    if (column.def().name == "run") column.u64()[0] = 100 * kSecond;
+  BOOST_TEST(ends.window().threads().find("blocked_time_ns")->u64()[0] == 0u);
+  Ends untimed;
+  untimed.before.read_at.clear();
+  BOOST_TEST(!untimed.window().threads().find("blocked_time_ns"));
+}
+
+BOOST_AUTO_TEST_CASE(the_hosts_busy_time_is_that_of_the_rows_and_a_rest) {
+  Ends ends;
+  ends.add_host();
+  const auto cpu = account(ends.window());
+  BOOST_REQUIRE(cpu);
+  BOOST_TEST(cpu->cpus == 2u);
+  BOOST_TEST(cpu->wall == 10.0 * kSecond);
+  BOOST_TEST(cpu->busy == 8.5 * kSecond);
+  BOOST_TEST(cpu->living == 2.5 * kSecond);
+  BOOST_TEST(cpu->ended == 5.0 * kSecond);
+  BOOST_TEST(cpu->unexplained == 1.0 * kSecond);
+  BOOST_TEST(cpu->error == 0.2 * kSecond);
+  BOOST_TEST(!cpu->steal_apart);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_kernel_keeps_apart_is_no_part_of_busy) {
+  Ends ends;
+  ends.add_host();
+  add_bool(ends.before, kStealApart, {true});
+  add_bool(ends.after, kStealApart, {true});
+  const auto cpu = account(ends.window());
+  BOOST_REQUIRE(cpu);
+  BOOST_TEST(cpu->steal_apart);
+  BOOST_TEST(cpu->busy == 8.3 * kSecond, boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(without_the_figures_of_the_host_there_is_no_accounting) {
+  BOOST_TEST(!account(Ends().window()));
+}
+
+BOOST_AUTO_TEST_CASE(shares_are_over_the_time_between_a_threads_own_readings) {
+  Ends ends;
+  ends.add_host();
+  ends.after.read_at.assign(3, 10 * kSecond);  // threads were read 10 s after the host
+  const auto cpu = account(ends.window());
+  BOOST_REQUIRE(cpu);
+  BOOST_TEST(cpu->living == 1.25 * kSecond, boost::test_tools::tolerance(1e-6));
+}
+
+BOOST_AUTO_TEST_CASE(a_group_has_all_threads_of_merged_rows) {
+  Ends ends;
+  add_u64(ends.ended.rows, identity_metric(kThreads), {7});
+  const std::string text = text_of(ends.window(), {.metrics = {"thread_count"}});
+  BOOST_TEST(text.find("threads 3 → 3, 1 born, 7 ended") == text.npos);  // one that was there
+  BOOST_TEST(text.find("7 ended") != text.npos, text);
+  BOOST_TEST(text.find("job          8  thread_count      8\n") != text.npos, text);
+}
+
+BOOST_AUTO_TEST_CASE(rows_without_a_base_are_counted) {
+  Ends ends;
+  ends.before.threads().find("state")->ids()[0] = ends.before.pools->texts.intern("R");
+  add_u64(ends.after, kCostly, {1, 2, 3});
+  const WindowRows rows = count_rows(ends.window());
+  BOOST_TEST(rows.before == 3u);
+  BOOST_TEST(rows.after == 3u);
+  BOOST_TEST(rows.born == 1u);
+  BOOST_TEST(rows.ended == 1u);
+  BOOST_TEST(rows.in_progress == 1u);
+  BOOST_TEST(rows.unmet == 1u);
+  BOOST_TEST(rows.unread.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_heading_tells_who_came_and_who_used_the_cpus) {
+  Ends ends;
+  ends.add_host();
+  BOOST_TEST(text_of(ends.window(), {.metrics = {"run"}}) ==
+             "run.zst   10.0 s   2 CPUs   threads 3 → 3, 1 born, 1 ended\n"
+             "CPU 85 % of 200 %: 25 % by living threads, 50 % by threads that ended, 10 % not "
+             "explained (±2 %); in it 2 % taken by the hypervisor\n"
+             "recorded on box until 2026-07-31 12:00:20Z\n"
+             "no differences of 1 thread not met when the window opened\n"
+             "\n"
+             "## primary\n"
+             "group  threads  metric   value  readings\n"
+             "job          2  run     5.500s\n"
+             "web          1  run     2.000s\n"
+             "old          1  run          -       0/1\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_narrow_screen_breaks_the_heading_between_words) {
+  Ends ends;
+  ends.add_host();
+  const std::string text = text_of(ends.window(), {.metrics = {"run"}}, 60);
+  for (std::size_t from = 0, to; from < text.size(); from = to + 1) {
+    to = text.find('\n', from);
+    BOOST_TEST(display_width(text.substr(from, to - from)) <= 60u);
+  }
+}
+
+RunFacts counted_run(double busy, double unexplained) {
+  RunFacts run;
+  run.window.emplace();
+  run.window->accounting.emplace();
+  Accounting& cpu = *run.window->accounting;
+  cpu.cpus = 2;
+  cpu.wall = 100;
+  cpu.busy = busy;
+  cpu.unexplained = unexplained;
+  cpu.error = 2;
+  return run;
+}
+
+BOOST_AUTO_TEST_CASE(runs_that_are_explained_are_told_together) {
+  const std::vector<RunFacts> runs{counted_run(180, 1), counted_run(199, -2), counted_run(150, 3)};
+  BOOST_TEST(is_explained(runs[1]));
+  BOOST_TEST(!is_explained(runs[2]));
+  BOOST_TEST(explained_in_short(runs, "baseline", 0) ==
+             "baseline: CPU 180 to 199 % of 200 %, explained by threads in 2 of 3 runs\n");
+  BOOST_TEST(explained_in_short(std::span(runs).first(2), "run", 0) ==
+             "run: CPU 180 to 199 % of 200 %, explained by threads in all 2 runs\n");
+  BOOST_TEST(explained_in_short(std::span(runs).last(1), "run", 0) == "");
+  BOOST_TEST(window_in_short(runs[0], "run 1", 0, false) == "");
+  BOOST_TEST(window_in_short(runs[2], "run 3", 0).starts_with("run 3: CPU 150 % of 200 %: "));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

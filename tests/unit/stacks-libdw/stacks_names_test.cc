@@ -1,0 +1,116 @@
+// Names in files that have lost them, beside those that libdwfl, which is another's work, finds.
+
+#include <boost/test/unit_test.hpp>
+
+#include <elfutils/libdwfl.h>
+#include <lzma.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/stacks/symbols.hpp"
+#include "core/stacks/unpack.hpp"
+#include "tests/unit/stacks/stacks_forms.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+using Names = std::vector<std::string>;
+using Addresses = std::vector<FileAddress>;
+
+std::size_t count_named(const Names& names) {
+  return names.size() - static_cast<std::size_t>(std::ranges::count(names, std::string()));
+}
+
+std::string xz_of(const std::string& text) {
+  std::string packed(text.size() + 1024, '\0');
+  std::size_t size = 0;
+  BOOST_TEST_REQUIRE(
+      ::lzma_easy_buffer_encode(
+          0, LZMA_CHECK_CRC32, nullptr, reinterpret_cast<const std::uint8_t*>(text.data()),
+          text.size(), reinterpret_cast<std::uint8_t*>(packed.data()), &size, packed.size()) == 0);
+  return packed.substr(0, size);
+}
+
+// libdwfl's view of a file, with debug information out of a directory.
+class Reference {
+ public:
+  explicit Reference(const std::string& path, std::string directory = "/nowhere")
+      : directory_(std::move(directory)), callbacks_{} {
+    callbacks_.find_elf = ::dwfl_build_id_find_elf;
+    callbacks_.find_debuginfo = ::dwfl_standard_find_debuginfo;
+    callbacks_.section_address = ::dwfl_offline_section_address;
+    path_ = directory_.data();
+    callbacks_.debuginfo_path = &path_;
+    dwfl_ = ::dwfl_begin(&callbacks_);
+    module_ = ::dwfl_report_offline(dwfl_, "", path.c_str(), -1);
+    ::dwfl_report_end(dwfl_, nullptr, nullptr);
+    BOOST_TEST_REQUIRE(::dwfl_module_getelf(module_, &bias_));
+  }
+  ~Reference() { ::dwfl_end(dwfl_); }
+  Reference(const Reference&) = delete;
+  Reference& operator=(const Reference&) = delete;
+
+  Names names(const Addresses& addresses) const {
+    Names names;
+    for (const FileAddress address : addresses) {
+      GElf_Off offset = 0;
+      GElf_Sym symbol{};
+      const char* name = ::dwfl_module_addrinfo(module_, address + bias_, &offset, &symbol, nullptr,
+                                                nullptr, nullptr);
+      const bool covers = name && (symbol.st_size == 0 || offset < symbol.st_size);
+      names.emplace_back(covers ? name : "");
+    }
+    return names;
+  }
+
+ private:
+  std::string directory_;
+  char* path_ = nullptr;
+  Dwfl_Callbacks callbacks_;
+  Dwfl* dwfl_;
+  Dwfl_Module* module_;
+  GElf_Addr bias_ = 0;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stacks_names_test)
+
+BOOST_AUTO_TEST_CASE(a_packed_list, *boost::unit_test::precondition(has_forms)) {
+  const Opened packed(form("packed"));
+  const Addresses addresses = places_in(packed.file, 7);
+  const Names names = names_in_file(packed.file, addresses);
+  BOOST_TEST(names == Reference(form("packed")).names(addresses), boost::test_tools::per_element());
+  BOOST_TEST(std::ranges::count(names, "_ZN5namedL6hiddenEi") > 0);
+  BOOST_TEST(count_named(names_in_file(Opened(form("found")).file, addresses)) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_packed_is_bounded) {
+  const std::string zeroes(100000, '\0'), packed = xz_of(zeroes);
+  BOOST_TEST((unpacked_xz(packed, zeroes.size()) == zeroes));
+  BOOST_TEST(unpacked_xz(packed, zeroes.size() - 1).empty());
+  BOOST_TEST(unpacked_xz(packed.substr(0, packed.size() - 1), 1 << 20).empty());
+  BOOST_TEST(unpacked_xz("no such thing", 1 << 20) == "");
+  BOOST_TEST(unpacked_xz("", 1 << 20) == "");
+}
+
+// Its header claims that 4 GiB must be remembered.
+BOOST_AUTO_TEST_CASE(what_is_packed_may_not_take_much_memory) {
+  constexpr std::size_t kHeader = 12;
+  std::string packed = xz_of("text");
+  packed[packed.find("\x21\x01", kHeader) + 2] = 40;  // after LZMA2 and its one property
+  const std::size_t end = kHeader + (static_cast<std::size_t>(packed[kHeader]) + 1) * 4 - 4;
+  const auto* header = reinterpret_cast<const std::uint8_t*>(packed.data() + kHeader);
+  const std::uint32_t sum = ::lzma_crc32(header, end - kHeader, 0);
+  std::memcpy(packed.data() + end, &sum, sizeof sum);
+  BOOST_TEST(unpacked_xz(packed, 1 << 20) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof::tests

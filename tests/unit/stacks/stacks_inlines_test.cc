@@ -1,0 +1,232 @@
+// Functions that were put into others, beside what llvm-symbolizer says of the same addresses.
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdio.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/stacks/debug_files.hpp"
+#include "core/stacks/demangle.hpp"
+#include "core/stacks/inlines.hpp"
+#include "core/stacks/naming.hpp"
+#include "core/stacks/symbols.hpp"
+#include "tests/unit/stacks/stacks_forms.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+using Addresses = std::vector<FileAddress>;
+using Names = std::vector<std::string>;
+using Outcome = Inlines::Outcome;
+
+const std::string kSymbolizer = "llvm-symbolizer-14";
+std::chrono::steady_clock::time_point in(int seconds) {
+  return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+}
+
+// Outermost first, without the function that they are in.
+Names chain_of(const Inlines& inlines, std::size_t place) {
+  Names names;
+  for (const std::uint32_t name : inlines.chains[place]) names.push_back(inlines.names[name]);
+  return names;
+}
+
+// The same by llvm-symbolizer, which has a reader of its own: for each address two lines for each
+// function, innermost first, its name and a line of its source, and an empty line after them.
+std::vector<Names> chains_of_llvm(const std::string& path, const Addresses& addresses) {
+  std::string asked = "/tmp/stacks_inlines.XXXXXX";
+  const sdk::Fd made(::mkstemp(asked.data()));
+  std::ofstream out(asked);
+  for (const FileAddress address : addresses) out << "0x" << std::hex << address << '\n';
+  out.close();
+  const std::string command =
+      kSymbolizer + " --functions=linkage --no-demangle --inlines --obj='" + path + "' <" + asked;
+  const std::unique_ptr<FILE, int (*)(FILE*)> output(::popen(command.c_str(), "r"), &::pclose);
+  std::vector<Names> chains(1);
+  char line[65536];
+  while (::fgets(line, sizeof line, output.get())) {
+    const std::string text(line, std::string_view(line).size() - 1);
+    if (text.empty()) chains.emplace_back();
+    if (text.empty() || !::fgets(line, sizeof line, output.get())) continue;
+    chains.back().insert(chains.back().begin(), text);
+  }
+  chains.pop_back();
+  for (Names& chain : chains) chain.erase(chain.begin());
+  std::filesystem::remove(asked);
+  return chains;
+}
+
+bool is_loaded(const std::string& library) {
+  std::ifstream maps("/proc/self/maps");
+  const std::string text{std::istreambuf_iterator<char>(maps), {}};
+  return text.find(library) != text.npos;
+}
+
+// A copy whose section .debug_str claims to be of some size, which the file is, too.
+class Swollen {
+ public:
+  explicit Swollen(std::uint64_t size) : path_("/tmp/stacks_inlines.XXXXXX") {
+    const sdk::Fd made(::mkstemp(path_.data()));
+    std::filesystem::copy_file(named(), path_, std::filesystem::copy_options::overwrite_existing);
+    const Opened whole(path_);
+    const auto sections = whole.file.sections();
+    const auto strings = *whole.file.section(".debug_str");
+    const auto place = std::ranges::find(sections, strings.sh_offset, &Elf64_Shdr::sh_offset);
+    Elf64_Ehdr header{};
+    BOOST_REQUIRE(whole.file.read(0, &header, sizeof header));
+    const auto at = header.e_shoff + sizeof(Elf64_Shdr) * (place - sections.begin());
+    std::fstream file(path_);
+    file.seekp(static_cast<std::streamoff>(at + offsetof(Elf64_Shdr, sh_size)));
+    file.write(reinterpret_cast<const char*>(&size), sizeof size);
+    file.close();
+    std::filesystem::resize_file(path_, strings.sh_offset + size);
+  }
+  ~Swollen() { std::filesystem::remove(path_); }
+  Swollen(const Swollen&) = delete;
+  Swollen& operator=(const Swollen&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stacks_inlines_test, *boost::unit_test::precondition(has_forms))
+
+// First of all: the library is loaded only when it is needed.
+BOOST_AUTO_TEST_CASE(it_costs_nobody_else_anything) {
+  BOOST_TEST(!is_loaded("libdw"));
+  const Opened none("/proc/self/exe");
+  inlines_in(none.file, nullptr, {}, in(60));
+  BOOST_TEST(is_loaded("libdw"));
+}
+
+BOOST_AUTO_TEST_CASE(as_another_reader_has_it) {
+  if (::system(("command -v " + kSymbolizer + " >/dev/null").c_str()) != 0) {
+    BOOST_TEST_MESSAGE(kSymbolizer << " is not installed: nothing to compare");
+    return;
+  }
+  const char* other = std::getenv("CTPROF_INLINES_OF");
+  const std::string path = other ? other : named();
+  const Opened opened(path);
+  const Addresses addresses = places_in(opened.file, other ? 97 : 3);
+  const auto start = std::chrono::steady_clock::now();
+  const Inlines inlines = inlines_in(opened.file, nullptr, addresses, in(60));
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  BOOST_TEST_REQUIRE((inlines.outcome == Outcome::Told));
+  const auto expected = chains_of_llvm(path, addresses);
+  BOOST_TEST_REQUIRE(expected.size() == addresses.size());
+  std::size_t differing = 0, deepest = 0;
+  std::map<std::string, int> met;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const Names chain = chain_of(inlines, i);
+    for (const std::string& name : chain) ++met[name];
+    deepest = std::max(deepest, chain.size());
+    if (chain == expected[i]) continue;
+    if (++differing < 10) {
+      BOOST_TEST_MESSAGE(std::hex << addresses[i] << std::dec);
+      for (const std::string& name : chain) BOOST_TEST_MESSAGE("  ours  " << name);
+      for (const std::string& name : expected[i]) BOOST_TEST_MESSAGE("  llvm  " << name);
+    }
+  }
+  BOOST_TEST_MESSAGE(addresses.size()
+                     << " addresses, " << met.size() << " functions, up to " << deepest << " deep, "
+                     << differing << " differing, " << took.count() << " ms");
+  BOOST_TEST(differing == 0u);
+  BOOST_TEST(deepest >= 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_without_debug_information) {
+  const Opened found(form("found"));
+  const Inlines inlines = inlines_in(found.file, nullptr, places_in(found.file, 16), in(60));
+  BOOST_TEST((inlines.outcome == Outcome::NoInfo));
+  BOOST_TEST(std::ranges::all_of(inlines.chains, [](const auto& chain) { return chain.empty(); }));
+}
+
+BOOST_AUTO_TEST_CASE(no_time) {
+  const Opened opened(named());
+  const Addresses addresses = places_in(opened.file, 3);
+  const Inlines inlines = inlines_in(opened.file, nullptr, addresses, in(-1));
+  BOOST_TEST((inlines.outcome == Outcome::Cut));
+  BOOST_TEST(inlines.chains.size() == addresses.size());
+}
+
+BOOST_AUTO_TEST_CASE(sections_that_are_too_large) {
+  const Swollen large(600 << 20), small(60 << 20);
+  const Addresses addresses{0x1000};
+  const auto outcome = [&](const Swollen& swollen) {
+    return inlines_in(Opened(swollen.path()).file, nullptr, addresses, in(60)).outcome;
+  };
+  BOOST_TEST((outcome(large) == Outcome::TooLarge));
+  BOOST_TEST((outcome(small) == Outcome::Told));
+}
+
+// dwz moves what several files have in common to another. It tells its path, too, but nobody goes
+// there.
+BOOST_AUTO_TEST_CASE(what_is_moved_to_another_file) {
+  if (!std::filesystem::exists(form("dwzed")))
+    return void(BOOST_TEST_MESSAGE("dwz is not installed: nothing is moved"));
+  const Opened whole(named()), dwzed(form("dwzed"));
+  const Addresses addresses = places_in(whole.file, 3);
+  DebugFiles files({form("debug")});
+  const ElfFile* moved = files.moved_from(dwzed.file);
+  BOOST_TEST_REQUIRE(moved);
+  const Inlines expected = inlines_in(whole.file, nullptr, addresses, in(60));
+  const Inlines with = inlines_in(dwzed.file, moved, addresses, in(60));
+  const Inlines without = inlines_in(dwzed.file, nullptr, addresses, in(60));
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    BOOST_TEST(chain_of(with, i) == chain_of(expected, i));
+    BOOST_TEST(without.chains[i].size() == expected.chains[i].size());
+  }
+  BOOST_TEST(std::ranges::count(without.names, std::string()) > 0);
+}
+
+// A stack of all places in the program, as frames of what is left of it.
+BOOST_AUTO_TEST_CASE(frames_of_their_own) {
+  const Opened whole(named()), found(form("found"));
+  StackTable table;
+  const std::uint32_t module =
+      table.add_module({Module::Kind::File, form("found"), found.file.build_id(), 0, 0});
+  std::vector<Frame> frames;
+  for (std::uint64_t offset = 0x1000; offset < 0x1300; offset += 5)
+    if (whole.file.code_address(offset)) frames.push_back({offset, module});
+  const std::uint32_t node = table.add_stack(frames, Ending::Root);
+  DebugFiles files({form("debug")});
+  const NameSources sources = sources_here(files, table);
+  name_frames(table, sources);
+  const WithInlines made = with_inlines(table, sources, std::chrono::seconds(60));
+  BOOST_TEST(made.told == 1u);
+  BOOST_TEST(made.cut == 0u);
+  Names names, expected;
+  for (const std::uint32_t frame : made.table.stack(made.nodes[node]))
+    names.push_back(made.table.name(frame));
+  for (const Frame& frame : frames) {
+    const std::vector address{*whole.file.code_address(frame.offset)};
+    const Inlines inlines = inlines_in(whole.file, nullptr, address, in(60));
+    for (std::size_t i = inlines.chains[0].size(); i > 0; --i)
+      expected.push_back(demangled(chain_of(inlines, 0)[i - 1]));
+    expected.push_back(demangled(names_in_file(whole.file, address)[0]));
+  }
+  BOOST_TEST(names == expected, boost::test_tools::per_element());
+  BOOST_TEST(names.size() > frames.size());
+  const WithInlines again = with_inlines(made.table, sources, std::chrono::seconds(60));
+  BOOST_TEST(again.told == 0u);
+  BOOST_TEST(again.table.nodes().size() == made.table.nodes().size());
+  BOOST_TEST(with_inlines(table, sources, std::chrono::seconds(0)).cut == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof::tests

@@ -1,0 +1,237 @@
+// Stacks kept once, two tables made one, and names of frames.
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "core/stacks/address_space.hpp"
+#include "core/stacks/demangle.hpp"
+#include "core/stacks/naming.hpp"
+#include "core/stacks/symbols.hpp"
+#include "ctprof/files.hpp"
+
+// Found by its name in this program.
+extern "C" __attribute__((noinline)) void ctprof_named_function() { asm volatile("nop"); }
+
+namespace ctprof::tests {
+namespace {
+
+using Names = std::vector<std::string>;
+using Addresses = std::vector<std::uint64_t>;
+using Numbers = std::vector<std::uint32_t>;
+
+// Where code of this program is in its file.
+std::uint64_t own_offset(std::uint64_t address) {
+  std::ifstream maps("/proc/self/maps");
+  const std::string text{std::istreambuf_iterator<char>(maps), {}};
+  for (const Mapping& mapping : code_mappings(text))
+    if (address >= mapping.start && address < mapping.end)
+      return address - mapping.start + mapping.offset;
+  return 0;
+}
+
+Module file_module(const std::string& path) { return {Module::Kind::File, path, "id", 0}; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stacks_table_test)
+
+BOOST_AUTO_TEST_CASE(a_stack_is_kept_once) {
+  StackTable table;
+  const std::uint32_t module = table.add_module(file_module("/bin/a"));
+  BOOST_TEST(table.add_module(file_module("/bin/a")) == module);
+  const std::vector<Frame> leaf_first{{3, module}, {2, module}, {1, module}};
+  const std::uint32_t node = table.add_stack(leaf_first, Ending::Root);
+  BOOST_TEST(table.add_stack(leaf_first, Ending::Root) == node);
+  BOOST_TEST(table.nodes().size() == 4u);
+  BOOST_TEST(table.nodes()[node].parent == table.add_stack({&leaf_first[1], 2}, Ending::Root));
+  std::vector<std::uint64_t> offsets;
+  for (const std::uint32_t frame : table.stack(node))
+    offsets.push_back(table.frames()[frame].offset);
+  BOOST_TEST(offsets == (Addresses{3, 2, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_did_not_reach_its_root_says_so) {
+  StackTable table;
+  const std::uint32_t module = table.add_module(file_module("/bin/a"));
+  const std::vector<Frame> frames{{3, module}};
+  const std::uint32_t whole = table.add_stack(frames, Ending::Root);
+  for (const Ending ending : {Ending::Cut, Ending::Deep, Ending::Lost}) {
+    const std::uint32_t cut = table.add_stack(frames, ending);
+    BOOST_TEST(cut != whole);
+    BOOST_TEST(table.name(table.stack(cut).back()) == "[truncated]");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_guess_is_another_frame) {
+  StackTable table;
+  const std::uint32_t module = table.add_module(file_module("/bin/a"));
+  const std::vector<Frame> sure{{3, module, false}}, guessed{{3, module, true}};
+  BOOST_TEST(table.add_stack(sure, Ending::Root) != table.add_stack(guessed, Ending::Root));
+}
+
+BOOST_AUTO_TEST_CASE(two_tables_made_one) {
+  StackTable ours, theirs;
+  ours.add_module(file_module("/bin/other"));
+  const std::uint32_t here = ours.add_module(file_module("/bin/a"));
+  const std::uint32_t there = theirs.add_module(file_module("/bin/a"));
+  const std::vector<Frame> frames{{2, here}, {1, here}}, same{{2, there}, {1, there}},
+      longer{{9, there}, {2, there}, {1, there}};
+  const std::uint32_t node = ours.add_stack(frames, Ending::Root);
+  const std::uint32_t second = theirs.add_stack(longer, Ending::Root);
+  const std::uint32_t first = theirs.add_stack(same, Ending::Root);
+  theirs.set_name(theirs.nodes()[first].frame, "two");
+  const Numbers now = ours.absorb(theirs);
+  BOOST_TEST(now[StackTable::kTop] == StackTable::kTop);
+  BOOST_TEST(now[first] == node);
+  BOOST_TEST(ours.nodes()[now[second]].parent == node);
+  BOOST_TEST(ours.name(ours.nodes()[node].frame) == "two");
+  BOOST_TEST(ours.modules().size() == 2u);
+}
+
+// What comes too late is refused, here and by whoever takes it in; what is there stays.
+BOOST_AUTO_TEST_CASE(a_full_table) {
+  StackTable table;
+  const std::uint32_t module = table.add_module(file_module("/bin/a"));
+  std::uint32_t last = StackTable::kTop;
+  std::uint64_t offset = 0;
+  for (std::uint32_t node = last; node != StackTable::kNoStack; ++offset) {
+    last = node;
+    const Frame frame{offset, module};
+    node = table.add_stack({&frame, 1}, Ending::Root);
+  }
+  BOOST_TEST(table.frames().size() == offset);
+  const Frame known{0, module};
+  BOOST_TEST(table.add_stack({&known, 1}, Ending::Root) == 1u);
+  StackTable other;
+  const std::vector<Frame> frames{{0, other.add_module(file_module("/bin/b"))}};
+  const std::uint32_t theirs = other.add_stack(frames, Ending::Root);
+  BOOST_TEST(table.absorb(other)[theirs] == StackTable::kNoStack);
+}
+
+BOOST_AUTO_TEST_CASE(maps_of_just_in_time_compilers) {
+  const std::string map =
+      "0x7f10 20 LFoo;::bar\n"
+      "7f40 10 ~old\n"
+      "7f40 8 ~new one\n"
+      "nonsense\n"
+      "7f80 zz broken\n"
+      "7f90 0 of no size\n"
+      "7fff";
+  const Names expected{"", "LFoo;::bar", "LFoo;::bar", "", "~new one", "~old", "", ""};
+  BOOST_TEST(names_in_perf_map(map, Addresses{0x7f0f, 0x7f10, 0x7f2f, 0x7f30, 0x7f47, 0x7f48,
+                                              0x7f81, 0x7f90}) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(the_kernels_list) {
+  const std::string list =
+      "ffffffff81000000 T _text\n"
+      "ffffffff81000100 D data\n"
+      "ffffffff81000200 t inner\n"
+      "ffffffffc0000000 t in_module\t[ext4]\n";
+  const Names expected{"", "_text", "_text", "inner", "", "in_module [ext4]"};
+  BOOST_TEST(names_in_kallsyms(
+                 list, Addresses{0x1000, 0xffffffff81000000, 0xffffffff810001ff, 0xffffffff81000200,
+                                 0xffffffff82000000, 0xffffffffc0000001}) == expected);
+  BOOST_TEST(names_in_kallsyms("0000000000000000 T _text\n", Addresses{0x10}) == Names{""});
+}
+
+// An address behind a small function that lies inside a large one belongs to the large one.
+BOOST_AUTO_TEST_CASE(functions_inside_others) {
+  const std::string map = "1000 1000 outer\n1100 10 inner\n1200 10 other\n";
+  BOOST_TEST(names_in_perf_map(map, Addresses{0x1050, 0x1105, 0x1150, 0x1250, 0x2000}) ==
+             (Names{"outer", "inner", "outer", "outer", ""}));
+}
+
+BOOST_AUTO_TEST_CASE(frames_of_this_program) {
+  const sdk::Fd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  const ElfFile file(self.get());
+  StackTable table;
+  const std::uint32_t module = table.add_module(file_module("self"));
+  const std::uint32_t jit = table.add_module({Module::Kind::Anonymous, "", "", 42});
+  const std::uint64_t offset = own_offset(reinterpret_cast<std::uint64_t>(&ctprof_named_function));
+  const std::vector<Frame> frames{{offset, module}, {0x501, jit}, {5, module}};
+  const std::uint32_t node = table.add_stack(frames, Ending::Root);
+  const NameSources sources{
+      [&](std::uint32_t) { return &file; },
+      [](std::uint64_t process) { return "500 8 made_by_" + std::to_string(process); },
+      [] { return std::string(); }};
+  BOOST_TEST(name_frames(table, sources, std::chrono::seconds(0)) == 3u);
+  const std::size_t unnamed = name_frames(table, sources);
+  const Numbers stack = table.stack(node);
+  BOOST_TEST(table.name(stack[0]) == "ctprof_named_function");
+  BOOST_TEST(table.name(stack[1]) == "made_by_42");
+  BOOST_TEST(table.name(stack[2]).empty());
+  BOOST_TEST(unnamed == 1u);
+}
+
+// A build without libiberty leaves all names alone.
+bool is_without_demangler() {
+  const bool without = demangled("_Z1fv") == "_Z1fv";
+  if (without) BOOST_TEST_MESSAGE("no libiberty: nothing is demangled");
+  return without;
+}
+
+BOOST_AUTO_TEST_CASE(names_as_people_write_them) {
+  if (is_without_demangler()) return;
+  BOOST_TEST(demangled("_ZN6ctprof4Walk3runEm") == "ctprof::Walk::run");
+  BOOST_TEST(demangled("_ZN4core3fmt5write17h0123456789abcdefE") == "core::fmt::write");
+  BOOST_TEST(demangled("_RNvNtCs1234_7mycrate3foo3bar") == "mycrate::foo::bar");
+  BOOST_TEST(demangled("_RINvCs1234_7mycrate4callNtB2_4TypeE") == "mycrate::call::<mycrate::Type>");
+  BOOST_TEST(demangled("_RNvC5cratau9bcher_kva") == "crata::b\u00fccher");
+}
+
+// In base 36 or 62, as both manglings count: "_" is 0, "0_" is 1.
+std::string counted(std::size_t number, const std::string& digits) {
+  std::string text = "_";
+  for (std::size_t rest = number; rest > 0; rest = (rest - 1) / digits.size())
+    text.insert(text.begin(), digits[(rest - 1) % digits.size()]);
+  return text;
+}
+
+// Each type holds the one before it twice: 30 of them would be a text of 10 GB.
+BOOST_AUTO_TEST_CASE(names_that_would_not_end) {
+  if (is_without_demangler()) return;
+  const std::string digits = "0123456789", capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+                    smalls = "abcdefghijklmnopqrstuvwxyz";
+  const auto cxx = [&](int doublings) {
+    std::string name = "_Z1fI1aIiiE";
+    for (std::size_t i = 0; i < static_cast<std::size_t>(doublings); ++i) {
+      const std::string before = "S" + counted(2 * i + 2, digits + capitals);
+      name += "1bI" + before + before + "E";
+    }
+    return name + "Evv";
+  };
+  const auto rust = [&](int doublings) {
+    std::string name = "_RINvC1a1f", last = "l";
+    for (int i = 0; i <= doublings; ++i) {
+      const std::size_t at = name.size() - 2;
+      name += "T" + last + last + "E";
+      last = "B" + counted(at, digits + smalls + capitals);
+    }
+    return name + "E";
+  };
+  BOOST_TEST(demangled(cxx(2)).size() > 30u);
+  BOOST_TEST(demangled(rust(2)).size() > 30u);
+  BOOST_TEST(demangled(cxx(30)) == cxx(30));
+  BOOST_TEST(demangled(rust(30)) == rust(30));
+  // What is too long here is an identifier that was decoded into memory of its own.
+  const char* const decoded = "_RINVCs7321_7Mycrtcau3aliiTB_ly";
+  BOOST_TEST(demangled(decoded) == decoded);
+}
+
+BOOST_AUTO_TEST_CASE(names_that_are_not_mangled) {
+  for (const char* name : {"", "main", "_start", "_Z", "_R", "_ZN", "_Rxyz", "~LazyCompile"})
+    BOOST_TEST(demangled(name) == name);
+  const std::string long_name = "_Z" + std::string(5000, 'x');
+  BOOST_TEST(demangled(long_name) == long_name);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof::tests

@@ -1,0 +1,319 @@
+// Walks over stacks that were made by hand: how they end, and the traps that real ones set.
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+#include "core/stacks/unwinder.hpp"
+#include "tests/unit/stacks/made_elf.hpp"
+
+namespace ctprof {
+
+static std::ostream& operator<<(std::ostream& out, Ending ending) {
+  return out << static_cast<int>(ending);
+}
+
+namespace tests {
+namespace {
+
+constexpr std::uint64_t kLoaded = 0x7f0000000000, kAnonymous = 0x600000, kSp = 0x7ffd00000000;
+constexpr FileId kFile{1, 2};
+
+// Functions of the file, by their addresses in it.
+constexpr std::uint64_t kLeaf = 0x4000;      // CFA = sp + 16
+constexpr std::uint64_t kNext = 0x4040;      // right behind it: CFA = bp + 16, bp saved
+constexpr std::uint64_t kFramed = 0x4100;    // CFA = bp + 16, bp saved
+constexpr std::uint64_t kEpilogue = 0x4200;  // CFA = sp + 8, bp said to be at CFA - 16
+constexpr std::uint64_t kRoot = 0x4300;      // no return address
+constexpr std::uint64_t kSignal = 0x4400;    // a signal's, that of the kernel
+constexpr std::uint64_t kStuck = 0x4500;     // CFA = sp
+constexpr std::uint64_t kStored = 0x4600;    // CFA = *(sp + 16) + 8
+constexpr std::uint64_t kNoRules = 0x5000;
+
+MadeElf program() {
+  MadeElf elf;
+  elf.common(kX86Start);
+  elf.function(kLeaf, 64, code({0x0e, 16}));
+  elf.function(kNext, 64, code({0x86, 2, 0x0c, 6, 16}));
+  elf.function(kFramed, 64, code({0x86, 2, 0x0c, 6, 16}));
+  elf.function(kEpilogue, 64, code({0x86, 2}));
+  elf.function(kRoot, 64, code({0x07, 16}));
+  elf.common("", "zRS");
+  elf.function(kSignal, 16,
+               code({0x0f, 4, 0x77, 0xa0, 0x01, 0x06, 0x10, 16, 3, 0x77, 0xa8, 0x01, 0x10, 6, 3,
+                     0x77, 0xf8, 0}));
+  elf.common(kX86Start);
+  elf.function(kStuck, 64, code({0x0e, 0}));
+  elf.function(kStored, 64, code({0x0f, 5, 0x77, 16, 0x06, 0x23, 8}));
+  return elf;
+}
+
+// A process with that program at kLoaded, and code of no file at kAnonymous.
+class Process {
+ public:
+  explicit Process(const MadeElf& elf = program(), std::uint16_t machine = EM_X86_64)
+      : modules_([elf](std::uint64_t, const CodeRange&, const std::string&) { return elf.open(); }),
+        unwinder_(modules_, machine) {
+    space_.map(modules_.range_of(7, {kLoaded, kLoaded + MadeElf::kSize, 0, kFile, "/bin/made"}));
+    space_.map(modules_.range_of(7, {kAnonymous, kAnonymous + 0x1000, 0, {}, ""}));
+  }
+
+  Ending walk(Registers registers, const std::vector<std::uint64_t>& stack,
+              std::size_t most = Unwinder::kMostFrames) {
+    const std::string_view bytes(reinterpret_cast<const char*>(stack.data()), 8 * stack.size());
+    return unwinder_.walk(space_, registers, {kSp, bytes}, frames, most);
+  }
+  std::vector<std::uint64_t> offsets() const {
+    std::vector<std::uint64_t> offsets;
+    for (const Frame& frame : frames) offsets.push_back(frame.offset);
+    return offsets;
+  }
+
+  std::vector<Frame> frames;
+
+ private:
+  Modules modules_;
+  Unwinder unwinder_;
+  AddressSpace space_{7};
+};
+
+using Offsets = std::vector<std::uint64_t>;
+
+constexpr std::uint64_t at(std::uint64_t function, std::uint64_t offset = 8) {
+  return kLoaded + function + offset;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stacks_walk_test)
+
+BOOST_AUTO_TEST_CASE(to_the_root) {
+  Process process;
+  const Ending ending =
+      process.walk({at(kLeaf), kSp, kSp + 32, 0}, {0, at(kFramed), 0, 0, /*bp*/ 99, at(kRoot)});
+  BOOST_TEST(ending == Ending::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kFramed + 7, kRoot + 7}));
+  for (const Frame& frame : process.frames) BOOST_TEST(!frame.is_guessed);
+}
+
+BOOST_AUTO_TEST_CASE(a_return_address_of_zero_is_the_root) {
+  Process process;
+  BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, {0, 0}) == Ending::Root);
+  BOOST_TEST(process.frames.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_older_stack_pointer_that_was_stored) {
+  Process process;
+  const Ending ending =
+      process.walk({at(kStored), kSp, 0, 0}, {0, 0, /*sp + 16*/ kSp + 32, 0, at(kRoot)});
+  BOOST_TEST(ending == Ending::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kStored + 8, kRoot + 7}));
+}
+
+BOOST_AUTO_TEST_CASE(cut_at_the_end_of_the_copy) {
+  Process process;
+  BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, {0}) == Ending::Cut);
+  BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, {}) == Ending::Cut);
+  BOOST_TEST(process.walk({at(kFramed), kSp, kSp + 0x8000, 0}, {1, 2, 3}) == Ending::Cut);
+  BOOST_TEST(process.frames.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(wild_registers_are_lost) {
+  Process process;
+  BOOST_TEST(process.walk({at(kFramed), kSp, 0x1234, 0}, {1, 2, 3}) == Ending::Lost);
+  BOOST_TEST(process.walk({at(kFramed), kSp, UINT64_MAX, 0}, {1, 2, 3}) == Ending::Lost);
+  BOOST_TEST(process.walk({at(kNoRules), kSp, UINT64_MAX - 7, 0}, {1, 2, 3}) == Ending::Lost);
+  BOOST_TEST(process.walk({at(kNoRules), kSp, kSp + 4, 0}, {1, 2, 3}) == Ending::Lost);
+  BOOST_TEST(process.walk({0x10, kSp, kSp, 0}, {1, 2, 3}) == Ending::Lost);
+  BOOST_TEST(process.offsets() == Offsets{0x10});
+}
+
+// The slot of bp is below sp already: the register holds the caller's.
+BOOST_AUTO_TEST_CASE(bp_that_was_popped_already) {
+  Process process;
+  const Ending ending =
+      process.walk({at(kEpilogue), kSp, kSp + 16, 0}, {at(kFramed), 0, /*bp*/ 0, at(kRoot)});
+  BOOST_TEST(ending == Ending::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kEpilogue + 8, kFramed + 7, kRoot + 7}));
+}
+
+BOOST_AUTO_TEST_CASE(a_return_address_on_a_first_byte) {
+  Process process;
+  BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, {0, at(kRoot, 0)}) == Ending::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kRoot}));
+}
+
+// The caller of a signal's frame was interrupted where it stands, even on a first byte.
+BOOST_AUTO_TEST_CASE(a_signal) {
+  std::vector<std::uint64_t> stack(30);
+  stack[15] = kSp + 224;     // rbp
+  stack[20] = kSp + 176;     // rsp
+  stack[21] = at(kNext, 0);  // rip
+  stack[29] = at(kRoot);
+  Process process;
+  BOOST_TEST(process.walk({at(kSignal), kSp, 0, 0}, stack) == Ending::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kSignal + 8, kNext, kRoot + 7}));
+}
+
+BOOST_AUTO_TEST_CASE(along_frame_pointers_where_there_are_no_rules) {
+  Process process;
+  const Ending ending = process.walk({at(kLeaf), kSp, kSp + 24, 0},
+                                     {0, kAnonymous + 8, 0, kSp + 48, kAnonymous + 16, 0,
+                                      /*bp*/ 0, at(kRoot)});
+  BOOST_TEST(ending == Ending::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kAnonymous + 7, kAnonymous + 15, kRoot + 7}));
+  BOOST_TEST(!process.frames[1].is_guessed);
+  BOOST_TEST(process.frames[2].is_guessed);
+  BOOST_TEST(process.frames[3].is_guessed);
+}
+
+// What bp points to by chance is no return address: nothing is invented.
+BOOST_AUTO_TEST_CASE(a_guess_that_leads_to_no_code_adds_no_frame) {
+  Process process;
+  BOOST_TEST(process.walk({kAnonymous, kSp, kSp, 0}, {kSp + 16, 0xdead}) == Ending::Lost);
+  BOOST_TEST(process.frames.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_stack_must_grow) {
+  Process process;
+  BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, {0, at(kStuck), at(kStuck)}) == Ending::Lost);
+  BOOST_TEST(process.frames.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(no_more_frames_than_wanted) {
+  Process process;
+  const std::vector<std::uint64_t> stack(2000, at(kLeaf));
+  BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, stack) == Ending::Deep);
+  BOOST_TEST(process.frames.size() == 127u);
+  BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, stack, 3) == Ending::Deep);
+  BOOST_TEST(process.frames.size() == 3u);
+}
+
+// A leaf that has saved nothing, called with a signed return address; its caller has saved both.
+BOOST_AUTO_TEST_CASE(aarch64) {
+  MadeElf elf(EM_AARCH64);
+  elf.common(code({0x0c, 31, 0}), "zR", 30);
+  elf.function(kLeaf, 64, "");
+  elf.function(kFramed, 64, code({0x0e, 16, 0x9d, 2, 0x9e, 1, 0x0d, 29}));
+  elf.function(kEpilogue, 64, code({0x0e, 16}));
+  elf.function(kRoot, 64, code({0x07, 30}));
+  constexpr std::uint64_t kSignature = 0x00aa000000000000;
+  Process process(elf, EM_AARCH64);
+  const Ending ending =
+      process.walk({at(kLeaf), kSp, kSp, at(kFramed) | kSignature}, {0, at(kRoot) | kSignature});
+  BOOST_TEST(ending == Ending::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kFramed + 7, kRoot + 7}));
+  // A caller that has saved no return address cannot be, and its lr is long gone.
+  BOOST_TEST(process.walk({at(kLeaf), kSp, kSp, at(kEpilogue)}, {0, 0}) == Ending::Lost);
+  BOOST_TEST(process.frames.size() == 2u);
+}
+
+// A file that cannot be opened now may be another time; until then frame pointers have to do.
+BOOST_AUTO_TEST_CASE(a_file_that_opens_later) {
+  unsigned refused = 0;
+  Modules modules([&](std::uint64_t, const CodeRange&, const std::string&) {
+    return ++refused < 3 ? sdk::Fd() : program().open();
+  });
+  Unwinder unwinder(modules);
+  AddressSpace space(7);
+  space.map(modules.range_of(7, {kLoaded, kLoaded + MadeElf::kSize, 0, kFile, "/bin/made"}));
+  std::vector<Frame> frames;
+  for (const Ending expected : {Ending::Lost, Ending::Lost, Ending::Root})
+    BOOST_TEST(unwinder.walk(space, {at(kRoot), kSp, 1, 0}, {kSp, {}}, frames) == expected);
+  BOOST_TEST(modules[frames[0].module].build_id == "\xde\xad\xbe\xef");
+}
+
+BOOST_AUTO_TEST_CASE(rules_are_found_again) {
+  RuleCache cache;
+  const auto key = [](std::uint32_t i) { return RuleCache::key_of(i % 7, i * 16ULL); };
+  for (std::uint32_t i = 0; i < 100'000; ++i) {
+    Rule rule;
+    rule.key = key(i);
+    rule.cfa_offset = static_cast<std::int32_t>(i);
+    cache.insert(rule);
+  }
+  BOOST_TEST(cache.size() == 100'000u);
+  for (std::uint32_t i = 0; i < 100'000; ++i)
+    if (const Rule* rule = cache.find(key(i)); !rule || rule->cfa_offset != static_cast<int>(i))
+      BOOST_FAIL("rule " << i << " is lost");
+  BOOST_TEST(!cache.find(key(100'000)));
+}
+
+BOOST_AUTO_TEST_CASE(a_full_cache_of_rules_starts_anew) {
+  RuleCache cache;
+  Rule rule;
+  for (std::uint64_t i = 0; i <= RuleCache::kMostRules; ++i) {
+    rule.key = RuleCache::key_of(0, i);
+    cache.insert(rule);
+  }
+  BOOST_TEST(cache.size() == 1u);
+  BOOST_TEST(cache.find(rule.key));
+  BOOST_TEST(!cache.find(RuleCache::key_of(0, 0)));
+}
+
+BOOST_AUTO_TEST_CASE(more_files_than_are_told_apart) {
+  Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
+  const auto module_of = [&](std::uint64_t inode) {
+    return modules.range_of(7, {0x1000, 0x2000, 0, {1, inode}, "/bin/made"}).module;
+  };
+  const std::uint32_t first = module_of(1);
+  for (std::uint64_t inode = 2; inode < 2 * Modules::kMost; ++inode) module_of(inode);
+  BOOST_TEST(modules.size() == Modules::kMost);
+  BOOST_TEST(module_of(1) == first);
+  BOOST_TEST(module_of(2 * Modules::kMost - 1) == Modules::kUnknown);
+}
+
+// A file is at its own offsets, code of no file at its addresses; a memfd is a file in name alone.
+BOOST_AUTO_TEST_CASE(what_a_mapping_is_of) {
+  Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
+  const auto range_of = [&](std::uint64_t process, const FileId& file, const char* path) {
+    return modules.range_of(process, {0x1000, 0x2000, 0x300, file, path});
+  };
+  const CodeRange file = range_of(7, {1, 2}, "/bin/made");
+  BOOST_TEST(file.offset == 0x300u);
+  BOOST_TEST(range_of(8, {1, 2}, "/elsewhere/made").module == file.module);
+  BOOST_TEST(range_of(7, {1, 3}, "/bin/made").module != file.module);
+  const CodeRange anonymous = range_of(7, {}, "");
+  BOOST_TEST(anonymous.offset == 0x1000u);
+  BOOST_TEST(range_of(7, {5, 6}, "/memfd:jit (deleted)").module == anonymous.module);
+  BOOST_TEST(range_of(8, {}, "").module != anonymous.module);
+  BOOST_TEST((modules[range_of(7, {}, "[vdso]").module].kind == Module::Kind::Vdso));
+}
+
+BOOST_AUTO_TEST_CASE(mappings_replace_what_they_overlap) {
+  AddressSpace space(1);
+  space.map({0x1000, 0x5000, 0, 5});
+  space.map({0x2000, 0x3000, 0x70, 6});
+  BOOST_TEST(space.size() == 3u);
+  BOOST_TEST(space.find(0x1fff)->module == 5u);
+  BOOST_TEST(space.find(0x2000)->module == 6u);
+  BOOST_TEST(space.find(0x3000)->module == 5u);
+  BOOST_TEST(space.find(0x3000)->offset == 0x2000u);
+  BOOST_TEST(!space.find(0x5000));
+  BOOST_TEST(!space.find(0xfff));
+  space.map({0x800, 0x9000, 0, 7});
+  BOOST_TEST(space.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_text_of_maps) {
+  const auto mappings = code_mappings(
+      "55d0a0000000-55d0a0001000 r--p 00000000 fd:01 77                         /usr/bin/a b\n"
+      "55d0a0001000-55d0a0002000 r-xp 00001000 fd:01 77                         /usr/bin/a b\n"
+      "nonsense r-xp\n"
+      "2-1 r-xp 00001000 fd:01 77\n"
+      "7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n"
+      "7ffd3bdf6000-7ffd3bdf8000 r-xp 00000000 00:00 0                          [vdso]\n");
+  BOOST_REQUIRE(mappings.size() == 3u);
+  BOOST_TEST(mappings[0].start == 0x55d0a0001000u);
+  BOOST_TEST(mappings[0].offset == 0x1000u);
+  BOOST_TEST(mappings[0].path == "/usr/bin/a b");
+  BOOST_TEST(mappings[0].file.inode == 77u);
+  BOOST_TEST(mappings[1].path.empty());
+  BOOST_TEST(mappings[2].path == "[vdso]");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace tests
+}  // namespace ctprof

@@ -1,0 +1,120 @@
+// Files in columns taken apart into their lines, and put together again, for tests that change
+// what stands in them.
+
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/file/columns/lines.hpp"
+#include "core/file/file.hpp"
+#include "core/file/read/load.hpp"
+#include "tests/unit/support/odd_host.hpp"
+
+namespace ctprof::tests {
+
+using Lines = std::vector<std::string>;
+
+class ScratchDirectory {
+ public:
+  ScratchDirectory() {
+    char name[] = "/tmp/file_columns_XXXXXX";
+    BOOST_REQUIRE(::mkdtemp(name) != nullptr);
+    path_ = name;
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
+  std::string file() const { return path_ + "/file"; }
+
+ private:
+  std::string path_;
+};
+
+// The file that the snapshot becomes.
+inline std::string written(const Snapshot& snapshot, unsigned workers = 1) {
+  const ScratchDirectory directory;
+  const auto done = write_file(snapshot, whole_vocabulary(), directory.file(),
+                               {.layout = FileLayout::Columns, .workers = workers, .sync = false});
+  BOOST_REQUIRE_MESSAGE(done.has_value(), done.error().text);
+  std::ostringstream bytes;
+  bytes << std::ifstream(directory.file(), std::ios::binary).rdbuf();
+  return bytes.str();
+}
+
+inline Snapshot loaded(std::string_view bytes, const CaptureName& name = {"test"}) {
+  auto snapshot = load_bytes(bytes, name, whole_vocabulary());
+  BOOST_REQUIRE_MESSAGE(snapshot.has_value(), snapshot.error().text);
+  return std::move(*snapshot);
+}
+
+// Why the file cannot be loaded, without its name; empty where it can.
+inline std::string refusal(std::string_view bytes, const CaptureName& name = {"test"}) {
+  const auto snapshot = load_bytes(bytes, name, whole_vocabulary());
+  if (snapshot) return "";
+  constexpr std::string_view kBegins = "reading 'test': ";
+  const std::string& sentence = snapshot.error().text;
+  BOOST_TEST(sentence.starts_with(kBegins), sentence);
+  BOOST_TEST(sentence.find('\n') == sentence.npos);
+  return sentence.substr(kBegins.size());
+}
+
+inline Lines lines_of(std::string_view bytes) {
+  const auto frames = columns::find_frames(bytes);
+  BOOST_REQUIRE(frames.has_value());
+  columns::Unfolder unfolder;
+  Lines lines;
+  for (const columns::Frame& frame : frames->whole) {
+    const auto text = unfolder.unfold(bytes, frame);
+    BOOST_REQUIRE(text.has_value());
+    lines.emplace_back(*text);
+  }
+  return lines;
+}
+
+inline std::string folded(const Lines& lines) {
+  columns::Folder folder(3);
+  std::string bytes;
+  for (const std::string& line : lines) bytes += folder.fold(line);
+  return bytes;
+}
+
+// Its last line made to count the others.
+inline Lines counted(Lines lines) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) bytes += lines[i].size();
+  lines.back() = R"({"kind":"end","lines":)" + std::to_string(lines.size()) + R"(,"bytes":)" +
+                 std::to_string(bytes) + "}\n";
+  return lines;
+}
+
+inline std::string replaced(std::string text, std::string_view what, std::string_view with) {
+  const auto at = text.find(what);
+  BOOST_REQUIRE_MESSAGE(at != text.npos, what);
+  return text.replace(at, what.size(), with);
+}
+
+// Those lines with something else in one of them.
+inline Lines with(Lines lines, std::size_t line, std::string_view what, std::string_view instead) {
+  lines[line] = replaced(lines[line], what, instead);
+  return counted(lines);
+}
+
+inline Snapshot odd(int seed) { return OddHost(static_cast<std::uint64_t>(seed)).make(); }
+
+inline Snapshot host_of(std::size_t threads) {
+  HostShape shape;
+  shape.threads = threads;
+  return IdleHost(shape).make();
+}
+
+}  // namespace ctprof::tests

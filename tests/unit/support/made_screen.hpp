@@ -1,0 +1,113 @@
+// First screens of windows made by hand: of each thread what it did.
+
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/compare/report/report.hpp"
+#include "core/window/happened.hpp"
+#include "core/window/make_window.hpp"
+#include "tests/unit/support/hand_made.hpp"
+
+namespace ctprof::hand_made {
+
+inline constexpr std::uint64_t kSecond = 1'000'000'000, kMs = 1'000'000;
+inline const RuleBook book;
+
+inline MetricDef shown(MetricDef def, Headline headline) {
+  def.headline = std::move(headline);
+  def.plugin = "ours";
+  return def;
+}
+
+inline const MetricDef kCpu = shown(metric("cpu", "MonotonicNs", "SumNs"),
+                                    {"%cpu", 1, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                       kSwitches = shown(metric("switches", "MonotonicCount", "SumCount"),
+                                         {"sw/s", 2, CTPROF_SHOWN_RATE, false, 10}),
+                       kIdle = shown(metric("idle", "MonotonicNs", "SumNs"),
+                                     {"%idle", 3, CTPROF_SHOWN_PERCENT, true, 1e7}),
+                       kHeld = shown(metric("held", "GaugeBytes", "SumGaugeBytes"),
+                                     {"held", 4, CTPROF_SHOWN_LEVEL, false, 0x1p20});
+
+// What one thread, its own process, counted in the window.
+struct Did {
+  std::string name;
+  std::uint64_t cpu = 0, switches = 0, idle = 0;
+  std::uint64_t held_before = 0, held_after = 0;
+  bool is_kernel = false;
+  bool is_born = false;  // inside; those stand last
+};
+
+inline Snapshot taken(std::uint64_t second, const std::vector<Did>& all) {
+  std::vector<Thread> threads;
+  Cells<std::uint64_t> starts;
+  Cells<bool> kernel;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    threads.push_back({i + 1, i + 1, all[i].name, all[i].name});
+    starts.push_back(all[i].is_born ? 1100 : 5);
+    kernel.push_back(all[i].is_kernel);
+  }
+  Snapshot snapshot = snapshot_of(threads);
+  add_u64(snapshot, identity_metric(kStartTime), starts);
+  add_bool(snapshot, identity_metric(kKernelThread), kernel);
+  snapshot.meta.boot_id = "b";
+  snapshot.meta.start.boottime_ns = second * kSecond;
+  snapshot.read_at.assign(all.size(), 1);
+  return snapshot;
+}
+
+inline void add(Snapshot& snapshot, const MetricDef& def, const std::vector<Did>& all,
+                std::uint64_t Did::*of, bool counts) {
+  Cells<std::uint64_t> cells;
+  for (const Did& did : all) cells.push_back(counts ? did.*of : 0);
+  add_u64(snapshot, def, cells);
+}
+
+// A window from 10 s on.
+inline Snapshot window_of(const std::vector<Did>& all, std::uint64_t seconds = 10,
+                          std::vector<std::uint64_t> own = {}) {
+  std::vector<Did> first = all;
+  std::erase_if(first, [](const Did& did) { return did.is_born; });
+  Snapshot ends[] = {taken(10, first), taken(10 + seconds, all)};
+  for (const bool is_end : {false, true}) {
+    const auto& there = is_end ? all : first;
+    add(ends[is_end], kCpu, there, &Did::cpu, is_end);
+    add(ends[is_end], kSwitches, there, &Did::switches, is_end);
+    add(ends[is_end], kIdle, there, &Did::idle, is_end);
+    add(ends[is_end], kHeld, there, is_end ? &Did::held_after : &Did::held_before, true);
+  }
+  ends[1].meta.own_threads = std::move(own);
+  auto made = make_window(ends[0], std::move(ends[1]), {});
+  BOOST_REQUIRE(made);
+  to_differences(*made);
+  return std::move(*made);
+}
+
+inline Report report_of(const std::vector<const Snapshot*>& sides, Spec spec = {}) {
+  auto report = Report::make(sides, spec, {&book, {}});
+  BOOST_REQUIRE_MESSAGE(report, report.error().text);
+  return std::move(*report);
+}
+
+inline Report report_of(const Snapshot& window, Spec spec = {}) {
+  return report_of(std::vector{&window}, std::move(spec));
+}
+
+inline std::string names(const Report& report) {
+  std::string text;
+  for (const ScreenRow& row : report.screen()->rows)
+    text += (text.empty() ? "" : " ") + report.grouping().names[row.group];
+  return text;
+}
+
+inline const ScreenRow& row(const Report& report, const std::string& name) {
+  for (const ScreenRow& row : report.screen()->rows)
+    if (report.grouping().names[row.group] == name) return row;
+  throw std::out_of_range(name);
+}
+
+}  // namespace ctprof::hand_made

@@ -1,0 +1,321 @@
+// Snapshots as odd as they can be: gaps anywhere, names that are no UTF-8, columns of third
+// parties, limits without bound, processes without their leader, keys that nobody knows.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/file/layout/cell.hpp"
+#include "ctprof/newtypes.hpp"
+#include "tests/unit/support/file_world.hpp"
+
+namespace ctprof::tests {
+
+class OddHost {
+ public:
+  explicit OddHost(std::uint64_t seed) : random_(seed) {}
+
+  // With stacks, which rows have no place for.
+  Snapshot make_with_stacks() {
+    has_stacks_ = true;
+    return make();
+  }
+
+  Snapshot make() {
+    make_identity();
+    for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host}) {
+      for (const MetricDef& def : whole_vocabulary().metrics)
+        if (def.entity == entity && !def.is_mark && def.family != "identity" &&
+            def.name != kThreadCount && below(4) != 0)
+          add(def);
+      for (const MetricDef& def : third_party(entity))
+        if (def.storage != Storage::Stacks || has_stacks_) add(def);
+    }
+    make_processes();
+    make_odd_keys();
+    make_meta();
+    make_odd_definitions();
+    return std::move(snapshot_);
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t limit) {
+    return std::uniform_int_distribution<std::uint64_t>(0, limit - 1)(random_);
+  }
+  TextPool& texts() { return snapshot_.pools->texts; }
+
+  // Threads of some processes, in order; now and then the leader is not there.
+  void make_identity() {
+    Table& threads = snapshot_.threads();
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> rows;  // tgid, tid
+    for (std::uint64_t process = 0, tid = 1 + below(5); process < below(20); ++process) {
+      const std::uint64_t tgid = tid;
+      if (below(4) != 0) rows.emplace_back(tgid, tgid);
+      for (std::uint64_t thread = below(6); thread > 0; --thread) rows.emplace_back(tgid, ++tid);
+      tid += 1 + below(1000);
+    }
+    threads.rows = rows.size();
+    Column& tids = threads.add(identity_metric(kTid), Gap::None);
+    Column& tgids = threads.add(identity_metric(kTgid), Gap::None);
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      std::tie(tgids.u64()[row], tids.u64()[row]) = rows[row];
+    for (const std::string_view name : {kPcomm, kComm, kCgroup, kStartTime})
+      add(identity_metric(name));
+    Table& cgroups = snapshot_.table(Entity::Cgroup);
+    std::vector<std::string> paths(below(10));
+    for (std::string& path : paths) path = "/" + odd_text();
+    std::sort(paths.begin(), paths.end());
+    cgroups.rows = paths.size();
+    Column& column = cgroups.add(identity_metric(kCgroupPath), Gap::None);
+    for (std::size_t row = 0; row < paths.size(); ++row)
+      column.ids()[row] = texts().intern(paths[row]);
+    snapshot_.table(Entity::Host).rows = 1;
+    for (std::size_t row = 0; row < rows.size(); ++row) snapshot_.read_at.push_back(random_());
+    snapshot_.table(Entity::Process).rows = leaders().size();
+  }
+
+  std::vector<std::uint32_t> leaders() {
+    const auto tgid = snapshot_.threads().find(kTgid)->u64(),
+               tid = snapshot_.threads().find(kTid)->u64();
+    std::map<std::uint64_t, std::uint32_t> rows;
+    for (std::uint32_t row = 0; row < tgid.size(); ++row)
+      if (!rows.contains(tgid[row]) || tid[row] == tgid[row]) rows[tgid[row]] = row;
+    std::vector<std::uint32_t> found;
+    for (const auto& [process, row] : rows) found.push_back(row);
+    return found;
+  }
+
+  void make_processes() {
+    const Table& threads = snapshot_.threads();
+    Table& processes = snapshot_.table(Entity::Process);
+    Column& tgids = processes.add(identity_metric(kProcessTgid), Gap::None);
+    Column& pcomms = processes.add(identity_metric(kProcessPcomm), Gap::None);
+    std::size_t process = 0;
+    for (const std::uint32_t row : leaders()) {
+      tgids.u64()[process] = threads.find(kTgid)->u64()[row];
+      pcomms.ids()[process] = threads.find(kPcomm)->ids()[row];
+      pcomms.gaps()[process++] = threads.find(kPcomm)->gaps()[row];
+    }
+  }
+
+  std::vector<MetricDef> third_party(Entity entity) {
+    constexpr std::pair<const char*, Storage> kKinds[] = {{"MonotonicNs", Storage::U64},
+                                                          {"OrdinalI32", Storage::I64},
+                                                          {"Derived", Storage::F64},
+                                                          {"Flag", Storage::Bool},
+                                                          {"CategoricalString", Storage::String},
+                                                          {"CpuSet", Storage::Bitset},
+                                                          {"CountMap", Storage::Map},
+                                                          {"StackNs", Storage::Stacks},
+                                                          {"StackCount", Storage::Stacks},
+                                                          {"LimitBytes", Storage::U64}};
+    std::vector<MetricDef> defs;
+    for (const auto& [newtype, storage] : kKinds) {
+      MetricDef def;
+      def.name = "third_" + std::string(name(entity)) + "." + newtype;
+      def.entity = entity;
+      def.storage = storage;
+      def.newtype = newtype;
+      def.rule = "ThirdPartysOwn";
+      def.file_path = (entity == Entity::Cgroup ? "cgroup_stats[]."
+                       : entity == Entity::Host ? "metrics."
+                                                : "threads[].") +
+                      def.name;
+      def.file_absent = below(2) ? "omit" : "null";
+      def.plugin = "third";
+      def.reduction = kReductions[below(kReductions.size())];
+      def.setting = below(2) != 0;
+      def.costly = below(2) != 0;
+      def.map_keys = below(2) ? "gauge kib: Rss" : "";
+      def.file_aliases = below(2) ? def.name + "_old" : "";
+      def.headline = odd_headline();
+      def.role = below(2) ? kRoles[below(kRoles.size())] : "";
+      defs.push_back(def);
+    }
+    return defs;
+  }
+
+  std::optional<Headline> odd_headline() {
+    constexpr double kFloors[] = {0, 0.5, 0.1, 1000, 4294967296};
+    if (below(2)) return std::nullopt;
+    return Headline{.label = "%x" + std::to_string(below(100)),
+                    .order = static_cast<std::uint32_t>(random_()),
+                    .shown = static_cast<ctprof_shown>(below(3)),
+                    .by_change = below(2) != 0,
+                    .floor = kFloors[below(std::size(kFloors))]};
+  }
+
+  void add(const MetricDef& def) {
+    Column& column = snapshot_.table(def.entity).add(def, Gap::None);
+    column.provenance = {below(2) ? "some-plugin" : "", "source", Gap::None,
+                         below(2) ? "because" : ""};
+    const std::uint64_t pattern = below(4);  // full, empty, long runs, anything
+    const auto whole = static_cast<ctprof_gap>(2 + below(10));
+    for (std::size_t row = 0; row < column.rows(); ++row) {
+      fill(column, row);
+      if (pattern == 1 || (pattern == 2 && row > column.rows() / 2)) column.gaps()[row] = whole;
+      if (pattern == 3 && below(3) == 0)
+        column.gaps()[row] = static_cast<ctprof_gap>(2 + below(10));
+    }
+  }
+
+  void fill(Column& column, std::size_t row) {
+    const Bounds bounds = bounds_of(column.def());
+    switch (column.def().storage) {
+      case Storage::U64: column.u64()[row] = odd_number(bounds.most); return;
+      case Storage::I64:
+        column.i64()[row] =
+            below(2) ? bounds.least : static_cast<std::int64_t>(odd_number(bounds.most));
+        return;
+      case Storage::F64: column.f64()[row] = odd_real(); return;
+      case Storage::Bool: column.bools()[row] = static_cast<std::uint8_t>(below(2)); return;
+      case Storage::String: column.ids()[row] = texts().intern(odd_text()); return;
+      case Storage::Bitset: column.ids()[row] = bits(); return;
+      case Storage::Map: column.ids()[row] = map(); return;
+      case Storage::Array:
+        column.ids()[row] = snapshot_.pools->words.intern(std::vector{random_(), std::uint64_t{0}});
+        return;
+      case Storage::Stacks: column.ids()[row] = stacks(); return;
+    }
+  }
+
+  std::uint64_t odd_number(std::uint64_t most) {
+    const std::uint64_t kind = below(4);
+    return kind == 0 ? 0 : kind == 1 ? most : std::min(most, random_() >> below(64));
+  }
+
+  double odd_real() {
+    constexpr double kOdd[] = {
+        0.0, -0.0, 1.0, 0.1, -1e300, 5e-324, 1.7976931348623157e308, 123456789012345680.0};
+    return below(2)
+               ? kOdd[below(std::size(kOdd))]
+               : std::ldexp(static_cast<double>(random_()), static_cast<int>(below(400)) - 300);
+  }
+
+  std::string odd_text() {
+    constexpr std::string_view kPieces[] = {"a",
+                                            "kworker/0:1",
+                                            "\n",
+                                            "\x1b[31m",
+                                            "\"",
+                                            "\\",
+                                            "\x7f",
+                                            "\xc3\xa4",
+                                            "\xff",
+                                            "\xe2\x82",
+                                            "\xf0\x9f\x98",
+                                            "\xed\xa0\x80",
+                                            "\xf4\x90\x80\x80",
+                                            "(x) ",
+                                            ".",
+                                            "\xe2\x82\xac"};
+    std::string text;
+    for (std::uint64_t pieces = below(5); pieces > 0; --pieces)
+      text += kPieces[below(std::size(kPieces))];
+    if (below(20) == 0) text += std::string(1, '\0') + std::string(3000, 'x');
+    return text;
+  }
+
+  Id bits() {
+    std::vector<std::uint64_t> words(below(5));
+    for (std::uint64_t& word : words) word = random_();
+    while (!words.empty() && words.back() == 0) words.pop_back();
+    return snapshot_.pools->words.intern(words);
+  }
+
+  Id map() {
+    std::vector<ctprof_entry> entries;
+    for (const std::string_view key : {"Rss", "Pss", "a.b", "\xc3\xa4", "", "quote\""})
+      if (below(2))
+        entries.push_back(
+            {{key.data(), key.size()}, odd_number(std::numeric_limits<std::uint64_t>::max())});
+    return snapshot_.pools->maps.append(entries, texts());
+  }
+
+  Id stacks() {
+    StackPool& pool = snapshot_.pools->stacks;
+    std::vector<ctprof_stack> made(below(4));
+    for (ctprof_stack& each : made)
+      each = {odd_stack(pool.table), odd_number(std::numeric_limits<std::uint64_t>::max())};
+    return pool.append(made);
+  }
+
+  std::uint32_t odd_stack(StackTable& table) {
+    std::vector<Frame> frames(below(6));
+    for (Frame& frame : frames) {
+      const Module module{static_cast<Module::Kind>(below(5)), below(2) ? odd_text() : "/bin/p",
+                          below(2) ? std::string("\xff\0", 2) : "", below(3)};
+      frame = {below(2) ? below(20) : random_(), table.add_module(module), below(2) != 0};
+      if (below(2)) table.set_name(table.add_frame(frame), odd_text());
+    }
+    return table.add_stack(frames, static_cast<Ending>(below(4)));
+  }
+
+  void make_odd_keys() {
+    snapshot_.objects["host"] = R"({"cpu_model":"\u0001x","n":1.50e+3})";
+    snapshot_.objects["unknown top"] = R"([1,-2,true,null,"\"",{"a":[]}])";
+    const auto keep = [&](Entity entity, const char* path) {
+      auto& pieces = snapshot_.unknown_keys[static_cast<std::size_t>(entity)][path];
+      for (std::uint32_t row = 0; row < snapshot_.table(entity).rows; ++row)
+        if (below(2))
+          pieces.emplace_back(row, below(2) ? R"({"deep":[1.0,"x"]})" : "18446744073709551616");
+      if (pieces.empty()) snapshot_.unknown_keys[static_cast<std::size_t>(entity)].erase(path);
+    };
+    keep(Entity::Thread, "newer_key");
+    keep(Entity::Thread, "with\\.dot");
+    keep(Entity::Thread, "\\0");
+    keep(Entity::Cgroup, "memory.\\0");
+    keep(Entity::Cgroup, "cpu.newer");
+    keep(Entity::Cgroup, "newer");
+    keep(Entity::Host, "psi.cpu.some.avg3600");
+  }
+
+  void make_meta() {
+    Meta& meta = snapshot_.meta;
+    meta.tool = odd_text();
+    meta.tool.clear();
+    if (below(2)) meta.hostname = "host";
+    meta.start = {random_(), random_()};
+    meta.end = {random_(), random_()};
+    meta.live = below(2) != 0;
+    meta.own_threads = {1, 2, 3};
+    meta.sources.resize(2);
+    meta.sources[0] = {"p", "s", "thread", 1, 2, 3, 4, {{"Denied", 7}}, "gave up", 5};
+    meta.notes = {"a note"};
+    DerivedDef derived;
+    derived.name = "ratio";
+    derived.expression = "a / b";
+    derived.headline = odd_headline();
+    derived.role = below(2) ? kRoles[0] : "";
+    snapshot_.derived.push_back(derived);
+  }
+
+  // What a newer version may have said.
+  void make_odd_definitions() {
+    UnknownDefinitions& unknown = snapshot_.unknown_definitions;
+    unknown.members["newer"] = R"({"a":[1.50e+3]})";
+    unknown.of_metrics["third_thread.Flag"]["newer"] = "18446744073709551616";
+    unknown.of_metrics["third_thread.Flag"]["older"] = "null";
+    unknown.of_derived["ratio"]["newer"] = R"("\u0001")";
+    unknown.metrics.push_back(
+        {"moons", Entity::Thread, "newer_key",
+         R"({"name":"moons","entity":"thread","storage":"u64","newtype":"Moons",)"
+         R"("rule":"SumMoons","file_path":"threads[].newer_key"})"});
+    snapshot_.unknown_meta["newer"] = "[]";
+  }
+
+  std::mt19937_64 random_;
+  bool has_stacks_ = false;
+  Snapshot snapshot_;
+};
+
+}  // namespace ctprof::tests

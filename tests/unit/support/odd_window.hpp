@@ -1,0 +1,39 @@
+// Windows as odd as the hosts at their ends (odd_host.hpp).
+
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <utility>
+
+#include "core/window/happened.hpp"
+#include "core/window/make_window.hpp"
+#include "tests/unit/support/odd_host.hpp"
+
+namespace ctprof::tests {
+
+// An odd host as it was so many seconds after its boot.
+inline Snapshot odd_at(std::uint64_t seed, std::uint64_t second) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  Snapshot snapshot = OddHost(seed).make();
+  snapshot.meta.boot_id = "b";
+  snapshot.meta.start.boottime_ns = second * kSecond;
+  snapshot.read_at.assign(snapshot.threads().rows, 5);
+  return snapshot;
+}
+
+// Two odd hosts that have some threads in common, 10 and 20 s after their boot, and a third whose
+// threads ended in between.
+inline Snapshot odd_window(std::uint64_t seed) {
+  constexpr std::uint64_t kEndedAt = 15;
+  Ended ended;
+  ended.rows = odd_at(seed + 2, kEndedAt);
+  ended.at_ns.assign(ended.rows.threads().rows, kEndedAt * 1'000'000'000);
+  ended.told = true;
+  ended.lost = seed;
+  auto made = make_window(odd_at(seed, 10), odd_at(seed + seed % 2, 20), std::move(ended));
+  BOOST_REQUIRE_MESSAGE(made.has_value(), made.error().text);
+  return std::move(*made);
+}
+
+}  // namespace ctprof::tests

@@ -1,0 +1,139 @@
+// Windows with stacks that are made by the names of their functions, and reports of them.
+
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/compare/report/report.hpp"
+#include "core/render/stacks_text.hpp"
+#include "core/rules/rule_book.hpp"
+#include "tests/unit/support/window_made.hpp"
+
+namespace ctprof::hand_made {
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+inline const RuleBook book;
+inline const MetricDef kOn = metric("on", "StackNs", "StackSum");
+
+// A stack, leaf first, as names of functions: "module:name", "module+offset" of one without a name;
+// "?" before it: guessed.
+struct Taken {
+  std::vector<std::string> frames;
+  std::uint64_t weight = 0;
+  Ending ending = Ending::Root;
+};
+using Row = std::vector<Taken>;
+
+// What a build of the modules is: where their functions are, and their build ids.
+struct Build {
+  std::uint64_t base = 0;
+  std::string id = "id";
+  std::string directory = "/bin/";
+};
+
+inline std::uint32_t add_stack(StackTable& table, const Taken& taken, const Build& build) {
+  std::vector<Frame> frames;
+  std::map<std::uint64_t, std::string> names;
+  for (std::string text : taken.frames) {
+    const bool is_guessed = text.front() == '?';
+    if (is_guessed) text.erase(0, 1);
+    const auto at = text.find_first_of(":+");
+    const std::uint32_t module =
+        table.add_module({Module::Kind::File, build.directory + text.substr(0, at), build.id, 0});
+    const std::string what = text.substr(at + 1);
+    const std::uint64_t offset =
+        text[at] == '+' ? std::stoull(what) : build.base + std::hash<std::string>()(what) % 100000;
+    if (text[at] == ':') names[offset] = what;
+    frames.push_back({offset, module, is_guessed});
+  }
+  const std::uint32_t node = table.add_stack(frames, taken.ending);
+  for (std::uint32_t frame = 1; frame < table.frames().size(); ++frame)
+    if (const auto name = names.find(table.frames()[frame].offset); name != names.end())
+      table.set_name(frame, name->second);
+  return node;
+}
+
+inline void add_stacks(Snapshot& snapshot, const MetricDef& def, const std::vector<Row>& rows,
+                       const Build& build = {}) {
+  Cells<Row> cells(rows.begin(), rows.end());
+  add(snapshot, def, cells, Gap::ThreadGone,
+      [&](Column& column, std::size_t row, const Row& stacks) {
+        std::vector<ctprof_stack> weighted;
+        for (const Taken& taken : stacks)
+          weighted.push_back({add_stack(snapshot.pools->stacks.table, taken, build), taken.weight});
+        column.ids()[row] = snapshot.pools->stacks.append(weighted);
+      });
+}
+
+// A window of so many seconds, with a thread for each row; those of one name are a group.
+inline Snapshot window_of(const std::vector<std::pair<std::string, Row>>& threads,
+                          std::uint64_t seconds = 10, const Build& build = {},
+                          const MetricDef& def = kOn) {
+  std::vector<Thread> named;
+  std::vector<Row> rows;
+  Cells<std::uint64_t> starts;
+  for (const auto& [name, row] : threads) {
+    named.push_back({named.size() + 1, named.size() + 1, name, name});
+    rows.push_back(row);
+    starts.push_back(5);
+  }
+  const auto end = [&](std::uint64_t second) {
+    Snapshot snapshot = snapshot_of(named);
+    add_u64(snapshot, identity_metric(kStartTime), starts);
+    snapshot.meta.boot_id = "b";
+    snapshot.meta.start.boottime_ns = second * kSecond;
+    snapshot.read_at.assign(named.size(), 1);
+    return snapshot;
+  };
+  Snapshot made = window(end(10), end(10 + seconds));
+  add_stacks(made, def, rows, build);
+  return made;
+}
+
+inline Report report_of(const std::vector<const Snapshot*>& runs, Spec spec = {},
+                        const RuleBook& rules = book) {
+  auto report = Report::make(runs, spec, {&rules, {}});
+  BOOST_REQUIRE_MESSAGE(report, report.error().text);
+  return std::move(*report);
+}
+
+inline StackGroup first_group(const Report& report) {
+  BOOST_REQUIRE(report.stacks());
+  BOOST_REQUIRE(!report.stacks()->groups().empty());
+  return report.stacks()->of(report.stacks()->groups()[0]);
+}
+
+inline std::string name_of(const Report& report, const FunctionRow& row) {
+  return function_in_module(report.stacks()->book().functions()[row.function]);
+}
+
+// "self total" of a function, "-" if it is not there.
+inline std::string figures_of(const Report& report, const StackGroup& group,
+                              const std::string& name, std::size_t side = 0) {
+  for (const FunctionRow& row : group.functions)
+    if (name_of(report, row) == name)
+      return std::to_string(std::llround(row.sides[side].self)) + " " +
+             std::to_string(std::llround(row.sides[side].total));
+  return "-";
+}
+
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
+
+inline double total_of(const Report& report, std::uint32_t group = 0, std::size_t side = 0) {
+  const auto* metric = &report.metrics()[0];
+  while (metric->name != "on") ++metric;
+  return as_double(
+      report.rollup()
+          .read({side, group, static_cast<std::size_t>(metric - report.metrics().data())})
+          .number);
+}
+
+}  // namespace ctprof::hand_made

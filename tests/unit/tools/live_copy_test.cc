@@ -1,0 +1,65 @@
+// The copy of a window that `ctprof live` shows: the same file comes of it, cell by cell.
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <utility>
+
+#include "core/file/file.hpp"
+#include "tests/unit/support/hand_made.hpp"
+#include "tests/unit/support/odd_window.hpp"
+#include "tools/ctprof/live/copy.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+constexpr std::uint64_t kWindows = 40;
+
+// Of every storage but stacks, and without what only files have.
+Snapshot shown_window(std::uint64_t seed) {
+  Snapshot window = odd_window(seed);
+  for (Table& table : window.tables)
+    std::erase_if(table.columns,
+                  [](const Column& column) { return column.def().storage == Storage::Stacks; });
+  window.unknown_keys = {};
+  window.unknown_meta = window.unknown_late_meta = window.unknown_window = {};
+  window.unknown_definitions = {};
+  window.unknown_lines = {};
+  return window;
+}
+
+std::string file_of(const Snapshot& window) {
+  auto bytes = block_of(window, 1);
+  BOOST_REQUIRE_MESSAGE(bytes, bytes.error().text);
+  return std::move(*bytes);
+}
+
+BOOST_AUTO_TEST_SUITE(live_copy_test)
+
+BOOST_AUTO_TEST_CASE(a_copy_makes_the_same_file) {
+  for (std::uint64_t seed = 1; seed <= kWindows; ++seed) {
+    const Snapshot window = shown_window(seed);
+    const auto copy = live::copy_of(window);
+    BOOST_REQUIRE(copy);
+    BOOST_TEST((file_of(*copy) == file_of(window)), "seed " << seed);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(differences_of_a_copy_leave_the_window_alone) {
+  const Snapshot window = shown_window(7);
+  const std::string before = file_of(window);
+  auto copy = live::copy_of(window);
+  to_differences(*copy);
+  BOOST_TEST((file_of(window) == before));
+}
+
+BOOST_AUTO_TEST_CASE(stacks_are_not_copied) {
+  Snapshot window = shown_window(3);
+  window.threads().add(hand_made::metric("sleeping_stacks", "StackCount", "StackSum"),
+                       Gap::NotApplicable);
+  BOOST_TEST(!live::copy_of(window));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests

@@ -1,0 +1,207 @@
+// What `ctprof live` keeps and shows, without a terminal and without a host.
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/registry/loader.hpp"
+#include "core/registry/registry.hpp"
+#include "core/render/terminal_text.hpp"
+#include "tools/ctprof/live/history.hpp"
+#include "tools/ctprof/live/keys.hpp"
+#include "tools/ctprof/live/thread_page.hpp"
+#include "tools/ctprof/live/view.hpp"
+
+namespace ctprof::live {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+Sample sample(std::uint64_t number, std::size_t bytes = 100) {
+  return {.number = number,
+          .closed_ns = number * kSecond,
+          .length_ns = kSecond,
+          .bytes = std::make_shared<const std::string>(bytes, 'x')};
+}
+
+BOOST_AUTO_TEST_SUITE(live_test)
+
+BOOST_AUTO_TEST_CASE(a_history_is_ten_minutes_long) {
+  History history(1 << 20);
+  BOOST_CHECK(history.empty());
+  for (std::uint64_t number = 1; number <= 700; ++number) history.add(sample(number));
+  BOOST_CHECK_EQUAL(history.oldest().number, 101);
+  BOOST_CHECK_EQUAL(history.newest().number, 700);
+  BOOST_CHECK_EQUAL(history.length_ns(), 600 * kSecond);
+  BOOST_CHECK(!history.lacks_room());
+  BOOST_CHECK(!history.find(100));
+  BOOST_CHECK(!history.find(701));
+  BOOST_REQUIRE(history.find(101));
+  BOOST_CHECK_EQUAL(history.find(350)->number, 350);
+}
+
+BOOST_AUTO_TEST_CASE(or_as_long_as_it_has_room) {
+  History history(1000);
+  for (std::uint64_t number = 1; number <= 30; ++number) history.add(sample(number));
+  BOOST_CHECK_EQUAL(history.oldest().number, 21);
+  BOOST_CHECK_EQUAL(history.bytes(), 1000);
+  BOOST_CHECK(history.lacks_room());
+  history.add(sample(31, 5000));  // larger than all there may be: it is there all the same
+  BOOST_CHECK_EQUAL(history.oldest().number, 31);
+  BOOST_CHECK_EQUAL(history.newest().number, 31);
+}
+
+BOOST_AUTO_TEST_CASE(each_key_does_one_thing) {
+  std::set<Key> seen;
+  for (const KeyInfo& one : keys()) {
+    BOOST_CHECK(one.deed != Deed::None);
+    BOOST_CHECK(!one.help.empty());
+    for (const Key key : {one.key, one.other})
+      if (key != 0) {
+        BOOST_CHECK(seen.insert(key).second);
+        BOOST_CHECK(deed_of(key) == one.deed);
+      }
+  }
+  BOOST_CHECK(deed_of(U'x') == Deed::None);
+  BOOST_CHECK(deed_of(0) == Deed::None);
+}
+
+BOOST_AUTO_TEST_CASE(as_many_keys_are_named_as_fit) {
+  BOOST_CHECK_EQUAL(key_line(0), "");
+  BOOST_CHECK_EQUAL(key_line(6), "q quit");
+  BOOST_CHECK_EQUAL(key_line(13), "q quit");
+  BOOST_CHECK_EQUAL(key_line(14), "q quit  ? help");
+}
+
+BOOST_AUTO_TEST_CASE(a_sparkline_is_as_high_as_its_highest) {
+  BOOST_CHECK_EQUAL(sparkline({}), "");
+  BOOST_CHECK_EQUAL(sparkline(std::vector<double>{0, 0}), "▁▁");
+  BOOST_CHECK_EQUAL(sparkline(std::vector<double>{0, 7, 3, -1}), "▁█▄▁");
+  BOOST_CHECK_EQUAL(sparkline(std::vector<double>{std::nan(""), 1}), " █");
+}
+
+struct Fixture {
+  Registry registry{LoadedPlugins{}};
+  Teller teller{registry, {}, {}};
+  History history{1 << 20};
+  View view{teller, history};
+
+  std::string text(Size size) {
+    std::string all;
+    for (const Line& line : view.picture(size)) all += line.text + "\n";
+    return all;
+  }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_picture_is_as_large_as_asked, Fixture) {
+  for (const bool has_help : {false, true}) {
+    if (has_help) view.take(U'?');
+    for (std::size_t lines = 0; lines < 40; ++lines)
+      for (std::size_t columns = 0; columns < 130; columns += 7) {
+        const auto picture = view.picture({lines, columns});
+        BOOST_CHECK_LE(picture.size(), lines);
+        for (const Line& line : picture)
+          BOOST_CHECK_LE(display_width(line.text), std::max<std::size_t>(columns, 1));
+      }
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_small_terminal_is_told_so, Fixture) {
+  BOOST_CHECK(text({9, 100}).find("needs a terminal of 40 columns and 10 lines") !=
+              std::string::npos);
+  BOOST_CHECK(text({10, 40}).find("needs a terminal") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(help_names_every_key, Fixture) {
+  view.take(U'?');
+  const std::string help = text({100, 200});
+  for (const KeyInfo& one : keys()) {
+    BOOST_CHECK(help.find(one.shown) != std::string::npos);
+    BOOST_CHECK(help.find(one.help) != std::string::npos);
+  }
+  view.take(key(Special::Escape));
+  BOOST_CHECK(text({100, 200}) != help);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_typed_is_a_filter_not_keys, Fixture) {
+  for (const Key key : U"/qé字")
+    if (key != 0) view.take(key);
+  BOOST_CHECK(!view.quits());
+  BOOST_CHECK(text({24, 80}).find("filter: qé字_") != std::string::npos);
+  view.take(key(Special::Backspace));
+  view.take(key(Special::Backspace));
+  BOOST_CHECK(text({24, 80}).find("filter: q_") != std::string::npos);
+  view.take(0x202e);  // turns the direction of writing
+  BOOST_CHECK(text({24, 80}).find("filter: q\\u202e_") != std::string::npos);
+  view.take(key(Special::Escape));
+  BOOST_CHECK(text({24, 80}).find("filter") == std::string::npos ||
+              text({24, 80}).find("filter: ") == std::string::npos);
+  view.take(U'q');
+  BOOST_CHECK(view.quits());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_filter_has_an_end, Fixture) {
+  view.take(U'/');
+  for (int i = 0; i < 10000; ++i) view.take(U'x');
+  BOOST_CHECK_LE(text({24, 400}).size(), 1000);
+}
+
+// A window that cannot be read is told, and harms nothing.
+BOOST_FIXTURE_TEST_CASE(a_damaged_window_is_told, Fixture) {
+  history.add(sample(1));
+  view.take_window();
+  BOOST_CHECK(text({24, 200}).find("reading 'a window of the history'") != std::string::npos);
+  for (const KeyInfo& one : keys())
+    if (one.deed != Deed::Quit) {
+      view.take(one.key);
+      if (one.deed == Deed::Filter) view.take(key(Special::Escape));
+      text({24, 80});
+    }
+  BOOST_CHECK(!view.quits());
+}
+
+BOOST_FIXTURE_TEST_CASE(marks_say_what_is_written, Fixture) {
+  BOOST_CHECK(!view.take_wanted());
+  for (std::uint64_t number = 1; number <= 9; ++number) history.add(sample(number));
+  view.take_window();
+  view.take(U'w');
+  auto wanted = view.take_wanted();
+  BOOST_REQUIRE(wanted);
+  BOOST_CHECK_EQUAL(wanted->size(), 1);
+  BOOST_CHECK_EQUAL(wanted->front().number, 9);
+  BOOST_CHECK(!view.take_wanted());
+  for (const Key key : {U'a', U'[', U'[', U'b', U'w'}) view.take(key);
+  wanted = view.take_wanted();
+  BOOST_REQUIRE(wanted);
+  BOOST_CHECK_EQUAL(wanted->size(), 3);
+  BOOST_CHECK_EQUAL(wanted->front().number, 7);
+  BOOST_CHECK_EQUAL(wanted->back().number, 9);
+}
+
+// Marks outlive the history; what lay between them does not.
+BOOST_AUTO_TEST_CASE(what_is_gone_is_not_written) {
+  const Registry registry{LoadedPlugins{}};
+  const Teller teller(registry, {}, {});
+  History history(300);
+  View view(teller, history);
+  history.add(sample(1));
+  view.take_window();
+  view.take(U'a');
+  for (std::uint64_t number = 2; number <= 9; ++number) history.add(sample(number));
+  view.take_window();
+  view.take(U'b');
+  view.take(U'w');
+  BOOST_CHECK(!view.take_wanted());
+  std::string all;
+  for (const Line& line : view.picture({24, 120})) all += line.text;
+  BOOST_CHECK(all.find("nothing was written") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::live

@@ -1,0 +1,138 @@
+// Who descends from the command of a window.
+
+#include <array>
+#include <boost/test/unit_test.hpp>
+#include <utility>
+#include <vector>
+
+#include "core/window/descendants.hpp"
+#include "tests/unit/support/window_made.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+// Processes of one thread: tid, start in ticks, parent.
+Snapshot family_at(std::uint64_t second, const std::vector<std::array<std::uint64_t, 3>>& all) {
+  std::vector<Born> born;
+  Cells<std::uint64_t> parents;
+  for (const auto& [tid, start, parent] : all) {
+    born.push_back({tid, start});
+    parents.push_back(parent);
+  }
+  Snapshot snapshot = taken(second, born);
+  add_u64(snapshot, identity_metric(kParent), parents);
+  return snapshot;
+}
+
+std::vector<std::uint64_t> descendants(const Snapshot& snapshot) {
+  std::vector<std::uint64_t> tids;
+  const Column& marks = column(snapshot, identity_metric(kDescendant));
+  for (std::size_t row = 0; row < snapshot.threads().rows; ++row)
+    if (marks.has_value(row) && marks.bools()[row])
+      tids.push_back(column(snapshot, identity_metric(kTid)).u64()[row]);
+  return tids;
+}
+
+BOOST_AUTO_TEST_SUITE(descendants_test)
+
+// Command 50 has a child 60 and its child 61; 70 was born of it, and fell to process 1; 71 has the
+// id of one that was, and is another.
+BOOST_AUTO_TEST_CASE(who_descends_from_the_command) {
+  const Snapshot before = family_at(10, {{1, 1, 0}, {9, 5, 1}, {50, 900, 9}});
+  Snapshot after = family_at(20, {{1, 1, 0},
+                                  {9, 5, 1},
+                                  {50, 900, 9},
+                                  {60, 1100, 50},
+                                  {61, 1101, 60},
+                                  {70, 1200, 1},
+                                  {71, 1300, 1},
+                                  {72, 1400, 9}});
+  Ended ended;
+  ended.births = {{60, 1100}, {61, 1101}, {70, 1200}, {71, 1250}};
+  mark_descendants(before, after, ended, {50});
+  BOOST_TEST(descendants(after) == (std::vector<std::uint64_t>{50, 60, 61, 70}),
+             boost::test_tools::per_element());
+}
+
+// Where nobody sees forks, orphans fall to us, process 9: not who was there before, nor who was
+// born while the end was read.
+BOOST_AUTO_TEST_CASE(orphans_of_the_command) {
+  const Snapshot before = family_at(10, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}});
+  Snapshot after = family_at(
+      20, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}, {70, 1200, 9}, {71, 1300, 70}, {80, 2000, 9}});
+  mark_descendants(before, after, {}, {50, 9});
+  BOOST_TEST(descendants(after) == (std::vector<std::uint64_t>{50, 70, 71}),
+             boost::test_tools::per_element());
+}
+
+// What ended has the word of who saw it.
+BOOST_AUTO_TEST_CASE(descendants_that_ended) {
+  const Snapshot before = family_at(10, {{50, 900, 9}});
+  Snapshot after = family_at(20, {{50, 900, 9}});
+  mark_descendants(before, after, {}, {50});
+  Ended ended = ended_at(15, {{60, 1100}, {61, 1100}});
+  add_bool(ended.rows, identity_metric(kDescendant), {true, false});
+  const Snapshot told = window(before, std::move(after), std::move(ended));
+  BOOST_TEST(told.threads().rows == 3u);
+  BOOST_TEST(descendants(told) == (std::vector<std::uint64_t>{50, 60}),
+             boost::test_tools::per_element());
+}
+
+// Daemon 60 was born in the first window, and 61 while its end was read; 62 ended there.
+BOOST_AUTO_TEST_CASE(who_descends_in_windows_back_to_back) {
+  const Snapshot first = family_at(10, {{50, 900, 9}});
+  Snapshot boundary = family_at(20, {{50, 900, 9}, {60, 1100, 1}, {70, 1100, 1}});
+  Ended ended;
+  ended.births = {{60, 1100, 11 * kSecond}, {62, 1200, 12 * kSecond}, {61, 2000, 20 * kSecond + 1}};
+  mark_descendants(first, boundary, ended, {50});
+  auto lap = make_lap(first, std::move(boundary), ended);
+  BOOST_REQUIRE(lap);
+  BOOST_TEST(descendants(*lap) == (std::vector<std::uint64_t>{50, 60}),
+             boost::test_tools::per_element());
+  BOOST_REQUIRE_EQUAL(ended.births.size(), 1u);
+  BOOST_TEST(ended.births[0].tgid == 61u);
+
+  const Snapshot middle = end_of(std::move(*lap));
+  Snapshot last = family_at(30, {{60, 1100, 1}, {61, 2000, 1}, {63, 2500, 60}, {70, 1100, 1}});
+  mark_descendants(middle, last, ended, {50});
+  BOOST_TEST(descendants(last) == (std::vector<std::uint64_t>{60, 61, 63}),
+             boost::test_tools::per_element());
+}
+
+// Without anybody who sees forks, an orphan that fell to us in the first window is known by that.
+BOOST_AUTO_TEST_CASE(orphans_in_windows_back_to_back) {
+  const Snapshot first = family_at(10, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}});
+  Snapshot boundary = family_at(20, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}, {70, 1200, 9}});
+  mark_descendants(first, boundary, {}, {50, 9});
+  Snapshot last = family_at(30, {{9, 5, 1}, {40, 800, 9}, {70, 1200, 9}, {71, 2200, 9}});
+  mark_descendants(boundary, last, {}, {50, 9});
+  BOOST_TEST(descendants(last) == (std::vector<std::uint64_t>{70, 71}),
+             boost::test_tools::per_element());
+}
+
+// The leader of daemon 60 has ended, and other threads of it go on.
+BOOST_AUTO_TEST_CASE(a_descendant_without_its_leader) {
+  const Snapshot before = family_at(10, {{50, 900, 9}});
+  Snapshot after = family_at(20, {{50, 900, 9}, {60, 1100, 1}, {61, 1100, 1}});
+  Ended ended = ended_at(15, {{60, 1100}, {61, 1100}});
+  add_bool(ended.rows, identity_metric(kDescendant), {true, false});
+  mark_descendants(before, after, ended, {50});
+  BOOST_TEST(descendants(after) == (std::vector<std::uint64_t>{50, 60}),
+             boost::test_tools::per_element());
+}
+
+// Parents that a lister made up go round in a circle.
+BOOST_AUTO_TEST_CASE(parents_that_lie) {
+  const Snapshot before = family_at(10, {{50, 900, 51}});
+  Snapshot after = family_at(20, {{50, 900, 51}, {51, 901, 50}, {52, 902, 52}});
+  mark_descendants(before, after, {}, {50});
+  BOOST_TEST(descendants(after) == (std::vector<std::uint64_t>{50, 51}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,172 @@
+// Windows put together and taken apart.
+
+#include "core/window/laps.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/window/happened.hpp"
+#include "tests/unit/support/hand_made.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+const MetricDef kFaults = metric("minflt", "MonotonicCount", "SumCount"),
+                kHeap = metric("heap", "GaugeBytes", "SumGaugeBytes"),
+                kPeak = metric("wait_max", "PeakNs", "MaxPeak"),
+                kPolicy = metric("policy", "CategoricalString", "Mode");
+
+// A thread that is a process of its own.
+struct Lone {
+  std::uint64_t tid, start, faults, heap;
+  std::string policy = "OTHER";
+};
+
+Snapshot taken(std::uint64_t second, const std::vector<Lone>& threads) {
+  std::vector<Thread> named;
+  Cells<std::uint64_t> starts, faults, heaps, peaks;
+  Cells<std::string> policies;
+  for (const Lone& thread : threads) {
+    named.push_back({thread.tid, thread.tid, "p", "t"});
+    starts.push_back(thread.start);
+    faults.push_back(thread.faults);
+    heaps.push_back(thread.heap);
+    peaks.push_back(7);
+    policies.push_back(thread.policy);
+  }
+  Snapshot snapshot = snapshot_of(named);
+  add_u64(snapshot, identity_metric(kStartTime), starts);
+  add_u64(snapshot, kFaults, faults);
+  add_u64(snapshot, kHeap, heaps);
+  add_u64(snapshot, kPeak, peaks);
+  add_text(snapshot, kPolicy, policies);
+  snapshot.meta.boot_id = "b";
+  snapshot.meta.start.boottime_ns = second * kSecond;
+  snapshot.read_at.assign(threads.size(), 7);
+  return snapshot;
+}
+
+Ended ended_at(std::uint64_t second, const std::vector<Lone>& threads) {
+  Ended ended;
+  ended.rows = taken(second, threads);
+  ended.at_ns.assign(threads.size(), second * kSecond);
+  ended.told = true;
+  return ended;
+}
+
+Snapshot made(Result<Snapshot> window) {
+  BOOST_REQUIRE_MESSAGE(window, window.error().text);
+  return std::move(*window);
+}
+
+// "1:60 2:WentBackwards" by tid, in the order of rows.
+std::string cells(const Snapshot& snapshot, const MetricDef& def) {
+  const Column *tids = snapshot.threads().find(kTid), *column = snapshot.threads().find(def.name);
+  if (!column) return "no column";
+  std::string text;
+  for (std::size_t row = 0; row < column->rows(); ++row)
+    text += (row ? " " : "") + std::to_string(tids->u64()[row]) + ":" +
+            (column->has_value(row) ? std::to_string(column->u64()[row])
+                                    : std::string(name(column->gap(row))));
+  return text;
+}
+
+BOOST_AUTO_TEST_SUITE(laps_test)
+
+BOOST_AUTO_TEST_CASE(who_is_gone_between_two_snapshots_is_counted_and_not_subtracted) {
+  const Snapshot before = taken(10, {{1, 5, 100, 1}, {2, 5, 1000, 1}, {3, 5, 1000, 1}});
+  Snapshot window =
+      made(window_between(before, taken(20, {{1, 5, 160, 1}, {3, 1500, 4, 1}}), "a", "b"));
+  BOOST_TEST(window.window->ended_unseen == 2u);
+  BOOST_TEST(!window.window->sees_ends);
+  to_differences(window);
+  BOOST_TEST(cells(window, kFaults) == "1:60 3:4");
+}
+
+BOOST_AUTO_TEST_CASE(two_snapshots_in_the_wrong_order_are_no_window) {
+  const auto window = window_between(taken(20, {}), taken(10, {}), "b", "a");
+  BOOST_REQUIRE(!window);
+  BOOST_TEST(window.error().text ==
+             "making a window of 'b..a': the second was captured before the first: exchange them");
+}
+
+BOOST_AUTO_TEST_CASE(a_window_began_with_the_host_of_its_opening) {
+  Snapshot before = taken(10, {}), after = taken(20, {});
+  before.objects[kHostContext] = R"({"thp":"never"})";
+  after.objects[kHostContext] = R"({"thp":"always"})";
+  const Snapshot begin = begin_of(made(make_window(before, std::move(after), {})));
+  BOOST_TEST(begin.objects.at(kHostContext) == before.objects.at(kHostContext));
+}
+
+// What it was is there again, of those that ended inside too, in the order of a table.
+BOOST_AUTO_TEST_CASE(what_a_window_began_with) {
+  const std::vector<Lone> were{{1, 5, 100, 8}, {2, 5, 50, 9, "FIFO"}, {3, 5, 7, 4}};
+  Snapshot window = made(make_window(
+      taken(10, were), taken(20, {{1, 5, 160, 3, "FIFO"}, {3, 5, 9, 4}, {9, 1500, 1, 1}}),
+      ended_at(15, {{2, 5, 80, 0}, {8, 1100, 6, 0}})));
+  for (const MetricDef* def : {&kPeak, &kHeap})
+    window.unknown_definitions.of_metrics[def->name]["newer"] = "1";
+  const Snapshot begin = begin_of(std::move(window));
+  BOOST_TEST(!begin.window);
+  BOOST_TEST(begin.meta.start.boottime_ns == 10 * kSecond);
+  BOOST_TEST(cells(begin, kFaults) == "1:100 2:50 3:7");
+  BOOST_TEST(cells(begin, kHeap) == "1:8 2:9 3:4");
+  BOOST_TEST(cells(begin, kPeak) == "no column");
+  const auto processes = begin.table(Entity::Process).find(kProcessTgid)->u64();
+  BOOST_TEST(processes == (std::vector<std::uint64_t>{1, 2, 3}), boost::test_tools::per_element());
+  BOOST_TEST(begin.unknown_definitions.of_metrics.contains(kHeap.name));
+  BOOST_TEST(!begin.unknown_definitions.of_metrics.contains(kPeak.name));
+  BOOST_TEST(begin.read_at == std::vector<std::uint64_t>(3, 7), boost::test_tools::per_element());
+  const Column& policies = *begin.threads().find("policy");
+  BOOST_TEST(begin.pools->texts[policies.ids()[0]] == "OTHER");
+  BOOST_TEST(begin.pools->texts[policies.ids()[1]] == "FIFO");
+}
+
+// A window that was there all the time says the same.
+BOOST_AUTO_TEST_CASE(windows_back_to_back_are_one) {
+  const std::vector<Lone> first{{1, 5, 100, 8}, {2, 5, 50, 9}},
+      second{{1, 5, 130, 6}, {2, 5, 55, 9}, {4, 1500, 3, 1}}, last{{1, 5, 160, 3}, {5, 2500, 8, 1}};
+  Snapshot one = made(
+               make_window(taken(10, first), taken(20, second), ended_at(12, {{7, 1100, 9, 0}}))),
+           two = made(make_window(taken(20, second), taken(30, last),
+                                  ended_at(25, {{2, 5, 80, 0}, {4, 1500, 5, 0}})));
+  BOOST_TEST(follows(two, one));
+  BOOST_TEST(!follows(one, two));
+  one.window->notes = {"a clock was set"};
+  one.window->ended_lost = 2;
+  Laps laps(std::move(one));
+  laps.add(std::move(two));
+  Snapshot whole = made(std::move(laps).join());
+  BOOST_TEST(whole.window->opened.boottime_ns == 10 * kSecond);
+  BOOST_TEST(whole.meta.start.boottime_ns == 30 * kSecond);
+  BOOST_TEST(whole.window->living == 2u);
+  BOOST_TEST(whole.window->sees_ends);
+  BOOST_TEST(whole.window->ended_lost == 2u);
+  BOOST_TEST(whole.window->notes == std::vector<std::string>{"a clock was set"},
+             boost::test_tools::per_element());
+  to_differences(whole);
+  BOOST_TEST(cells(whole, kFaults) == "1:60 5:8 2:30 4:5 7:9");
+}
+
+BOOST_AUTO_TEST_CASE(windows_with_a_gap_between_them_or_of_two_boots_do_not_follow) {
+  const auto window = [](std::uint64_t from, std::uint64_t to) {
+    return made(make_window(taken(from, {}), taken(to, {}), {}));
+  };
+  BOOST_TEST(!follows(window(21, 30), window(10, 20)));
+  Snapshot other = window(20, 30);
+  BOOST_TEST(follows(other, window(10, 20)));
+  other.meta.boot_id = "c";
+  BOOST_TEST(!follows(other, window(10, 20)));
+  BOOST_TEST(!follows(taken(20, {}), window(10, 20)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,110 @@
+// Values that many cells share, and the memory of cells.
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/mman.h>
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/snapshot/column.hpp"
+#include "core/snapshot/pool.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+std::vector<ctprof_entry> entries(const std::vector<std::pair<const char*, std::uint64_t>>& of) {
+  std::vector<ctprof_entry> made;
+  for (const auto& [key, value] : of)
+    made.push_back({{key, static_cast<std::uint32_t>(std::string_view(key).size())}, value});
+  return made;
+}
+
+BOOST_AUTO_TEST_SUITE(pool_test)
+
+BOOST_AUTO_TEST_CASE(equal_maps_are_kept_once) {
+  Pools pools;
+  const Id first = pools.maps.append(entries({{"oom", 1}, {"max", 2}}), pools.texts);
+  const std::size_t bytes = pools.maps.bytes();
+  BOOST_TEST(pools.maps.append(entries({{"max", 2}, {"oom", 1}}), pools.texts) == first);
+  BOOST_TEST(pools.maps.bytes() == bytes);
+  for (const auto& other : {entries({{"oom", 1}}), entries({{"oom", 2}, {"max", 1}}),
+                            entries({{"oom", 1}, {"min", 2}}), entries({})})
+    BOOST_TEST(pools.maps.append(other, pools.texts) != first);
+  BOOST_TEST(pools.maps[first].size() == 2u);
+  BOOST_TEST(pools.maps[first][0].value == 2u);
+}
+
+// More maps than are remembered stay what they are.
+BOOST_AUTO_TEST_CASE(different_maps_stay_apart) {
+  Pools pools;
+  std::vector<Id> ids;
+  for (std::uint64_t i = 0; i < 20'000; ++i)
+    ids.push_back(pools.maps.append(entries({{"a", i}, {"b", i % 7}}), pools.texts));
+  for (std::uint64_t i = 0; i < ids.size(); ++i) {
+    BOOST_REQUIRE_EQUAL(pools.maps[ids[i]][0].value, i);
+    BOOST_REQUIRE_EQUAL(pools.maps[ids[i]][1].value, i % 7);
+  }
+}
+
+// In the order of their numbers, and what is there twice added up.
+BOOST_AUTO_TEST_CASE(weighted_stacks) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  StackPool pool;
+  const std::vector<ctprof_stack> given{{7, 1}, {3, 2}, {7, 4}, {5, kMost}, {5, 1}};
+  const auto kept = pool[pool.append(given)];
+  BOOST_REQUIRE_EQUAL(kept.size(), 3u);
+  BOOST_TEST((kept[0].stack == 3 && kept[0].weight == 2));
+  BOOST_TEST((kept[1].stack == 5 && kept[1].weight == kMost));
+  BOOST_TEST((kept[2].stack == 7 && kept[2].weight == 5));
+  BOOST_TEST(pool[pool.append({})].empty());
+}
+
+// No page of it is there before a row is written.
+BOOST_AUTO_TEST_CASE(what_a_column_reserves_is_not_written_to) {
+  constexpr std::size_t kRows = 1024;
+  MetricDef def;
+  def.storage = Storage::U64;
+  Column column(std::move(def), 0, Gap::Untouched);
+  column.reserve(kRows);
+  column.resize(kRows, Gap::Untouched);
+  unsigned char resident = 0;
+  BOOST_REQUIRE(::mincore(column.u64().data(), 1, &resident) == 0);
+  BOOST_TEST((resident & 1) == 0);
+  BOOST_TEST(column.u64()[0] == 0u);
+}
+
+std::uint32_t stack_of(StackPool& pool, const std::vector<std::uint64_t>& offsets) {
+  const std::uint32_t module = pool.table.add_module({Module::Kind::File, "/bin/p", {}, 0});
+  std::vector<Frame> frames;
+  for (const std::uint64_t offset : offsets) frames.push_back({offset, module, false});
+  return pool.table.add_stack(frames, Ending::Root);
+}
+
+// Two pools number their stacks each in its own way.
+BOOST_AUTO_TEST_CASE(stacks_of_another_pool) {
+  StackPool pool, other;
+  stack_of(pool, {9});
+  const std::uint32_t here = stack_of(pool, {1, 2});
+  const std::uint32_t there = stack_of(other, {1, 2});
+  BOOST_REQUIRE(here != there);
+  const Id set = other.append(std::vector<ctprof_stack>{{there, 5}});
+  std::vector<ctprof_stack> stacks;
+  pool.gather(other, set, stacks);
+  // The other goes on growing.
+  const Id more = other.append(std::vector<ctprof_stack>{{stack_of(other, {7, 2}), 6}});
+  pool.gather(other, more, stacks);
+  pool.gather(pool, pool.append(stacks), stacks);
+  BOOST_REQUIRE_EQUAL(stacks.size(), 4u);
+  BOOST_TEST((stacks[0].stack == here && stacks[0].weight == 5));
+  BOOST_TEST((stacks[1].stack == stack_of(pool, {7, 2}) && stacks[1].weight == 6));
+  BOOST_TEST((stacks[2].stack == stacks[0].stack && stacks[3].stack == stacks[1].stack));
+  BOOST_TEST(total_of(stacks) == 22u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests

@@ -1,0 +1,267 @@
+// Threads that ended inside a window: their rows, merged where they are many, and windows back to
+// back.
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/window/accounting.hpp"
+#include "core/window/merge_ended.hpp"
+#include "tests/unit/support/window_made.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+BOOST_AUTO_TEST_SUITE(window_ended_test)
+
+BOOST_AUTO_TEST_CASE(threads_that_ended_are_rows_behind_the_living) {
+  Snapshot before = taken(10, {{1, 5}, {2, 5}});
+  add_u64(before, kFaults, {100, 50});
+  add_u64(before, kHeap, {1, 1});
+  Snapshot after = taken(20, {{1, 5}, {9, 1100}});
+  add_u64(after, kFaults, {160, 3});
+  add_u64(after, kHeap, {1, 1});
+  // Thread 2 ended, 7 was born and ended, 9 ended after it had been met.
+  Ended ended = ended_at(15, {{7, 1200}, {9, 1100}, {2, 5}});
+  add_u64(ended.rows, kFaults, {8, 4, 51});
+  ended.lost = 3;
+  const Snapshot told = window(before, std::move(after), std::move(ended));
+  BOOST_TEST(told.threads().rows == 4u);
+  BOOST_TEST(told.window->living == 2u);
+  BOOST_TEST(told.window->ended_lost == 3u);
+  BOOST_TEST(told.threads().find("tid")->u64()[2] == 2u);
+  BOOST_TEST(value(told, kFaults, 2) == 1u);
+  BOOST_TEST(value(told, kFaults, 3) == 8u);
+  BOOST_TEST(gap(told, kHeap, 3) == "NotApplicable");
+  BOOST_TEST(told.window->seen[0].first == 7u);
+  BOOST_TEST(told.window->seen[0].last == 10 * kSecond + 7);
+  BOOST_TEST(told.window->seen[3].first == 2 * kSecond);
+  BOOST_TEST(told.window->seen[3].last == 5 * kSecond);
+}
+
+BOOST_AUTO_TEST_CASE(who_ended_before_the_window_does_not_count) {
+  Ended ended = ended_at(9, {{7, 800}});
+  add_u64(ended.rows, kFaults, {8});
+  Snapshot before = taken(10, {{1, 5}}), after = taken(20, {{1, 5}});
+  add_u64(before, kFaults, {1});
+  add_u64(after, kFaults, {1});
+  BOOST_TEST(window(before, std::move(after), std::move(ended)).threads().rows == 1u);
+}
+
+// A source that knows starts only roughly, and no process.
+BOOST_AUTO_TEST_CASE(a_rough_start_is_that_of_the_thread_that_was_listed) {
+  Snapshot before = taken(10, {{1, 5}, {2, 500}, {3, 500}, {6, 500}}, 1);
+  add_u64(before, kFaults, {1, 100, 100, 100});
+  add_text(before, identity_metric(kCgroup), {"/a", "/b", "/c", "/d"});
+  Snapshot after = taken(20, {{1, 5}, {4, 1700}}, 1);
+  add_u64(after, kFaults, {1, 7});
+  add_text(after, identity_metric(kCgroup), {"/a", "/a"});
+  // 3 began too long after; 4 was met at the end; 5 was never met; 6 says that it knows exactly.
+  Ended ended = ended_at(15, {{2, 502}, {3, 504}, {4, 1699}, {5, 1200}, {6, 501}}, 1);
+  add_u64(ended.rows, kFaults, {150, 150, 9, 8, 150});
+  add_u64(ended.rows, metric(std::string(kStartWithin), "IdU64", "Key"), {3, 3, 3, 3, 0});
+  add_text(ended.rows, identity_metric(kCgroup), {{}, {}, {}, {}, {}});
+  Column& tgids = *ended.rows.threads().find(kTgid);
+  Column& pcomms = *ended.rows.threads().find(kPcomm);
+  tgids.gaps()[0] = CTPROF_UNSUPPORTED;
+  tgids.u64()[0] = 0;
+  tgids.gaps()[3] = CTPROF_UNSUPPORTED;
+  for (ctprof_gap& gap : pcomms.gaps()) gap = CTPROF_THREAD_GONE;
+  const Snapshot told = window(before, std::move(after), std::move(ended));
+  BOOST_TEST(told.threads().rows == 6u);  // two live, four ended
+  BOOST_TEST(value(told, identity_metric(kTid), 2) == 2u);
+  BOOST_TEST(value(told, identity_metric(kTgid), 2) == 1u);
+  BOOST_TEST(value(told, identity_metric(kStartTime), 2) == 500u);
+  BOOST_TEST(value(told, kFaults, 2) == 50u);
+  BOOST_TEST(told.pools->texts[column(told, identity_metric(kCgroup)).ids()[2]] == "/b");
+  BOOST_TEST(gap(told, kFaults, 3) == "NoBase");
+  BOOST_TEST(told.pools->texts[column(told, identity_metric(kPcomm)).ids()[3]] == "p");
+  BOOST_TEST(gap(told, kFaults, 4) == "NoBase");
+  BOOST_TEST(value(told, kFaults, 5) == 8u);  // of a process that nobody knows
+  BOOST_TEST(value(told, identity_metric(kTgid), 5) == 5u);
+  BOOST_TEST(told.pools->texts[column(told, identity_metric(kPcomm)).ids()[5]] == "t");
+}
+
+BOOST_AUTO_TEST_CASE(who_ended_without_an_id_is_no_row) {
+  Snapshot before = taken(10, {{1, 5}}), after = taken(20, {{1, 5}});
+  add_u64(before, kFaults, {1});
+  add_u64(after, kFaults, {1});
+  Ended ended = ended_at(15, {{7, 1200}, {8, 1200}});
+  ended.rows.threads().find(kTid)->gaps()[0] = CTPROF_UNSUPPORTED;
+  BOOST_TEST(window(before, std::move(after), std::move(ended)).threads().rows == 2u);
+}
+
+// A thread of a process that was born inside runs another program, and the leader that it replaced
+// is met under the id that the thread had.
+BOOST_AUTO_TEST_CASE(an_old_leader_of_a_new_process_gets_its_id_back) {
+  Ended ended = ended_at(15, {{40, 1200}, {41, 1200}}, 40);
+  add_u64(ended.rows, kFaults, {25, 3});
+  ended.took_over.push_back({40, 41, 0, 14 * kSecond});
+  const Snapshot told = window(taken(10, {}), taken(20, {}), std::move(ended));
+  BOOST_REQUIRE_EQUAL(told.threads().rows, 2u);
+  for (const std::uint64_t tid : told.threads().find(kTid)->u64()) BOOST_TEST(tid == 40u);
+}
+
+// So many threads of two processes, with two names each; from thread 100 on they are new.
+Ended many(std::uint64_t count) {
+  std::vector<Thread> named;
+  Cells<std::uint64_t> starts, faults, peaks, nices;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    named.push_back({1 + i % 2, i + 1000, "p", i % 4 < 2 ? "a" : "b"});
+    starts.push_back(i);
+    faults.push_back(3);
+    peaks.push_back(i);
+    nices.push_back(i % 2);
+  }
+  Ended ended;
+  ended.rows = snapshot_of(named);
+  add_u64(ended.rows, identity_metric(kStartTime), starts);
+  add_u64(ended.rows, kFaults, faults);
+  add_u64(ended.rows, kPeak, peaks);
+  add_u64(ended.rows, kHeap, nices);
+  return ended;
+}
+
+const Column& ended_column(const Ended& ended, const std::string& name) {
+  return *ended.rows.threads().find(name);
+}
+
+BOOST_AUTO_TEST_CASE(few_that_ended_keep_their_rows) {
+  Ended ended = many(500);
+  merge_ended(ended, 100, 500);
+  BOOST_TEST(ended.rows.threads().rows == 500u);
+  BOOST_TEST(ended.merged == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(many_that_ended_share_rows_if_they_are_alike) {
+  Ended ended = many(500);
+  merge_ended(ended, 100, 300);
+  BOOST_TEST(ended.rows.threads().rows == 104u);
+  BOOST_TEST(ended.merged == 396u);
+  BOOST_TEST(ended_column(ended, "minflt").u64()[99] == 3u);  // began before, so is alone
+  BOOST_TEST(ended_column(ended, "minflt").u64()[100] == 300u);
+  BOOST_TEST(ended_column(ended, "wait_max").u64()[100] == 496u);
+  BOOST_TEST(ended_column(ended, "heap").u64()[101] == 1u);  // alike in all of them
+  BOOST_TEST(ended_column(ended, "tid").u64()[100] == 1100u);
+  BOOST_TEST(ended_column(ended, "threads").u64()[99] == 1u);
+  BOOST_TEST(ended_column(ended, "threads").u64()[100] == 100u);
+  merge_ended(ended, 100, 103);  // nothing else is alike: one name, then everything
+  BOOST_TEST(ended.rows.threads().rows == 101u);
+  BOOST_TEST(ended.merged == 399u);
+  BOOST_TEST(ended_column(ended, "minflt").u64()[100] == 1200u);
+  BOOST_TEST(ended_column(ended, "threads").u64()[100] == 400u);
+  BOOST_TEST(name(ended_column(ended, "heap").gap(100)) == "NotApplicable");
+  BOOST_TEST(name(ended_column(ended, "comm").gap(100)) == "NotApplicable");
+}
+
+BOOST_AUTO_TEST_CASE(descendants_share_rows_with_descendants_alone) {
+  Ended ended = many(500);
+  Cells<bool> marks;
+  for (std::size_t row = 0; row < 500; ++row) marks.push_back(row >= 200);
+  add_bool(ended.rows, identity_metric(kDescendant), marks);
+  merge_ended(ended, 100, 103);
+  BOOST_TEST(ended.rows.threads().rows == 102u);
+  BOOST_TEST(ended_column(ended, "minflt").u64()[100] == 300u);
+  BOOST_TEST(ended_column(ended, "minflt").u64()[101] == 900u);
+}
+
+BOOST_AUTO_TEST_CASE(a_merged_row_says_how_many_threads_it_is) {
+  Ended ended = ended_at(15, {{7, 1200}, {8, 1300}, {9, 1400}});
+  for (const char* name : {"pcomm", "comm"}) {
+    const Column& names = ended_column(ended, name);
+    std::ranges::fill(const_cast<Column&>(names).ids(), names.ids()[0]);
+  }
+  merge_ended(ended, 100, 2);
+  BOOST_REQUIRE_EQUAL(ended.rows.threads().rows, 1u);
+  ended.at_ns.resize(1);
+  Snapshot told = window(taken(10, {{1, 5}}), taken(20, {{1, 5}}), std::move(ended));
+  BOOST_TEST(threads_by_row(told) == (std::vector<std::uint64_t>{1, 3}),
+             boost::test_tools::per_element());
+  const WindowRows rows = count_rows(told);
+  BOOST_TEST(rows.before == 1u);
+  BOOST_TEST(rows.born == 3u);
+  BOOST_TEST(rows.ended == 3u);
+  BOOST_TEST(!end_of(std::move(told)).threads().find(kThreads));
+}
+
+BOOST_AUTO_TEST_CASE(a_start_that_is_not_known_well_is_no_new_thread) {
+  Ended ended = many(200);
+  add_u64(ended.rows, metric(std::string(kStartWithin), "IdU64", "Key"),
+          Cells<std::uint64_t>(200, 50));
+  merge_ended(ended, 100, 100);
+  BOOST_TEST(ended.rows.threads().rows == 151u);
+}
+
+BOOST_AUTO_TEST_CASE(who_was_born_and_ended_counts_once_in_windows_back_to_back) {
+  const auto ended = [] {
+    Ended ended = ended_at(15, {{7, 1200}, {8, 1990}});
+    ended.at_ns[1] = 20 * kSecond + 5;  // while the second snapshot was being taken
+    add_u64(ended.rows, kFaults, {8, 9});
+    return ended;
+  };
+  const auto at = [](std::uint64_t second) {
+    Snapshot snapshot = taken(second, {{1, 5}});
+    add_u64(snapshot, kFaults, {1});
+    return snapshot;
+  };
+  BOOST_TEST(window(at(10), at(20), ended()).threads().rows == 3u);
+  BOOST_TEST(window(at(20), at(30), ended()).threads().rows == 1u);
+}
+
+// Thread 1 lives on; 2 ended before the boundary, 3 after it was read, 4 is a zombie until later, 5
+// was born after the boundary, and 6 ended before all of this.
+BOOST_AUTO_TEST_CASE(of_windows_back_to_back_each_has_its_own_ends) {
+  Snapshot first = taken(10, {{1, 5}, {2, 5}, {3, 5}, {4, 5}});
+  add_u64(first, kFaults, {1, 2, 3, 4});
+  Snapshot boundary = taken(20, {{1, 5}, {3, 5}, {4, 5}});
+  add_u64(boundary, kFaults, {10, 30, 40});
+  Ended ended;
+  ended.rows = taken(20, {{2, 5}, {3, 5}, {4, 5}, {5, 2050}, {6, 5}});
+  add_u64(ended.rows, kFaults, {20, 33, 40, 7, 1});
+  ended.at_ns = {15 * kSecond, 20 * kSecond + 100, 12 * kSecond, 21 * kSecond, 9 * kSecond};
+  ended.took_over = {{1, 8, 0, 19 * kSecond}, {1, 9, 0, 21 * kSecond}};
+
+  auto lap = make_lap(first, std::move(boundary), ended);
+  BOOST_REQUIRE(lap);
+  BOOST_TEST(ended.rows.threads().rows == 3u);
+  BOOST_TEST(
+      (ended.at_ns == std::vector<std::uint64_t>{20 * kSecond + 100, 12 * kSecond, 21 * kSecond}));
+  BOOST_REQUIRE_EQUAL(ended.took_over.size(), 1u);
+  BOOST_TEST(ended.took_over[0].tid == 9u);
+
+  const Snapshot middle = end_of(std::move(*lap));
+  BOOST_TEST(!middle.window);
+  BOOST_TEST(middle.threads().rows == 3u);
+  BOOST_TEST((middle.read_at == std::vector<std::uint64_t>{7, 7, 7}));
+  ended.took_over.clear();
+  Snapshot last = taken(30, {{1, 5}});
+  add_u64(last, kFaults, {11});
+  const Snapshot told = window(middle, std::move(last), std::move(ended));
+  BOOST_REQUIRE_EQUAL(told.threads().rows, 4u);
+  BOOST_TEST(value(told, kFaults, 0) == 1u);
+  BOOST_TEST(value(told, kFaults, 1) == 3u);
+  BOOST_TEST(value(told, kFaults, 2) == 0u);
+  BOOST_TEST(value(told, kFaults, 3) == 7u);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_window_has_no_ended_threads) {
+  const Snapshot before = taken(10, {{1, 5}, {2, 5}});
+  Snapshot after = taken(20, {{1, 5}});
+  after.born_at = {6};
+  auto made = make_window(before, std::move(after), ended_at(15, {{2, 5}}));
+  BOOST_REQUIRE(made);
+  BOOST_TEST(made->threads().rows == 2u);
+  const Snapshot end = end_of(std::move(*made));
+  BOOST_TEST(end.threads().rows == 1u);
+  BOOST_TEST(end.threads().find(kTid)->rows() == 1u);
+  BOOST_TEST(end.born_at.size() == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof

@@ -1,0 +1,189 @@
+// Windows: which rows of two snapshots are one, what they were, and what happened.
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/support/window_made.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+BOOST_AUTO_TEST_SUITE(window_test)
+
+BOOST_AUTO_TEST_CASE(a_counter_becomes_what_it_counted) {
+  Snapshot before = taken(10, {{1, 5}, {2, 5}, {3, 5}});
+  add_u64(before, kFaults, {100, 50, {}});
+  Snapshot after = taken(20, {{1, 5}, {2, 5}, {3, 5}, {4, 1500}, {5, 6}});
+  add_u64(after, kFaults, {160, 40, 9, 30, 70});
+  const Snapshot told = window(before, std::move(after));
+  BOOST_TEST(value(told, kFaults, 0) == 60u);
+  BOOST_TEST(gap(told, kFaults, 1) == "WentBackwards");
+  BOOST_TEST(gap(told, kFaults, 2) == "NoBase");
+  BOOST_TEST(value(told, kFaults, 3) == 30u);     // born inside
+  BOOST_TEST(gap(told, kFaults, 4) == "NoBase");  // old, and was not there before
+}
+
+BOOST_AUTO_TEST_CASE(a_tid_that_is_used_again_is_another_thread) {
+  Snapshot before = taken(10, {{1, 5}});
+  add_u64(before, kFaults, {100});
+  Snapshot after = taken(20, {{1, 1200}});
+  add_u64(after, kFaults, {160});
+  BOOST_TEST(value(window(before, std::move(after)), kFaults, 0) == 160u);
+}
+
+BOOST_AUTO_TEST_CASE(gauges_and_peaks_stay_and_remember_what_they_were) {
+  Snapshot before = taken(10, {{1, 5}});
+  add_u64(before, kHeap, {1000});
+  add_u64(before, kPeak, {7});
+  Snapshot after = taken(20, {{1, 5}});
+  add_u64(after, kHeap, {400});
+  add_u64(after, kPeak, {9});
+  const Snapshot told = window(before, std::move(after));
+  BOOST_TEST(value(told, kHeap, 0) == 400u);
+  BOOST_TEST(value(told, kPeak, 0) == 9u);
+  const Opening& opening = told.window->openings[0];
+  BOOST_REQUIRE(opening.find("heap"));
+  BOOST_TEST(opening.find("heap")->u64()[0] == 1000u);
+  BOOST_TEST(!opening.find("wait_max"));
+}
+
+BOOST_AUTO_TEST_CASE(maps_are_subtracted_by_key) {
+  MetricDef mixed = metric("stat", "MixedMap", "MapMixed", Entity::Host);
+  mixed.map_keys = "gauge bytes: anon; counter count: pg*";
+  const auto host = [&](std::uint64_t second, const MapValue& entries) {
+    Snapshot snapshot = taken(second, {{1, 5}});
+    snapshot.table(Entity::Host).rows = 1;
+    add_map(snapshot, mixed, {entries});
+    return snapshot;
+  };
+  const Snapshot told =
+      window(host(10, {{"anon", 70}, {"pgfault", 10}, {"pgfell", 5}}),
+             host(20, {{"anon", 50}, {"pgfault", 17}, {"pgfell", 4}, {"pgnew", 3}}));
+  std::string text;
+  for (const ctprof_entry& entry : told.pools->maps[column(told, mixed).ids()[0]])
+    text += std::string(entry.key.data, entry.key.size) + "=" + std::to_string(entry.value) + " ";
+  BOOST_TEST(text == "anon=50 pgfault=7 pgnew=3 ");
+}
+
+BOOST_AUTO_TEST_CASE(an_exec_by_a_thread_that_is_no_leader_is_one_thread) {
+  Snapshot before = taken(10, {{40, 5}, {41, 600}}, 40);
+  add_u64(before, kFaults, {1000, 10});
+  Snapshot after = taken(20, {{40, 5}}, 40);
+  add_u64(after, kFaults, {25});
+  Ended ended = ended_at(15, {{40, 5}}, 40);
+  add_u64(ended.rows, kFaults, {1003});
+  ended.took_over.push_back({40, 41, 600, 15 * kSecond + 1});
+  const Snapshot told = window(before, std::move(after), std::move(ended));
+  BOOST_TEST(told.threads().rows == 2u);
+  BOOST_TEST(value(told, kFaults, 0) == 15u);  // what was 41
+  BOOST_TEST(value(told, kFaults, 1) == 3u);   // the old leader
+}
+
+BOOST_AUTO_TEST_CASE(an_old_leader_may_have_got_the_id_of_who_replaced_it) {
+  Snapshot before = taken(10, {{40, 5}, {41, 600}}, 40);
+  add_u64(before, kFaults, {1000, 10});
+  Snapshot after = taken(20, {{40, 5}}, 40);
+  add_u64(after, kFaults, {25});
+  Ended ended = ended_at(15, {{41, 5}}, 40);
+  add_u64(ended.rows, kFaults, {1003});
+  ended.took_over.push_back({40, 41, 0, 15 * kSecond + 1});  // its own start is not known
+  const Snapshot told = window(before, std::move(after), std::move(ended));
+  BOOST_TEST(told.threads().rows == 2u);
+  BOOST_TEST(value(told, kFaults, 0) == 15u);
+  BOOST_TEST(value(told, kFaults, 1) == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_in_progress_counts_at_both_ends) {
+  Snapshot before = taken(10, {{1, 5}, {2, 5}, {3, 5}, {4, 5}});
+  add_u64(before, kRun, {100, 100, 100, 100});
+  add_u64(before, kRunning, {30, 0, {}, {}});
+  add_text(before, kState, {"R", "S", "S", "R"});
+  Snapshot after = taken(20, {{1, 5}, {2, 5}, {3, 5}, {4, 5}});
+  add_u64(after, kRun, {100, 150, 170, 180});
+  add_u64(after, kRunning, {90, 5, {}, {}});
+  add_text(after, kState, {"R", "R", "S", "S"});
+  const Snapshot told = window(before, std::move(after));
+  BOOST_TEST(value(told, kRun, 0) == 60u);  // ran throughout, and its counter never moved
+  BOOST_TEST(value(told, kRun, 1) == 55u);
+  BOOST_TEST(value(told, kRun, 2) == 70u);  // asleep at both ends
+  BOOST_TEST(gap(told, kRun, 3) == "NoBase");
+}
+
+BOOST_AUTO_TEST_CASE(user_and_system_time_keep_their_sum) {
+  Snapshot before = taken(10, {{1, 5}, {2, 5}, {3, 5}});
+  add_u64(before, kUser, {100, 100, 100});
+  add_u64(before, kSystem, {50, 50, 50});
+  Snapshot after = taken(20, {{1, 5}, {2, 5}, {3, 5}});
+  add_u64(after, kUser, {97, 120, 90});
+  add_u64(after, kSystem, {60, 49, 40});
+  const Snapshot told = window(before, std::move(after));
+  BOOST_TEST(value(told, kUser, 0) == 0u);
+  BOOST_TEST(value(told, kSystem, 0) == 7u);
+  BOOST_TEST(value(told, kUser, 1) == 19u);
+  BOOST_TEST(value(told, kSystem, 1) == 0u);
+  BOOST_TEST(gap(told, kUser, 2) == "WentBackwards");
+}
+
+BOOST_AUTO_TEST_CASE(a_cgroup_that_was_made_again_is_another_one) {
+  const auto host = [](std::uint64_t second, const Cells<std::string>& paths,
+                       const Cells<std::uint64_t>& ids, const Cells<std::uint64_t>& used) {
+    Snapshot snapshot = taken(second, {{1, 5}});
+    snapshot.table(Entity::Cgroup).rows = paths.size();
+    add_text(snapshot, identity_metric(kCgroupPath), paths);
+    add_u64(snapshot, metric(std::string(kCgroupId), "IdU64", "Key", Entity::Cgroup), ids);
+    add_u64(snapshot, metric("cpu", "MonotonicUs", "SumUs", Entity::Cgroup), used);
+    return snapshot;
+  };
+  const MetricDef cpu = metric("cpu", "MonotonicUs", "SumUs", Entity::Cgroup);
+  const Snapshot told = window(host(10, {"/a", "/b"}, {11, 12}, {100, 200}),
+                               host(20, {"/a", "/b", "/c"}, {11, 13, 14}, {101, 5, 6}));
+  BOOST_TEST(value(told, cpu, 0) == 1u);
+  BOOST_TEST(value(told, cpu, 1) == 5u);
+  BOOST_TEST(value(told, cpu, 2) == 6u);
+  BOOST_TEST(told.window->notes == std::vector<std::string>{"1 cgroup was removed while the window "
+                                                            "was open; its last figures are not "
+                                                            "known"},
+             boost::test_tools::per_element());
+}
+
+// One that has no ids may have had more cgroups than it lists.
+BOOST_AUTO_TEST_CASE(a_cgroup_that_was_not_listed_may_have_been_there) {
+  const MetricDef cpu = metric("cpu", "MonotonicUs", "SumUs", Entity::Cgroup);
+  const auto host = [&](std::uint64_t second, const Cells<std::string>& paths,
+                        const Cells<std::uint64_t>& ids) {
+    Snapshot snapshot = taken(second, {{1, 5}});
+    snapshot.table(Entity::Cgroup).rows = paths.size();
+    add_text(snapshot, identity_metric(kCgroupPath), paths);
+    add_u64(snapshot, identity_metric(kCgroupId), ids);
+    add_u64(snapshot, cpu, Cells<std::uint64_t>(paths.size(), 7));
+    return snapshot;
+  };
+  const Snapshot told = window(host(10, {"/", "/gone"}, {{}, {}}), host(20, {"/", "/a"}, {1, 2}));
+  BOOST_TEST(value(told, cpu, 0) == 0u);
+  BOOST_TEST(gap(told, cpu, 1) == "NoBase");
+  BOOST_TEST(told.window->notes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(ends_that_make_no_window) {
+  Snapshot before = taken(10, {{1, 5}}), other = taken(20, {{1, 5}});
+  other.meta.boot_id = "c";
+  auto made = make_window(before, std::move(other), {}, "a.zst", "b.zst");
+  BOOST_REQUIRE(!made);
+  BOOST_TEST(made.error().text ==
+             "making a window of 'a.zst..b.zst': they are of different boots; compare them with "
+             "--lifetime");
+  made = make_window(taken(20, {}), taken(10, {}), {}, "a.zst", "b.zst");
+  BOOST_REQUIRE(!made);
+  BOOST_TEST(made.error().text ==
+             "making a window of 'a.zst..b.zst': the second was captured "
+             "before the first: exchange them");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof
