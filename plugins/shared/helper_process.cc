@@ -72,10 +72,16 @@ struct HelperProcess::Keeping {
   }
 };
 
+int wait_for_slice(int socket) {
+  pollfd wanted{socket, POLLIN, 0};
+  return ::poll(&wanted, 1, kHelperSliceMs);
+}
+
 HelperProcess::HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits,
-                             Begin begin)
+                             Begin begin, Wait wait)
     : shared_size_(kHead + area_size),
       busy_is_alive_(limits.busy_is_alive),
+      wait_(std::move(wait)),
       keeping_(std::make_shared<Keeping>()) {
   shared_ = ::mmap(nullptr, shared_size_, PROT_READ | PROT_WRITE,
                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -192,11 +198,10 @@ HelperProcess::Reply HelperProcess::ask(int& slices) {
 }
 
 HelperProcess::Reply HelperProcess::await(int& slices) {
-  pollfd wanted{socket_, POLLIN, 0};
   std::uint32_t steps = steps_in(shared_)->load();
   std::int64_t busy = processor_time();
   for (int idle = 0; idle < kSlices && slices > 0; ++idle, --slices) {
-    const int ready = ::poll(&wanted, 1, kHelperSliceMs);
+    const int ready = wait_(socket_);
     if (ready > 0) return receive_byte(socket_) ? Reply::Answered : Reply::Gone;
     if (ready < 0 && errno != EINTR) return Reply::Gone;
     const std::uint32_t steps_now = steps_in(shared_)->load();

@@ -41,15 +41,21 @@ struct HelperLimits {
   bool busy_is_alive;         // whether using a processor counts as a step
 };
 
+// Waits for a slice of time until `socket` can be read, and returns what poll(2) does.
+// kHelperPatience is counted in its calls.
+int wait_for_slice(int socket);
+
 // Used by one thread at a time.
 class HelperProcess {
  public:
+  using Wait = std::function<int(int socket)>;
   using Serve = std::function<void()>;
   // Runs in the helper, once; what it returns answers one request at a time.
   using Begin = std::function<Serve(const HelperView&)>;
 
   // `proc` is the open directory /proc. Does not wait until the helper is there.
-  HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, Begin begin);
+  HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, Begin begin,
+                Wait wait = wait_for_slice);
   // Kills it, and does not wait: the thread that made it does, and collects it.
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;
@@ -87,6 +93,7 @@ class HelperProcess {
   void* shared_ = nullptr;
   std::size_t shared_size_ = 0;
   bool busy_is_alive_ = false;
+  Wait wait_;
   int error_ = 0;
   bool is_ready_ = false;
   int socket_ = -1;

@@ -2,18 +2,21 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string>
 
 #include "ctprof/files.hpp"
@@ -32,7 +35,9 @@ constexpr ctprof::HelperLimits kBusyLimits{
 
 struct Area {
   int number;
-  pid_t pid;
+  std::atomic<pid_t> pid;
+  std::atomic<int> steps_wanted, steps_taken;
+  std::atomic<bool> stops;
   std::array<char, 4096> text;
 };
 
@@ -44,8 +49,75 @@ int proc() {
 Area& area_of(const HelperView& view) { return *static_cast<Area*>(view.area); }
 Area& area_of(const HelperProcess& helper) { return *static_cast<Area*>(helper.area()); }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+int wait_for_answer(int socket) {
+  pollfd wanted{socket, POLLIN, 0};
+  return ::poll(&wanted, 1, -1);
+}
+
+// Counts the slices of time of a request, and ends each by what a test does in it instead of by a
+// clock. Waits for the helper to begin as long as that takes.
+class Slices {
+ public:
+  // `passes` returns false when the answer is to be waited for.
+  std::function<bool()> passes = [] { return true; };
+  int count = 0;
+
+  // Called when the helper is ready, before it is asked.
+  void begin() { counts_ = true; }
+  HelperProcess::Wait wait() {
+    return [this](int socket) {
+      if (!counts_ || !passes()) return wait_for_answer(socket);
+      ++count;
+      return 0;
+    };
+  }
+
+ private:
+  bool counts_ = false;
+};
+
+constexpr int kPatientSlices = ctprof::kHelperPatience * 1000 / ctprof::kHelperSliceMs;
+
+// Requests that a helper take one step, and waits until it has.
+void take_step(Area& area) {
+  const int wanted = ++area.steps_wanted;
+  while (area.steps_taken < wanted) ::sched_yield();
+}
+
+// What a helper does that takes steps on request, until there have been `most`.
+ctprof::HelperProcess::Begin steps_on_request(int most) {
+  return [most](const HelperView& view) {
+    return [view, most] {
+      Area& area = area_of(view);
+      while (area.steps_taken < most) {
+        while (area.steps_wanted == area.steps_taken) ::sched_yield();
+        ++*view.steps;
+        ++area.steps_taken;
+      }
+    };
+  };
+}
+
+// Computes until it is told to stop.
+ctprof::HelperProcess::Serve compute(const HelperView& view) {
+  return [view] {
+    area_of(view).pid = ::getpid();
+    while (!area_of(view).stops) continue;
+  };
+}
+
+std::int64_t processor_time(pid_t pid) {
+  clockid_t clock;
+  timespec time{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return -1;
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+// Waits until a helper that computes has used more processor time.
+void let_compute(const Area& area) {
+  while (area.pid == 0) ::sched_yield();
+  const std::int64_t before = processor_time(area.pid);
+  while (processor_time(area.pid) == before) ::sched_yield();
 }
 
 // What descriptors lead to, each with a blank behind it.
@@ -66,20 +138,15 @@ std::string status_field(const char* key) {
   return std::string(value ? value.value : "?");
 }
 
-bool is_gone(pid_t pid) {
-  for (int i = 0; i < 500; ++i, ::usleep(10'000))
-    if (::kill(pid, 0) != 0) return true;
-  return false;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(helper_process_test)
 
 BOOST_AUTO_TEST_CASE(it_answers_again_and_again) {
-  HelperProcess helper(proc(), sizeof(Area), kLimits, [](const HelperView& view) {
-    return [view] { area_of(view).number *= 3; };
-  });
+  HelperProcess helper(
+      proc(), sizeof(Area), kLimits,
+      [](const HelperView& view) { return [view] { area_of(view).number *= 3; }; },
+      wait_for_answer);
   BOOST_REQUIRE(helper.error() == 0);
   area_of(helper).number = 7;
   BOOST_TEST((helper.ask() == Reply::Answered));
@@ -87,64 +154,86 @@ BOOST_AUTO_TEST_CASE(it_answers_again_and_again) {
   BOOST_TEST(area_of(helper).number == 63);
 }
 
-// Getting rid of it takes no time.
 BOOST_AUTO_TEST_CASE(what_hangs_is_given_up) {
-  const auto start = std::chrono::steady_clock::now();
-  {
-    HelperProcess helper(proc(), sizeof(Area), kLimits, [](const HelperView&) {
-      return [] {
-        for (;;) ::pause();
-      };
-    });
-    BOOST_TEST((helper.ask() == Reply::Late));
-    BOOST_TEST(seconds_since(start) >= ctprof::kHelperPatience * 0.9);
-  }
-  BOOST_TEST(seconds_since(start) < ctprof::kHelperPatience + 5);
+  Slices slices;
+  HelperProcess helper(
+      proc(), sizeof(Area), kLimits,
+      [](const HelperView&) {
+        return [] {
+          for (;;) ::pause();
+        };
+      },
+      slices.wait());
+  BOOST_REQUIRE(helper.error() == 0);
+  slices.begin();
+  BOOST_TEST((helper.ask() == Reply::Late));
+  BOOST_TEST(slices.count == kPatientSlices);
 }
 
 BOOST_AUTO_TEST_CASE(what_takes_steps_is_waited_for) {
-  HelperProcess helper(proc(), sizeof(Area), kLimits, [](const HelperView& view) {
-    return [view] {
-      for (int i = 0; i < 6 * ctprof::kHelperPatience; ++i, ++*view.steps) ::usleep(250'000);
-    };
-  });
+  constexpr int kSteps = 3 * kPatientSlices;
+  Slices slices;
+  HelperProcess helper(proc(), sizeof(Area), kLimits, steps_on_request(kSteps), slices.wait());
+  BOOST_REQUIRE(helper.error() == 0);
+  slices.passes = [&] {
+    if (slices.count == kSteps) return false;
+    take_step(area_of(helper));
+    return true;
+  };
+  slices.begin();
   BOOST_TEST((helper.ask() == Reply::Answered));
+  BOOST_TEST(slices.count == kSteps);
 }
 
 // Whoever answers slowly, but always in time, is not waited for for ever.
 BOOST_AUTO_TEST_CASE(steps_are_waited_for_no_longer_than_was_said) {
-  HelperProcess helper(proc(), sizeof(Area), kLimits, [](const HelperView& view) {
-    return [view] {
-      for (;; ++*view.steps) ::usleep(100'000);
-    };
-  });
-  int slices = 6 * 1000 / ctprof::kHelperSliceMs;
-  const auto start = std::chrono::steady_clock::now();
-  BOOST_TEST((helper.ask(slices) == Reply::Late));
-  BOOST_TEST(slices == 0);
-  BOOST_TEST(seconds_since(start) < 20);
+  constexpr int kMost = 3 * kPatientSlices;
+  Slices slices;
+  HelperProcess helper(proc(), sizeof(Area), kLimits, steps_on_request(2 * kMost), slices.wait());
+  BOOST_REQUIRE(helper.error() == 0);
+  slices.passes = [&] {
+    take_step(area_of(helper));
+    return true;
+  };
+  slices.begin();
+  int left = kMost;
+  BOOST_TEST((helper.ask(left) == Reply::Late));
+  BOOST_TEST(left == 0);
+  BOOST_TEST(slices.count == kMost);
 }
 
 BOOST_AUTO_TEST_CASE(what_computes_is_waited_for_where_that_is_wanted) {
-  const auto compute = [](const HelperView&) {
-    return [] {
-      const auto start = std::chrono::steady_clock::now();
-      while (seconds_since(start) < ctprof::kHelperPatience + 1.5) continue;
+  constexpr int kMost = 3 * kPatientSlices;
+  const auto reply_of = [](const ctprof::HelperLimits& limits, Slices& slices) {
+    HelperProcess helper(proc(), sizeof(Area), limits, compute, slices.wait());
+    BOOST_REQUIRE(helper.error() == 0);
+    Area& area = area_of(helper);
+    slices.passes = [&] {
+      if (slices.count == kMost)
+        area.stops = true;
+      else
+        let_compute(area);
+      return !area.stops;
     };
+    slices.begin();
+    return helper.ask();
   };
-  HelperProcess patient(proc(), sizeof(Area), kBusyLimits, compute);
-  BOOST_TEST((patient.ask() == Reply::Answered));
-  HelperProcess impatient(proc(), sizeof(Area), kLimits, compute);
-  BOOST_TEST((impatient.ask() == Reply::Late));
+  Slices patient, impatient;
+  BOOST_TEST((reply_of(kBusyLimits, patient) == Reply::Answered));
+  BOOST_TEST(patient.count == kMost);
+  BOOST_TEST((reply_of(kLimits, impatient) == Reply::Late));
+  BOOST_TEST(impatient.count == kPatientSlices);
 }
 
 BOOST_AUTO_TEST_CASE(what_dies_is_gone) {
-  HelperProcess dies(proc(), sizeof(Area), kLimits,
-                     [](const HelperView&) { return [] { ::kill(::getpid(), SIGKILL); }; });
+  HelperProcess dies(
+      proc(), sizeof(Area), kLimits,
+      [](const HelperView&) { return [] { ::kill(::getpid(), SIGKILL); }; }, wait_for_answer);
   BOOST_TEST((dies.ask() == Reply::Gone));
   BOOST_TEST((dies.ask() == Reply::Gone));
-  HelperProcess throws(proc(), sizeof(Area), kLimits,
-                       [](const HelperView&) { return [] { throw 1; }; });
+  HelperProcess throws(
+      proc(), sizeof(Area), kLimits, [](const HelperView&) { return [] { throw 1; }; },
+      wait_for_answer);
   BOOST_TEST((throws.ask() == Reply::Gone));
 }
 
@@ -152,7 +241,7 @@ BOOST_AUTO_TEST_CASE(it_holds_nothing_of_ours) {
   int pipe_ends[2];
   BOOST_REQUIRE(::pipe(pipe_ends) == 0);
   ::signal(SIGUSR1, [](int) {});
-  HelperProcess helper(proc(), sizeof(Area), kLimits, [](const HelperView& view) {
+  const auto describe_itself = [](const HelperView& view) {
     return [view] {
       struct sigaction action {};
       ::sigaction(SIGUSR1, nullptr, &action);
@@ -163,7 +252,8 @@ BOOST_AUTO_TEST_CASE(it_holds_nothing_of_ours) {
                                std::to_string(::getsid(0) == ::getpid());
       std::memcpy(area_of(view).text.data(), said.c_str(), said.size() + 1);
     };
-  });
+  };
+  HelperProcess helper(proc(), sizeof(Area), kLimits, describe_itself, wait_for_answer);
   BOOST_REQUIRE((helper.ask() == Reply::Answered));
   const std::string said = area_of(helper).text.data();
   BOOST_TEST(said.starts_with("/dev/null /dev/null /dev/null socket:["), said);
@@ -181,22 +271,27 @@ BOOST_AUTO_TEST_CASE(it_holds_nothing_of_ours) {
 BOOST_AUTO_TEST_CASE(it_ends_with_us) {
   auto* const shared = static_cast<Area*>(
       ::mmap(nullptr, sizeof(Area), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  // The helper becomes a child of this process when its parent ends.
+  BOOST_REQUIRE(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
   const pid_t parent = ::fork();
   if (parent == 0) {
-    HelperProcess helper(proc(), sizeof(Area), kLimits, [shared](const HelperView&) {
+    const auto hang = [shared](const HelperView&) {
       return [shared] {
         shared->pid = ::getpid();
         for (;;) ::pause();
       };
-    });
+    };
+    HelperProcess helper(proc(), sizeof(Area), kLimits, hang, wait_for_answer);
     helper.ask();
-    ::pause();
+    ::_exit(1);
   }
-  for (int i = 0; i < 500 && shared->pid == 0; ++i) ::usleep(10'000);
-  BOOST_REQUIRE(shared->pid != 0);
+  while (shared->pid == 0) ::sched_yield();
   ::kill(parent, SIGKILL);
   ::waitpid(parent, nullptr, 0);
-  BOOST_TEST(is_gone(shared->pid));
+  int status = 0;
+  BOOST_TEST(::waitpid(shared->pid, &status, 0) == shared->pid);
+  BOOST_TEST(WIFSIGNALED(status));
+  BOOST_TEST(::prctl(PR_SET_CHILD_SUBREAPER, 0) == 0);
   ::munmap(shared, sizeof(Area));
 }
 
