@@ -19,13 +19,15 @@ constexpr std::chrono::nanoseconds kMost = std::chrono::seconds(6);
 
 }  // namespace
 
-FileBudget::FileBudget(const Allowance& allowance)
-    : bytes_left_(allowance.bytes),
+FileBudget::FileBudget(const Allowance& allowance, Now now)
+    : now_(now),
+      bytes_left_(allowance.bytes),
+      start_(now()),
       end_(start_ + allowance.time),
       is_full_(allowance.bytes >= kAllowanceOfFile.bytes) {}
 
 bool FileBudget::charge(std::uint64_t bytes) {
-  if (spent_ || bytes > bytes_left_ || Clock::now() > end_) {
+  if (spent_ || bytes > bytes_left_ || now_() > end_) {
     spent_ = true;
     return false;
   }

@@ -43,7 +43,10 @@ inline constexpr Allowance kHeadersOnly{64ULL << 10, std::chrono::milliseconds(5
 // Of one file. One thread.
 class FileBudget {
  public:
-  explicit FileBudget(const Allowance& allowance = kAllowanceOfFile);
+  using Clock = std::chrono::steady_clock;
+  using Now = Clock::time_point (*)();
+
+  explicit FileBudget(const Allowance& allowance = kAllowanceOfFile, Now now = Clock::now);
 
   // Takes `bytes` off the budget before they are read or made. False from the first time on that
   // there were not enough, or the time was over.
@@ -53,13 +56,12 @@ class FileBudget {
   // Spent or not, the budget was all that a file may ever cost: another capture would fare no
   // better.
   bool is_full() const { return is_full_; }
-  std::chrono::nanoseconds elapsed() const { return Clock::now() - start_; }
+  std::chrono::nanoseconds elapsed() const { return now_() - start_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
+  Now now_;
   std::uint64_t bytes_left_;
-  Clock::time_point start_ = Clock::now();
+  Clock::time_point start_;
   Clock::time_point end_;
   bool is_full_;
   bool spent_ = false;
@@ -68,11 +70,15 @@ class FileBudget {
 // Of a capture. Threads may use it at once.
 class CaptureBudget {
  public:
+  explicit CaptureBudget(FileBudget::Now now = FileBudget::Clock::now) : now_(now) {}
+
   // What the next file may cost.
   Allowance next() const;
   void spend(const FileBudget& file) { spent_ns_ += file.elapsed().count(); }
+  FileBudget::Now now() const { return now_; }
 
  private:
+  FileBudget::Now now_;
   std::atomic<std::int64_t> spent_ns_{0};
 };
 

@@ -66,7 +66,7 @@ class Verdicts {
 // then under ours.
 FileVerdict judge_file(const OpenedFile& opened, int proc, std::uint64_t tgid,
                        const std::string& path, CaptureBudget& capture, Watch* watch) {
-  const ElfFile file(opened.fd.get(), std::make_shared<FileBudget>(capture.next()));
+  const ElfFile file(opened.fd.get(), std::make_shared<FileBudget>(capture.next(), capture.now()));
   FileVerdict verdict = judge(file, [&](const ElfFile& suspect) {
     const sdk::Fd theirs = root_of(proc, tgid);
     const sdk::Fd ours(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -250,7 +250,8 @@ void Finder::Impl::look_into(std::uint64_t tgid, const MappedFile& file, Outcome
   found.attach == Attach::Found ? outcomes.found(pair) : outcomes.hides(found);
 }
 
-Finder::Finder(const sdk::Host& host, Watch* watch) : impl_(new Impl{host, {}, {}, watch}) {}
+Finder::Finder(const sdk::Host& host, Watch* watch, std::chrono::steady_clock::time_point (*now)())
+    : impl_(new Impl{host, {}, CaptureBudget(now), watch}) {}
 Finder::~Finder() = default;
 
 Found Finder::find(std::uint64_t tgid) { return impl_->find(tgid); }

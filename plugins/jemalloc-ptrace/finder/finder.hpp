@@ -16,6 +16,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -79,8 +80,9 @@ const char* tag(Attach attach);
 class Finder {
  public:
   // `watch`, which outlives it, learns what may hang; what it does not allow is NotAnswering. Used
-  // by one thread then.
-  explicit Finder(const sdk::Host& host, Watch* watch = nullptr);
+  // by one thread then. `now` is the clock of what files may cost.
+  explicit Finder(const sdk::Host& host, Watch* watch = nullptr,
+                  std::chrono::steady_clock::time_point (*now)() = std::chrono::steady_clock::now);
   ~Finder();
   Finder(const Finder&) = delete;
   Finder& operator=(const Finder&) = delete;

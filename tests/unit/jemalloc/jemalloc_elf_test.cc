@@ -21,6 +21,7 @@
 #include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
 #include "plugins/jemalloc-ptrace/finder/mappings.hpp"
 #include "plugins/jemalloc-ptrace/finder/target_file.hpp"
+#include "tests/unit/jemalloc/stopped_clock.hpp"
 
 // The thread sanitizer puts a malloc and a free of its own into this program, which are judged
 // before ours.
@@ -77,7 +78,7 @@ BOOST_AUTO_TEST_SUITE(jemalloc_elf_test)
 BOOST_AUTO_TEST_CASE(our_own_program) {
   BOOST_TEST(unit_mallctl() == 1);
   const Fd self(::open("/proc/self/exe", O_RDONLY));
-  const ElfFile file(self.get());
+  const ElfFile file(self.get(), without_time_limit());
   BOOST_REQUIRE((file.kind() == ElfKind::Elf64));
   BOOST_TEST(file.is_program());
   const Symbols symbols = static_symbols(file);
@@ -96,13 +97,14 @@ BOOST_AUTO_TEST_CASE(our_own_program) {
 // It says that it is jemalloc, and nothing tells the fields: an answer of its own, not silence.
 BOOST_AUTO_TEST_CASE(jemalloc_without_a_source, *boost::unit_test::enable_if<!kThreadSanitizer>()) {
   const Fd self(::open("/proc/self/exe", O_RDONLY));
-  BOOST_TEST((judge(ElfFile(self.get()), {}).attach == Attach::DwarfParseFailure));
+  BOOST_TEST(
+      (judge(ElfFile(self.get(), without_time_limit()), {}).attach == Attach::DwarfParseFailure));
 }
 
 BOOST_AUTO_TEST_CASE(debug_information_is_asked_last,
                      *boost::unit_test::enable_if<!kThreadSanitizer>()) {
   const Fd self(::open("/proc/self/exe", O_RDONLY));
-  const ElfFile file(self.get());
+  const ElfFile file(self.get(), without_time_limit());
   const auto verdict = judge(file, [](const ElfFile&) {
     return DebugFacts{{16, 32}, std::nullopt};
   });
@@ -119,7 +121,7 @@ BOOST_AUTO_TEST_CASE(cut_files) {
   const std::string bytes = own_bytes();
   for (std::size_t size = 0; size < bytes.size(); size += size < 4096 ? 61 : bytes.size() / 40) {
     const Fd part = file_of(bytes.data(), size);
-    judge(ElfFile(part.get()), {});
+    judge(ElfFile(part.get(), without_time_limit()), {});
   }
 }
 
@@ -129,14 +131,14 @@ BOOST_AUTO_TEST_CASE(what_is_no_file_of_ours) {
     std::string changed = bytes;
     changed[at] = value;
     const Fd fd = file_of(changed.data(), changed.size());
-    return judge(ElfFile(fd.get()), {}).attach;
+    return judge(ElfFile(fd.get(), without_time_limit()), {}).attach;
   };
   BOOST_TEST((kind(EI_CLASS, ELFCLASS32) == Attach::ArchMismatch));
   BOOST_TEST((kind(EI_DATA, ELFDATA2MSB) == Attach::ArchMismatch));
   BOOST_TEST((kind(0, 'x') == Attach::NotJemalloc));
   const Fd null(::open("/dev/null", O_RDONLY));
-  BOOST_TEST((judge(ElfFile(null.get()), {}).attach == Attach::NotJemalloc));
-  BOOST_TEST((judge(ElfFile(-1), {}).attach == Attach::NotJemalloc));
+  BOOST_TEST((judge(ElfFile(null.get(), without_time_limit()), {}).attach == Attach::NotJemalloc));
+  BOOST_TEST((judge(ElfFile(-1, without_time_limit()), {}).attach == Attach::NotJemalloc));
 }
 
 BOOST_AUTO_TEST_CASE(a_library_without_jemalloc) {
@@ -145,8 +147,8 @@ BOOST_AUTO_TEST_CASE(a_library_without_jemalloc) {
     BOOST_TEST_MESSAGE("skipped: no libc.so.6 at its usual place");
     return;
   }
-  BOOST_TEST(!ElfFile(libc.get()).is_program());
-  BOOST_TEST((judge(ElfFile(libc.get()), {}).attach == Attach::NotJemalloc));
+  BOOST_TEST(!ElfFile(libc.get(), without_time_limit()).is_program());
+  BOOST_TEST((judge(ElfFile(libc.get(), without_time_limit()), {}).attach == Attach::NotJemalloc));
 }
 
 // Nothing but regular files, and nothing outside of the root.
@@ -177,7 +179,7 @@ BOOST_AUTO_TEST_CASE(many_ask_at_once, *boost::unit_test::enable_if<!kThreadSani
   const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY));
   host.proc_fd = proc.get();
   for (int round = 0; round < 20; ++round) {
-    Finder finder{ctprof::sdk::Host(host)};
+    Finder finder{ctprof::sdk::Host(host), nullptr, stopped_clock};
     std::atomic<int> right = 0;
     std::vector<std::thread> threads;
     for (int i = 0; i < 8; ++i)
@@ -197,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_process_of_known_files_is_dismissed) {
   host.proc = "/proc";
   const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY));
   host.proc_fd = proc.get();
-  Finder finder{ctprof::sdk::Host(host)};
+  Finder finder{ctprof::sdk::Host(host), nullptr, stopped_clock};
   int out[2];
   BOOST_REQUIRE(::pipe2(out, O_CLOEXEC) == 0);
   const pid_t child = ::fork();

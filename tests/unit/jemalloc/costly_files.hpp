@@ -1,0 +1,135 @@
+// Programs that claim to be jemalloc and make it costly to look at them, as a part of this process.
+
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "ctprof/files.hpp"
+#include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
+#include "plugins/jemalloc-ptrace/finder/finder.hpp"
+
+namespace ctprof::jemalloc::costly {
+
+using ctprof::sdk::Fd;
+
+inline constexpr std::size_t kPage = 4096;
+inline constexpr std::size_t kMiB = 1 << 20;
+
+#if defined(__aarch64__)
+inline constexpr std::uint16_t kMachine = EM_AARCH64;
+#else
+inline constexpr std::uint16_t kMachine = EM_X86_64;
+#endif
+
+template <class T>
+void put(std::string& bytes, std::size_t at, const T& item) {
+  if (bytes.size() < at + sizeof item) bytes.resize(at + sizeof item);
+  std::memcpy(bytes.data() + at, &item, sizeof item);
+}
+
+inline Elf64_Ehdr header() {
+  Elf64_Ehdr head{};
+  std::memcpy(head.e_ident, ELFMAG, SELFMAG);
+  head.e_ident[EI_CLASS] = ELFCLASS64;
+  head.e_ident[EI_DATA] = ELFDATA2LSB;
+  head.e_type = ET_EXEC;
+  head.e_machine = kMachine;
+  head.e_phentsize = sizeof(Elf64_Phdr);
+  head.e_shentsize = sizeof(Elf64_Shdr);
+  return head;
+}
+
+// A program that is jemalloc for sure, of which nothing tells the counters, so that its debug link
+// is followed.
+inline std::string suspect_with_link(const std::string& link) {
+  std::string bytes;
+  Elf64_Ehdr head = header();
+  head.e_phoff = sizeof head;
+  head.e_phnum = 2;
+  head.e_shoff = 2 * kPage;
+  head.e_shnum = 3;
+  head.e_shstrndx = 2;
+  put(bytes, 0, head);
+  put(bytes, sizeof head,
+      Elf64_Phdr{PT_LOAD, PF_R | PF_X, 0, 0x400000, 0x400000, 3 * kPage, 3 * kPage, kPage});
+  put(bytes, sizeof head + sizeof(Elf64_Phdr),
+      Elf64_Phdr{PT_TLS, PF_R, 512, 0x400200, 0x400200, 384, 2632, 8});
+  for (std::size_t pair = 0; pair < 24; ++pair) put(bytes, 512 + 16 * pair, std::uint64_t{1});
+  const std::string names("\0.gnu_debuglink\0.shstrtab", 26);
+  const std::string content = link + std::string(4 - link.size() % 4, '\0') + "sum.";
+  bytes.resize(kPage);
+  bytes += content;
+  bytes.resize(kPage + 512);
+  bytes += names;
+  Elf64_Shdr section{};
+  section.sh_name = 1, section.sh_type = SHT_PROGBITS, section.sh_offset = kPage,
+  section.sh_size = content.size();
+  put(bytes, head.e_shoff + sizeof section, section);
+  section.sh_name = 16, section.sh_type = SHT_STRTAB, section.sh_offset = kPage + 512,
+  section.sh_size = names.size();
+  put(bytes, head.e_shoff + 2 * sizeof section, section);
+  bytes.resize(3 * kPage);
+  return bytes;
+}
+
+class Room {
+ public:
+  Room() { BOOST_REQUIRE(::mkdtemp(path_) != nullptr); }
+  ~Room() { std::filesystem::remove_all(path_); }
+  std::string file(const std::string& name) const { return std::string(path_) + '/' + name; }
+
+ private:
+  char path_[32] = "/tmp/costly_files.XXXXXX";
+};
+
+inline void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// As code of ours, so that a finder that is asked for us looks at it.
+inline void* map_code(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY));
+  void* const at = ::mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0);
+  BOOST_REQUIRE(at != MAP_FAILED);
+  return at;
+}
+
+// What a finder makes of a process with the code of programs that all name one sparse file of this
+// size as their debug information.
+inline Attach find_in(int programs, std::uint64_t linked_bytes,
+                      FileBudget::Now now = FileBudget::Clock::now) {
+  const Room room;
+  std::string head;
+  put(head, 0, header());
+  write_file(room.file("sparse"), head);
+  BOOST_REQUIRE(::truncate(room.file("sparse").c_str(), static_cast<off_t>(linked_bytes)) == 0);
+  std::vector<void*> mapped;
+  for (int i = 0; i < programs; ++i) {
+    write_file(room.file(std::to_string(i)), suspect_with_link("sparse"));
+    mapped.push_back(map_code(room.file(std::to_string(i))));
+  }
+  ctprof_host host{};
+  host.size = sizeof host;
+  host.proc = "/proc";
+  const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY));
+  host.proc_fd = proc.get();
+  Finder finder{ctprof::sdk::Host(host), nullptr, now};
+  const Found found = finder.find(static_cast<std::uint64_t>(::getpid()));
+  for (void* at : mapped) ::munmap(at, kPage);
+  return found.attach;
+}
+
+}  // namespace ctprof::jemalloc::costly

@@ -1,0 +1,18 @@
+// Budgets of files that no delay of the machine can use up.
+
+#pragma once
+
+#include <memory>
+
+#include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
+
+namespace ctprof::jemalloc {
+
+inline FileBudget::Clock::time_point stopped_clock() { return {}; }
+
+inline std::shared_ptr<FileBudget> without_time_limit(
+    const Allowance& allowance = kAllowanceOfFile) {
+  return std::make_shared<FileBudget>(allowance, stopped_clock);
+}
+
+}  // namespace ctprof::jemalloc
