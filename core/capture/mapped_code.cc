@@ -20,7 +20,6 @@
 namespace ctprof {
 namespace {
 
-constexpr std::chrono::milliseconds kReadPatience{500};
 // A process has some ten kilobytes of text there; whoever wants may have hundreds of megabytes.
 constexpr std::size_t kMostMapsText = 8 << 20;
 // Of all processes together.
@@ -104,7 +103,8 @@ void MappedCode::Shared::keep(std::optional<ProcessCode> code) {
   taken.processes.push_back(std::move(*code));
 }
 
-MappedCode::MappedCode(int proc) : shared_(std::make_shared<Shared>(proc)) {
+MappedCode::MappedCode(int proc, std::chrono::milliseconds patience)
+    : shared_(std::make_shared<Shared>(proc)), patience_(patience) {
   try {
     thread_ = std::thread([shared = shared_] { shared->read_all(); });
   } catch (const std::system_error&) {
@@ -116,7 +116,7 @@ MappedCode::~MappedCode() {
   std::unique_lock lock(shared_->mutex);
   shared_->ends = true;
   shared_->changed.notify_all();
-  const bool ended = shared_->changed.wait_for(lock, kReadPatience, [&] { return !shared_->runs; });
+  const bool ended = shared_->changed.wait_for(lock, patience_, [&] { return !shared_->runs; });
   lock.unlock();
   if (thread_.joinable()) ended ? thread_.join() : thread_.detach();
 }
@@ -130,7 +130,7 @@ void MappedCode::want(std::uint64_t tgid) {
 MappedCode::Taken MappedCode::take() {
   std::unique_lock lock(shared_->mutex);
   if (shared_->runs)
-    shared_->changed.wait_for(lock, kReadPatience,
+    shared_->changed.wait_for(lock, patience_,
                               [&] { return shared_->wanted.empty() && !shared_->reads; });
   shared_->bytes = 0;
   Taken taken = std::exchange(shared_->taken, {});

@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -35,15 +36,18 @@ class MappedCode {
     std::uint64_t unknown = 0;  // processes that had ended, may not be read, or held us up
   };
 
-  // `proc`: the open directory /proc; it may be closed afterwards.
-  explicit MappedCode(int proc);
+  static constexpr std::chrono::milliseconds kPatience{500};
+
+  // `proc`: the open directory /proc; it may be closed afterwards. `patience`: how long `take` and
+  // the destructor wait for the thread.
+  explicit MappedCode(int proc, std::chrono::milliseconds patience = kPatience);
   ~MappedCode();
   MappedCode(const MappedCode&) = delete;
   MappedCode& operator=(const MappedCode&) = delete;
 
   void want(std::uint64_t tgid);
-  // What was read since the last time. Waits at most half a second for what was not read yet, and
-  // gives that up.
+  // What was read since the last time. Waits no longer than `patience` for what was not read yet,
+  // and gives that up.
   Taken take();
 
  private:
@@ -51,6 +55,7 @@ class MappedCode {
 
   std::shared_ptr<Shared> shared_;  // the thread's, too, which may outlive this object
   std::thread thread_;
+  std::chrono::milliseconds patience_;
 };
 
 }  // namespace ctprof

@@ -28,11 +28,12 @@ SharedMetric of_window(MetricDef metric) {
 
 // --- what its process had mapped ---
 
-RecordedStacks::RecordedStacks(Snapshot& window, int proc, OwnEnds ends)
+RecordedStacks::RecordedStacks(Snapshot& window, int proc, OwnEnds ends,
+                               std::chrono::milliseconds patience)
     : window_(window),
       ends_(ends),
       rows_(window),
-      files_(proc),
+      files_(proc, patience),
       modules_([this](std::uint64_t process, const CodeRange& range, const std::string& path) {
         return open(process, range, path);
       }),

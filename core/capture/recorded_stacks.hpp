@@ -20,6 +20,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <set>
@@ -49,8 +50,10 @@ struct OwnEnds {
 class RecordedStacks {
  public:
   // `proc`: the open directory /proc. Of a snapshot that is no window, what was recorded is one
-  // look at its threads, and only stacks are kept of it. REQUIRES: the window outlives this.
-  RecordedStacks(Snapshot& window, int proc, OwnEnds ends = {});
+  // look at its threads, and only stacks are kept of it. `patience`: how long a file of a process
+  // may take to be opened. REQUIRES: the window outlives this.
+  RecordedStacks(Snapshot& window, int proc, OwnEnds ends = {},
+                 std::chrono::milliseconds patience = TargetFiles::kPatience);
 
   // What code a process had mapped at that time; changes before it are in it. Told again of the
   // same process, it is what is found where a change says that it is to be read anew. REQUIRES: of

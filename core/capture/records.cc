@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
@@ -108,7 +109,8 @@ void drop_unused(ctprof_record& record) {
 // What is known of processes, for all recorders.
 class Records::Processes {
  public:
-  Processes(WantedProcesses wanted, int proc) : wanted_(std::move(wanted)), code_(proc) {}
+  Processes(WantedProcesses wanted, int proc, std::chrono::milliseconds patience)
+      : wanted_(std::move(wanted)), code_(proc, patience) {}
 
   const std::vector<std::uint64_t>& pids() const { return wanted_.pids(); }
   bool is_wanted(std::uint64_t tgid) { return wanted_.has(tgid); }
@@ -314,7 +316,8 @@ class Records::Recorder {
 
 Records::Records(const std::vector<PlannedSource>& recorders, const Probed& probed,
                  const RecordOptions& options, WantedProcesses wanted, int proc)
-    : options_(options), processes_(std::make_unique<Processes>(std::move(wanted), proc)) {
+    : options_(options),
+      processes_(std::make_unique<Processes>(std::move(wanted), proc, options.code_patience)) {
   for (const PlannedSource& planned : recorders)
     recorders_.push_back(std::make_unique<Recorder>(planned, probed.host_for(*planned.plugin),
                                                     memory_of(options) / recorders.size(),

@@ -14,6 +14,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,6 +47,7 @@ struct RecordOptions {
   bool all_waits = false;
   // For what all of them record in one window; a quarter of the host's is the most.
   std::size_t memory = std::size_t{2} << 30;
+  std::chrono::milliseconds code_patience = MappedCode::kPatience;
   NameOptions names = {};
 };
 

@@ -24,7 +24,6 @@
 namespace ctprof {
 namespace {
 
-constexpr std::chrono::seconds kOpenPatience{1};
 // Each costs a thread and the time that it was waited for.
 constexpr std::size_t kMostHeldUp = 5;
 // Of one file that is copied: programs with a whole browser in them have 200.
@@ -133,10 +132,11 @@ struct TargetFiles::Directories {
   sdk::Fd proc, root;
 };
 
-TargetFiles::TargetFiles(int proc)
+TargetFiles::TargetFiles(int proc, std::chrono::milliseconds patience)
     : at_(std::make_shared<Directories>(
           Directories{sdk::Fd(::fcntl(proc, F_DUPFD_CLOEXEC, 0)),
-                      sdk::Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC))})) {}
+                      sdk::Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC))})),
+      patience_(patience) {}
 
 // What the thread still opens after that is closed with its promise.
 sdk::Fd TargetFiles::in_time(std::function<sdk::Fd(const Directories&)> open) {
@@ -148,7 +148,7 @@ sdk::Fd TargetFiles::in_time(std::function<sdk::Fd(const Directories&)> open) {
   } catch (const std::system_error&) {
     return sdk::Fd();  // RLIMIT_NPROC has no more to give
   }
-  if (opened.wait_for(kOpenPatience) == std::future_status::ready) return opened.get();
+  if (opened.wait_for(patience_) == std::future_status::ready) return opened.get();
   ++held_up_;
   return sdk::Fd();
 }

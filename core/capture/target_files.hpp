@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,8 +27,11 @@ namespace ctprof {
 
 class TargetFiles {
  public:
-  // `proc`: the open directory /proc; it may be closed afterwards.
-  explicit TargetFiles(int proc);
+  static constexpr std::chrono::milliseconds kPatience{1000};
+
+  // `proc`: the open directory /proc; it may be closed afterwards. `patience`: how long a file may
+  // take to be opened.
+  explicit TargetFiles(int proc, std::chrono::milliseconds patience = kPatience);
 
   // The file that is mapped there, to be read with pread(2); none where it cannot be had.
   sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path, FileId file);
@@ -44,6 +48,7 @@ class TargetFiles {
   sdk::Fd in_time(std::function<sdk::Fd(const Directories&)> open);
 
   std::shared_ptr<const Directories> at_;  // of threads left behind, too
+  std::chrono::milliseconds patience_;
   std::size_t held_up_ = 0;
 };
 

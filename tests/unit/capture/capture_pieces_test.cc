@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/meta.hpp"
 #include "core/registry/identity.hpp"
@@ -118,9 +119,16 @@ BOOST_AUTO_TEST_CASE(cpus_that_came_and_went) {
 BOOST_AUTO_TEST_CASE(this_host_has_cpus_and_clocks) {
   const auto roots = open_roots("");
   BOOST_REQUIRE(roots);
+  const std::uint64_t earlier_ns = monotonic_ns();
   const HostState state = host_state(*roots);
+  BOOST_TEST(state.monotonic_ns >= earlier_ns);
+  BOOST_TEST(state.monotonic_ns <= monotonic_ns());
   BOOST_TEST(state.cpus.size() == static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
-  BOOST_TEST(what_happened(state, host_state(*roots)).empty());
+  // Clocks that are read far apart look as if they had been set.
+  HostState later = host_state(*roots);
+  later.now = state.now;
+  later.monotonic_ns = state.monotonic_ns;
+  BOOST_TEST(what_happened(state, later).empty());
 }
 
 BOOST_AUTO_TEST_CASE(cgroups_and_their_ancestors) {
@@ -139,6 +147,8 @@ BOOST_AUTO_TEST_CASE(cgroups_and_their_ancestors) {
 }
 
 // A tree of directories that is taken for a hierarchy of cgroups.
+constexpr std::uint64_t kNoLimit = UINT64_MAX / 2;  // of time, in ns
+
 struct Hierarchy {
   Hierarchy() {
     std::filesystem::create_directories(top);
@@ -156,7 +166,7 @@ BOOST_FIXTURE_TEST_CASE(cgroups_without_threads, Hierarchy) {
   std::filesystem::create_directories(top + "/a/b");
   std::filesystem::create_directories(top + "/c");
   std::ofstream(top + "/a/cpu.stat") << "usage_usec 1\n";
-  const CgroupList list = list_cgroups(roots);
+  const CgroupList list = list_cgroups(roots, kMostCgroups, kNoLimit);
   BOOST_TEST(list.complete);
   Snapshot snapshot;
   snapshot.threads().rows = 2;
@@ -178,12 +188,12 @@ BOOST_FIXTURE_TEST_CASE(cgroups_without_threads, Hierarchy) {
 BOOST_FIXTURE_TEST_CASE(cgroups_below_the_root_of_a_namespace, Hierarchy) {
   std::filesystem::create_directories(top + "/b");
   roots.cgroup_root = "/a";
-  const CgroupList list = list_cgroups(roots);
+  const CgroupList list = list_cgroups(roots, kMostCgroups, kNoLimit);
   BOOST_REQUIRE(list.entries.size() == 2u);
   BOOST_TEST(list.entries[0].path == "/a");
   BOOST_TEST(list.entries[1].path == "/a/b");
   roots.cgroup_root = "/..";
-  BOOST_TEST(list_cgroups(roots).entries.empty());
+  BOOST_TEST(list_cgroups(roots, kMostCgroups, kNoLimit).entries.empty());
 }
 
 // Whoever may make cgroups hides no others by it: shallow ones come first.
@@ -194,7 +204,7 @@ BOOST_FIXTURE_TEST_CASE(more_cgroups_than_are_listed, Hierarchy) {
   std::string deep = top + "/z/y";
   for (int level = 0; level < 900; ++level) deep += "/d";
   std::filesystem::create_directories(deep);
-  const CgroupList list = list_cgroups(roots, 100);
+  const CgroupList list = list_cgroups(roots, 100, kNoLimit);
   BOOST_TEST(!list.complete);
   BOOST_TEST(list.entries.size() == 100u);
   const auto has = [&](std::string_view path) {
@@ -203,7 +213,7 @@ BOOST_FIXTURE_TEST_CASE(more_cgroups_than_are_listed, Hierarchy) {
   BOOST_TEST(has("/z"));
   BOOST_TEST(has("/z/y"));
   BOOST_TEST(!list_cgroups(roots, 100'000, 0).complete);
-  const CgroupList all = list_cgroups(roots, 100'000, UINT32_MAX);
+  const CgroupList all = list_cgroups(roots, 100'000, kNoLimit);
   BOOST_TEST(all.complete);
   BOOST_TEST(all.entries.size() == 1205u);
 }

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -65,6 +66,7 @@ struct World {
   std::unique_ptr<Records> records(RecordOptions options = {},
                                    std::vector<std::uint64_t> pids = {}) {
     options.recorders = {"small"};
+    options.code_patience = std::chrono::hours(1);
     return std::make_unique<Records>(*plan_recorders(probed, options.recorders), probed, options,
                                      WantedProcesses(std::move(pids), "", proc.get()), proc.get());
   }

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -31,7 +32,7 @@ inline Snapshot made_window() {
 class Recording {
  public:
   explicit Recording(Snapshot window = made_window(), OwnEnds ends = {})
-      : window_(std::move(window)), stacks_(window_, proc().get(), ends) {}
+      : window_(std::move(window)), stacks_(window_, proc().get(), ends, std::chrono::hours(1)) {}
 
   RecordedStacks& stacks() { return stacks_; }
   void begin() { stacks_.begin("test", "tests", {kStacks}); }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -15,6 +16,7 @@
 namespace ctprof {
 namespace {
 
+constexpr std::chrono::hours kUntilOpened(1);
 const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
 
 sdk::Fd proc() { return sdk::Fd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
@@ -55,7 +57,7 @@ BOOST_AUTO_TEST_CASE(the_very_file_is_opened_or_none) {
   std::ofstream(path) << "text";
   const FileId id = id_of(path);
   const auto open = [&](std::uint64_t process) {
-    return read_of(TargetFiles(proc().get()).open(process, {}, path, id));
+    return read_of(TargetFiles(proc().get(), kUntilOpened).open(process, {}, path, id));
   };
   BOOST_TEST(open(kSelf) == "text");
   BOOST_TEST(open(1 << 22) == "text");  // no such process: under our own root
@@ -71,7 +73,7 @@ BOOST_AUTO_TEST_CASE(only_regular_files_are_opened) {
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   std::ofstream(file) << "text";
   BOOST_REQUIRE(::symlink(file.c_str(), link.c_str()) == 0);
-  TargetFiles files(proc().get());
+  TargetFiles files(proc().get(), kUntilOpened);
   BOOST_TEST(read_of(files.open(kSelf, {}, pipe, id_of(pipe))) == "none");
   BOOST_TEST(read_of(files.open(kSelf, {}, link, id_of(file))) == "none");
   BOOST_TEST(files.held_up() == 0u);
@@ -80,9 +82,9 @@ BOOST_AUTO_TEST_CASE(only_regular_files_are_opened) {
 BOOST_AUTO_TEST_CASE(maps_of_compilers_are_found) {
   const std::string path = "/tmp/perf-" + std::to_string(kSelf) + ".map";
   std::ofstream(path) << "1000 10 made\n";
-  BOOST_TEST(TargetFiles(proc().get()).perf_map(kSelf) == "1000 10 made\n");
+  BOOST_TEST(TargetFiles(proc().get(), kUntilOpened).perf_map(kSelf) == "1000 10 made\n");
   std::filesystem::remove(path);
-  BOOST_TEST(TargetFiles(proc().get()).perf_map(kSelf) == "");
+  BOOST_TEST(TargetFiles(proc().get(), kUntilOpened).perf_map(kSelf) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
