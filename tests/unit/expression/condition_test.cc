@@ -1,7 +1,6 @@
 // Conditions: what holds, what is missing, which operands go together, and what is refused.
 
 #include <boost/test/unit_test.hpp>
-#include <chrono>
 #include <map>
 #include <string>
 
@@ -192,15 +191,14 @@ BOOST_AUTO_TEST_CASE(formulas_have_nothing_of_this) {
   BOOST_TEST(inputs_of("under + underworld").size() == 2);
 }
 
+// A matcher that backtracks would not end before the test's time limit.
 BOOST_AUTO_TEST_CASE(no_pattern_hangs) {
   const std::string name = std::string(4096, 'a') + "b";
-  const auto start = std::chrono::steady_clock::now();
   for (const char* pattern : {"(a+)+$", "(a|aa)+$", "(a|a)*c$", "(.*a){20}c", "((a*)*)*c"}) {
     const auto parsed = Pattern::parse(pattern);
     BOOST_REQUIRE_MESSAGE(parsed, pattern);
     BOOST_TEST(!parsed->matches(name), pattern);
   }
-  BOOST_TEST((std::chrono::steady_clock::now() - start < std::chrono::seconds(20)));
   BOOST_TEST(Pattern::parse("((a{100}){100}){100}").error().text ==
              "a count in braces makes no sense, or is too large");
   BOOST_TEST(Pattern::parse(std::string(5000, '(')).error().text == "it is too long");

@@ -161,10 +161,10 @@ BOOST_AUTO_TEST_CASE(zstd_data_that_is_not_sound) {
 
 // 64 MiB are free, and then 200 bytes for each of the file.
 BOOST_AUTO_TEST_CASE(text_out_of_proportion) {
+  std::string items;
+  for (int item = 0; item < 5000; ++item) items += "," + std::to_string(item * 7919);
   std::string text = "{\"a\":[0";
-  for (int item = 0; text.size() < 100 * limits::kMiB; ++item)
-    text += "," + std::to_string(item % 5000 * 7919);
-  text.resize(text.rfind(','));
+  while (text.size() < 100 * limits::kMiB) text += items;
   const std::string file = zstd(text + "]}");
   BOOST_REQUIRE(text.size() / file.size() > 500);
   says(failure_of_bytes(file), {"unfolds to more than " +
@@ -192,12 +192,9 @@ BOOST_AUTO_TEST_CASE(bombs) {
   says(failure_of_bytes(zstd("{\"a\":" + std::string(200'000'000, ' '))), {"unfolds to more than"});
   says(failure_of_text("{\"a\":\"" + std::string(2'000'000, 'x') + "\"}"), {"string too large"});
   says(failure_of_text("{\"" + std::string(100'000, 'x') + "\":1}"), {"key too large"});
-  std::string list = "[1";
-  for (int item = 0; item < 10'000'000; ++item) list += ",1000000";
-  says(failure_of_text("{\"a\":" + list + "]}"), {"a is more than"});
-  std::string rows = "{\"threads\":[";
-  for (int row = 0; row < 1'000'000; ++row) rows += "{},";
-  says(failure_of_text(rows + "{}]}"), {"asks for more memory"});
+  const std::string items = repeated(",1000000", 1000), rows = repeated("{},", 1000);
+  says(failure_of_text("{\"a\":[1" + repeated(items, 10'000) + "]}"), {"a is more than"});
+  says(failure_of_text("{\"threads\":[" + repeated(rows, 1000) + "{}]}"), {"asks for more memory"});
   std::string kinds = "{\"threads\":[{";
   for (int key = 0; key < 10'000; ++key) kinds += "\"unknown" + std::to_string(key) + "\":0,";
   says(failure_of_text(kinds + "\"tid\":1}]}"), {"more kinds of unknown keys"});

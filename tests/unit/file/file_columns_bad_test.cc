@@ -37,13 +37,6 @@ void threads_say(std::string_view what, std::string_view instead,
   says(with(small(), 1, what, instead), words);
 }
 
-std::string repeated(std::string_view item, std::size_t times) {
-  std::string text;
-  text.reserve(item.size() * times);
-  for (std::size_t i = 0; i < times; ++i) text += item;
-  return text;
-}
-
 BOOST_AUTO_TEST_SUITE(file_columns_bad_test)
 
 // --- lines ---

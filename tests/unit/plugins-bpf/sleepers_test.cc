@@ -313,7 +313,7 @@ struct Fake : Looker {
     ++looks;
     pass.fresh.push_back(sleeper(pass, 7, 1, 1));
     at = hangs;
-    while (at != 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (hangs != 0) at.wait(hangs);
   }
   std::uint32_t reads_from() const override { return at; }
 
@@ -325,7 +325,7 @@ struct Fake : Looker {
 std::unique_ptr<Pass> wait_for_pass(Watch& watch) {
   for (;;) {
     if (auto pass = watch.next()) return pass;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::yield();
   }
 }
 

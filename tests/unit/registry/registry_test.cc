@@ -2,9 +2,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <chrono>
+#include <future>
 #include <stdexcept>
-#include <thread>
+#include <string>
 
 #include "core/registry/call_watch.hpp"
 #include "core/registry/probed.hpp"
@@ -74,10 +74,12 @@ BOOST_AUTO_TEST_CASE(a_third_party_may_offer_what_is_known) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_thrown_while_a_slow_call_is_told_arrives) {
-  constexpr std::chrono::seconds kSlow{3};
-  CallWatch watch([](const SlowCall& slow) { throw std::runtime_error(slow.function); });
-  BOOST_TEST(
-      contained(call_owner("slow.so"), "open", [&] { std::this_thread::sleep_for(kSlow); }) == "");
+  std::promise<void> reported;
+  CallWatch watch([&](const SlowCall& slow) {
+    reported.set_value();
+    throw std::runtime_error(slow.function);
+  });
+  BOOST_TEST(contained(call_owner("slow.so"), "open", [&] { reported.get_future().wait(); }) == "");
   BOOST_CHECK_EXCEPTION(watch.end(), std::runtime_error,
                         [](const auto& error) { return std::string(error.what()) == "open"; });
 }

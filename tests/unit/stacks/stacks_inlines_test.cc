@@ -30,9 +30,9 @@ using Names = std::vector<std::string>;
 using Outcome = Inlines::Outcome;
 
 const std::string kSymbolizer = "llvm-symbolizer-14";
-std::chrono::steady_clock::time_point in(int seconds) {
-  return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-}
+constexpr auto kNoLimit = std::chrono::steady_clock::time_point::max();
+constexpr auto kLimitIsOver = std::chrono::steady_clock::time_point::min();
+constexpr std::chrono::hours kUntilDone(24);
 
 // Outermost first, without the function that they are in.
 Names chain_of(const Inlines& inlines, std::size_t place) {
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_SUITE(stacks_inlines_test, *boost::unit_test::precondition(has_f
 BOOST_AUTO_TEST_CASE(it_costs_nobody_else_anything) {
   BOOST_TEST(!is_loaded("libdw"));
   const Opened none("/proc/self/exe");
-  inlines_in(none.file, nullptr, {}, in(60));
+  inlines_in(none.file, nullptr, {}, kNoLimit);
   BOOST_TEST(is_loaded("libdw"));
 }
 
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(as_another_reader_has_it) {
   const Opened opened(path);
   const Addresses addresses = places_in(opened.file, other ? 97 : 3);
   const auto start = std::chrono::steady_clock::now();
-  const Inlines inlines = inlines_in(opened.file, nullptr, addresses, in(60));
+  const Inlines inlines = inlines_in(opened.file, nullptr, addresses, kNoLimit);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   BOOST_TEST_REQUIRE((inlines.outcome == Outcome::Told));
   const auto expected = chains_of_llvm(path, addresses);
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(as_another_reader_has_it) {
 
 BOOST_AUTO_TEST_CASE(a_file_without_debug_information) {
   const Opened found(form("found"));
-  const Inlines inlines = inlines_in(found.file, nullptr, places_in(found.file, 16), in(60));
+  const Inlines inlines = inlines_in(found.file, nullptr, places_in(found.file, 16), kNoLimit);
   BOOST_TEST((inlines.outcome == Outcome::NoInfo));
   BOOST_TEST(std::ranges::all_of(inlines.chains, [](const auto& chain) { return chain.empty(); }));
 }
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_file_without_debug_information) {
 BOOST_AUTO_TEST_CASE(no_time) {
   const Opened opened(named());
   const Addresses addresses = places_in(opened.file, 3);
-  const Inlines inlines = inlines_in(opened.file, nullptr, addresses, in(-1));
+  const Inlines inlines = inlines_in(opened.file, nullptr, addresses, kLimitIsOver);
   BOOST_TEST((inlines.outcome == Outcome::Cut));
   BOOST_TEST(inlines.chains.size() == addresses.size());
 }
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(sections_that_are_too_large) {
   const Swollen large(600 << 20), small(60 << 20);
   const Addresses addresses{0x1000};
   const auto outcome = [&](const Swollen& swollen) {
-    return inlines_in(Opened(swollen.path()).file, nullptr, addresses, in(60)).outcome;
+    return inlines_in(Opened(swollen.path()).file, nullptr, addresses, kNoLimit).outcome;
   };
   BOOST_TEST((outcome(large) == Outcome::TooLarge));
   BOOST_TEST((outcome(small) == Outcome::Told));
@@ -183,9 +183,9 @@ BOOST_AUTO_TEST_CASE(what_is_moved_to_another_file) {
   DebugFiles files({form("debug")});
   const ElfFile* moved = files.moved_from(dwzed.file);
   BOOST_TEST_REQUIRE(moved);
-  const Inlines expected = inlines_in(whole.file, nullptr, addresses, in(60));
-  const Inlines with = inlines_in(dwzed.file, moved, addresses, in(60));
-  const Inlines without = inlines_in(dwzed.file, nullptr, addresses, in(60));
+  const Inlines expected = inlines_in(whole.file, nullptr, addresses, kNoLimit);
+  const Inlines with = inlines_in(dwzed.file, moved, addresses, kNoLimit);
+  const Inlines without = inlines_in(dwzed.file, nullptr, addresses, kNoLimit);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     BOOST_TEST(chain_of(with, i) == chain_of(expected, i));
     BOOST_TEST(without.chains[i].size() == expected.chains[i].size());
@@ -205,8 +205,8 @@ BOOST_AUTO_TEST_CASE(frames_of_their_own) {
   const std::uint32_t node = table.add_stack(frames, Ending::Root);
   DebugFiles files({form("debug")});
   const NameSources sources = sources_here(files, table);
-  name_frames(table, sources);
-  const WithInlines made = with_inlines(table, sources, std::chrono::seconds(60));
+  name_frames(table, sources, kUntilDone);
+  const WithInlines made = with_inlines(table, sources, kUntilDone);
   BOOST_TEST(made.told == 1u);
   BOOST_TEST(made.cut == 0u);
   Names names, expected;
@@ -214,14 +214,14 @@ BOOST_AUTO_TEST_CASE(frames_of_their_own) {
     names.push_back(made.table.name(frame));
   for (const Frame& frame : frames) {
     const std::vector address{*whole.file.code_address(frame.offset)};
-    const Inlines inlines = inlines_in(whole.file, nullptr, address, in(60));
+    const Inlines inlines = inlines_in(whole.file, nullptr, address, kNoLimit);
     for (std::size_t i = inlines.chains[0].size(); i > 0; --i)
       expected.push_back(demangled(chain_of(inlines, 0)[i - 1]));
     expected.push_back(demangled(names_in_file(whole.file, address)[0]));
   }
   BOOST_TEST(names == expected, boost::test_tools::per_element());
   BOOST_TEST(names.size() > frames.size());
-  const WithInlines again = with_inlines(made.table, sources, std::chrono::seconds(60));
+  const WithInlines again = with_inlines(made.table, sources, kUntilDone);
   BOOST_TEST(again.told == 0u);
   BOOST_TEST(again.table.nodes().size() == made.table.nodes().size());
   BOOST_TEST(with_inlines(table, sources, std::chrono::seconds(0)).cut == 1u);

@@ -317,4 +317,11 @@ class Differ {
 
 inline std::string difference(const Snapshot& a, const Snapshot& b) { return Differ(a, b).first(); }
 
+inline std::string repeated(std::string_view item, std::size_t times) {
+  std::string text;
+  text.reserve(item.size() * times);
+  for (std::size_t i = 0; i < times; ++i) text += item;
+  return text;
+}
+
 }  // namespace ctprof::tests
