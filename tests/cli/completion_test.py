@@ -127,14 +127,14 @@ class Zsh(Shell):
     PROGRAM = "zsh"
 
     def shows(self, rest, line, tabs=1):
-        """Whether that stands on its terminal behind the line soon: zsh completes nowhere else."""
+        """Checks that this appears on its terminal behind the line: zsh completes nowhere else."""
         (self.here / ".zshrc").write_text("PS1='> '\nautoload -Uz compinit && compinit -u -D\n. ./ctprof.zsh\necho ready\n")
         ours, its = os.openpty()
         with subprocess.Popen(["zsh", "-i"], cwd=self.here, env=self.environment | {"ZDOTDIR": str(self.here)}, stdin=its, stdout=its, stderr=its,
                               start_new_session=True) as shell:
             os.close(its)
-            self.read(ours, lambda text: "ready" in text)
-            self.read(ours, lambda text: "> " in text, seconds=2)
+            started = self.read(ours, lambda text: "> " in text.partition("ready")[2])
+            self.assertIn("ready", started)
             os.write(ours, line.encode() + b"\t" * tabs)
             text = self.read(ours, lambda text: rest in text)
             shell.kill()
@@ -142,10 +142,10 @@ class Zsh(Shell):
         self.assertIn(rest, text)
 
     @staticmethod
-    def read(ours, is_enough, seconds=20):
-        text, end = "", time.monotonic() + seconds
+    def read(ours, is_enough):
+        text, end = "", time.monotonic() + harness.TIMEOUT
         while not is_enough(text) and time.monotonic() < end:
-            if select.select([ours], [], [], 0.05)[0]:
+            if select.select([ours], [], [], 1)[0]:
                 text += os.read(ours, 1 << 16).decode(errors="replace")
         return text
 

@@ -14,7 +14,8 @@ brackets unless that is 0. `...` stands for any part of a line, and alone on a l
 do not count. `needs root`, `needs mounts` or `needs PROGRAM` skips what follows in the file where that is missing. All commands of a file
 run in one empty directory; ctprof is on their PATH, $FIXTURES is the directory of recorded trees, `$MEASURE COMMAND...` runs a command and
 then says how it ended and what memory it took, and `$SNAPSHOT FILE ROW...` writes a small snapshot made by hand (snapshot.py),
-`$BOMB KIND FILE` one that asks for much (bombs.py), `$MOMENT FILE BOOT WHEN ROW...` a snapshot or a window in columns (moments.py).
+`$BOMB KIND FILE` one that asks for much (bombs.py), `$MOMENT FILE BOOT WHEN ROW...` a snapshot or a window in columns (moments.py), and
+`$RUNS KIND DIR PAIRS` windows that were recorded once (runs.py). $SEEDS is the directory of the fuzzers' seeds, $SOURCE the top of the tree.
 """
 
 import os
@@ -24,10 +25,11 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "parity"))
+import harness
 from product_copy import product_copy
 
-TIMEOUT = 60
+TIMEOUT = 600  # seconds
 
 
 class Case:
@@ -82,7 +84,7 @@ def pattern(lines):
 def run(case, directory, environment):
     done = subprocess.run(["sh", "-c", case.command], cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
-    said = done.stdout.decode(errors="replace").rstrip("\n")
+    said = harness.without_slowness(done.stdout.decode(errors="replace")).rstrip("\n")
     return done.returncode, said + "\n" if said else ""
 
 
@@ -106,7 +108,8 @@ def environment_in(directory):
     fixtures = os.path.realpath(os.environ["FIXTURES"])
     own = os.path.dirname(os.path.realpath(__file__))
     tools = {"MEASURE": os.path.join(own, "measure.py"), "SNAPSHOT": os.path.join(own, "snapshot.py"),
-             "BOMB": os.path.join(own, "bombs.py"), "MOMENT": os.path.join(own, "moments.py")}
+             "BOMB": os.path.join(own, "bombs.py"), "MOMENT": os.path.join(own, "moments.py"), "RUNS": os.path.join(own, "runs.py"),
+             "SEEDS": os.path.join(own, "..", "fuzz", "seeds"), "SOURCE": os.path.join(own, "..", "..")}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF") and name not in ("NO_COLOR", "CLICOLOR_FORCE")}
     return kept | tools | {"PATH": programs + ":" + os.environ["PATH"], "FIXTURES": fixtures, "LC_ALL": "C.UTF-8", "COLUMNS": "120",
                            "CTPROF_PAGER": "", "XDG_CONFIG_HOME": os.path.join(directory, "config")}

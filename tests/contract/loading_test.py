@@ -25,7 +25,9 @@ def bad(name):
 
 
 def ran(*words, program=None, **options):
-    return subprocess.run([program or harness.CTPROF, *words], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True, **options)
+    done = subprocess.run([program or harness.CTPROF, *words], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True, **options)
+    done.stderr = harness.without_slowness(done.stderr)
+    return done
 
 
 class Loading(unittest.TestCase):

@@ -51,7 +51,10 @@ class Rude(unittest.TestCase):
     def run_rude(cls, rude, *words, text=True, **more):
         """A finished run of ctprof with rude.so, told to be rude there."""
         more = {"env": os.environ | {"RUDE": rude}, "timeout": harness.TIMEOUT, **more}
-        return subprocess.run(cls.command(*words), capture_output=True, check=False, text=text, **more)
+        done = subprocess.run(cls.command(*words), capture_output=True, check=False, text=text, **more)
+        if text and not rude.endswith(":slow"):
+            done.stderr = harness.without_slowness(done.stderr)
+        return done
 
     def capture(self, rude, *words, to=None, **more):
         """Of a recorded tree."""

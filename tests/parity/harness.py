@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import functools
 import os
+import re
 import select
 import struct
 import subprocess
@@ -57,10 +58,20 @@ def reachable():
     return directory, product_copy(CTPROF, directory.name)
 
 
+SLOW = re.compile(r"^ctprof: .* has been in \w+ for \d+ s\n", re.M)
+
+
+def without_slowness(text):
+    """The text without lines that name a source which takes long: on a busy machine any may."""
+    return SLOW.sub("", text)
+
+
 def run(*words, prefix=()):
     program = reachable()[1] if prefix else CTPROF
-    return subprocess.run([*prefix, program, *words], capture_output=True, timeout=TIMEOUT, check=False, text=True,
+    done = subprocess.run([*prefix, program, *words], capture_output=True, timeout=TIMEOUT, check=False, text=True,
                           errors="surrogateescape")
+    done.stderr = without_slowness(done.stderr)
+    return done
 
 
 @contextlib.contextmanager

@@ -135,27 +135,6 @@ class Asked(Case):
         self.assertIn("lies: it failed: it recorded a stack with NULL where a stack must be", done.stderr)
         Window(self.file)
 
-    def refusal(self, *words):
-        done = run("-d", "100ms", "-o", self.file, *words)
-        self.assertEqual(done.returncode, 2, done.stderr)
-        return re.sub(r"(?m)^ctprof: (refused|not used|CTPROF_).*\n", "", done.stderr)
-
-    def test_a_recorder_that_is_none(self):
-        self.assertIn("no loaded plugin has a recorder 'on-cup' (did you mean 'on-cpu'?)", self.refusal("--recorders", "on-cup"))
-
-    def test_numbers_out_of_range(self):
-        for option, value in (("freq", "0"), ("freq", "4001"), ("freq", "x"), ("max-depth", "1025"), ("stack-bytes", "65K"), ("ring", "4095"),
-                              ("ring", "2G"), ("ring", "99999999999G")):
-            with self.subTest(option=option, value=value):
-                self.assertIn(f"--{option}: '{value}' is not a", self.refusal("--recorders", "on-cpu", f"--{option}", value))
-
-    def test_options_of_recorders_without_any(self):
-        self.assertIn("--freq is for recorders", self.refusal("--freq", "99"))
-        self.assertIn("--inlines is for recorders", self.refusal("--inlines"))
-        self.assertIn("--debug-dir is for recorders", self.refusal("--debug-dir", "/"))
-        self.assertIn("looking for names in '/none': No such file", self.refusal("--recorders", "on-cpu", "--debug-dir", "/none"))
-        self.assertIn("invalid --unwind 'dwarf' (choose cfi, fp)", self.refusal("--recorders", "on-cpu", "--unwind", "dwarf"))
-
 
 if __name__ == "__main__":
     unittest.main()

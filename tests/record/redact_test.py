@@ -146,21 +146,5 @@ class Redacted(unittest.TestCase):
         self.assertEqual(words, set())
 
 
-class Mistakes(unittest.TestCase):
-    def test_a_key_that_is_none(self):
-        with harness.scratch() as here:
-            short = os.path.join(here, "short")
-            pathlib.Path(short).write_bytes(b"too short")
-            for words, why in ((["--redact-key", short], "--redact-key is for --redact"), (["--redact", "--redact-key", short], "less than 16 bytes"),
-                               (["--redact", "--redact-key", short + "x"], "No such file")):
-                snapshot = os.path.join(here, "a.zst")
-                harness.capture_tree("6.12", snapshot)
-                done = subprocess.run([harness.CTPROF, "export", snapshot, "-o", os.path.join(here, "b.zst"), *words], capture_output=True, text=True,
-                                      check=False)
-                self.assertEqual(done.returncode, 2)
-                self.assertIn(why, done.stderr)
-                self.assertFalse(os.path.exists(os.path.join(here, "b.zst")))
-
-
 if __name__ == "__main__":
     harness.main()

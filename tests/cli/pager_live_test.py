@@ -1,0 +1,62 @@
+#!/usr/bin/python3
+"""A pager whose keys somebody presses, and what stands on a terminal while something takes long.
+
+Environment: CTPROF, FIXTURES."""
+
+import pathlib
+import shutil
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import harness  # noqa: E402
+import pager_test  # noqa: E402
+from pager_test import LINES, OnTerminal  # noqa: E402
+
+BELL = "\x07"
+
+
+@unittest.skipUnless(shutil.which("less"), "needs less")
+class Less(pager_test.Case):
+    def test_long_text_a_screen_at_a_time(self):
+        plain = self.plain(*self.show, "--fail-on", "thread_count > 0").splitlines()
+        with OnTerminal(*self.show, "--fail-on", "thread_count > 0") as run:
+            self.assertTrue(run.read_until(lambda text: text.endswith(":\x1b[K")), run.text)
+            self.assertIsNone(run.process.poll())
+            self.assertLess(len(run.lines()), LINES + 2)
+            run.press(b"\x03")  # for less, and not for us
+            self.assertTrue(run.read_until(lambda text: BELL in text), run.text)
+            self.assertIsNone(run.process.poll())
+            press_until_it_ends(run, b"q")  # the first key after ^C is lost now and then
+            self.assertEqual(run.finish(), 1)
+            self.assertLess(len(run.lines()), len(plain))
+
+
+def press_until_it_ends(run, keys):
+    end = time.monotonic() + harness.TIMEOUT
+    while run.process.poll() is None and time.monotonic() < end:
+        run.press(keys)
+        run.read_until(lambda _: run.process.poll() is not None, seconds=1)
+
+
+class Progress(pager_test.Case):
+    WAITS = ("-c", '(sleep 1.7; cat "$1") | "$0" show - --no-pager $2', harness.CTPROF)
+
+    def waited(self, option=""):
+        with OnTerminal(*self.WAITS, self.file, option, program="/bin/sh") as run:
+            self.assertEqual(run.finish(), 0, run.text)
+            return run.text
+
+    def test_after_a_second_it_says_what_takes_so_long_and_then_takes_it_back(self):
+        text = self.waited()
+        self.assertRegex(text, r"^(\r\x1b\[Kreading, [1-9]\.\d s)+\r\x1b\[K")
+        self.assertNotIn("reading,", text[text.rindex("\r\x1b[K"):])
+        self.assertIn("run_time", text)
+
+    def test_not_if_it_is_to_be_quiet(self):
+        self.assertNotIn("reading", self.waited("-q"))
+
+
+if __name__ == "__main__":
+    harness.main()
