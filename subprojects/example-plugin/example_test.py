@@ -1,14 +1,15 @@
 #!/usr/bin/python3
-"""Captures a sleeping and a running process with the plugins, and looks at what the file, show and compare say of them.
+"""Captures two sleeping processes and a running one with the plugins, and looks at what the file, show and compare say of them.
 
     example_test.py CTPROF PLUGIN_DIR
 """
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 CTPROF, PLUGIN_DIR = sys.argv[1:3]
@@ -22,17 +23,34 @@ def ctprof(*args):
     return done.stdout
 
 
+# Computes for 0.1 s, says so, and goes on.
+RUNNER = """
+import time
+while time.process_time() < 0.1:
+    pass
+print("ready", flush=True)
+while True:
+    pass
+"""
+
+
+def sleeper():
+    """A process that has stopped: nothing but a signal of ours wakes it."""
+    process = subprocess.Popen(["/bin/sleep", "600"])
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+    return process
+
+
 class Examples(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.sleeper = subprocess.Popen(["/bin/sleep", "600"])
-        cls.runner = subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"])
-        time.sleep(0.3)
-        cls.late_sleeper = subprocess.Popen(["/bin/sleep", "600"])
-        time.sleep(0.1)
-        cls.children = (cls.sleeper, cls.runner, cls.late_sleeper)
+        cls.sleeper, cls.other_sleeper = sleeper(), sleeper()
+        cls.runner = subprocess.Popen([sys.executable, "-c", RUNNER], stdout=subprocess.PIPE)
+        cls.runner.stdout.readline()
+        cls.children = (cls.sleeper, cls.other_sleeper, cls.runner)
         cls.directory = tempfile.TemporaryDirectory()
-        cls.file = str(pathlib.Path(cls.directory.name) / "both.ctprof.zst")
+        cls.file = str(pathlib.Path(cls.directory.name) / "all.ctprof.zst")
         pids = [word for child in cls.children for word in ("-p", str(child.pid))]
         ctprof("capture", "-o", cls.file, "--metrics", METRICS, *pids)
         text = subprocess.run(["zstd", "-dcq", cls.file], capture_output=True, check=True).stdout
@@ -43,11 +61,13 @@ class Examples(unittest.TestCase):
         for child in cls.children:
             child.kill()
             child.wait()
+        cls.runner.stdout.close()
         cls.directory.cleanup()
 
     def test_a_sleeper_sleeps_where_the_kernel_says(self):
         says = pathlib.Path(f"/proc/{self.sleeper.pid}/wchan").read_text()
-        self.assertRegex(says, "^[a-z]", "this host gives no names of kernel functions")
+        if not says[:1].isalpha():
+            self.skipTest("this host gives no names of kernel functions")
         self.assertEqual(self.rows[self.sleeper.pid]["example_wchan"], says)
 
     def test_a_runner_sleeps_nowhere(self):
@@ -72,7 +92,7 @@ class Examples(unittest.TestCase):
     def test_the_rule_averages(self):
         rows = json.loads(ctprof("show", self.file, "--group-by", "comm-exact", "--format", "json"))["rows"]
         shown = {row["group"]: row["value"] for row in rows if row["metric"] == "examplec_util_avg"}
-        for name, threads in (("sleep", 2), ("sh", 1)):
+        for name, threads in (("sleep", 2), (self.rows[self.runner.pid]["comm"], 1)):
             kept = [row["examplec_util_avg"] for row in self.rows.values() if row["comm"] == name]
             self.assertEqual(len(kept), threads)
             self.assertAlmostEqual(shown[name], sum(kept) / threads)

@@ -5,7 +5,6 @@ Environment: CTPROF; WAITS, a program whose threads wait and know for how long; 
 started and killed (5)."""
 
 import collections
-import json
 import os
 import pathlib
 import re
@@ -18,7 +17,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
 import waited  # noqa: E402
-from recording import Recorder, harness, program_ids, run, soon  # noqa: E402
+from recording import Recorder, harness, loaded, program_ids, run, soon  # noqa: E402
 
 WAITS = os.environ["WAITS"]
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "5"))
@@ -26,12 +25,6 @@ PERCENT = 0.005
 KIND_RUNS = 9
 LARGEST_SHARE = 2  # points
 EXACT_SHARE = 0.999
-
-
-def programs_there():
-    """Of the whole host: links too, which keep a program."""
-    shown = subprocess.run(["bpftool", "-j", "prog", "show"], check=True, capture_output=True, text=True).stdout
-    return {program["id"] for program in json.loads(shown)}
 
 
 class Case(unittest.TestCase):
@@ -337,7 +330,7 @@ class Manners(Case):
                 programs = program_ids(pid)
                 recorder.process.kill() if at % 2 else recorder.process.terminate()
                 recorder.process.communicate()
-            self.assertTrue(soon(lambda programs=programs: not programs & programs_there()), programs)
+            self.assertTrue(soon(lambda programs=programs: not programs & loaded("prog").keys()), programs)
 
     def test_without_leave_it_is_one_sentence(self):
         self.here.chmod(0o777)

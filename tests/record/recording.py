@@ -49,10 +49,20 @@ def files_of_kind(pid, kind):
     return sum(file.startswith(f"anon_inode:{kind}") for file in each_open_file(pid, "fd", os.readlink))
 
 
-def program_ids(pid):
-    """The BPF programs that the process has open."""
+def object_ids(pid, kind):
+    """The BPF objects of a kind, `prog` or `link`, that the process has open; a link names its program, too."""
     told = "".join(each_open_file(pid, "fdinfo", pathlib.Path.read_text))
-    return {int(number) for number in re.findall(r"(?m)^prog_id:\s*(\d+)$", told)}
+    return {int(number) for number in re.findall(rf"(?m)^{kind}_id:\s*(\d+)$", told)}
+
+
+def program_ids(pid):
+    return object_ids(pid, "prog")
+
+
+def loaded(kind):
+    """BPF objects of the whole host by id, as bpftool has them; None where it cannot tell."""
+    done = subprocess.run(["bpftool", "--json", kind, "show"], check=False, capture_output=True)
+    return {entry["id"]: entry for entry in json.loads(done.stdout)} if done.returncode == 0 else None
 
 
 def catches_interrupts(pid):

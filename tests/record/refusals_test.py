@@ -6,7 +6,6 @@ does not take a program. Environment: CTPROF."""
 
 import ctypes
 import errno
-import json
 import os
 import pathlib
 import re
@@ -17,7 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
-from recording import harness, soon  # noqa: E402
+from recording import harness, loaded, program_ids, soon  # noqa: E402
 
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
 # Of enum bpf_cmd: what loading makes, then what attaching does.
@@ -52,10 +51,11 @@ def answer_bpf(commands, answer):
     return install
 
 
-def programs_there():
-    """Ids of all BPF programs of the host: one stays while it is attached, or somebody has it open."""
-    shown = subprocess.run(["bpftool", "-j", "prog", "show"], check=True, capture_output=True, text=True).stdout
-    return {program["id"] for program in json.loads(shown)}
+def left_behind(before):
+    """New BPF programs that follow threads and that no process has open: a recorder's that is left; those of other processes do not count."""
+    following = {number for number, program in loaded("prog").items() if program["type"] in ("tracing", "raw_tracepoint", "perf_event")}
+    held = set().union(*(program_ids(pid) for pid in os.listdir("/proc") if pid.isdigit()))
+    return following - before - held
 
 
 class Case(unittest.TestCase):
@@ -65,8 +65,8 @@ class Case(unittest.TestCase):
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         self.file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
-        before = programs_there()
-        self.addCleanup(lambda: self.assertTrue(soon(lambda: programs_there() <= before), programs_there() - before))
+        before = set(loaded("prog"))
+        self.addCleanup(lambda: self.assertTrue(soon(lambda: not left_behind(before)), left_behind(before)))
 
     def recorded(self, recorder, before=(), **more):
         words = recording.command("-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", recorder)
