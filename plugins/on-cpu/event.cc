@@ -96,45 +96,28 @@ int settle(Sampling& sampling, int cpu) {
   return 0;
 }
 
-int Event::open(const Sampling& how, int cpu, std::size_t ring_bytes, std::optional<Event>& event) {
-  Event made;
-  made.counts_lost_ = how.counts_lost;
-  made.fd_ = open_event(how, cpu);
-  if (!made.fd_) return errno;
+int Event::open(const Sampling& how, int cpu, std::size_t ring_bytes,
+                std::unique_ptr<CpuEvent>& event) {
+  std::unique_ptr<Event> made(new Event());
+  made->counts_lost_ = how.counts_lost;
+  made->fd_ = open_event(how, cpu);
+  if (!made->fd_) return errno;
   const std::size_t page = page_size();
   for (std::size_t bytes = ring_bytes; bytes >= page; bytes /= 2) {
-    void* at = ::mmap(nullptr, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.fd_.get(), 0);
+    void* at =
+        ::mmap(nullptr, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made->fd_.get(), 0);
     if (at == MAP_FAILED) continue;
-    made.mapped_ = at;
-    made.mapped_bytes_ = page + bytes;
-    made.ring_.emplace(static_cast<perf_event_mmap_page*>(at), static_cast<std::byte*>(at) + page,
-                       bytes);
+    made->mapped_ = at;
+    made->mapped_bytes_ = page + bytes;
+    made->ring_.emplace(static_cast<perf_event_mmap_page*>(at), static_cast<std::byte*>(at) + page,
+                        bytes);
     event = std::move(made);
     return 0;
   }
   return errno;
 }
 
-Event::Event(Event&& other) noexcept
-    : fd_(std::move(other.fd_)),
-      mapped_(std::exchange(other.mapped_, nullptr)),
-      mapped_bytes_(other.mapped_bytes_),
-      ring_(std::move(other.ring_)),
-      counts_lost_(other.counts_lost_) {}
-
-Event& Event::operator=(Event&& other) noexcept {
-  unmap();
-  fd_ = std::move(other.fd_);
-  mapped_ = std::exchange(other.mapped_, nullptr);
-  mapped_bytes_ = other.mapped_bytes_;
-  ring_ = std::move(other.ring_);
-  counts_lost_ = other.counts_lost_;
-  return *this;
-}
-
-Event::~Event() { unmap(); }
-
-void Event::unmap() {
+Event::~Event() {
   if (mapped_) ::munmap(mapped_, mapped_bytes_);
 }
 

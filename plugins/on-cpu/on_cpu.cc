@@ -15,6 +15,7 @@
 #include <string>
 
 #include "ctprof/plugin.hpp"
+#include "plugins/on-cpu/event.hpp"
 #include "plugins/on-cpu/probe.hpp"
 #include "plugins/on-cpu/sampler.hpp"
 
@@ -74,7 +75,7 @@ class OnCpu : public sdk::RecordSource {
     if (const int failed = settle(how, cpus.empty() ? 0 : cpus.front()); failed != 0)
       throw std::runtime_error(refusal(host_, failed).why);
     const std::size_t wanted = ring_bytes_of(window, how, std::max<std::size_t>(1, cpus.size()));
-    sampler_ = std::make_unique<Sampler>(host_, how, wanted);
+    sampler_ = std::make_unique<Sampler>(std::make_unique<PerfEvents>(host_), how, wanted);
     sampler_->start();
     if (sampler_->ring_bytes() < wanted)
       remark_ = "on-cpu: rings are of " + kib(sampler_->ring_bytes()) + " rather than " +

@@ -38,6 +38,8 @@ class Ring {
   Bytes record() const { return record_; }
   // Goes on to the next one.
   void skip();
+  // How many bytes there were before that record, since the ring was made.
+  std::uint64_t position() const { return position_; }
   // Lets the kernel write over what was skipped.
   void give_back();
   // How often something stood in the ring that is no record; what stood behind it was dropped.

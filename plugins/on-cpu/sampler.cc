@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "ctprof/files.hpp"
+#include "plugins/on-cpu/event.hpp"
 #include "plugins/on-cpu/handover.hpp"
 #include "plugins/on-cpu/records.hpp"
-#include "plugins/shared/clock.hpp"
 
 namespace ctprof::on_cpu {
 namespace {
@@ -31,8 +31,6 @@ constexpr int kBeforeIdle = 3;
 // The kernel writes on while we read: it gets back what was read after so many records.
 constexpr std::uint64_t kGiveBackEvery = 64;
 
-std::uint64_t monotonic_ns() { return clock_ns(CLOCK_MONOTONIC); }
-
 Sample sample_of(const Pending::Waiting& waiting) {
   Sample sample;
   sample.tgid = waiting.tgid;
@@ -46,7 +44,8 @@ Sample sample_of(const Pending::Waiting& waiting) {
 
 struct Sampler::Cpu {
   int number = 0;
-  std::optional<Event> event;            // none while it is offline
+  std::unique_ptr<CpuEvent> event;       // none while it is offline
+  Ring* ring = nullptr;                  // of the event
   std::uint64_t counted_ns = 0;          // for how long it was sampled, when last looked at
   std::uint64_t last_ns = 0;             // of the last record; on the monotonic clock, as all here
   std::uint64_t taken = 0;               // records of any type
@@ -58,34 +57,35 @@ struct Sampler::Cpu {
   std::uint64_t offline_since_ns = 0;
 };
 
-Sampler::Sampler(const sdk::Host& host, const Sampling& how, std::size_t ring_bytes)
-    : host_(host), how_(how), ring_bytes_(ring_bytes) {
+Sampler::Sampler(std::unique_ptr<KernelInput> input, const Sampling& how, std::size_t ring_bytes)
+    : input_(std::move(input)), how_(how), ring_bytes_(ring_bytes) {
   if (how_.defers) pending_.emplace(kMostPending, how_.depth);
 }
 
 Sampler::~Sampler() = default;
 
 void Sampler::start() {
-  for (const int number : online_cpus(host_)) open(cpu_of(number));
-  if (std::ranges::none_of(cpus_, [](const auto& cpu) { return cpu->event.has_value(); }))
+  for (const int number : input_->online_cpus()) open(cpu_of(number));
+  if (std::ranges::none_of(cpus_, [](const auto& cpu) { return cpu->event != nullptr; }))
     throw std::runtime_error("on-cpu: the kernel does not tell which CPUs are online");
   next_.reserve(cpus_.size());
   for (const auto& cpu : cpus_)
     if (cpu->event) cpu->event->start();
-  looked_ns_ = monotonic_ns();
+  looked_ns_ = input_->now_ns(CLOCK_MONOTONIC);
 }
 
 // False where the CPU is gone; throws where it is anything else.
 bool Sampler::open(Cpu& cpu) {
-  const int failed = Event::open(how_, cpu.number, ring_bytes_, cpu.event);
+  const int failed = input_->open(how_, cpu.number, ring_bytes_, cpu.event);
   if (failed == ENODEV) return false;
   if (failed != 0)
     throw std::runtime_error("on-cpu: sampling CPU " + std::to_string(cpu.number) + ": " +
                              std::strerror(failed));
-  cpu.last_ns = monotonic_ns();
+  cpu.ring = &cpu.event->ring();
+  cpu.last_ns = input_->now_ns(CLOCK_MONOTONIC);
   cpu.counted_ns = cpu.samples = cpu.lost = cpu.missed = cpu.throttled_since_ns = 0;
-  cpu.idle_ns = idle_ns(host_, cpu.number);
-  ring_bytes_ = std::min(ring_bytes_, cpu.event->ring().size());
+  cpu.idle_ns = input_->idle_ns(cpu.number);
+  ring_bytes_ = std::min(ring_bytes_, cpu.ring->size());
   return true;
 }
 
@@ -96,7 +96,7 @@ void Sampler::stop() {
 }
 
 void Sampler::drain(const sdk::Records& records) {
-  const std::uint64_t now = monotonic_ns();
+  const std::uint64_t now = input_->now_ns(CLOCK_MONOTONIC);
   follow_boottime();
   take_until(records, stopped_ ? UINT64_MAX : now - kNotYetNs);
   if (!stopped_ && now - looked_ns_ >= kLookEveryNs) look_at_cpus(records, now);
@@ -111,8 +111,8 @@ void Sampler::drain(const sdk::Records& records) {
 void Sampler::follow_boottime() {
   std::uint64_t least = UINT64_MAX;
   for (int i = 0; i < 5; ++i) {
-    const std::uint64_t monotonic = monotonic_ns();
-    least = std::min(least, clock_ns(CLOCK_BOOTTIME) - monotonic);
+    const std::uint64_t monotonic = input_->now_ns(CLOCK_MONOTONIC);
+    least = std::min(least, input_->now_ns(CLOCK_BOOTTIME) - monotonic);
   }
   if (to_boottime_ns_ == 0 || least > to_boottime_ns_ + kSleptNs) to_boottime_ns_ = least;
 }
@@ -120,7 +120,7 @@ void Sampler::follow_boottime() {
 // A record that an interrupt's sample came before, between its time and its writing, counts as of
 // when it was written.
 void Sampler::push_next(Cpu& cpu) {
-  const Bytes record = cpu.event->ring().record();
+  const Bytes record = cpu.ring->record();
   if (record.empty()) return;
   next_.push_back({std::max(time_of(record), cpu.last_ns), &cpu});
   std::ranges::push_heap(next_, std::greater(), &Next::time_ns);
@@ -130,21 +130,21 @@ void Sampler::take_until(const sdk::Records& records, std::uint64_t until_ns) {
   next_.clear();
   for (const auto& cpu : cpus_) {
     if (!cpu->event) continue;
-    cpu->event->ring().look();
+    cpu->event->look();
     push_next(*cpu);
   }
   while (!next_.empty() && next_.front().time_ns <= until_ns) {
     std::ranges::pop_heap(next_, std::greater(), &Next::time_ns);
     const auto [time_ns, cpu] = next_.back();
     next_.pop_back();
-    Ring& ring = cpu->event->ring();
+    Ring& ring = *cpu->ring;
     take(records, *cpu, ring.record(), time_ns);
     ring.skip();
     if (++cpu->taken % kGiveBackEvery == 0) ring.give_back();
     push_next(*cpu);
   }
   for (const auto& cpu : cpus_)
-    if (cpu->event) cpu->event->ring().give_back();
+    if (cpu->event) cpu->ring->give_back();
 }
 
 void Sampler::take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uint64_t time_ns) {
@@ -246,7 +246,7 @@ bool Sampler::goes_on(const sdk::Records& records, Cpu& cpu, std::uint64_t now_n
   if (!counts || counts->enabled_ns == std::exchange(cpu.counted_ns, counts->enabled_ns))
     return false;
   if (!how_.counts_lost) return true;  // what was lost may not have been told yet
-  const std::uint64_t not_taken_ns = monotonic_ns() - now_ns + kNotYetNs;
+  const std::uint64_t not_taken_ns = input_->now_ns(CLOCK_MONOTONIC) - now_ns + kNotYetNs;
   counts->enabled_ns -= std::min(counts->enabled_ns, not_taken_ns);
   count_missed(records, cpu, *counts);
   return true;
@@ -256,7 +256,7 @@ bool Sampler::goes_on(const sdk::Records& records, Cpu& cpu, std::uint64_t now_n
 // had the CPU taken away from this guest, or interrupts shut out.
 void Sampler::count_missed(const sdk::Records& records, Cpu& cpu, const Counts& counts) const {
   if (how_.by_cycles) return;
-  const std::uint64_t idle = idle_ns(host_, cpu.number) - cpu.idle_ns + kUnevenNs;
+  const std::uint64_t idle = input_->idle_ns(cpu.number) - cpu.idle_ns + kUnevenNs;
   const std::uint64_t lost = std::max(cpu.lost, counts.lost);
   const std::uint64_t known = cpu.samples + lost + cpu.missed + kUnevenTicks;
   const std::uint64_t ticks =
@@ -270,7 +270,7 @@ void Sampler::look_at_cpus(const sdk::Records& records, std::uint64_t now_ns) {
   looked_ns_ = now_ns;
   for (const auto& cpu : cpus_)
     if (cpu->event && !goes_on(records, *cpu, now_ns)) close(records, *cpu, now_ns);
-  for (const int number : online_cpus(host_)) {
+  for (const int number : input_->online_cpus()) {
     Cpu& cpu = cpu_of(number);
     if (cpu.event || !open(cpu)) continue;
     cpu.event->start();
@@ -289,8 +289,8 @@ Sampler::Cpu& Sampler::cpu_of(int number) {
 
 // Its ring is the last that is left of it.
 void Sampler::close(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) {
-  Ring& ring = cpu.event->ring();
-  for (ring.look(); !ring.record().empty(); ring.skip())
+  Ring& ring = *cpu.ring;
+  for (cpu.event->look(); !ring.record().empty(); ring.skip())
     take(records, cpu, ring.record(), time_of(ring.record()));
   settle_account(records, cpu, now_ns);
   cpu.event.reset();
@@ -308,7 +308,7 @@ void Sampler::settle_account(const sdk::Records& records, Cpu& cpu, std::uint64_
     cpu.lost = counts->lost;
   }
   count_missed(records, cpu, *counts);
-  records.count_lost(cpu.event->ring().torn());
+  records.count_lost(cpu.ring->torn());
 }
 
 std::vector<int> cpus_of(std::string_view list) {
@@ -341,6 +341,10 @@ std::uint64_t idle_ns(const sdk::Host& host, int cpu) {
   const auto text = file.read(host.proc(), "stat");
   return text ? idle_in(text.value, cpu) * (1'000'000'000 / host.user_hz()) : 0;
 }
+
+std::vector<int> PerfEvents::online_cpus() { return on_cpu::online_cpus(host_); }
+
+std::uint64_t PerfEvents::idle_ns(int cpu) { return on_cpu::idle_ns(host_, cpu); }
 
 std::vector<int> online_cpus(const sdk::Host& host) {
   sdk::TextFile file;

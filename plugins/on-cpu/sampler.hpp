@@ -22,14 +22,14 @@
 
 #include "ctprof/host.hpp"
 #include "ctprof/records.hpp"
-#include "plugins/on-cpu/event.hpp"
+#include "plugins/on-cpu/kernel_input.hpp"
 #include "plugins/on-cpu/pending.hpp"
 
 namespace ctprof::on_cpu {
 
 class Sampler {
  public:
-  Sampler(const sdk::Host& host, const Sampling& how, std::size_t ring_bytes);
+  Sampler(std::unique_ptr<KernelInput> input, const Sampling& how, std::size_t ring_bytes);
   ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
@@ -70,7 +70,7 @@ class Sampler {
   void count_missed(const sdk::Records& records, Cpu& cpu, const Counts& counts) const;
   void settle_account(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const;
 
-  sdk::Host host_;
+  std::unique_ptr<KernelInput> input_;
   Sampling how_;
   std::size_t ring_bytes_;
   std::vector<std::unique_ptr<Cpu>> cpus_;
