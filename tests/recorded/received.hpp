@@ -34,7 +34,7 @@ class Received {
       static_cast<Received*>(self)->put(*record);
     };
     abi_.change = [](void* self, const ctprof_change* change) {
-      static_cast<Received*>(self)->changes.push_back(*change);
+      static_cast<Received*>(self)->put(*change);
     };
     abi_.lose = [](void* self, const ctprof_loss* loss) {
       static_cast<Received*>(self)->losses.push_back(*loss);
@@ -51,14 +51,23 @@ class Received {
 
   std::vector<ReceivedRecord> records;
   std::vector<ctprof_change> changes;  // their pointers are not valid
+  std::vector<std::string> paths;      // of each change
   std::vector<ctprof_loss> losses;
+  // Of records and changes, in the order in which they came.
+  std::vector<std::uint64_t> times;
 
  private:
   template <class Value>
   static std::vector<Value> copy(const Value* from, std::size_t count) {
     return count == 0 ? std::vector<Value>() : std::vector<Value>(from, from + count);
   }
+  void put(const ctprof_change& change) {
+    times.push_back(change.at_ns);
+    changes.push_back(change);
+    paths.emplace_back(change.path.data, change.path.size);
+  }
   void put(const ctprof_record& record) {
+    times.push_back(record.at_ns);
     records.push_back({record, copy(record.kernel, record.kernel_count),
                        copy(record.user, record.user_count),
                        copy(record.stack, record.stack_size)});
@@ -71,20 +80,24 @@ class Received {
 // A host whose /proc is the directory `proc`. One without processes serves a replay.
 class TestHost {
  public:
-  explicit TestHost(const std::string& proc)
-      : proc_(proc), fd_(::open(proc.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  explicit TestHost(const std::string& proc, const std::string& sys = "")
+      : proc_(proc), fd_(open_directory(proc)), sys_fd_(open_directory(sys)) {
     if (fd_ < 0) throw std::runtime_error("no directory '" + proc + "'");
     abi_ = {};
     abi_.size = sizeof abi_;
     abi_.flags = CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS;
     abi_.proc_fd = fd_;
-    abi_.sys_fd = abi_.cgroup_fd = -1;
+    abi_.sys_fd = sys_fd_;
+    abi_.cgroup_fd = -1;
     abi_.user_hz = static_cast<std::uint32_t>(kUserHz);
     abi_.proc = proc_.c_str();
     abi_.sys = abi_.cgroup = "";
     abi_.sample_tgid = abi_.sample_tid = static_cast<std::uint64_t>(::getpid());
   }
-  ~TestHost() { ::close(fd_); }
+  ~TestHost() {
+    for (const int fd : {fd_, sys_fd_})
+      if (fd >= 0) ::close(fd);
+  }
   TestHost(const TestHost&) = delete;
   TestHost& operator=(const TestHost&) = delete;
 
@@ -92,8 +105,12 @@ class TestHost {
   sdk::Host host() const { return sdk::Host(abi_); }
 
  private:
+  static int open_directory(const std::string& path) {
+    return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  }
+
   std::string proc_;
-  int fd_;
+  int fd_, sys_fd_;
   ctprof_host abi_;
 };
 

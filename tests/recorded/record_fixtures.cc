@@ -29,7 +29,8 @@ void add_host_facts(TapeWriter& tape) {
 namespace {
 
 using Record = void (*)(const Places&);
-const std::map<std::string, Record> kPlugins{{"off-cpu", record_off_cpu}};
+const std::map<std::string, Record> kPlugins{{"off-cpu", record_off_cpu},
+                                             {"on-cpu", record_on_cpu}};
 
 int record_all(const Places& places, const std::vector<std::string>& names) {
   int failed = 0;

@@ -19,5 +19,6 @@ void add_host_facts(TapeWriter& tape);
 
 // Writes all tapes of the plugin. Throws where the kernel refuses the plugin.
 void record_off_cpu(const Places& places);
+void record_on_cpu(const Places& places);
 
 }  // namespace ctprof::recorded

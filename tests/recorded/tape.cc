@@ -111,8 +111,13 @@ void TapeWriter::add_layouts(std::span<const Layout> layouts) {
 }
 
 void TapeWriter::put(std::uint32_t kind, Bytes bytes) {
-  append_frame(frames_, {kind, static_cast<std::uint32_t>(bytes.size()), clock_ns(CLOCK_MONOTONIC)},
-               bytes);
+  put_frame({kind, clock_ns(CLOCK_MONOTONIC), bytes});
+}
+
+void TapeWriter::put_frame(const Frame& frame) {
+  append_frame(frames_,
+               {frame.kind, static_cast<std::uint32_t>(frame.bytes.size()), frame.clock_ns},
+               frame.bytes);
 }
 
 void TapeWriter::put_text(std::uint32_t kind, std::string_view text) {

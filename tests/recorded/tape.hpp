@@ -87,6 +87,8 @@ class TapeWriter {
     put(kind, std::as_bytes(std::span(&value, 1)));
   }
   void put_text(std::uint32_t kind, std::string_view text);
+  // A frame of another tape, or of a time that a test chooses.
+  void put_frame(const Frame& frame);
   // The tape as it is before compression.
   std::vector<std::byte> bytes() const;
   // Throws std::runtime_error where the file cannot be written.

@@ -1,0 +1,218 @@
+// Samples whose user part comes later, on whatever CPU: a recorded tape with the user parts taken
+// out of its samples and put into records of their own, as Linux 7.3 writes them.
+//
+// Each sample is there three times, a nanosecond apart, since one user part completes all samples
+// that a thread had since it went into the kernel. The user part follows before the next sample of
+// the thread, on the other CPU. For some threads it never comes, but for two samples: of the first
+// it comes just before they lose their places, of the second just after. Numbers are of a thread.
+
+#define BOOST_TEST_MODULE recorded_on_cpu_deferred
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <map>
+
+#include "plugins/on-cpu/handover.hpp"
+#include "tests/recorded/on_cpu_replay.hpp"
+
+using namespace ctprof;
+using namespace ctprof::recorded;
+using namespace ctprof::recorded::on_cpu_tape;
+
+namespace {
+
+constexpr std::uint64_t kCopies = 3;
+constexpr std::size_t kMostWaiting = 1024;
+using Words = std::vector<std::uint64_t>;
+
+struct Record {
+  std::uint64_t time_ns = 0, cpu = 0, tid = 0, number = 0;
+  bool is_sample = false;
+  Words words{};  // as in the ring
+  Words user{};   // of a user part
+};
+
+std::uint64_t thread_word(std::uint64_t tgid, std::uint64_t tid) { return tid << 32 | tgid; }
+
+Words finished(std::uint64_t type, std::uint64_t misc, Words words) {
+  words[0] = type | misc << 32 | words.size() * sizeof words[0] << 48;
+  return words;
+}
+
+// The records that replace one recorded sample; nothing where it has no user part.
+std::vector<Record> derive(const on_cpu::Sample& sample, std::uint64_t time_ns, std::uint64_t cpu,
+                           std::uint64_t number) {
+  std::vector<Record> made;
+  if (sample.tgid == 0 || sample.user.empty()) return made;
+  for (std::uint64_t copy = 0; copy < kCopies; ++copy) {
+    Words words{0, thread_word(sample.tgid, sample.tid), time_ns + copy, 0,
+                static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL)};
+    words.insert(words.end(), sample.kernel.begin(), sample.kernel.end());
+    words.insert(words.end(), {on_cpu::kContextUserDeferred, number});
+    words[3] = words.size() - 4;
+    made.push_back({time_ns + copy, cpu, sample.tid, number, true,
+                    finished(PERF_RECORD_SAMPLE, 0, std::move(words))});
+  }
+  return made;
+}
+
+Record continuation(const on_cpu::Sample& sample, std::uint64_t time_ns, std::uint64_t cpu,
+                    std::uint64_t number) {
+  Words user(sample.user.begin(), sample.user.end());
+  Words words{0, number, user.size()};
+  words.insert(words.end(), user.begin(), user.end());
+  words.insert(words.end(), {thread_word(sample.tgid, sample.tid), time_ns});
+  return {
+      time_ns,        cpu,
+      sample.tid,     number,
+      false,          finished(on_cpu::kRecordDeferred, PERF_RECORD_MISC_USER, std::move(words)),
+      std::move(user)};
+}
+
+bool never_returns(std::uint64_t tid) { return tid % 4 == 0; }
+
+// All records of the derived tape, by time.
+std::vector<Record> derived_records(const Tape& tape) {
+  std::vector<Record> made;
+  std::map<std::uint64_t, std::pair<on_cpu::Sample, std::uint64_t>> open;  // by tid; its number
+  std::vector<std::pair<std::uint64_t, Bytes>> samples;                    // CPU, record
+  std::map<std::uint64_t, std::uint64_t> numbers;                          // by tid
+  std::uint64_t cpu = 0;
+  for (const Frame& frame : tape.frames()) {
+    if (frame.kind == kLook) cpu = frame.as<OfCpu>().cpu;
+    if (frame.kind == kRecord && on_cpu::header_of(frame.bytes).type == PERF_RECORD_SAMPLE)
+      samples.emplace_back(cpu, frame.bytes);
+  }
+  const auto time = [](const auto& sample) { return on_cpu::time_of(sample.second); };
+  std::ranges::stable_sort(samples, {}, time);
+  for (const auto& [of_cpu, record] : samples) {
+    const auto sample = on_cpu::sample_of(record, false);
+    const std::uint64_t time_ns = on_cpu::time_of(record);
+    const std::uint64_t number = ++numbers[sample->tid];
+    std::vector<Record> copies = derive(*sample, time_ns, of_cpu, number);
+    if (copies.empty()) continue;
+    if (const auto before = open.find(sample->tid);
+        before != open.end() && !never_returns(sample->tid))
+      made.push_back(
+          continuation(before->second.first, time_ns - 1, 1 - of_cpu, before->second.second));
+    open[sample->tid] = {*sample, number};
+    made.insert(made.end(), copies.begin(), copies.end());
+  }
+  std::ranges::stable_sort(made, {}, &Record::time_ns);
+  return made;
+}
+
+// Completes the copies of a sample, of which `first` is the first, right behind another sample.
+void complete_behind(std::vector<Record>& records, const Record& first, const Record& behind) {
+  on_cpu::Sample sample;
+  sample.tgid = static_cast<std::uint32_t>(first.words[1]);
+  sample.tid = static_cast<std::uint32_t>(first.tid);
+  const Words user{0x4000, first.number};
+  sample.user = user;
+  const Record made = continuation(sample, behind.time_ns, behind.cpu, first.number);
+  const auto at = std::ranges::find_if(records, [&](const Record& record) {
+    return record.is_sample && record.time_ns == behind.time_ns && record.tid == behind.tid;
+  });
+  records.insert(at + 1, made);
+}
+
+// When one sample has just as many after it as there are places, and another has one more.
+void complete_at_last_place(std::vector<Record>& records) {
+  std::vector<Record> samples;
+  std::ranges::copy_if(records, std::back_inserter(samples), &Record::is_sample);
+  std::size_t first = 0;
+  while (!never_returns(samples[first].tid)) ++first;
+  std::size_t second = first + kCopies;
+  while (!never_returns(samples[second].tid)) ++second;
+  complete_behind(records, samples[first], samples[first + kMostWaiting - 1]);
+  complete_behind(records, samples[second], samples[second + kCopies - 1 + kMostWaiting]);
+}
+
+// Each record is in the first look at its ring after it was written.
+Tape derived_tape(const Tape& tape, const std::vector<Record>& records) {
+  TapeWriter writer;
+  on_cpu::Sampling how = sampling_of(tape);
+  how.defers = true;
+  add_facts(how, writer);
+  writer.add_fact("ring_bytes", tape.fact("ring_bytes"));
+  std::map<std::uint64_t, std::size_t> next;  // by CPU
+  for (const Frame& frame : tape.frames()) {
+    if (frame.kind == kRecord) continue;
+    writer.put_frame(frame);
+    if (frame.kind != kLook) continue;
+    const std::uint64_t cpu = frame.as<OfCpu>().cpu;
+    std::size_t& at = next[cpu];
+    for (; at < records.size() && records[at].time_ns < frame.clock_ns; ++at)
+      if (records[at].cpu == cpu)
+        writer.put_frame({kRecord, frame.clock_ns, std::as_bytes(std::span(records[at].words))});
+  }
+  return Tape::parse(writer.bytes());
+}
+
+struct Expected {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Words> user;  // by time and thread
+  std::size_t completed = 0, displaced = 0, left = 0;
+};
+
+// One sample after the other takes a place; the one that had it goes without user part.
+Expected expected_user_parts(const std::vector<Record>& records) {
+  Expected expected;
+  std::vector<const Record*> waiting;  // in the order of time; null: completed
+  for (const Record& record : records) {
+    if (record.is_sample) {
+      if (waiting.size() >= kMostWaiting)
+        expected.displaced += waiting[waiting.size() - kMostWaiting] != nullptr;
+      waiting.push_back(&record);
+      expected.user[{record.time_ns, record.tid}] = {};
+      continue;
+    }
+    const std::size_t first =
+        waiting.size() - std::min(waiting.size(), kMostWaiting);  // those before lost their place
+    for (std::size_t i = first; i < waiting.size(); ++i) {
+      if (waiting[i] == nullptr || waiting[i]->tid != record.tid ||
+          waiting[i]->number != record.number)
+        continue;
+      expected.user[{waiting[i]->time_ns, record.tid}] = record.user;
+      waiting[i] = nullptr;
+      ++expected.completed;
+    }
+  }
+  expected.left = expected.user.size() - expected.completed - expected.displaced;
+  return expected;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_deferred_user_part_completes_the_samples_that_wait_for_it) {
+  const Tape tape = Tape::load(std::string(std::getenv("TAPES")) + "/on_cpu_chains.tape.zst");
+  std::vector<Record> records = derived_records(tape);
+  complete_at_last_place(records);
+  const Expected expected = expected_user_parts(records);
+  BOOST_TEST(expected.completed > 100u);
+  BOOST_TEST(expected.displaced > 10u);
+  BOOST_TEST(expected.left > 10u);
+
+  Received received;
+  const Tape derived = derived_tape(tape, records);
+  replay_on_cpu(derived, received);
+  std::map<std::pair<std::uint64_t, std::uint64_t>, const ReceivedRecord*> got;
+  std::uint64_t to_boottime = 0;
+  for (const ReceivedRecord& record : received.records) {
+    if (record.record.offer != on_cpu::kStacksOffer) continue;
+    BOOST_TEST(got.emplace(std::pair(record.record.at_ns, record.record.tid), &record).second);
+    if (to_boottime == 0 || record.record.at_ns - expected.user.begin()->first.first < to_boottime)
+      to_boottime = record.record.at_ns - expected.user.begin()->first.first;
+  }
+  BOOST_TEST(got.size() == expected.user.size());
+  for (const auto& [key, user] : expected.user) {
+    const auto is = got.find({key.first + to_boottime, key.second});
+    BOOST_TEST_REQUIRE((is != got.end()));
+    BOOST_TEST(is->second->user == user, boost::test_tools::per_element());
+    const auto flags = is->second->record.flags;
+    BOOST_TEST(((flags & CTPROF_RECORD_NO_USER) != 0) == user.empty());
+    BOOST_TEST(((flags & CTPROF_RECORD_GUESSED) != 0) == !user.empty());
+  }
+}

@@ -1,0 +1,130 @@
+#include "tests/recorded/on_cpu_expected.hpp"
+
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/recorded/on_cpu_tape.hpp"
+
+namespace ctprof::recorded {
+namespace {
+
+using namespace on_cpu_tape;
+
+constexpr std::uint64_t kNobody = UINT32_MAX;
+// Words of a chain that state whose the addresses behind them are.
+constexpr std::uint64_t kContexts = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);
+constexpr std::uint64_t kKernel = static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL);
+constexpr std::uint64_t kUser = static_cast<std::uint64_t>(PERF_CONTEXT_USER);
+
+// Words of a record, by their number.
+std::uint64_t word(Bytes record, std::size_t number) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, record.data() + 8 * number, sizeof value);
+  return value;
+}
+
+std::uint64_t last_word(Bytes record) { return word(record, record.size() / 8 - 1); }
+
+// Of a sample: header, thread, time, number of addresses, addresses, ABI, registers (bp, sp, ip),
+// size of the stack, its bytes, how many of them are filled.
+ExpectedSample sample_of(Bytes record, bool copies) {
+  ExpectedSample sample;
+  sample.tgid = static_cast<std::uint32_t>(word(record, 1));
+  sample.tid = static_cast<std::uint32_t>(word(record, 1) >> 32);
+  std::size_t at = 4;
+  std::vector<std::uint64_t>* part = nullptr;
+  for (const std::size_t end = at + word(record, 3); at < end; ++at) {
+    const std::uint64_t address = word(record, at);
+    if (address >= kContexts)
+      part = address == kKernel ? &sample.kernel : address == kUser ? &sample.user : nullptr;
+    else if (part != nullptr)
+      part->push_back(address);
+  }
+  if (!copies) return sample;
+  const bool has_registers = word(record, at++) == PERF_SAMPLE_REGS_ABI_64;
+  if (has_registers) {
+    sample.sp = word(record, at + 1);
+    sample.ip = word(record, at + 2);
+    at += 3;
+  }
+  const std::uint64_t size = word(record, at);
+  if (size > 0) sample.stack_bytes = std::min(size, word(record, at + 1 + size / 8));
+  return sample;
+}
+
+class Builder {
+ public:
+  explicit Builder(bool copies) : copies_(copies) {}
+
+  void add_clock(const ClockRead& read) {
+    if (read.clock == CLOCK_MONOTONIC) monotonic_ = read.ns;
+    if (read.clock != CLOCK_BOOTTIME || least_done_) return;
+    least_ = std::min(least_, read.ns - monotonic_);
+    least_done_ = ++boottimes_ == 5;  // the difference is that of the first five
+    made_.to_boottime_ns = least_;
+  }
+  void add_idle(const OfCpu& idle) {
+    ExpectedCpu& cpu = made_.cpus[idle.cpu];
+    if (cpu.idle_from_ns == 0) cpu.idle_from_ns = idle.value;
+    cpu.idle_until_ns = idle.value;
+  }
+  void add_counts(const CountsRead& counts) {
+    made_.cpus[counts.cpu].enabled_ns = counts.enabled_ns;
+    made_.cpus[counts.cpu].lost_all = counts.lost;
+  }
+  void add_record(std::uint64_t number, Bytes record) {
+    const std::uint64_t type = word(record, 0) & UINT32_MAX;
+    const std::uint64_t misc = word(record, 0) >> 32 & UINT16_MAX;
+    const std::uint64_t tgid = word(record, 1) & UINT32_MAX;
+    std::uint64_t& last = last_[number];
+    last = std::max(last, type == PERF_RECORD_SAMPLE ? word(record, 2) : last_word(record));
+    if (type == PERF_RECORD_SAMPLE) add_sample(made_.cpus[number], record, last);
+    if (type == PERF_RECORD_LOST) {
+      made_.cpus[number].lost += word(record, 2);
+      made_.losses.push_back(last);
+    }
+    const std::uint64_t parent = word(record, 1) >> 32;
+    const bool is_leader = tgid == (word(record, 2) & UINT32_MAX);
+    made_.mapped[tgid] += type == PERF_RECORD_MMAP2;
+    made_.execed[tgid] += type == PERF_RECORD_COMM && (misc & 1 << 13) != 0;
+    made_.forked[tgid] += type == PERF_RECORD_FORK && parent != tgid;
+    made_.ended[tgid] += type == PERF_RECORD_EXIT && is_leader;
+  }
+  ExpectedRecording finish() { return std::move(made_); }
+
+ private:
+  void add_sample(ExpectedCpu& cpu, Bytes record, std::uint64_t at_ns) {
+    ExpectedSample sample = sample_of(record, copies_);
+    sample.at_ns = at_ns;
+    const bool is_nobody = sample.tgid == kNobody || sample.tid == kNobody;
+    made_.nobody += is_nobody;
+    cpu.samples += is_nobody || sample.tgid != 0;
+    if (!is_nobody && sample.tgid != 0) made_.samples.push_back(std::move(sample));
+  }
+
+  bool copies_;
+  ExpectedRecording made_;
+  std::map<std::uint64_t, std::uint64_t> last_;
+  std::uint64_t monotonic_ = 0, least_ = UINT64_MAX;
+  int boottimes_ = 0;
+  bool least_done_ = false;
+};
+
+}  // namespace
+
+ExpectedRecording expected_recording(const Tape& tape) {
+  Builder builder(tape.number("stack_bytes") > 0);
+  std::uint64_t cpu = 0;
+  for (const Frame& frame : tape.frames()) {
+    if (frame.kind == kLook) cpu = frame.as<OfCpu>().cpu;
+    if (frame.kind == kClock) builder.add_clock(frame.as<ClockRead>());
+    if (frame.kind == kIdle) builder.add_idle(frame.as<OfCpu>());
+    if (frame.kind == kCounts) builder.add_counts(frame.as<CountsRead>());
+    if (frame.kind == kRecord) builder.add_record(cpu, frame.bytes);
+  }
+  return builder.finish();
+}
+
+}  // namespace ctprof::recorded

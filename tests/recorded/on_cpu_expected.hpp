@@ -1,0 +1,41 @@
+// What the recorder on-cpu has to deliver, computed from the raw frames of a tape: a second, plain
+// computation over all records of each ring.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "plugins/on-cpu/kernel_input.hpp"
+#include "tests/recorded/tape.hpp"
+
+namespace ctprof::recorded {
+
+struct ExpectedSample {
+  std::uint32_t tgid = 0, tid = 0;
+  std::uint64_t at_ns = 0;  // CLOCK_MONOTONIC; not before that of the record before in the ring
+  std::vector<std::uint64_t> kernel, user;
+  std::uint64_t stack_bytes = 0, ip = 0, sp = 0;
+};
+
+struct ExpectedCpu {
+  std::uint64_t samples = 0;   // of threads, not of the idle task
+  std::uint64_t lost = 0;      // as records of the ring state
+  std::uint64_t lost_all = 0;  // ... and what the kernel counted besides
+  std::uint64_t enabled_ns = 0;
+  std::uint64_t idle_from_ns = 0, idle_until_ns = 0;
+};
+
+struct ExpectedRecording {
+  std::vector<ExpectedSample> samples;  // of threads, ring by ring
+  std::map<std::uint64_t, ExpectedCpu> cpus;
+  std::vector<std::uint64_t> losses;  // times of records that state a loss
+  std::uint64_t nobody = 0;           // samples whose thread the kernel does not name
+  std::map<std::uint64_t, std::uint64_t> mapped, execed, forked, ended;  // by tgid
+  std::uint64_t to_boottime_ns = 0;
+};
+
+ExpectedRecording expected_recording(const Tape& tape);
+
+}  // namespace ctprof::recorded

@@ -1,0 +1,227 @@
+#include "tests/recorded/on_cpu_tape.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace ctprof::recorded::on_cpu_tape {
+
+using on_cpu::Counts;
+using on_cpu::CpuEvent;
+using on_cpu::Ring;
+using on_cpu::Sampling;
+
+namespace {
+
+std::uint64_t unsigned_of(int number) { return static_cast<std::uint64_t>(number); }
+
+// --- recording ---
+
+// What a tape keeps of records.
+class Recorded {
+ public:
+  Recorded(const std::vector<std::uint64_t>& pids, bool copies) : pids_(pids), copies_(copies) {}
+
+  // Empty where it is left out.
+  std::vector<std::byte> copy(Bytes record) const {
+    std::vector<std::byte> bytes(record.begin(), record.end());
+    switch (on_cpu::header_of(record).type) {
+      case PERF_RECORD_SAMPLE: hide_memory(bytes); return bytes;
+      case PERF_RECORD_MMAP2:
+      case PERF_RECORD_COMM:
+        if (!is_of_workload(bytes)) return {};
+        if (const auto mapped = on_cpu::mapped_of(bytes)) hide_directory(mapped->path);
+        return bytes;
+      default: return bytes;
+    }
+  }
+
+ private:
+  bool is_of_workload(Bytes record) const {
+    std::uint32_t tgid = 0;
+    std::memcpy(&tgid, record.data() + sizeof(perf_event_header), sizeof tgid);
+    return std::ranges::find(pids_, tgid) != pids_.end();
+  }
+  // What these functions get points into `bytes`, which may be written. Behind what the kernel
+  // copied of a stack is what the ring contained before.
+  void hide_memory(Bytes bytes) const {
+    const auto sample = on_cpu::sample_of(bytes, copies_);
+    if (!sample || sample->stack.data() == nullptr) return;
+    auto* begin = const_cast<std::uint8_t*>(sample->stack.data());
+    const auto* end =
+        reinterpret_cast<const std::uint8_t*>(bytes.data() + bytes.size()) - sizeof(std::uint64_t);
+    std::memset(begin, pattern_of(sample->tid), static_cast<std::size_t>(end - begin));
+  }
+  static void hide_directory(std::string_view path) {
+    const std::string name(path.substr(path.rfind('/') + 1));
+    if (!path.starts_with("/")) return;
+    char* at = const_cast<char*>(path.data());
+    std::memset(at, 0, path.size());
+    *at = '/';
+    name.copy(at + 1, name.size());
+  }
+
+  const std::vector<std::uint64_t>& pids_;
+  bool copies_;
+};
+
+class RecordingEvent final : public CpuEvent {
+ public:
+  RecordingEvent(std::unique_ptr<CpuEvent> event, int cpu, Recorded recorded, TapeWriter& tape)
+      : event_(std::move(event)), cpu_(unsigned_of(cpu)), recorded_(recorded), tape_(tape) {}
+
+  int start() override { return event_->start(); }
+  void stop() override { event_->stop(); }
+  Ring& ring() override { return event_->ring(); }
+  void look() override {
+    event_->look();
+    tape_.put_value(kLook, OfCpu{cpu_, 0, 0});
+    Ring copy = event_->ring();  // reads what the ring contains, and leaves it there
+    for (; !copy.record().empty(); copy.skip()) {
+      if (copy.position() < seen_) continue;
+      if (const auto bytes = recorded_.copy(copy.record()); !bytes.empty())
+        tape_.put(kRecord, bytes);
+    }
+    seen_ = copy.position();
+  }
+  std::optional<Counts> counts() const override {
+    const auto counts = event_->counts();
+    const Counts known = counts.value_or(Counts{});
+    tape_.put_value(kCounts, CountsRead{cpu_, counts.has_value(), known.enabled_ns, known.lost});
+    return counts;
+  }
+
+ private:
+  std::unique_ptr<CpuEvent> event_;
+  std::uint64_t cpu_;
+  Recorded recorded_;
+  TapeWriter& tape_;
+  std::uint64_t seen_ = 0;
+};
+
+// --- replaying ---
+
+// A ring in memory, written as the kernel does.
+class ReplayedEvent final : public CpuEvent {
+ public:
+  ReplayedEvent(int cpu, std::size_t bytes, Cursor& cursor)
+      : cpu_(unsigned_of(cpu)), data_(bytes), ring_(&page_, data_.data(), bytes), cursor_(cursor) {}
+
+  int start() override { return 0; }
+  void stop() override {}
+  Ring& ring() override { return ring_; }
+  void look() override {
+    if (cursor_.next(kLook).as<OfCpu>().cpu != cpu_) throw BadTape("a look at another ring");
+    while (cursor_.peek().kind == kRecord) write(cursor_.next().bytes);
+    ring_.look();
+  }
+  std::optional<Counts> counts() const override {
+    const auto& read = cursor_.next(kCounts).as<CountsRead>();
+    if (read.cpu != cpu_) throw BadTape("the counts of another CPU");
+    if (read.is_there == 0) return std::nullopt;
+    return Counts{read.enabled_ns, read.lost};
+  }
+
+ private:
+  void write(Bytes record) {
+    if (page_.data_head + record.size() - page_.data_tail > data_.size())
+      throw BadTape("the recorder leaves too much in the ring");
+    for (const std::byte byte : record) data_[page_.data_head++ % data_.size()] = byte;
+  }
+
+  std::uint64_t cpu_;
+  perf_event_mmap_page page_{};
+  std::vector<std::byte> data_;
+  Ring ring_;
+  Cursor& cursor_;
+};
+
+}  // namespace
+
+Sampling sampling_of(const Tape& tape) {
+  Sampling how;
+  how.frequency_hz = static_cast<std::uint32_t>(tape.number("frequency_hz"));
+  how.depth = static_cast<std::uint32_t>(tape.number("depth"));
+  how.stack_bytes = static_cast<std::uint32_t>(tape.number("stack_bytes"));
+  how.by_cycles = tape.number("by_cycles") != 0;
+  how.defers = tape.number("defers") != 0;
+  how.counts_lost = tape.number("counts_lost") != 0;
+  return how;
+}
+
+void add_facts(const Sampling& how, TapeWriter& tape) {
+  tape.add_layouts(kLayouts);
+  tape.add_fact("frequency_hz", std::to_string(how.frequency_hz));
+  tape.add_fact("depth", std::to_string(how.depth));
+  tape.add_fact("stack_bytes", std::to_string(how.stack_bytes));
+  tape.add_fact("by_cycles", std::to_string(how.by_cycles));
+  tape.add_fact("defers", std::to_string(how.defers));
+  tape.add_fact("counts_lost", std::to_string(how.counts_lost));
+}
+
+RecordingInput::RecordingInput(std::unique_ptr<on_cpu::KernelInput> input,
+                               std::vector<std::uint64_t> pids, TapeWriter& tape)
+    : input_(std::move(input)), pids_(std::move(pids)), tape_(tape) {}
+
+std::uint64_t RecordingInput::now_ns(clockid_t clock) const {
+  const std::uint64_t ns = input_->now_ns(clock);
+  tape_.put_value(kClock, ClockRead{unsigned_of(clock), ns});
+  return ns;
+}
+
+std::vector<int> RecordingInput::online_cpus() {
+  const std::vector<int> cpus = input_->online_cpus();
+  tape_.put(kOnline, std::as_bytes(std::span(cpus)));
+  return cpus;
+}
+
+std::uint64_t RecordingInput::idle_ns(int cpu) {
+  const std::uint64_t ns = input_->idle_ns(cpu);
+  tape_.put_value(kIdle, OfCpu{unsigned_of(cpu), ns, 0});
+  return ns;
+}
+
+int RecordingInput::open(const Sampling& how, int cpu, std::size_t ring_bytes,
+                         std::unique_ptr<CpuEvent>& event) {
+  const int error = input_->open(how, cpu, ring_bytes, event);
+  const std::size_t bytes = error == 0 ? event->ring().size() : 0;
+  tape_.put_value(kOpen, OfCpu{unsigned_of(cpu), bytes, unsigned_of(error)});
+  if (error == 0)
+    event = std::make_unique<RecordingEvent>(std::move(event), cpu, Recorded(pids_, how.copies()),
+                                             tape_);
+  return error;
+}
+
+ReplayedInput::ReplayedInput(const Tape& tape, Cursor& cursor) : cursor_(cursor) {
+  tape.require_layouts(kLayouts);
+}
+
+std::uint64_t ReplayedInput::now_ns(clockid_t clock) const {
+  std::uint64_t& last = clocks_.at(unsigned_of(clock));
+  if (!cursor_.is_at_end() && cursor_.peek().kind == kClock &&
+      cursor_.peek().as<ClockRead>().clock == unsigned_of(clock))
+    last = cursor_.next().as<ClockRead>().ns;
+  return last;
+}
+
+std::vector<int> ReplayedInput::online_cpus() {
+  const Bytes bytes = cursor_.next(kOnline).bytes;
+  std::vector<int> cpus(bytes.size() / sizeof(int));
+  std::memcpy(cpus.data(), bytes.data(), bytes.size());
+  return cpus;
+}
+
+std::uint64_t ReplayedInput::idle_ns(int cpu) {
+  const auto& read = cursor_.next(kIdle).as<OfCpu>();
+  if (read.cpu != unsigned_of(cpu)) throw BadTape("the idle time of another CPU");
+  return read.value;
+}
+
+int ReplayedInput::open(const Sampling&, int cpu, std::size_t, std::unique_ptr<CpuEvent>& event) {
+  const auto& opened = cursor_.next(kOpen).as<OfCpu>();
+  if (opened.cpu != unsigned_of(cpu)) throw BadTape("an event of another CPU");
+  if (opened.error == 0) event = std::make_unique<ReplayedEvent>(cpu, opened.value, cursor_);
+  return static_cast<int>(opened.error);
+}
+
+}  // namespace ctprof::recorded::on_cpu_tape

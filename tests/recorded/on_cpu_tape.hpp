@@ -1,0 +1,102 @@
+// Tapes of the plugin on-cpu: recording what its events and clocks deliver, and replaying it.
+//
+//   Sampler sampler(std::make_unique<RecordingInput>(std::move(events), pids, writer), how, bytes);
+//   Sampler sampler(std::make_unique<ReplayedInput>(tape, cursor), how, bytes);
+//
+// Each call of KernelInput and CpuEvent is a frame; records of a ring follow the call that saw
+// them. The frames kStart to kStop say what the core called; a replay makes the same calls.
+//
+// Samples of all processes are recorded, since the kernel counts them all. Of other processes than
+// those of the workload there are neither names nor mappings. Memory of user space is not recorded:
+// a pattern replaces its bytes. Directories of mapped files are left out.
+
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "plugins/on-cpu/kernel_input.hpp"
+#include "plugins/on-cpu/records.hpp"
+#include "tests/recorded/tape.hpp"
+
+namespace ctprof::recorded::on_cpu_tape {
+
+enum Kind : std::uint32_t {
+  kStart = kFirstOfPlugin,  // the core starts the recorder
+  kDrain,                   // ... drains it
+  kStop,                    // ... stops it
+  kClock,                   // ClockRead
+  kOnline,                  // std::int32_t, one for each CPU
+  kIdle,                    // OfCpu: ns
+  kOpen,                    // OfCpu: bytes of the ring, or 0 and an errno
+  kLook,                    // OfCpu; records follow
+  kRecord,                  // as the kernel wrote it
+  kCounts                   // CountsRead
+};
+
+struct ClockRead {
+  std::uint64_t clock;
+  std::uint64_t ns;
+};
+
+struct OfCpu {
+  std::uint64_t cpu;
+  std::uint64_t value;
+  std::uint64_t error;
+};
+
+struct CountsRead {
+  std::uint64_t cpu;
+  std::uint64_t is_there;
+  std::uint64_t enabled_ns;
+  std::uint64_t lost;
+};
+
+// The version counts changes of what event.cc requests from the kernel (sample_type, clock and so
+// on); the size is that of the registers of a sample.
+inline constexpr std::array kLayouts{Layout{"perf_records", 1, 24}};
+
+// The byte that replaces user memory of a thread.
+constexpr std::uint8_t pattern_of(std::uint64_t tid) { return static_cast<std::uint8_t>(tid | 1); }
+
+// How the tape was sampled.
+on_cpu::Sampling sampling_of(const Tape& tape);
+void add_facts(const on_cpu::Sampling& how, TapeWriter& tape);
+
+// Passes all calls on, and records them. `tape` must live as long.
+class RecordingInput final : public on_cpu::KernelInput {
+ public:
+  RecordingInput(std::unique_ptr<on_cpu::KernelInput> input, std::vector<std::uint64_t> pids,
+                 TapeWriter& tape);
+
+  std::uint64_t now_ns(clockid_t clock) const override;
+  std::vector<int> online_cpus() override;
+  std::uint64_t idle_ns(int cpu) override;
+  int open(const on_cpu::Sampling& how, int cpu, std::size_t ring_bytes,
+           std::unique_ptr<on_cpu::CpuEvent>& event) override;
+
+ private:
+  std::unique_ptr<on_cpu::KernelInput> input_;
+  std::vector<std::uint64_t> pids_;
+  TapeWriter& tape_;
+};
+
+// Delivers what the cursor comes to, and checks that the recorder makes the recorded calls in the
+// recorded order. Clocks that are read more often stand still.
+class ReplayedInput final : public on_cpu::KernelInput {
+ public:
+  ReplayedInput(const Tape& tape, Cursor& cursor);
+
+  std::uint64_t now_ns(clockid_t clock) const override;
+  std::vector<int> online_cpus() override;
+  std::uint64_t idle_ns(int cpu) override;
+  int open(const on_cpu::Sampling& how, int cpu, std::size_t ring_bytes,
+           std::unique_ptr<on_cpu::CpuEvent>& event) override;
+
+ private:
+  Cursor& cursor_;
+  mutable std::array<std::uint64_t, 16> clocks_{};
+};
+
+}  // namespace ctprof::recorded::on_cpu_tape

@@ -1,0 +1,214 @@
+// The figures of on-cpu, for equality: recorded rings of all CPUs are replayed through the plugin,
+// and counted a second time from the raw records alone.
+
+#define BOOST_TEST_MODULE recorded_on_cpu
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <ranges>
+#include <set>
+#include <tuple>
+
+#include "plugins/on-cpu/handover.hpp"
+#include "plugins/on-cpu/sampler.hpp"
+#include "tests/recorded/on_cpu_expected.hpp"
+#include "tests/recorded/on_cpu_replay.hpp"
+
+using namespace ctprof;
+using namespace ctprof::recorded;
+using namespace ctprof::recorded::on_cpu_tape;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+const std::vector<std::string> kTapes{"copies", "chains", "lost"};
+
+struct Replay {
+  explicit Replay(const std::string& name)
+      : tape(Tape::load(std::string(std::getenv("TAPES")) + "/on_cpu_" + name + ".tape.zst")),
+        expected(expected_recording(tape)),
+        period_ns(1'000'000'000 / tape.number("frequency_hz")) {
+    replay_on_cpu(tape, received);
+    for (const ReceivedRecord& record : received.records)
+      (record.record.offer == on_cpu::kStacksOffer ? stacks : counts).push_back(&record);
+  }
+
+  Tape tape;
+  ExpectedRecording expected;
+  std::uint64_t period_ns;
+  Received received;
+  std::vector<const ReceivedRecord*> stacks, counts;
+};
+
+// Time and thread: no two samples have the same.
+using Key = std::pair<std::uint64_t, std::uint64_t>;
+
+void check_sample(const Replay& replay, const ExpectedSample& sample, const ReceivedRecord& got) {
+  BOOST_TEST(got.record.tgid == sample.tgid);
+  BOOST_TEST(got.record.weight == replay.period_ns);
+  BOOST_TEST(got.kernel == sample.kernel, boost::test_tools::per_element());
+  BOOST_TEST(got.user == sample.user, boost::test_tools::per_element());
+  BOOST_TEST(got.record.ip == sample.ip);
+  BOOST_TEST(got.record.sp == sample.sp);
+  BOOST_TEST(got.stack.size() == sample.stack_bytes);
+  for (const std::uint8_t byte : got.stack)
+    if (byte != pattern_of(sample.tid)) BOOST_FAIL("memory of another thread");
+}
+
+template <class Values>
+std::uint64_t sum(const Values& values) {
+  return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+}
+
+}  // namespace
+
+BOOST_DATA_TEST_CASE(each_sample_is_delivered_once_with_its_stack, data::make(kTapes), name) {
+  const Replay replay(name);
+  std::map<Key, const ReceivedRecord*> by_key;
+  for (const ReceivedRecord* got : replay.stacks)
+    BOOST_TEST(by_key.emplace(Key(got->record.at_ns, got->record.tid), got).second);
+  BOOST_TEST(by_key.size() == replay.expected.samples.size());
+  for (const ExpectedSample& sample : replay.expected.samples) {
+    const auto got = by_key.find({sample.at_ns + replay.expected.to_boottime_ns, sample.tid});
+    BOOST_TEST_REQUIRE((got != by_key.end()));
+    check_sample(replay, sample, *got->second);
+  }
+  BOOST_TEST(replay.expected.samples.size() > 100u);
+}
+
+BOOST_DATA_TEST_CASE(a_thread_weighs_a_period_for_each_of_its_samples, data::make(kTapes), name) {
+  const Replay replay(name);
+  std::map<std::uint64_t, std::uint64_t> samples, weights, counts;
+  for (const ExpectedSample& sample : replay.expected.samples) ++samples[sample.tid];
+  for (const ReceivedRecord* got : replay.stacks) weights[got->record.tid] += got->record.weight;
+  for (const ReceivedRecord* got : replay.counts) counts[got->record.tid] += got->record.weight;
+  BOOST_TEST((counts == samples));
+  for (auto& [tid, number] : samples) number *= replay.period_ns;
+  BOOST_TEST((weights == samples));
+}
+
+BOOST_DATA_TEST_CASE(a_stack_weighs_a_period_for_each_of_its_samples, data::make(kTapes), name) {
+  using Stack = std::tuple<std::uint64_t, std::vector<std::uint64_t>, std::vector<std::uint64_t>,
+                           std::uint64_t>;
+  const Replay replay(name);
+  std::map<Stack, std::uint64_t> expected, got;
+  for (const ExpectedSample& sample : replay.expected.samples)
+    expected[{sample.tid, sample.kernel, sample.user, sample.ip}] += replay.period_ns;
+  for (const ReceivedRecord* is : replay.stacks)
+    got[{is->record.tid, is->kernel, is->user, is->record.ip}] += is->record.weight;
+  BOOST_TEST((got == expected));
+}
+
+// Records of two rings, each in its own order, read in pieces.
+BOOST_DATA_TEST_CASE(records_of_all_rings_come_in_the_order_of_time, data::make(kTapes), name) {
+  const Replay replay(name);
+  BOOST_TEST(replay.expected.cpus.size() > 1u);
+  BOOST_TEST(std::ranges::is_sorted(replay.received.times));
+}
+
+BOOST_DATA_TEST_CASE(lost_records_are_counted_and_located, data::make(kTapes), name) {
+  const Replay replay(name);
+  std::uint64_t lost = 0, losses = 0, untold = 0;
+  std::set<std::uint64_t> ends;
+  for (const auto& [number, cpu] : replay.expected.cpus) {
+    lost += std::max(cpu.lost, cpu.lost_all);
+    untold += cpu.lost_all > cpu.lost;
+  }
+  for (const ctprof_loss& loss : replay.received.losses) {
+    BOOST_TEST(loss.kind == static_cast<ctprof_loss_kind>(CTPROF_LOSS_FULL));
+    losses += loss.count;
+    ends.insert(loss.until_ns);
+    BOOST_TEST(loss.from_ns <= loss.until_ns);
+  }
+  BOOST_TEST(replay.received.lost() == lost);
+  BOOST_TEST(losses == lost);
+  BOOST_TEST(replay.received.losses.size() == replay.expected.losses.size() + untold);
+  for (const std::uint64_t at_ns : replay.expected.losses)
+    BOOST_TEST(ends.contains(at_ns + replay.expected.to_boottime_ns));
+  BOOST_TEST((lost > 0) == (name == "lost"));
+}
+
+// The clock ticks once a period while a CPU is not idle: samples, lost ones and those that never
+// came are all of its ticks, but for two, and for the hundredths of a second of idle time.
+std::uint64_t missed_ticks(const ExpectedRecording& expected, std::uint64_t period_ns) {
+  constexpr std::uint64_t kUnevenTicks = 2, kUnevenNs = 20'000'000;
+  std::uint64_t missed = expected.nobody;
+  for (const auto& [number, cpu] : expected.cpus) {
+    const std::uint64_t idle = cpu.idle_until_ns - cpu.idle_from_ns + kUnevenNs;
+    const std::uint64_t busy = cpu.enabled_ns - std::min(cpu.enabled_ns, idle);
+    const std::uint64_t known = cpu.samples + std::max(cpu.lost, cpu.lost_all) + kUnevenTicks;
+    missed += std::max(busy / period_ns, known) - known;
+  }
+  return missed;
+}
+
+BOOST_DATA_TEST_CASE(each_tick_of_a_busy_cpu_is_accounted_for, data::make(kTapes), name) {
+  const Replay replay(name);
+  BOOST_TEST_REQUIRE(replay.tape.number("by_cycles") == 0u);
+  BOOST_TEST(replay.received.unseen() == missed_ticks(replay.expected, replay.period_ns));
+}
+
+// As where a hypervisor takes the CPU, or interrupts are shut out.
+BOOST_DATA_TEST_CASE(samples_that_never_came_are_counted, data::make({"copies", "chains"}), name) {
+  const Replay whole(name);
+  TapeWriter writer;
+  std::size_t samples = 0;
+  for (const char* fact : {"frequency_hz", "depth", "stack_bytes", "by_cycles", "defers",
+                           "counts_lost", "ring_bytes", "layout:perf_records"})
+    writer.add_fact(fact, whole.tape.fact(fact));
+  for (const Frame& frame : whole.tape.frames())
+    if (frame.kind != kRecord || on_cpu::header_of(frame.bytes).type != PERF_RECORD_SAMPLE ||
+        ++samples % 2 != 0)
+      writer.put_frame(frame);
+  const Tape halved = Tape::parse(writer.bytes());
+  Received received;
+  replay_on_cpu(halved, received);
+  const std::uint64_t missed = missed_ticks(expected_recording(halved), whole.period_ns);
+  BOOST_TEST(received.unseen() == missed);
+  BOOST_TEST(missed > 10u);
+}
+
+BOOST_DATA_TEST_CASE(changes_of_processes_are_delivered, data::make(kTapes), name) {
+  const Replay replay(name);
+  std::map<ctprof_change_kind, std::map<std::uint64_t, std::uint64_t>> got;
+  for (const ctprof_change& change : replay.received.changes) ++got[change.kind][change.tgid];
+  const auto check = [&](ctprof_change_kind kind, const auto& expected) {
+    for (const auto& [tgid, number] : expected) BOOST_TEST(got[kind][tgid] == number);
+    BOOST_TEST(sum(std::views::values(got[kind])) == sum(std::views::values(expected)));
+  };
+  check(CTPROF_CHANGE_MAPPED, replay.expected.mapped);
+  check(CTPROF_CHANGE_EXECED, replay.expected.execed);
+  check(CTPROF_CHANGE_FORKED, replay.expected.forked);
+  check(CTPROF_CHANGE_ENDED, replay.expected.ended);
+  const std::uint64_t pid = replay.tape.number("pid");
+  if (name == "lost") return;
+  BOOST_TEST(got[CTPROF_CHANGE_ENDED][pid] == 1u);
+  BOOST_TEST(got[CTPROF_CHANGE_EXECED][pid] == 1u);
+  BOOST_TEST(std::ranges::count(replay.received.paths, "/libshares.so") > 1);
+}
+
+// After a loss, each process that has a user stack is to be read again, once.
+BOOST_AUTO_TEST_CASE(mappings_are_read_again_after_a_loss) {
+  const Replay replay("lost");
+  std::map<std::uint64_t, std::uint64_t>
+      doubted_since;  // the last loss that a process was read after
+  std::uint64_t expected = 0;
+  std::vector<std::uint64_t> losses = replay.expected.losses;
+  std::ranges::sort(losses);
+  for (const ReceivedRecord* got : replay.stacks) {
+    if (got->record.user_kind != CTPROF_USER_COPY) continue;
+    const std::uint64_t at_ns = got->record.at_ns - replay.expected.to_boottime_ns;
+    const auto number =
+        static_cast<std::uint64_t>(std::ranges::upper_bound(losses, at_ns) - losses.begin());
+    std::uint64_t& since = doubted_since[got->record.tgid];
+    expected += number > since;
+    since = std::max(since, number);
+  }
+  const auto remapped =
+      std::ranges::count(replay.received.changes, CTPROF_CHANGE_REMAPPED, &ctprof_change::kind);
+  BOOST_TEST(static_cast<std::uint64_t>(remapped) == expected);
+  BOOST_TEST(expected > 1u);
+}

@@ -1,0 +1,72 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include "plugins/on-cpu/event.hpp"
+#include "plugins/on-cpu/sampler.hpp"
+#include "tests/recorded/on_cpu_tape.hpp"
+#include "tests/recorded/received.hpp"
+#include "tests/recorded/record_fixtures.hpp"
+#include "tests/recorded/workload.hpp"
+
+namespace ctprof::recorded {
+namespace {
+
+using namespace on_cpu_tape;
+
+struct Recipe {
+  const char* name;
+  std::uint32_t frequency_hz;
+  std::uint32_t stack_bytes;
+  std::size_t ring_bytes;
+  int drain_ms;
+};
+
+// The third has rings that overflow.
+constexpr Recipe kRecipes[] = {{"copies", 199, 1024, 1 << 20, 20},
+                               {"chains", 399, 0, 1 << 20, 20},
+                               {"lost", 3999, 512, 1 << 16, 150}};
+
+void record(const Recipe& recipe, const Places& places) {
+  Workload workload({places.programs + "/shares", "1", "49", "14", "7", "5"});
+  const std::vector<std::uint64_t> pids{static_cast<std::uint64_t>(workload.pid())};
+  on_cpu::Sampling how;
+  how.frequency_hz = recipe.frequency_hz;
+  how.stack_bytes = recipe.stack_bytes;
+  const TestHost host("/proc", "/sys");
+  if (const int error = on_cpu::settle(how, 0); error != 0)
+    throw std::runtime_error("cannot sample: " + std::to_string(error));
+  TapeWriter tape;
+  add_host_facts(tape);
+  add_facts(how, tape);
+  tape.add_fact("pid", std::to_string(workload.pid()));
+  tape.add_fact("ring_bytes", std::to_string(recipe.ring_bytes));
+  auto events = std::make_unique<on_cpu::PerfEvents>(host.host());
+  on_cpu::Sampler sampler(std::make_unique<RecordingInput>(std::move(events), pids, tape), how,
+                          recipe.ring_bytes);
+  Received received;
+  tape.put(kStart);
+  sampler.start();
+  workload.release();
+  while (!workload.has_exited()) {
+    ::usleep(static_cast<useconds_t>(recipe.drain_ms) * 1000);
+    tape.put(kDrain);
+    sampler.drain(received.sink());
+  }
+  tape.put(kStop);
+  sampler.stop();
+  tape.put(kDrain);
+  sampler.drain(received.sink());
+  tape.put_text(kOutput, workload.output());
+  tape.save(places.output + "/on_cpu_" + recipe.name + ".tape.zst");
+}
+
+}  // namespace
+
+void record_on_cpu(const Places& places) {
+  ::setenv("SHARES_LIBRARY", (places.programs + "/libshares.so").c_str(), 1);
+  for (const Recipe& recipe : kRecipes) record(recipe, places);
+}
+
+}  // namespace ctprof::recorded
