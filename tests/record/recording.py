@@ -126,8 +126,9 @@ class Window:
         self.start = lines[0]["ctprof"]["start"]
         self.left_out = lines[0]["ctprof"].get("left_out")
         self.end = next(line for line in lines if line["kind"] == "summary")["ctprof"]
-        self.living = rows(line for line in lines if line["kind"] == "table" and line["entity"] == "thread")
-        self.ended = rows(line for line in lines if line["kind"] == "exited")
+        based = {name for one in self.head["bases"] if one["entity"] == "thread" for name in one["columns"]}
+        self.living = rows((line for line in lines if line["kind"] == "table" and line["entity"] == "thread"), based)
+        self.ended = rows((line for line in lines if line["kind"] == "exited"), based)
         self.processes = next((line["columns"] for line in lines if line["kind"] == "table" and line["entity"] == "process"), {})
 
     def of(self, pid):
@@ -135,10 +136,12 @@ class Window:
         return [row for row in self.living.values() if row.name[0] == pid]
 
 
-def rows(blocks):
+def rows(blocks, based):
+    """`based`: columns that have bases; those that a block leaves out equal the end."""
     found = {}
     for block in blocks:
-        columns, bases = block["columns"], block.get("bases", {})
+        columns = block["columns"]
+        bases = {name: columns[name] for name in based & columns.keys()} | block.get("bases", {})
         born = set(block.get("born", ()))
         for at in range(len(columns["tid"])):
             row = Row({name: cells[at] for name, cells in columns.items()}, {name: cells[at] for name, cells in bases.items()},
