@@ -19,7 +19,7 @@ namespace {
 using namespace ctprof::procfs;
 
 std::string text_of(const char* path) {
-  std::ifstream in(std::string(CTPROF_SOURCE_DIR "/tests/fixtures/") + path, std::ios::binary);
+  std::ifstream in(std::string(CTPROF_FIXTURES "/") + path, std::ios::binary);
   if (!in) throw std::runtime_error("no fixture to parse");
   return {std::istreambuf_iterator<char>(in), {}};
 }

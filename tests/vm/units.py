@@ -12,8 +12,9 @@ import subprocess
 from image import HERE
 
 SOURCE = os.path.realpath(os.path.join(HERE, "..", ".."))
-READ_BY_TESTS = ("tests/fixtures", "tests/unit", "plugins/vocabulary")
+READ_BY_TESTS = ("tests/fixtures/taskstats", "tests/unit", "plugins/vocabulary")
 PLACE = "/suite/units"
+FIXTURES = "/suite/fixtures"  # recorded trees, as the build unpacked them
 FILTER = "/suite/units_filter"  # of Boost.Test
 # Suites of Boost.Test: minutes each under emulation, or more memory than there is.
 LEFT_OUT = ("file_bad_test", "file_columns_bad_test", "file_property_test", "file_rows_test")
@@ -33,5 +34,6 @@ def add(image, build):
     image.write(FILTER, ":".join("!" + suite for suite in LEFT_OUT))
     for name, program in programs(build).items():
         image.add_program(f"{PLACE}/{name}", program)
+    shutil.copytree(os.path.join(build, "tests", "fixtures", "trees"), image.place(FIXTURES), symlinks=True)
     for directory in READ_BY_TESTS:
         shutil.copytree(os.path.join(SOURCE, directory), image.place(os.path.join(SOURCE, directory)), symlinks=True)

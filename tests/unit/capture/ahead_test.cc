@@ -15,8 +15,8 @@
 
 #include "core/capture/capture.hpp"
 #include "core/registry/loader.hpp"
-#include "source_dir.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
+#include "tests/unit/support/fixtures.hpp"
 
 using namespace ctprof;
 using namespace ctprof::fake;
@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kTree = CTPROF_SOURCE_DIR "/tests/fixtures/6.18-schedstats-off";
+const std::string kTree = fixture("6.18-schedstats-off");
 
 // What a plugin keeps, and how many there are of it.
 struct Kept {

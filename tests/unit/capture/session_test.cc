@@ -25,9 +25,9 @@
 #include "core/registry/identity.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/probed.hpp"
-#include "source_dir.hpp"
 #include "tests/unit/capture/turned_tree.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
+#include "tests/unit/support/fixtures.hpp"
 
 using namespace ctprof;
 using namespace ctprof::fake;
@@ -242,9 +242,8 @@ BOOST_AUTO_TEST_CASE(what_the_lister_cannot_see_is_filled_by_the_next_offer) {
 
 BOOST_AUTO_TEST_CASE(a_source_says_when_it_read) {
   const Registry registry = fake::registry({plugin<Dates>("dates")});
-  const auto snapshot = capture(
-      registry,
-      {.rootfs = CTPROF_SOURCE_DIR "/tests/fixtures/6.18", .pids = {}, .metrics = {}, .jobs = 1});
+  const auto snapshot =
+      capture(registry, {.rootfs = fixture("6.18"), .pids = {}, .metrics = {}, .jobs = 1});
   BOOST_REQUIRE(snapshot);
   const std::uint64_t start = snapshot->meta.start.boottime_ns;
   BOOST_REQUIRE_EQUAL(snapshot->read_at.size(), Dates::said_ns.size());

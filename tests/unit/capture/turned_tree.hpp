@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "source_dir.hpp"
+#include "tests/unit/support/fixtures.hpp"
 
 namespace ctprof::fake {
 
@@ -18,9 +18,8 @@ class Tree {
   Tree()
       : root_(std::filesystem::temp_directory_path() /
               ("ctprof-session-" + std::to_string(::getpid()))) {
-    std::filesystem::copy(
-        std::filesystem::path(CTPROF_SOURCE_DIR) / "tests/fixtures/6.18-schedstats-off", root_,
-        std::filesystem::copy_options::recursive);
+    std::filesystem::copy(fixture("6.18-schedstats-off"), root_,
+                          std::filesystem::copy_options::recursive);
     std::filesystem::create_directories(root_ / "proc/sys/kernel/random");
     std::ofstream(root_ / "proc/sys/kernel/random/boot_id") << "a-boot\n";
   }

@@ -15,7 +15,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/jemalloc-ptrace/finder/mappings.hpp"
-#include "tests/unit/support/kernel_text.hpp"
+#include "tests/unit/support/fixtures.hpp"
 
 using ctprof::jemalloc::code_files;
 using ctprof::jemalloc::FileId;

@@ -15,7 +15,7 @@
 #include <set>
 #include <thread>
 
-#include "source_dir.hpp"
+#include "tests/unit/support/fixtures.hpp"
 #include "tests/unit/support/loaded_plugin.hpp"
 #include "tests/unit/support/source_driver.hpp"
 
@@ -105,7 +105,7 @@ std::string field(const SourceDriver::Said& said, const std::string& key) {
 BOOST_AUTO_TEST_SUITE(taskstats_plugin_test)
 
 BOOST_AUTO_TEST_CASE(a_recorded_tree_has_nobody_to_ask) {
-  const TestHost host(CTPROF_SOURCE_DIR "/tests/fixtures/6.18", {1, 1}, 0);
+  const TestHost host(fixture("6.18"), {1, 1}, 0);
   BOOST_TEST(one_refusal(host).starts_with("Unsupported: taskstats come from the running kernel"));
 }
 

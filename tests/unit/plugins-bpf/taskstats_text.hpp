@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/support/kernel_text.hpp"
+#include "source_dir.hpp"
+#include "tests/unit/support/fixtures.hpp"
 
 struct TaskstatsText {
   std::vector<std::byte> message;
@@ -19,7 +20,8 @@ struct TaskstatsText {
 
 inline TaskstatsText taskstats_text(const std::string& name) {
   TaskstatsText found;
-  std::istringstream lines(kernel_text("taskstats/" + name + ".txt"));
+  std::istringstream lines(
+      file_text(CTPROF_SOURCE_DIR "/tests/fixtures/taskstats/" + name + ".txt"));
   for (std::string key, value; lines >> key >> value;) {
     if (key != "message")
       found.fields[key] = std::stoull(value);

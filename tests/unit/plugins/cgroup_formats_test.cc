@@ -7,7 +7,7 @@
 
 #include "plugins/cgroup/formats.hpp"
 #include "plugins/shared/text_formats.hpp"
-#include "tests/unit/support/kernel_text.hpp"
+#include "tests/unit/support/fixtures.hpp"
 
 using namespace ctprof;
 using namespace ctprof::cgroup;

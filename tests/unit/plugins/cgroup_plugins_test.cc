@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "source_dir.hpp"
+#include "tests/unit/support/fixtures.hpp"
 #include "tests/unit/support/loaded_plugin.hpp"
 #include "tests/unit/support/source_driver.hpp"
 
@@ -24,10 +24,6 @@ const std::string kWeird = "/ctp.slice/weird name\\x2d\"q\".scope";
 const LoadedPlugin& plugin(const std::string& name) {
   static std::map<std::string, LoadedPlugin> loaded;
   return loaded.try_emplace(name, name).first->second;
-}
-
-std::string fixture(const std::string& kernel) {
-  return std::string(CTPROF_SOURCE_DIR "/tests/fixtures/") + kernel;
 }
 
 std::string said(const std::map<std::string, std::string>& refusals, const std::string& metric) {

@@ -3,7 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "plugins/procfs-sched/thread_files.hpp"
-#include "tests/unit/support/kernel_text.hpp"
+#include "tests/unit/support/fixtures.hpp"
 
 using namespace ctprof::procfs;
 namespace vocabulary = ctprof::vocabulary;

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "source_dir.hpp"
+#include "tests/unit/support/fixtures.hpp"
 #include "tests/unit/support/loaded_plugin.hpp"
 #include "tests/unit/support/source_driver.hpp"
 
@@ -24,10 +24,6 @@ constexpr std::uint64_t kNobody = 0x7ffffffe;  // beyond every pid_max
 const LoadedPlugin& plugin() {
   static const LoadedPlugin loaded("procfs-sched");
   return loaded;
-}
-
-std::string fixture(const std::string& kernel) {
-  return std::string(CTPROF_SOURCE_DIR "/tests/fixtures/") + kernel;
 }
 
 std::uint64_t self() { return static_cast<std::uint64_t>(::getpid()); }

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "plugins/procfs-sched/sched.hpp"
-#include "tests/unit/support/kernel_text.hpp"
+#include "tests/unit/support/fixtures.hpp"
 
 using namespace ctprof::procfs;
 using ctprof::Gap;

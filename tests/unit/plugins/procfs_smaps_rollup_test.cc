@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plugins/procfs-sched/smaps_rollup.hpp"
-#include "tests/unit/support/kernel_text.hpp"
+#include "tests/unit/support/fixtures.hpp"
 
 using ctprof::Gap;
 using ctprof::procfs::parse_smaps_rollup;

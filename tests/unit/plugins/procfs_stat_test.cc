@@ -3,7 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "plugins/procfs-sched/stat.hpp"
-#include "tests/unit/support/kernel_text.hpp"
+#include "tests/unit/support/fixtures.hpp"
 
 using ctprof::Gap;
 using ctprof::procfs::has_no_memory;

@@ -9,7 +9,7 @@
 
 #include "plugins/procfs-sched/status.hpp"
 #include "plugins/shared/text_formats.hpp"
-#include "tests/unit/support/kernel_text.hpp"
+#include "tests/unit/support/fixtures.hpp"
 
 using namespace ctprof::procfs;
 namespace vocabulary = ctprof::vocabulary;

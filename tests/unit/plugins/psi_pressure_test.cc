@@ -3,7 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "plugins/psi/pressure.hpp"
-#include "tests/unit/support/kernel_text.hpp"
+#include "tests/unit/support/fixtures.hpp"
 
 using namespace ctprof::psi;
 using ctprof::Gap;

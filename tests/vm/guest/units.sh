@@ -6,7 +6,7 @@ run_units() {
   for program in /suite/units/*; do
     [ -e "$program" ] || return 0
     name=${program##*/}
-    BOOST_TEST_RUN_FILTERS=$(cat /suite/units_filter) CTPROF_PLUGIN_BUILD_DIR=/suite/plugins "$program" >"/out/unit-$name" 2>&1
+    BOOST_TEST_RUN_FILTERS=$(cat /suite/units_filter) CTPROF_PLUGIN_BUILD_DIR=/suite/plugins FIXTURES=/suite/fixtures "$program" >"/out/unit-$name" 2>&1
     echo "$name $?" >>/out/units
   done
 }
