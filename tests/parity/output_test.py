@@ -172,7 +172,10 @@ class Signals(Case):
             number = getattr(signal, "SIG" + name)
             with Held(self.out, inject) as held:
                 temporary = self.names()
-                self.assertEqual(held.finish(number), -number, name)
+                status = held.finish(number)
+            # strace fails by itself if SIGKILL removes the process while strace handles its stop.
+            if number != signal.SIGKILL:
+                self.assertEqual(status, -number, name)
             self.assertEqual(len(temporary), 1 if inject else 0, temporary)
             self.assertEqual(self.names(), [], name)
 
