@@ -131,8 +131,8 @@ class Hangs(Rude):
     def test_it_needs_no_thread(self):
         if not harness.can_become_user():
             self.skipTest("needs to become another user, whose threads can be limited")
-        nobody_else = ["--reuid=64321", "--regid=64321", "--clear-groups"]
-        user = ["prlimit", "--nproc=1", "setpriv", *nobody_else]
+        nobody_else = 20000 + os.getpid() % 40000  # has no other process, not even of another run of this test
+        user = ["prlimit", "--nproc=1", "setpriv", f"--reuid={nobody_else}", f"--regid={nobody_else}", "--clear-groups"]
         os.chmod(self.here, 0o755)
         done = subprocess.run([*user, harness.reachable()[1], "--plugin-path", str(self.here / "rude"), "metric-list"], check=False,
                               env=os.environ | {"RUDE": "constructor:hang"}, capture_output=True, text=True, timeout=harness.TIMEOUT)
