@@ -107,8 +107,8 @@ inline void* map_code(const std::string& path) {
   return at;
 }
 
-// What a finder makes of a process with the code of programs that all name one sparse file of this
-// size as their debug information.
+// Maps programs that all name one sparse file of this size as their debug information, and returns
+// what a finder reports of this process.
 inline Attach find_in(int programs, std::uint64_t linked_bytes,
                       FileBudget::Now now = FileBudget::Clock::now) {
   const Room room;
