@@ -1,27 +1,17 @@
 #include "plugins/task-iter/ends.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <stdexcept>
 #include <string_view>
-
-#include "plugins/task-iter/ends_skeleton.h"
 
 namespace ctprof::task_iter {
 namespace {
 
-// Some 13,000 threads: a third of a second of the worst storm that was seen.
-constexpr std::uint32_t kRingBytes = 16 << 20;
 // Of cgroups whose paths are kept; those of a host that makes more are not all told.
 constexpr std::size_t kMostPaths = 100'000;
 
 std::string_view text_of(const char* name, std::size_t room) {
   return {name, ::strnlen(name, room)};
-}
-
-[[noreturn]] void fail(const char* deed, int error) {
-  throw std::runtime_error(std::string(deed) + ": " + std::strerror(error));
 }
 
 // The record at the front of the bytes, if they are enough of it.
@@ -72,30 +62,19 @@ void EndedColumns::put_identity(std::uint32_t row, const record& task, const Fac
   statistics_.fail(row, gap);
 }
 
-void Ends::Unload::operator()(task_ends_skeleton* skeleton) const {
-  task_ends_skeleton_unload(skeleton);
-}
-
 void Ends::start(const sdk::Window& window) {
   pids_.assign(window.pids().begin(), window.pids().end());
   std::ranges::sort(pids_);
-  int error = 0;
-  programs_.reset(task_ends_skeleton_load(kRingBytes, &error));
-  if (!programs_) fail("loading the BPF programs that see threads end", error);
-  ring_ = std::make_unique<Ring>(task_ends_skeleton_buffer(programs_.get()), kRingBytes);
-  if (task_ends_skeleton_attach(programs_.get(), static_cast<std::uint32_t>(window.command())) < 0)
-    fail("attaching to the scheduler's tracepoints", errno);
+  input_->start(static_cast<std::uint32_t>(window.command()));
 }
 
-void Ends::stop() {
-  if (programs_) task_ends_skeleton_detach(programs_.get());
-}
+void Ends::stop() { input_->stop(); }
 
 void Ends::drain(const sdk::Listing& listing) {
   Rows rows(listing);
-  ring_->read([&](std::span<const std::byte> bytes) { return take(rows, bytes); });
+  input_->read([&](std::span<const std::byte> bytes) { return take(rows, bytes); });
   rows.commit();
-  const std::uint64_t lost = task_ends_skeleton_lost(programs_.get());
+  const std::uint64_t lost = input_->lost();
   listing.count_lost(lost - lost_told_);
   lost_told_ = lost;
 }

@@ -5,7 +5,9 @@
 // when a window opens, and go when it closes, or with ctprof, however that ends.
 //
 // What is here:   reading their records into rows.
-// What is not:    what figures mean (decode.hpp), what the host lacks (probe.hpp).
+// What is not:    the programs (ends_input.hpp), what figures mean (decode.hpp), what the host
+// lacks
+//                 (probe.hpp).
 
 #pragma once
 
@@ -15,15 +17,14 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ctprof/plugin.hpp"
 #include "plugins/task-iter/columns.hpp"
 #include "plugins/task-iter/ended.h"
+#include "plugins/task-iter/ends_input.hpp"
 #include "plugins/task-iter/probe.hpp"
-#include "plugins/task-iter/ring.hpp"
-
-struct task_ends_skeleton;
 
 namespace ctprof::task_iter {
 
@@ -65,7 +66,9 @@ class Ends : public sdk::ExitedSource {
                   sdk::offers(sdk::kComm, sdk::kPcomm, sdk::kCgroup, sdk::kBornAt, sdk::kEndedAt,
                               sdk::kTookOver, sdk::kDescendant, sdk::kWasBorn));
 
-  explicit Ends(const sdk::Host& host) : host_(host), facts_(facts_of(host)) {}
+  explicit Ends(const sdk::Host& host) : Ends(host, std::make_unique<KernelEnds>()) {}
+  Ends(const sdk::Host& host, std::unique_ptr<EndsInput> input)
+      : host_(host), facts_(facts_of(host)), input_(std::move(input)) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
 
   void start(const sdk::Window& window);
@@ -73,9 +76,6 @@ class Ends : public sdk::ExitedSource {
   void stop();
 
  private:
-  struct Unload {
-    void operator()(task_ends_skeleton* skeleton) const;
-  };
   struct Columns;
   using Rows = sdk::ListedRows<Columns>;
 
@@ -91,8 +91,7 @@ class Ends : public sdk::ExitedSource {
   sdk::Host host_;
   Facts facts_;
   std::vector<std::uint64_t> pids_;  // sorted; none: all
-  std::unique_ptr<task_ends_skeleton, Unload> programs_;
-  std::unique_ptr<Ring> ring_;
+  std::unique_ptr<EndsInput> input_;
   std::uint64_t lost_told_ = 0;
   std::unordered_map<std::uint64_t, std::string> paths_;  // by cgroup id
 };

@@ -4,6 +4,7 @@
 #include "plugins/task-iter/context.cc"
 #include "plugins/task-iter/decode.cc"
 #include "plugins/task-iter/ends.cc"
+#include "plugins/task-iter/ends_input.cc"
 #include "plugins/task-iter/names.cc"
 #include "plugins/task-iter/pass.cc"
 #include "plugins/task-iter/probe.cc"
