@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "plugins/shared/clock.hpp"
-
 namespace ctprof::taskstats {
 namespace {
 
@@ -35,31 +33,31 @@ struct Ends::Columns {
 void Ends::start(const sdk::Window& window) {
   pids_.assign(window.pids().begin(), window.pids().end());
   std::ranges::sort(pids_);
-  if (const Refused refused = socket_.open(); refused.error != 0)
+  if (const Refused refused = input_->open(); refused.error != 0)
     throw std::runtime_error(refused.why);
   const auto cpus = possible_cpus(host_);
   if (!cpus) throw std::runtime_error("the kernel does not tell which CPUs it may have");
-  if (const Refused refused = socket_.listen(cpus.value); refused.error != 0)
+  if (const Refused refused = input_->listen(cpus.value); refused.error != 0)
     throw std::runtime_error(refused.why);
-  drained_ns_ = clock_ns(CLOCK_BOOTTIME);
+  drained_ns_ = input_->now_ns(CLOCK_BOOTTIME);
 }
 
 void Ends::drain(const sdk::Listing& listing) {
   Rows rows(listing);
   std::size_t taken = 0;
   while (taken < kMostAtDrain) {
-    const auto exits = socket_.exits();
-    const Between came{drained_ns_, clock_ns(CLOCK_BOOTTIME)};
-    for (const Exit& exit : exits)
-      if (!take(rows, exit, came)) listing.count_lost(1);
-    taken += exits.size();
-    if (exits.empty()) {
+    const auto messages = input_->exit_messages();
+    const Between came{drained_ns_, input_->now_ns(CLOCK_BOOTTIME)};
+    for (const Bytes message : messages)
+      if (!take(rows, parse_exit(message, input_->family()), came)) listing.count_lost(1);
+    taken += messages.size();
+    if (messages.empty()) {
       drained_ns_ = came.last_ns;
       break;
     }
   }
   rows.commit();
-  const std::uint64_t lost = socket_.lost();
+  const std::uint64_t lost = input_->lost();
   listing.count_lost(lost - lost_told_);
   lost_told_ = lost;
 }

@@ -13,11 +13,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "ctprof/plugin.hpp"
 #include "plugins/taskstats/columns.hpp"
 #include "plugins/taskstats/decode.hpp"
+#include "plugins/taskstats/exit_input.hpp"
 #include "plugins/taskstats/probe.hpp"
 #include "plugins/taskstats/socket.hpp"
 
@@ -31,14 +34,16 @@ class Ends : public sdk::ExitedSource {
       OfferedOfEnded::kOffers, sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kPcomm,
                                            sdk::kStartTime, sdk::kStartWithin, sdk::kEndedAt));
 
-  explicit Ends(const sdk::Host& host) : host_(host) {}
+  explicit Ends(const sdk::Host& host) : Ends(host, std::make_unique<Socket>()) {}
+  Ends(const sdk::Host& host, std::unique_ptr<ExitInput> input)
+      : host_(host), input_(std::move(input)) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
     probe_listening(host, probe, kFields);
   }
 
   void start(const sdk::Window& window);
   void drain(const sdk::Listing& listing);
-  void stop() { socket_.stop_listening(); }
+  void stop() { input_->stop_listening(); }
 
  private:
   struct Columns;
@@ -53,7 +58,7 @@ class Ends : public sdk::ExitedSource {
 
   sdk::Host host_;
   std::vector<std::uint64_t> pids_;  // sorted; none: all
-  Socket socket_;
+  std::unique_ptr<ExitInput> input_;
   Layout layout_{0, 0};
   std::uint64_t drained_ns_ = 0;
   std::uint64_t lost_told_ = 0;

@@ -210,7 +210,7 @@ int Socket::acknowledged(std::uint32_t sequence) {
   return ENOBUFS;
 }
 
-std::span<const Exit> Socket::exits() {
+std::span<const Bytes> Socket::exit_messages() {
   int got;
   do got = ::recvmmsg(socket_.get(), headers_.data(), kMostAtOnce, MSG_DONTWAIT, nullptr);
   while (got < 0 && errno == EINTR);
@@ -218,8 +218,7 @@ std::span<const Exit> Socket::exits() {
   if (got < 0)
     throw std::system_error(errno, std::generic_category(), "receiving taskstats of ended threads");
   for (int i = 0; i < got; ++i)
-    exits_[i] = parse_exit(
-        {static_cast<const std::byte*>(pieces_[i].iov_base), headers_[i].msg_len}, family_);
+    exits_[i] = {static_cast<const std::byte*>(pieces_[i].iov_base), headers_[i].msg_len};
   return std::span(exits_).first(static_cast<std::size_t>(got));
 }
 

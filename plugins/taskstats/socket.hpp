@@ -25,17 +25,12 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/taskstats/decode.hpp"
+#include "plugins/taskstats/exit_input.hpp"
 
 namespace ctprof::taskstats {
 
-// Why there is no socket: an errno, and words.
-struct Refused {
-  int error = 0;
-  std::string why;
-};
-
 // One per worker. Answers live until the next question.
-class Socket {
+class Socket final : public ExitInput {
  public:
   static constexpr std::size_t kMostAtOnce = 64;
 
@@ -43,9 +38,7 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  // Connects to the kernel. An error of 0: it is open; ENOENT: the kernel was built without
-  // taskstats.
-  Refused open();
+  Refused open() override;
 
   // One answer for each of at most kMostAtOnce threads, in their order. Their errors are the
   // kernel's, or
@@ -57,19 +50,15 @@ class Socket {
   // a second.
   std::span<const Answer> ask(std::span<const std::uint64_t> tids);
 
-  // Has the kernel send the figures of threads that end on these CPUs ("0-7,12"). REQUIRES: open,
-  // and nothing is asked any more.
-  Refused listen(const std::string& cpus);
-  // What was sent until then still comes.
-  void stop_listening();
   // When the kernel answered what was asked last, on CLOCK_BOOTTIME.
   std::uint64_t answered_ns() const { return answered_ns_; }
-  // Threads that ended and were not handed over yet, at most kMostAtOnce; none: no more have come.
-  // Does not wait. They live until the next call. A message that cannot be understood is a thread
-  // with the id 0.
-  std::span<const Exit> exits();
-  // Threads that ended since listen(), and for which there was no room.
-  std::uint64_t lost() const;
+
+  Refused listen(const std::string& cpus) override;
+  void stop_listening() override;
+  std::uint16_t family() const override { return family_; }
+  // At most kMostAtOnce.
+  std::span<const Bytes> exit_messages() override;
+  std::uint64_t lost() const override;
 
  private:
   int tell(std::uint16_t attribute, const std::string& cpus, std::uint16_t flags);
@@ -89,7 +78,7 @@ class Socket {
   std::array<iovec, kMostAtOnce> pieces_{};
   std::array<mmsghdr, kMostAtOnce> headers_{};
   std::array<Answer, kMostAtOnce> answers_{};
-  std::array<Exit, kMostAtOnce> exits_{};
+  std::array<Bytes, kMostAtOnce> exits_{};
   std::string listens_to_;
 };
 
