@@ -103,6 +103,7 @@ class TestHost {
 
   static constexpr std::uint64_t kUserHz = 100;
   sdk::Host host() const { return sdk::Host(abi_); }
+  const ctprof_host& abi() const { return abi_; }
 
  private:
   static int open_directory(const std::string& path) {

@@ -1,0 +1,131 @@
+// Replays a tape of exited threads through a plugin's source and the core.
+//
+//   Exits exits = replay_exits<task_iter::Ends, task_iter_tape::ReplayedInput, Figures>(tape);
+//   exits.value(row, "run_time_ns");
+//
+// The source is that of the plugin, with the tape as its input; the core plans it, drains it at the
+// recorded drains, and keeps its rows.
+
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/capture/ends.hpp"
+#include "core/registry/loader.hpp"
+#include "core/registry/plan.hpp"
+#include "core/registry/plugin.hpp"
+#include "core/registry/probed.hpp"
+#include "core/registry/registry.hpp"
+#include "ctprof/plugin.hpp"
+#include "tests/recorded/received.hpp"
+#include "tests/recorded/tape.hpp"
+
+namespace ctprof::recorded {
+
+// The plugin's source; the core creates it without arguments of ours, so that the tape is static.
+template <class Source, class Input>
+class Replayed : public Source {
+ public:
+  static inline const Tape* tape = nullptr;
+  static inline Cursor* cursor = nullptr;
+
+  static void probe(const sdk::Host&, const sdk::Probe&) {}
+  explicit Replayed(const sdk::Host& host)
+      : Source(host, std::make_unique<Input>(*tape, *cursor)) {}
+};
+
+// A source of threads that live, with the metrics of `Figures`: of threads that exited the core
+// keeps only such metrics as living ones have, too.
+template <class Figures>
+struct Living : sdk::ThreadSource {
+  static constexpr auto kOffers = Figures::kOffers;
+  explicit Living(const sdk::Host&) {}
+  void collect(const sdk::Batch&) {}
+};
+
+// What the core got.
+class Exits {
+ public:
+  explicit Exits(Ended&& ended) : ended(std::move(ended)) {}
+
+  std::size_t rows() const { return ended.rows.threads().rows; }
+  bool has(std::size_t row, std::string_view metric) const { return column(metric).has_value(row); }
+  Gap gap(std::size_t row, std::string_view metric) const {
+    return static_cast<Gap>(column(metric).gap(row));
+  }
+  std::uint64_t value(std::size_t row, std::string_view metric) const {
+    const Column& of = column(metric);
+    if (!of.has_value(row)) throw std::runtime_error("no value of " + std::string(metric));
+    switch (of.def().storage) {
+      case Storage::U64: return of.u64()[row];
+      case Storage::I64: return static_cast<std::uint64_t>(of.i64()[row]);
+      default: return of.bools()[row];
+    }
+  }
+  std::string text(std::size_t row, std::string_view metric) const {
+    const Column& of = column(metric);
+    if (!of.has_value(row)) throw std::runtime_error("no value of " + std::string(metric));
+    return std::string(ended.rows.pools->texts[of.ids()[row]]);
+  }
+
+  Ended ended;
+
+ private:
+  const Column& column(std::string_view metric) const {
+    const Column* found = ended.rows.threads().find(metric);
+    if (found == nullptr) throw std::runtime_error("no column " + std::string(metric));
+    return *found;
+  }
+};
+
+template <class... Sources>
+Plugin plugin_of() {
+  const auto sources = sdk::SourceList<Sources...>::make("replayed");
+  const ctprof_plugin table = sdk::make_plugin("replayed", "1", "", sources);
+  Plugin made = read_plugin(table, sizeof table).value();
+  made.path = "replayed.so";
+  made.shipped = true;
+  return made;
+}
+
+// Throws BadTape where the source makes other calls than the recorded one.
+template <class Source, class Input, class Figures>
+Exits replay_exits(const Tape& tape) {
+  using Replay = Replayed<Source, Input>;
+  Cursor cursor(tape);
+  Replay::tape = &tape;
+  Replay::cursor = &cursor;
+  const TestHost host(std::string(std::getenv("HOST")) + "/proc",
+                      std::string(std::getenv("HOST")) + "/sys");
+  const Registry registry(LoadedPlugins{{plugin_of<Living<Figures>, Replay>()}, {}});
+  const Probed probed(registry, host.abi(), Recorders::OfEnds);
+  const Plan plan = make_plan(probed, std::nullopt).value();
+  Ends ends(plan, probed, {}, "", 0);
+  std::vector<SourceCost> costs;
+  const Snapshot before;
+  bool is_stopped = false;
+  while (!cursor.is_at_end()) {
+    switch (cursor.next().kind) {
+      case kFirstOfPlugin: ends.start(); break;           // kStart
+      case kFirstOfPlugin + 2: is_stopped = true; break;  // kStop: the core drains by itself
+      case kFirstOfPlugin + 1:                            // kDrain
+        is_stopped ? ends.stop() : ends.drain();
+        break;
+      case kOutput: break;
+      default: throw BadTape("the source did not read all records");
+    }
+  }
+  Exits exits(std::move(ends.told(before, costs)));
+  if (!costs.front().failed.empty()) throw std::runtime_error(costs.front().failed);
+  return exits;
+}
+
+}  // namespace ctprof::recorded

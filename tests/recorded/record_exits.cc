@@ -1,0 +1,140 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <stdexcept>
+
+#include "plugins/taskstats/probe.hpp"
+#include "plugins/taskstats/socket.hpp"
+#include "tests/recorded/received.hpp"
+#include "tests/recorded/record_fixtures.hpp"
+#include "tests/recorded/task_iter_tape.hpp"
+#include "tests/recorded/taskstats_tape.hpp"
+#include "tests/recorded/workload.hpp"
+
+namespace ctprof::recorded {
+namespace {
+
+constexpr useconds_t kDrainUs = 20'000;
+
+// A program, and the file, or else its output, in which it says what each thread knows of itself.
+struct Recipe {
+  std::string name;
+  std::vector<std::string> command;
+  std::string lines;
+};
+
+std::vector<Recipe> recipes(const Places& places, const char* plugin) {
+  const std::string ends = places.programs + "/ends", lines = places.scratch + "/" + plugin;
+  return {{"threads", {ends, "threads", "60", lines + "1"}, lines + "1"},
+          {"processes", {ends, "processes", "40", lines + "2"}, lines + "2"},
+          {"takeover", {places.programs + "/takeover"}, ""}};
+}
+
+// Two cgroups, one in the other, for as long as the object exists; the workload runs in the inner
+// one, which has a name by that. Without a cgroup v2 hierarchy it does nothing.
+class InnerCgroup {
+ public:
+  explicit InnerCgroup(pid_t pid) {
+    std::ifstream mounts("/proc/self/mounts");
+    for (std::string device, place, type, rest; mounts >> device >> place >> type;) {
+      std::getline(mounts, rest);
+      if (type == "cgroup2") outer_ = place + "/ctprof-recorded";
+    }
+    if (outer_.empty()) return;
+    std::filesystem::create_directories(outer_ + "/inner");
+    std::ofstream(outer_ + "/inner/cgroup.procs") << pid << std::flush;
+  }
+  ~InnerCgroup() {
+    for (const char* name : {"/inner", ""}) ::rmdir((outer_ + name).c_str());
+  }
+  InnerCgroup(const InnerCgroup&) = delete;
+  InnerCgroup& operator=(const InnerCgroup&) = delete;
+
+ private:
+  std::string outer_;
+};
+
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// Drains until the workload has exited, and once more after the source was stopped.
+void run(const Recipe& recipe, Workload& workload, TapeWriter& tape,
+         const std::function<void()>& drain, const std::function<void()>& stop) {
+  tape.add_fact("pid", std::to_string(workload.pid()));
+  workload.release();
+  while (!workload.has_exited()) {
+    ::usleep(kDrainUs);
+    drain();
+  }
+  stop();
+  drain();
+  tape.put_text(kOutput, recipe.lines.empty() ? workload.output() : text_of(recipe.lines));
+}
+
+void record_by_bpf(const Recipe& recipe, const Places& places) {
+  using namespace task_iter_tape;
+  Workload workload(recipe.command);
+  const InnerCgroup cgroup(workload.pid());
+  TapeWriter tape;
+  add_host_facts(tape);
+  RecordingInput input(std::make_unique<task_iter::KernelEnds>(), tape);
+  tape.put(kStart);
+  input.start(static_cast<std::uint32_t>(workload.pid()));
+  const auto drain = [&] {
+    tape.put(kDrain);
+    input.read([](Bytes) { return true; });
+    input.lost();
+  };
+  run(recipe, workload, tape, drain, [&] {
+    tape.put(kStop);
+    input.stop();
+  });
+  tape.save(places.output + "/task_iter_" + recipe.name + ".tape.zst");
+}
+
+void record_by_netlink(const Recipe& recipe, const Places& places) {
+  using namespace taskstats_tape;
+  Workload workload(recipe.command);
+  TapeWriter tape;
+  add_host_facts(tape);
+  const TestHost host("/proc", "/sys");
+  RecordingInput input(std::make_unique<taskstats::Socket>(),
+                       static_cast<std::uint64_t>(workload.pid()), tape);
+  tape.put(kStart);
+  auto refused = input.open();
+  if (refused.error == 0) refused = input.listen(taskstats::possible_cpus(host.host()).value);
+  if (refused.error != 0) throw std::runtime_error(refused.why);
+  input.now_ns(CLOCK_BOOTTIME);
+  const auto drain = [&] {
+    tape.put(kDrain);
+    bool is_empty = false;
+    while (!is_empty) {
+      is_empty = input.exit_messages().empty();
+      input.now_ns(CLOCK_BOOTTIME);
+    }
+    input.lost();
+  };
+  run(recipe, workload, tape, drain, [&] {
+    tape.put(kStop);
+    input.stop_listening();
+  });
+  tape.save(places.output + "/taskstats_" + recipe.name + ".tape.zst");
+}
+
+}  // namespace
+
+void record_task_iter(const Places& places) {
+  for (const Recipe& recipe : recipes(places, "task_iter")) record_by_bpf(recipe, places);
+}
+
+void record_taskstats(const Places& places) {
+  for (const Recipe& recipe : recipes(places, "taskstats")) record_by_netlink(recipe, places);
+}
+
+}  // namespace ctprof::recorded

@@ -1,0 +1,245 @@
+// Exited threads by BPF, for equality: recorded records are replayed through task-iter's source and
+// the core, and compared with the records, and with what each thread read of itself last.
+
+#define BOOST_TEST_MODULE recorded_task_iter_ends
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <sstream>
+#include <tuple>
+
+#include "core/window/merge_ended.hpp"
+#include "plugins/task-iter/ends.hpp"
+#include "tests/recorded/exits_replay.hpp"
+#include "tests/recorded/task_iter_tape.hpp"
+
+using namespace ctprof;
+using namespace ctprof::recorded;
+using namespace ctprof::recorded::task_iter_tape;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
+const std::vector<std::string> kTapes{"threads", "processes", "takeover"};
+
+struct Figures {
+  static constexpr auto kOffers =
+      sdk::joined(task_iter::EndedColumns::Always::kOffers, task_iter::Times::kOffers,
+                  task_iter::AllDelays::kOffers, task_iter::AllStatistics::kOffers);
+};
+
+__extension__ typedef unsigned __int128 Wide;
+
+Tape tape_of(const std::string& name) {
+  return Tape::load(std::string(std::getenv("TAPES")) + "/task_iter_" + name + ".tape.zst");
+}
+
+Exits replay(const Tape& tape) {
+  return replay_exits<task_iter::Ends, ReplayedInput, Figures>(tape);
+}
+
+template <class Record>
+std::vector<const Record*> records_of(const Tape& tape, ended_kind kind) {
+  std::vector<const Record*> found;
+  for (const recorded::Frame& frame : tape.frames())
+    if (frame.kind == kRecord &&
+        *reinterpret_cast<const std::uint32_t*>(frame.bytes.data()) == kind)
+      found.push_back(reinterpret_cast<const Record*>(frame.bytes.data()));
+  return found;
+}
+
+// As the kernel does in cputime_adjust(): ticks of user and system time, scaled to the time that
+// the thread ran, and neither less than what was shown before.
+std::pair<std::uint64_t, std::uint64_t> user_and_system(const ::record& task) {
+  const std::uint64_t ran = task.sum_exec_runtime;
+  if (task.prev_stime + task.prev_utime >= ran) return {task.prev_utime, task.prev_stime};
+  std::uint64_t system = task.utime == 0 ? ran : 0;
+  if (task.stime == 0) system = 0;
+  if (task.stime != 0 && task.utime != 0)
+    system =
+        static_cast<std::uint64_t>(static_cast<Wide>(task.stime) * ran / (task.stime + task.utime));
+  system = std::max<std::uint64_t>(system, task.prev_stime);
+  if (ran - system < task.prev_utime) system = ran - task.prev_utime;
+  return {ran - system, system};
+}
+
+// Figures that add up, by the name of their metric.
+std::map<std::string, std::uint64_t> counters_of(const ::record& task) {
+  return {{"run_time_ns", task.sum_exec_runtime},
+          {"minflt", task.min_flt},
+          {"majflt", task.maj_flt},
+          {"voluntary_csw", task.nvcsw},
+          {"nonvoluntary_csw", task.nivcsw},
+          {"nr_migrations", task.nr_migrations},
+          {"wait_time_ns", task.run_delay},
+          {"timeslices", task.pcount},
+          {"cpu_delay_count", task.pcount},
+          {"cpu_delay_total_ns", task.run_delay},
+          {"rchar", task.rchar},
+          {"wchar", task.wchar},
+          {"syscr", task.syscr},
+          {"syscw", task.syscw},
+          {"read_bytes", task.read_bytes},
+          {"write_bytes", task.write_bytes},
+          {"cancelled_write_bytes", task.cancelled_write_bytes},
+          {"utime_clock_ticks", user_and_system(task).first / kNsPerTick},
+          {"stime_clock_ticks", user_and_system(task).second / kNsPerTick}};
+}
+
+void check_row(const Exits& exits, std::size_t row, const ended_thread& ended) {
+  const ::record& task = ended.task;
+  for (const auto& [metric, value] : counters_of(task)) {
+    BOOST_TEST_CONTEXT(metric) BOOST_TEST(exits.value(row, metric) == value);
+  }
+  BOOST_TEST(exits.value(row, "tgid") == task.tgid);
+  BOOST_TEST(exits.value(row, "start_time_clock_ticks") == task.start_boottime / kNsPerTick);
+  BOOST_TEST(exits.value(row, "born_at_ns") == task.start_boottime);
+  BOOST_TEST(exits.text(row, "comm") == task.comm);
+  BOOST_TEST(exits.text(row, "pcomm") == ended.pcomm);
+  BOOST_TEST(exits.value(row, "rt_priority") == task.rt_priority);
+  BOOST_TEST(exits.value(row, "nice") == static_cast<std::uint64_t>(task.static_prio - 120));
+  BOOST_TEST(exits.value(row, "descendant") == 1u);
+  BOOST_TEST(exits.value(row, "kernel_thread") == 0u);
+  const bool has_delays = (task.of & RECORD_OF_DELAYS) != 0;
+  BOOST_TEST(exits.has(row, "blkio_delay_count") == has_delays);
+  if (has_delays)
+    BOOST_TEST(exits.value(row, "blkio_delay_count") == task.delays[RECORD_BLKIO].count);
+  else
+    BOOST_TEST((exits.gap(row, "blkio_delay_count") == Gap::PredatesSwitch));
+}
+
+// Rows are in any order; two threads that had one tid ended at different times.
+std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(const Exits& exits) {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows;
+  for (std::size_t row = 0; row < exits.rows(); ++row)
+    rows[{exits.value(row, "ended_at_ns"), exits.value(row, "tid")}] = row;
+  return rows;
+}
+
+}  // namespace
+
+BOOST_DATA_TEST_CASE(each_exited_thread_has_its_last_figures, data::make(kTapes), name) {
+  const Tape tape = tape_of(name);
+  const Exits exits = replay(tape);
+  const auto records = records_of<ended_thread>(tape, ENDED_THREAD);
+  const auto rows = rows_by_end(exits);
+  BOOST_TEST(exits.rows() == records.size());
+  BOOST_TEST(rows.size() == records.size());
+  BOOST_TEST(records.size() > 1u);
+  for (const ended_thread* record : records) {
+    const auto row = rows.find({record->task.now_boottime, record->task.tid});
+    BOOST_TEST_REQUIRE((row != rows.end()));
+    BOOST_TEST_CONTEXT("tid " << record->task.tid) check_row(exits, row->second, *record);
+  }
+}
+
+BOOST_DATA_TEST_CASE(cgroups_have_the_names_that_were_recorded_with_them, data::make(kTapes),
+                     name) {
+  const Tape tape = tape_of(name);
+  const Exits exits = replay(tape);
+  std::map<std::uint64_t, std::string> paths;
+  for (const ended_cgroup* cgroup : records_of<ended_cgroup>(tape, ENDED_CGROUP)) {
+    std::string& path = paths[cgroup->id];
+    for (const auto& part : cgroup->names)
+      if (part[0] != 0) path.insert(0, "/" + std::string(part));
+    if (path.empty()) path = "/";
+  }
+  BOOST_TEST(!paths.empty());
+  const auto rows = rows_by_end(exits);
+  for (const ended_thread* record : records_of<ended_thread>(tape, ENDED_THREAD))
+    BOOST_TEST(exits.text(rows.at({record->task.now_boottime, record->task.tid}), "cgroup") ==
+               paths.at(record->task.cgroup_id));
+  BOOST_TEST(paths.begin()->second.ends_with("/ctprof-recorded/inner"));
+}
+
+// The last switch of a thread is one that it cannot have read; all else it read last.
+BOOST_DATA_TEST_CASE(figures_are_those_that_threads_read_of_themselves,
+                     data::make({"threads", "processes"}), name) {
+  const Tape tape = tape_of(name);
+  const Exits exits = replay(tape);
+  std::map<std::uint64_t, std::size_t> rows;  // by tid, which the workload did not use twice
+  for (std::size_t row = 0; row < exits.rows(); ++row) rows[exits.value(row, "tid")] = row;
+  std::istringstream lines(tape.output());
+  std::size_t threads = 0;
+  for (std::uint64_t tid = 0, cpu_ns = 0, minflt = 0, majflt = 0, voluntary = 0, involuntary = 0;
+       lines >> tid >> cpu_ns >> minflt >> majflt >> voluntary >> involuntary; ++threads) {
+    const std::size_t row = rows.at(tid);
+    BOOST_TEST_CONTEXT("tid " << tid) {
+      BOOST_TEST(exits.value(row, "minflt") == minflt);
+      BOOST_TEST(exits.value(row, "majflt") == majflt);
+      BOOST_TEST(exits.value(row, "voluntary_csw") == voluntary + 1);
+      BOOST_TEST(exits.value(row, "nonvoluntary_csw") == involuntary);
+      BOOST_TEST(exits.value(row, "run_time_ns") >= cpu_ns);
+      for (const char* metric : {"rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes"}) {
+        std::uint64_t read = 0;
+        lines >> read;
+        BOOST_TEST_CONTEXT(metric) BOOST_TEST(exits.value(row, metric) == read);
+      }
+    }
+    std::string rest;  // what wait4 said
+    std::getline(lines, rest);
+  }
+  BOOST_TEST(threads >= 40u);
+}
+
+BOOST_AUTO_TEST_CASE(an_exec_by_a_thread_that_is_no_leader_is_no_exit) {
+  const Tape tape = tape_of("takeover");
+  const Exits exits = replay(tape);
+  const auto execs = records_of<ended_exec>(tape, ENDED_EXEC);
+  BOOST_TEST_REQUIRE(execs.size() == 1u);
+  BOOST_TEST_REQUIRE(exits.ended.took_over.size() == 1u);
+  BOOST_TEST(exits.ended.took_over[0].tgid == execs[0]->tgid);
+  BOOST_TEST(exits.ended.took_over[0].tid == execs[0]->tid);
+  BOOST_TEST(exits.ended.took_over[0].at_ns == execs[0]->at_boottime);
+  BOOST_TEST(exits.rows() == 2u);  // the old leader, and the thread that took its place
+  BOOST_TEST(exits.value(0, "tid") == tape.number("pid"));
+  BOOST_TEST(exits.value(1, "tid") == tape.number("pid"));
+}
+
+BOOST_AUTO_TEST_CASE(births_whose_ends_were_seen_leave_no_row) {
+  const Tape tape = tape_of("processes");
+  BOOST_TEST(records_of<ended_birth>(tape, ENDED_BIRTH).size() == 40u);
+  const Exits exits = replay(tape);
+  BOOST_TEST(exits.ended.births.empty());
+  BOOST_TEST(exits.rows() == 41u);
+}
+
+// As where the kernel's buffer was full: it counts from the start, the core gets what is new.
+BOOST_AUTO_TEST_CASE(lost_threads_are_counted_once) {
+  const Tape whole = tape_of("threads");
+  TapeWriter writer;
+  for (const Layout& layout : kLayouts) writer.add_layouts(std::span(&layout, 1));
+  std::uint64_t lost = 0;
+  for (const recorded::Frame& frame : whole.frames())
+    frame.kind == kLost ? writer.put_value(kLost, lost += 3) : writer.put_frame(frame);
+  const Exits exits = replay(Tape::parse(writer.bytes()));
+  BOOST_TEST(lost > 3u);
+  BOOST_TEST(exits.ended.lost == lost);
+}
+
+// Where they are too many, threads of one process, name and cgroup become one row, with their sums.
+BOOST_DATA_TEST_CASE(merged_rows_have_the_sums_of_their_threads,
+                     data::make({"threads", "processes"}), name) {
+  const Tape tape = tape_of(name);
+  Exits exits = replay(tape);
+  const std::size_t threads = exits.rows();
+  merge_ended(exits.ended, 0, threads - 1);
+  std::map<std::string, std::uint64_t> expected, got;
+  for (const ended_thread* record : records_of<ended_thread>(tape, ENDED_THREAD))
+    for (const auto& [metric, value] : counters_of(record->task)) expected[metric] += value;
+  std::uint64_t counted = 0;
+  for (std::size_t row = 0; row < exits.rows(); ++row) {
+    for (const auto& [metric, value] : expected) got[metric] += exits.value(row, metric);
+    counted += exits.value(row, "threads");
+  }
+  for (const auto& [metric, value] : expected) {
+    BOOST_TEST_CONTEXT(metric) BOOST_TEST(got[metric] == value);
+  }
+  BOOST_TEST(exits.rows() == 1u);
+  BOOST_TEST(counted == threads);
+  BOOST_TEST(exits.ended.merged == threads - exits.rows());
+}

@@ -1,0 +1,67 @@
+// Tapes of the plugin task-iter: records about threads that exited, recorded and replayed.
+//
+// A drain is kDrain, kRecord for each record, and kLost. A tape contains only descendants of the
+// workload, and of cgroups only those that they were in.
+
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "plugins/task-iter/ended.h"
+#include "plugins/task-iter/ends_input.hpp"
+#include "tests/recorded/tape.hpp"
+
+namespace ctprof::recorded::task_iter_tape {
+
+enum Kind : std::uint32_t {
+  kStart = kFirstOfPlugin,  // the core starts the source
+  kDrain,                   // ... drains it; records follow
+  kStop,                    // ... stops it
+  kRecord,                  // a struct of ended.h
+  kLost                     // std::uint64_t
+};
+
+// Raise a version with its structure; tests of the older tapes then need a conversion.
+inline constexpr std::array kLayouts{
+    Layout{"ended_thread", 1, ENDED_THREAD_SIZE}, Layout{"ended_exec", 1, sizeof(ended_exec)},
+    Layout{"ended_cgroup", 1, sizeof(ended_cgroup)}, Layout{"ended_birth", 1, sizeof(ended_birth)}};
+
+// Passes all calls on, and records them. `tape` must live as long.
+class RecordingInput final : public task_iter::EndsInput {
+ public:
+  RecordingInput(std::unique_ptr<task_iter::EndsInput> input, TapeWriter& tape);
+
+  void start(std::uint32_t command) override;
+  void stop() override { input_->stop(); }
+  void read(const Take& take) override;
+  std::uint64_t lost() const override;
+
+ private:
+  void keep(Bytes bytes);
+  void keep_thread(Bytes bytes);
+
+  std::unique_ptr<task_iter::EndsInput> input_;
+  TapeWriter& tape_;
+  std::set<std::uint32_t> tgids_;                            // of descendants
+  std::map<std::uint64_t, std::vector<std::byte>> cgroups_;  // not recorded yet, by id
+};
+
+// Delivers what the cursor comes to.
+class ReplayedInput final : public task_iter::EndsInput {
+ public:
+  ReplayedInput(const Tape& tape, Cursor& cursor);
+
+  void start(std::uint32_t) override {}
+  void stop() override {}
+  void read(const Take& take) override;
+  std::uint64_t lost() const override;
+
+ private:
+  Cursor& cursor_;
+};
+
+}  // namespace ctprof::recorded::task_iter_tape

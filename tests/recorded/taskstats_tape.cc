@@ -1,0 +1,87 @@
+#include "tests/recorded/taskstats_tape.hpp"
+
+#include <linux/taskstats.h>
+
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace ctprof::recorded::taskstats_tape {
+
+using taskstats::Refused;
+
+namespace {
+
+// Of struct taskstats: where the parent's id is, and in the version that moved it.
+constexpr std::size_t kParent = offsetof(::taskstats, ac_ppid), kParentIn15 = kParent + 48;
+constexpr std::uint16_t kInterleaved = 15;
+static_assert(kParent == 132);
+
+}  // namespace
+
+RecordingInput::RecordingInput(std::unique_ptr<taskstats::ExitInput> input, std::uint64_t pid,
+                               TapeWriter& tape)
+    : input_(std::move(input)), pid_(pid), tape_(tape) {
+  tape_.add_layouts(kLayouts);
+}
+
+std::uint64_t RecordingInput::now_ns(clockid_t clock) const {
+  const std::uint64_t ns = input_->now_ns(clock);
+  if (!leaves_out_) tape_.put_value(kClock, ns);
+  return ns;
+}
+
+Refused RecordingInput::open() {
+  Refused refused = input_->open();
+  tape_.add_fact("family", std::to_string(refused.error == 0 ? input_->family() : 0));
+  return refused;
+}
+
+std::span<const Bytes> RecordingInput::exit_messages() {
+  const std::span<const Bytes> messages = input_->exit_messages();
+  std::vector<Bytes> kept;
+  for (const Bytes message : messages)
+    if (is_of_workload(message)) kept.push_back(message);
+  leaves_out_ = kept.empty() && !messages.empty();
+  if (leaves_out_) return messages;
+  tape_.put(kMessages);
+  for (const Bytes message : kept) tape_.put(kMessage, message);
+  return messages;
+}
+
+bool RecordingInput::is_of_workload(Bytes message) const {
+  const taskstats::Exit exit = taskstats::parse_exit(message, input_->family());
+  const auto who = exit.tid == 0 ? std::nullopt : taskstats::who_of(exit.stats);
+  if (!who) return false;
+  std::uint32_t parent = 0;
+  const std::size_t at = taskstats::version_of(exit.stats) == kInterleaved ? kParentIn15 : kParent;
+  if (exit.stats.size() >= at + sizeof parent)
+    std::memcpy(&parent, exit.stats.data() + at, sizeof parent);
+  return who->tgid == pid_ || parent == pid_;
+}
+
+std::uint64_t RecordingInput::lost() const {
+  const std::uint64_t lost = input_->lost();
+  tape_.put_value(kLost, lost);
+  return lost;
+}
+
+ReplayedInput::ReplayedInput(const Tape& tape, Cursor& cursor)
+    : cursor_(cursor), family_(static_cast<std::uint16_t>(tape.number("family"))) {
+  tape.require_layouts(kLayouts);
+}
+
+std::uint64_t ReplayedInput::now_ns(clockid_t) const {
+  return cursor_.next(kClock).as<std::uint64_t>();
+}
+
+std::span<const Bytes> ReplayedInput::exit_messages() {
+  messages_.clear();
+  cursor_.next(kMessages);
+  while (cursor_.peek().kind == kMessage) messages_.push_back(cursor_.next().bytes);
+  return messages_;
+}
+
+std::uint64_t ReplayedInput::lost() const { return cursor_.next(kLost).as<std::uint64_t>(); }
+
+}  // namespace ctprof::recorded::taskstats_tape

@@ -1,0 +1,73 @@
+// Tapes of the plugin taskstats: netlink messages about threads that exited, recorded and replayed.
+//
+// A drain is kDrain; kMessages, kMessage for each message, and kClock, until there are none; and
+// kLost. A tape contains only threads of the workload's process, and of its children.
+
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugins/taskstats/exit_input.hpp"
+#include "tests/recorded/tape.hpp"
+
+namespace ctprof::recorded::taskstats_tape {
+
+enum Kind : std::uint32_t {
+  kStart = kFirstOfPlugin,  // the core starts the source
+  kDrain,                   // ... drains it
+  kStop,                    // ... stops it
+  kMessages,                // a read; messages follow
+  kMessage,                 // a datagram
+  kClock,                   // std::uint64_t, CLOCK_BOOTTIME
+  kLost                     // std::uint64_t
+};
+
+// struct taskstats states its version itself: this is the framing around it.
+inline constexpr std::array kLayouts{Layout{"taskstats_message", 1, 20}};
+
+// Passes all calls on, and records them. `tape` must live as long.
+class RecordingInput final : public taskstats::ExitInput {
+ public:
+  // `pid`: of the workload.
+  RecordingInput(std::unique_ptr<taskstats::ExitInput> input, std::uint64_t pid, TapeWriter& tape);
+
+  std::uint64_t now_ns(clockid_t clock) const override;
+  taskstats::Refused open() override;
+  taskstats::Refused listen(const std::string& cpus) override { return input_->listen(cpus); }
+  void stop_listening() override { input_->stop_listening(); }
+  std::uint16_t family() const override { return input_->family(); }
+  std::span<const Bytes> exit_messages() override;
+  std::uint64_t lost() const override;
+
+ private:
+  bool is_of_workload(Bytes message) const;
+
+  std::unique_ptr<taskstats::ExitInput> input_;
+  std::uint64_t pid_;
+  TapeWriter& tape_;
+  bool leaves_out_ = false;  // the last read, whose messages are all of others
+};
+
+// Delivers what the cursor comes to, and checks that the source makes the recorded calls.
+class ReplayedInput final : public taskstats::ExitInput {
+ public:
+  ReplayedInput(const Tape& tape, Cursor& cursor);
+
+  std::uint64_t now_ns(clockid_t clock) const override;
+  taskstats::Refused open() override { return {}; }
+  taskstats::Refused listen(const std::string&) override { return {}; }
+  void stop_listening() override {}
+  std::uint16_t family() const override { return family_; }
+  std::span<const Bytes> exit_messages() override;
+  std::uint64_t lost() const override;
+
+ private:
+  Cursor& cursor_;
+  std::uint16_t family_;
+  std::vector<Bytes> messages_;
+};
+
+}  // namespace ctprof::recorded::taskstats_tape
