@@ -35,7 +35,8 @@ Tape tape_of(const std::string& name) {
 }
 
 Exits replay(const Tape& tape) {
-  return replay_exits<taskstats::Ends, ReplayedInput, taskstats::OfferedOfEnded>(tape);
+  return replay_exits<ctprof::taskstats::Ends, ReplayedInput, ctprof::taskstats::OfferedOfEnded>(
+      tape);
 }
 
 // One message, and between which moments it came.
