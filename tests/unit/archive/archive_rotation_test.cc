@@ -9,7 +9,7 @@
 #include "core/archive/when.hpp"
 #include "tests/unit/archive/archive_world.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::archive_rotation_test {
 namespace {
 
 BOOST_AUTO_TEST_SUITE(archive_rotation_test)
@@ -202,4 +202,4 @@ BOOST_AUTO_TEST_CASE(a_full_disk_costs_the_oldest_files_and_then_windows) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::archive_rotation_test

@@ -7,7 +7,7 @@
 #include "core/file/file.hpp"
 #include "tests/unit/archive/archive_world.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::archive_test {
 namespace {
 
 BOOST_AUTO_TEST_SUITE(archive_test)
@@ -194,4 +194,4 @@ BOOST_AUTO_TEST_CASE(nobodys_files_are_taken_for_ours) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::archive_test

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <string>
 
-namespace ctprof {
+namespace ctprof::when_test {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -146,4 +146,4 @@ BOOST_AUTO_TEST_CASE(sizes) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::when_test

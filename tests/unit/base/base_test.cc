@@ -24,7 +24,7 @@
 #include "core/base/workers.hpp"
 #include "ctprof/work_thread.hpp"
 
-namespace ctprof {
+namespace ctprof::base_test {
 namespace {
 
 std::string text(std::string_view bytes, Escape escape) {
@@ -241,4 +241,4 @@ BOOST_AUTO_TEST_CASE(nearest_names) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::base_test

@@ -7,7 +7,7 @@
 
 #include "core/base/number.hpp"
 
-namespace ctprof {
+namespace ctprof::numbers_test {
 namespace {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
@@ -124,4 +124,4 @@ BOOST_AUTO_TEST_CASE(steps_have_one_scale) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::numbers_test

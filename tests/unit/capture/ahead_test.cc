@@ -18,6 +18,7 @@
 #include "tests/unit/support/fake_plugins.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
+namespace ahead_test {
 using namespace ctprof;
 using namespace ctprof::fake;
 
@@ -25,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kTree = fixture("6.18-schedstats-off");
+std::string tree() { return fixture("6.18-schedstats-off"); }
 
 // What a plugin keeps, and how many there are of it.
 struct Kept {
@@ -65,27 +66,27 @@ BOOST_AUTO_TEST_SUITE(ahead_test)
 BOOST_AUTO_TEST_CASE(a_plugin_that_was_opened_ahead_is_not_opened_again) {
   const int made = Kept::made;
   {
-    Ahead ahead(kTree);
+    Ahead ahead(tree());
     ahead.open(keeping<Kept, Asks>("keeper"));
     BOOST_TEST(Kept::alive == 1);
     const Registry registry = fake::registry({keeping<Kept, Asks>("keeper")});
-    const auto snapshot = capture(registry, {.rootfs = kTree, .pids = {}, .metrics = {}, .jobs = 1},
+    const auto snapshot = capture(registry, {.rootfs = tree(), .pids = {}, .metrics = {}, .jobs = 1},
                                   nullptr, std::move(ahead));
     BOOST_REQUIRE(snapshot);
     BOOST_TEST(snapshot->tables[0].find("one")->u64()[0] == 42u);
     BOOST_TEST(Kept::alive == 0);
   }
   BOOST_TEST(Kept::made == made + 1);
-  Ahead(kTree).open(keeping<Kept, Asks>("keeper"));
+  Ahead(tree()).open(keeping<Kept, Asks>("keeper"));
   BOOST_TEST(Kept::made == made + 2);
   BOOST_TEST(Kept::alive == 0);  // closed, though nobody asked for it
 }
 
 BOOST_AUTO_TEST_CASE(a_plugin_that_could_not_be_opened_ahead_says_why) {
-  Ahead ahead(kTree);
+  Ahead ahead(tree());
   ahead.open(keeping<Refuses, Offers<kOne>>("burnt"));
   const Registry registry = fake::registry({keeping<Refuses, Offers<kOne>>("burnt")});
-  auto session = Session::open(registry, {.rootfs = kTree, .pids = {}, .metrics = {}, .jobs = 1},
+  auto session = Session::open(registry, {.rootfs = tree(), .pids = {}, .metrics = {}, .jobs = 1},
                                std::move(ahead));
   BOOST_REQUIRE(session && session->begin());
   BOOST_TEST_REQUIRE(session->refused().size() == 1u);
@@ -157,3 +158,5 @@ BOOST_AUTO_TEST_CASE(where_nothing_is_recorded_recorders_are_not_loaded) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ahead_test

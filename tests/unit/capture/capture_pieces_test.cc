@@ -19,6 +19,7 @@
 #include "core/capture/meta.hpp"
 #include "core/registry/identity.hpp"
 
+namespace capture_pieces_test {
 using namespace ctprof;
 
 BOOST_AUTO_TEST_SUITE(capture_pieces_test)
@@ -228,3 +229,5 @@ BOOST_AUTO_TEST_CASE(cgroups_that_are_not_all) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace capture_pieces_test

@@ -18,7 +18,7 @@
 #include "core/capture/records.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
 
-namespace ctprof::hand_made {
+namespace ctprof::made_recorder {
 
 constexpr sdk::Metric<sdk::StackCount, sdk::StackSum> kStacks{
     {.name = "small_stacks", .description = "for tests"}};
@@ -103,4 +103,4 @@ inline bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-}  // namespace ctprof::hand_made
+}  // namespace ctprof::made_recorder

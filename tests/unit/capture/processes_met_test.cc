@@ -19,6 +19,7 @@
 #include "core/capture/mapped_code.hpp"
 #include "core/capture/wanted_processes.hpp"
 
+namespace processes_met_test {
 using namespace ctprof;
 using namespace std::chrono_literals;
 
@@ -167,3 +168,5 @@ BOOST_AUTO_TEST_CASE(who_is_gone_is_as_its_parent_was) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace processes_met_test

@@ -10,6 +10,7 @@
 
 #include "ctprof/records.hpp"
 
+namespace record_arena_test {
 using namespace ctprof;
 
 BOOST_AUTO_TEST_SUITE(record_arena_test)
@@ -65,3 +66,5 @@ BOOST_AUTO_TEST_CASE(pieces_are_found_again_when_there_are_many) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace record_arena_test

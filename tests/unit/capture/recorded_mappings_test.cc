@@ -10,7 +10,7 @@
 #include "core/capture/recorded_stacks.hpp"
 #include "tests/unit/capture/made_recording.hpp"
 
-namespace ctprof {
+namespace ctprof::recorded_mappings_test {
 namespace {
 
 using namespace hand_made;
@@ -111,4 +111,4 @@ BOOST_AUTO_TEST_CASE(a_child_has_what_its_parent_had_mapped) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::recorded_mappings_test

@@ -22,7 +22,7 @@
 #include "tests/unit/support/made_stacks.hpp"
 #include "tests/unit/support/window_made.hpp"
 
-namespace ctprof {
+namespace ctprof::recorded_stacks_test {
 namespace {
 
 using namespace hand_made;
@@ -323,4 +323,4 @@ BOOST_AUTO_TEST_CASE(numbers_add_up_or_are_the_largest_or_the_least) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::recorded_stacks_test

@@ -12,8 +12,10 @@
 #include "core/capture/recorded_words.hpp"
 #include "tests/unit/capture/made_recorder.hpp"
 
+namespace records_lies_test {
 using namespace ctprof;
 using namespace ctprof::hand_made;
+using namespace ctprof::made_recorder;
 
 BOOST_AUTO_TEST_SUITE(records_lies_test)
 
@@ -106,3 +108,5 @@ BOOST_FIXTURE_TEST_CASE(who_throws_is_out, World) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace records_lies_test

@@ -11,8 +11,10 @@
 
 #include "tests/unit/capture/made_recorder.hpp"
 
+namespace records_test {
 using namespace ctprof;
 using namespace ctprof::hand_made;
+using namespace ctprof::made_recorder;
 
 BOOST_AUTO_TEST_SUITE(records_test)
 
@@ -280,3 +282,5 @@ BOOST_AUTO_TEST_CASE(in_words_says_what_is_not_whole) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace records_test

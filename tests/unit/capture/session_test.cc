@@ -29,6 +29,7 @@
 #include "tests/unit/support/fake_plugins.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
+namespace session_test {
 using namespace ctprof;
 using namespace ctprof::fake;
 
@@ -327,3 +328,5 @@ BOOST_AUTO_TEST_CASE(sessions_in_several_threads) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace session_test

@@ -13,6 +13,7 @@
 #include "tests/unit/capture/turned_tree.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
 
+namespace session_windows_test {
 using namespace ctprof;
 using namespace ctprof::fake;
 
@@ -132,3 +133,5 @@ BOOST_AUTO_TEST_CASE(ends_are_taken_in_while_something_else_is_done) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace session_windows_test

@@ -13,7 +13,7 @@
 
 #include "core/capture/target_files.hpp"
 
-namespace ctprof {
+namespace ctprof::target_files_test {
 namespace {
 
 constexpr std::chrono::hours kUntilOpened(1);
@@ -90,4 +90,4 @@ BOOST_AUTO_TEST_CASE(maps_of_compilers_are_found) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::target_files_test

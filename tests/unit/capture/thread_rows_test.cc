@@ -6,7 +6,7 @@
 #include "core/capture/thread_rows.hpp"
 #include "tests/unit/capture/made_recording.hpp"
 
-namespace ctprof {
+namespace ctprof::thread_rows_test {
 namespace {
 
 using namespace hand_made;
@@ -68,4 +68,4 @@ BOOST_AUTO_TEST_CASE(one_that_ended_then) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::thread_rows_test

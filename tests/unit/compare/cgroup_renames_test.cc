@@ -6,7 +6,7 @@
 
 #include "core/compare/grouping/cgroup_renames.hpp"
 
-namespace ctprof {
+namespace ctprof::cgroup_renames_test {
 namespace {
 
 // A cgroup on one side, with kinds of threads k<first> to k<last>.
@@ -146,4 +146,4 @@ BOOST_AUTO_TEST_CASE(a_pair_that_ends_unlike_is_its_own_root) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::cgroup_renames_test

@@ -12,7 +12,7 @@
 #include "core/render/report_json.hpp"
 #include "tests/unit/support/hand_made.hpp"
 
-namespace ctprof {
+namespace ctprof::compare_test {
 namespace {
 
 namespace json = boost::json;
@@ -396,4 +396,4 @@ BOOST_AUTO_TEST_CASE(hostile_names_make_valid_json) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::compare_test

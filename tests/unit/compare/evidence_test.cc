@@ -17,11 +17,11 @@
 #include "core/render/screen_text.hpp"
 #include "tests/unit/support/made_screen.hpp"
 
-namespace ctprof {
+namespace ctprof::evidence_test {
 namespace {
 
 namespace json = boost::json;
-using namespace hand_made;
+using namespace made_screen;
 
 // Of each run: milliseconds of CPU of the app, and of others that are a little busier or less
 // whatever the app does.
@@ -292,4 +292,4 @@ BOOST_AUTO_TEST_CASE(each_side_is_judged_by_itself) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::evidence_test

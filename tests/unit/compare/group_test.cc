@@ -5,7 +5,7 @@
 #include "core/compare/grouping/grouping.hpp"
 #include "tests/unit/support/hand_made.hpp"
 
-namespace ctprof {
+namespace ctprof::group_test {
 namespace {
 
 using namespace hand_made;
@@ -164,4 +164,4 @@ BOOST_AUTO_TEST_CASE(an_empty_snapshot_has_no_groups) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::group_test

@@ -11,7 +11,7 @@
 #include "tests/unit/support/column_lines.hpp"
 #include "tests/unit/support/stack_reports.hpp"
 
-namespace ctprof {
+namespace ctprof::late_runs_test {
 namespace {
 
 using namespace hand_made;
@@ -123,4 +123,4 @@ BOOST_AUTO_TEST_CASE(taking_a_run_throws) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::late_runs_test

@@ -12,7 +12,7 @@
 #include "core/render/report_json.hpp"
 #include "tests/unit/support/hand_made.hpp"
 
-namespace ctprof {
+namespace ctprof::made_of_test {
 namespace {
 
 namespace json = boost::json;
@@ -117,4 +117,4 @@ BOOST_AUTO_TEST_CASE(a_group_of_the_candidate_alone_is_judged) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::made_of_test

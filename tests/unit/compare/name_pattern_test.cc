@@ -4,7 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-namespace ctprof {
+namespace ctprof::name_pattern_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -136,4 +136,4 @@ BOOST_AUTO_TEST_CASE(no_glob_takes_long) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::name_pattern_test

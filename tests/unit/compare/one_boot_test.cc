@@ -13,7 +13,7 @@
 #include "core/render/report_text.hpp"
 #include "tests/unit/support/hand_made.hpp"
 
-namespace ctprof {
+namespace ctprof::one_boot_test {
 namespace {
 
 namespace json = boost::json;
@@ -255,4 +255,4 @@ BOOST_AUTO_TEST_CASE(the_text_says_what_new_and_gone_threads_made) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::one_boot_test

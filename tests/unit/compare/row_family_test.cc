@@ -8,7 +8,7 @@
 
 #include "core/compare/evidence/row_family.hpp"
 
-namespace ctprof {
+namespace ctprof::row_family_test {
 namespace {
 
 constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
@@ -111,4 +111,4 @@ BOOST_AUTO_TEST_CASE(intervals_of_all_rows_are_those_of_each) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ctprof
+}  // namespace ctprof::row_family_test

@@ -15,7 +15,7 @@
 #include "core/render/report_text.hpp"
 #include "tests/unit/support/hand_made.hpp"
 
-namespace ctprof {
+namespace ctprof::runs_test {
 namespace {
 
 namespace json = boost::json;
@@ -288,4 +288,4 @@ BOOST_AUTO_TEST_CASE(hosts_of_one_side_that_differ_are_told_though_the_other_is_
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::runs_test

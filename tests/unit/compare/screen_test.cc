@@ -9,10 +9,10 @@
 
 #include "tests/unit/support/made_screen.hpp"
 
-namespace ctprof {
+namespace ctprof::screen_test {
 namespace {
 
-using namespace hand_made;
+using namespace made_screen;
 
 BOOST_AUTO_TEST_SUITE(screen_test)
 
@@ -253,4 +253,4 @@ BOOST_AUTO_TEST_CASE(processes_are_found_among_the_threads_that_live) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::screen_test

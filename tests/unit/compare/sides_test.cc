@@ -16,7 +16,7 @@
 #include "core/render/report_text.hpp"
 #include "tests/unit/support/hand_made.hpp"
 
-namespace ctprof {
+namespace ctprof::sides_test {
 namespace {
 
 namespace json = boost::json;
@@ -289,4 +289,4 @@ BOOST_AUTO_TEST_CASE(lifetimes_have_rates_of_their_own) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::sides_test

@@ -6,7 +6,7 @@
 #include "core/base/text.hpp"
 #include "core/compare/asked/spec.hpp"
 
-namespace ctprof {
+namespace ctprof::spec_test {
 namespace {
 
 std::string sort_refusal(std::string_view text, ReportKind kind = ReportKind::Compare) {
@@ -74,4 +74,4 @@ BOOST_AUTO_TEST_CASE(the_nearest_name_is_offered) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::spec_test

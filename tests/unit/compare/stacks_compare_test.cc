@@ -9,7 +9,7 @@
 #include "core/render/stacks_text.hpp"
 #include "tests/unit/support/stack_reports.hpp"
 
-namespace ctprof {
+namespace ctprof::stacks_compare_test {
 namespace {
 
 using namespace hand_made;
@@ -278,4 +278,4 @@ BOOST_AUTO_TEST_CASE(functions_of_single_runs_are_not_judged) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::stacks_compare_test

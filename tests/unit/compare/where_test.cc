@@ -8,7 +8,7 @@
 #include "core/compare/report/report.hpp"
 #include "tests/unit/support/hand_made.hpp"
 
-namespace ctprof {
+namespace ctprof::where_test {
 namespace {
 
 using namespace hand_made;
@@ -331,4 +331,4 @@ BOOST_AUTO_TEST_CASE(derive_mistakes) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::where_test

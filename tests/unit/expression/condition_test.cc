@@ -7,7 +7,7 @@
 #include "core/expression/condition.hpp"
 #include "core/expression/expression.hpp"
 
-namespace ctprof {
+namespace ctprof::condition_test {
 namespace {
 
 using ValueType = Condition::ValueType;
@@ -232,4 +232,4 @@ BOOST_AUTO_TEST_CASE(names_are_bytes) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::condition_test

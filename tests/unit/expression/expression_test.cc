@@ -9,7 +9,7 @@
 #include "core/expression/expression.hpp"
 #include "core/expression/expression_parser.hpp"
 
-namespace ctprof {
+namespace ctprof::expression_test {
 namespace {
 
 using Values = std::map<std::string, double>;
@@ -127,4 +127,4 @@ BOOST_AUTO_TEST_CASE(refusals_say_where) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::expression_test

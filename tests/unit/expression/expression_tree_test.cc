@@ -5,7 +5,7 @@
 
 #include "core/expression/tree.hpp"
 
-namespace ctprof {
+namespace ctprof::expression_tree_test {
 namespace {
 
 std::string sign_of(Op op) {
@@ -61,4 +61,4 @@ BOOST_AUTO_TEST_CASE(a_name_is_listed_once) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ctprof
+}  // namespace ctprof::expression_tree_test

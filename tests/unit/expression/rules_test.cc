@@ -15,7 +15,7 @@
 #include "core/rules/stacks.hpp"
 #include "tests/unit/support/hand_made.hpp"
 
-namespace ctprof {
+namespace ctprof::rules_test {
 namespace {
 
 using namespace hand_made;
@@ -321,4 +321,4 @@ BOOST_AUTO_TEST_CASE(plugin_rules_and_fallbacks) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::rules_test

@@ -9,7 +9,7 @@
 #include "core/rules/stacks.hpp"
 #include "tests/unit/support/stack_reports.hpp"
 
-namespace ctprof {
+namespace ctprof::stacks_sum_test {
 namespace {
 
 using namespace hand_made;
@@ -135,4 +135,4 @@ BOOST_AUTO_TEST_CASE(a_rule_of_a_plugin_reads_stacks_and_frames) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::stacks_sum_test

@@ -16,7 +16,7 @@
 #include "core/file/write/document.hpp"
 #include "tests/unit/support/file_world.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::file_bad_test {
 namespace {
 
 std::string zstd(const std::string& text, int level = 3) {
@@ -302,4 +302,4 @@ BOOST_AUTO_TEST_CASE(any_cut_is_an_error) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::file_bad_test

@@ -13,7 +13,7 @@
 #include "core/file/columns/cell_reader.hpp"
 #include "core/file/layout/scanner.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::file_cells_test {
 namespace {
 
 BOOST_AUTO_TEST_SUITE(file_cells_test)
@@ -260,4 +260,4 @@ BOOST_AUTO_TEST_CASE(bytes_in_hexadecimal) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::file_cells_test

@@ -10,7 +10,7 @@
 #include "core/file/layout/limits.hpp"
 #include "tests/unit/support/column_lines.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::file_columns_bad_test {
 namespace {
 
 constexpr std::size_t kThreads = 20;
@@ -310,4 +310,4 @@ BOOST_AUTO_TEST_CASE(lines_by_the_million) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::file_columns_bad_test

@@ -7,7 +7,7 @@
 #include "core/file/write/document.hpp"
 #include "tests/unit/support/column_lines.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::file_columns_test {
 namespace {
 
 constexpr int kSnapshots = 60;
@@ -252,4 +252,4 @@ BOOST_AUTO_TEST_CASE(unknown_gap_codes_are_malformed) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::file_columns_test

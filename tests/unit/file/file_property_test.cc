@@ -8,7 +8,7 @@
 #include "core/file/write/document.hpp"
 #include "tests/unit/support/odd_host.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::file_property_test {
 namespace {
 
 constexpr int kSnapshots = 60;
@@ -96,4 +96,4 @@ BOOST_AUTO_TEST_CASE(slices_may_end_anywhere) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::file_property_test

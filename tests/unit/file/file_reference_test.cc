@@ -7,7 +7,7 @@
 #include "core/file/write/document.hpp"
 #include "tests/unit/support/column_lines.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::file_reference_test {
 namespace {
 
 // A leader, in the newest spelling: all keys, in the order of that layout.
@@ -195,4 +195,4 @@ BOOST_AUTO_TEST_CASE(in_columns_it_says_the_same) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::file_reference_test

@@ -11,7 +11,7 @@
 #include "core/file/write/document.hpp"
 #include "tests/unit/support/file_world.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::file_rows_test {
 namespace {
 
 constexpr int kBentTexts = 300;
@@ -260,4 +260,4 @@ BOOST_AUTO_TEST_CASE(texts_that_are_bent) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::file_rows_test

@@ -11,7 +11,7 @@
 #include "tests/unit/support/column_lines.hpp"
 #include "tests/unit/support/made_stacks.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::file_stacks_test {
 namespace {
 
 using hand_made::add_stacks;
@@ -220,4 +220,4 @@ BOOST_AUTO_TEST_CASE(stacks_have_no_base) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::file_stacks_test

@@ -12,7 +12,7 @@
 #include "tests/unit/support/column_lines.hpp"
 #include "tests/unit/support/odd_window.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::file_window_test {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -169,4 +169,4 @@ BOOST_AUTO_TEST_CASE(what_is_said_of_its_rows_must_hold) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::file_window_test

@@ -19,7 +19,7 @@
 #include "core/file/write/out_file.hpp"
 #include "tests/unit/support/file_world.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::file_write_test {
 namespace {
 
 namespace json = boost::json;
@@ -285,4 +285,4 @@ BOOST_AUTO_TEST_CASE(places_are_not_shared) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::file_write_test

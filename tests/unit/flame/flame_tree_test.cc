@@ -12,7 +12,7 @@
 #include "core/flame/flame_tree.hpp"
 #include "tests/flame/made_stacks.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::flame_tree_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -260,4 +260,4 @@ BOOST_AUTO_TEST_CASE(few_runs_prove_nothing) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::flame_tree_test

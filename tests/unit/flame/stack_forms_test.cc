@@ -9,7 +9,7 @@
 #include "core/flame/stack_forms.hpp"
 #include "tests/flame/made_stacks.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::stack_forms_test {
 namespace {
 
 class FullSink final : public Sink {
@@ -81,4 +81,4 @@ BOOST_AUTO_TEST_CASE(all_values_of_a_stack_are_one_row) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::stack_forms_test

@@ -21,6 +21,7 @@
 #include "tests/unit/jemalloc/stopped_clock.hpp"
 #include "tests/unit/support/bytes_read.hpp"
 
+namespace jemalloc_budget_test {
 using namespace ctprof::jemalloc;
 using namespace ctprof::jemalloc::costly;
 
@@ -150,3 +151,5 @@ BOOST_AUTO_TEST_CASE(the_file_is_cut_where_the_budget_ends) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace jemalloc_budget_test

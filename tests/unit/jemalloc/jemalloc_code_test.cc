@@ -16,6 +16,7 @@
 #include "plugins/jemalloc-ptrace/finder/x86_decode.hpp"
 #include "source_dir.hpp"
 
+namespace jemalloc_code_test {
 using namespace ctprof::jemalloc;
 using Bytes = std::vector<std::uint8_t>;
 
@@ -235,3 +236,5 @@ BOOST_AUTO_TEST_CASE(the_empty_cache) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace jemalloc_code_test

@@ -23,6 +23,7 @@
 #include "plugins/jemalloc-ptrace/finder/target_file.hpp"
 #include "tests/unit/jemalloc/stopped_clock.hpp"
 
+namespace jemalloc_elf_test {
 // The thread sanitizer puts a malloc and a free of its own into this program, which are judged
 // before ours.
 #ifdef __has_feature
@@ -247,3 +248,5 @@ BOOST_AUTO_TEST_CASE(where_a_program_has_its_segment) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace jemalloc_elf_test

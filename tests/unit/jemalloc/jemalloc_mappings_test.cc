@@ -17,6 +17,7 @@
 #include "plugins/jemalloc-ptrace/finder/mappings.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
+namespace jemalloc_mappings_test {
 using ctprof::jemalloc::code_files;
 using ctprof::jemalloc::FileId;
 using ctprof::jemalloc::MappedFile;
@@ -146,3 +147,5 @@ BOOST_AUTO_TEST_CASE(code_alone_is_told_without_names) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace jemalloc_mappings_test

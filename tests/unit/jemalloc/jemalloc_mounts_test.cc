@@ -9,6 +9,7 @@
 #include "ctprof/files.hpp"
 #include "plugins/jemalloc-ptrace/mounts.hpp"
 
+namespace jemalloc_mounts_test {
 using namespace ctprof::jemalloc;
 
 namespace {
@@ -56,3 +57,5 @@ BOOST_AUTO_TEST_CASE(our_own) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace jemalloc_mounts_test

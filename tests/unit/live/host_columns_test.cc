@@ -13,6 +13,7 @@
 #include "tests/unit/support/loaded_plugin.hpp"
 #include "tests/unit/support/source_driver.hpp"
 
+namespace host_columns_test {
 using namespace ctprof;
 using namespace ctprof::host;
 
@@ -61,3 +62,5 @@ BOOST_AUTO_TEST_CASE(columns_of_this_host) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace host_columns_test

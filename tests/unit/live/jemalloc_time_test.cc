@@ -7,6 +7,7 @@
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
 #include "tests/unit/jemalloc/costly_files.hpp"
 
+namespace jemalloc_time_test {
 using namespace ctprof::jemalloc;
 using namespace ctprof::jemalloc::costly;
 
@@ -21,3 +22,5 @@ BOOST_AUTO_TEST_CASE(links_to_many_files) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace jemalloc_time_test

@@ -32,7 +32,7 @@
 #include "core/stacks/modules.hpp"
 #include "core/stacks/unwinder.hpp"
 
-namespace ctprof {
+namespace ctprof::stacks_live_test {
 namespace {
 
 constexpr std::size_t kStackBytes = 1 << 20;
@@ -342,4 +342,4 @@ BOOST_AUTO_TEST_CASE(those_that_run) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ctprof
+}  // namespace ctprof::stacks_live_test

@@ -38,6 +38,7 @@
 #include "core/registry/identity.hpp"
 #include "core/registry/loader.hpp"
 
+namespace task_iter_captures_test {
 using namespace ctprof;
 
 namespace {
@@ -188,3 +189,5 @@ BOOST_AUTO_TEST_CASE(captures_side_by_side, *boost::unit_test::precondition(may_
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace task_iter_captures_test

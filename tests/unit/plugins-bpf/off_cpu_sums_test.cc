@@ -4,6 +4,7 @@
 
 #include "plugins/off-cpu/sums.hpp"
 
+namespace off_cpu_sums_test {
 using namespace ctprof::off_cpu;
 
 namespace {
@@ -83,3 +84,5 @@ BOOST_AUTO_TEST_CASE(who_was_born_inside_was_there_from_then_on) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace off_cpu_sums_test

@@ -13,6 +13,7 @@
 #include "plugins/on-cpu/ring.hpp"
 #include "plugins/on-cpu/sampler.hpp"
 
+namespace on_cpu_test {
 using namespace ctprof;
 using namespace ctprof::on_cpu;
 
@@ -334,3 +335,5 @@ BOOST_AUTO_TEST_CASE(for_how_long_a_cpu_was_idle) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace on_cpu_test

@@ -19,6 +19,7 @@
 #include "plugins/sleepers/tally.hpp"
 #include "plugins/sleepers/watch.hpp"
 
+namespace sleepers_test {
 using namespace ctprof;
 using namespace ctprof::sleepers;
 
@@ -383,3 +384,5 @@ BOOST_AUTO_TEST_CASE(what_a_look_throws_is_thrown_to_who_drains) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace sleepers_test

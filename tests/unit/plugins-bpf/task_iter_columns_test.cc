@@ -6,6 +6,7 @@
 #include "plugins/task-iter/columns.hpp"
 #include "tests/unit/support/by_name.hpp"
 
+namespace task_iter_columns_test {
 using namespace ctprof::task_iter;
 
 namespace {
@@ -199,3 +200,5 @@ BOOST_AUTO_TEST_CASE(all_but_identity_fails_together) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace task_iter_columns_test

@@ -8,6 +8,7 @@
 #include "plugins/task-iter/decode.hpp"
 #include "plugins/task-iter/names.hpp"
 
+namespace task_iter_decode_test {
 using namespace ctprof;
 using namespace ctprof::task_iter;
 using ctprof::Gap;
@@ -162,3 +163,5 @@ BOOST_AUTO_TEST_CASE(who_an_unseen_thread_is) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace task_iter_decode_test

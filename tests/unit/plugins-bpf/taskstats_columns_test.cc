@@ -11,6 +11,7 @@
 #include "plugins/taskstats/decode.hpp"
 #include "tests/unit/support/by_name.hpp"
 
+namespace taskstats_columns_test {
 using namespace ctprof::taskstats;
 
 namespace {
@@ -89,3 +90,5 @@ BOOST_AUTO_TEST_CASE(every_column_by_name) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace taskstats_columns_test

@@ -10,6 +10,7 @@
 #include "plugins/taskstats/decode.hpp"
 #include "tests/unit/plugins-bpf/taskstats_text.hpp"
 
+namespace taskstats_decode_test {
 using namespace ctprof::taskstats;
 using ctprof::Gap;
 
@@ -273,3 +274,5 @@ BOOST_AUTO_TEST_CASE(filling_is_skipped) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace taskstats_decode_test

@@ -11,6 +11,7 @@
 #include "plugins/taskstats/probe.hpp"
 #include "tests/unit/support/source_driver.hpp"
 
+namespace taskstats_interrupts_test {
 using namespace std::string_literals;
 using ctprof::taskstats::measures_interrupts;
 
@@ -65,3 +66,5 @@ BOOST_FIXTURE_TEST_CASE(without_pressure_the_kernels_types_tell, Tree) {
 BOOST_FIXTURE_TEST_CASE(nobody_knows, Tree) { BOOST_TEST(answer() == -1); }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace taskstats_interrupts_test

@@ -19,6 +19,7 @@
 #include "tests/unit/support/loaded_plugin.hpp"
 #include "tests/unit/support/source_driver.hpp"
 
+namespace taskstats_plugin_test {
 // Takes the place of the C library's for the plugin, too: where it asks for more room, it gets next
 // to none.
 static bool next_to_no_room = false;
@@ -226,3 +227,5 @@ BOOST_AUTO_TEST_CASE(who_loses_the_capability_later_is_denied, *needs_net_admin(
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace taskstats_plugin_test

@@ -6,6 +6,7 @@
 
 #include "plugins/shared/bpf_refusal.hpp"
 
+namespace bpf_refusal_test {
 using namespace ctprof;
 
 namespace {
@@ -51,3 +52,5 @@ BOOST_AUTO_TEST_CASE(whatever_is_not_the_kernels_age_is_not_called_that) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
+
+}  // namespace bpf_refusal_test

@@ -9,6 +9,7 @@
 #include "plugins/shared/text_formats.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
+namespace cgroup_formats_test {
 using namespace ctprof;
 using namespace ctprof::cgroup;
 
@@ -109,3 +110,5 @@ BOOST_AUTO_TEST_CASE(io_stat_malformed_by_key) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace cgroup_formats_test

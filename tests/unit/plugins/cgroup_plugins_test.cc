@@ -10,6 +10,7 @@
 #include "tests/unit/support/loaded_plugin.hpp"
 #include "tests/unit/support/source_driver.hpp"
 
+namespace cgroup_plugins_test {
 namespace {
 
 constexpr std::uint32_t kHost = 0;
@@ -219,3 +220,5 @@ BOOST_AUTO_TEST_CASE(this_host) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace cgroup_plugins_test

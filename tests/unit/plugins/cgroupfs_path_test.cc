@@ -5,6 +5,7 @@
 #include "plugins/cgroupfs/directory.hpp"
 #include "plugins/cgroupfs/path.hpp"
 
+namespace cgroupfs_path_test {
 using namespace ctprof::cgroupfs;
 using ctprof::Gap;
 
@@ -84,3 +85,5 @@ BOOST_AUTO_TEST_CASE(words) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace cgroupfs_path_test

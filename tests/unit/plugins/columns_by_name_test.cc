@@ -16,6 +16,7 @@
 #include "plugins/psi/pressure.hpp"
 #include "tests/unit/support/by_name.hpp"
 
+namespace columns_by_name_test {
 using namespace ctprof;
 
 namespace {
@@ -226,3 +227,5 @@ BOOST_AUTO_TEST_CASE(a_swap_shows) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace columns_by_name_test

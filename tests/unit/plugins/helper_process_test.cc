@@ -22,6 +22,7 @@
 #include "ctprof/files.hpp"
 #include "plugins/shared/helper_process.hpp"
 
+namespace helper_process_test {
 using ctprof::HelperProcess;
 using ctprof::HelperView;
 using Reply = HelperProcess::Reply;
@@ -296,3 +297,5 @@ BOOST_AUTO_TEST_CASE(it_ends_with_us) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace helper_process_test

@@ -10,6 +10,7 @@
 #include "tests/unit/support/loaded_plugin.hpp"
 #include "tests/unit/support/source_driver.hpp"
 
+namespace host_stat_test {
 using namespace ctprof;
 using namespace ctprof::host;
 
@@ -77,3 +78,5 @@ BOOST_AUTO_TEST_CASE(what_the_kernel_was_built_with) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace host_stat_test

@@ -5,6 +5,7 @@
 #include "plugins/procfs-sched/thread_files.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
+namespace procfs_io_test {
 using namespace ctprof::procfs;
 namespace vocabulary = ctprof::vocabulary;
 using ctprof::Gap;
@@ -51,3 +52,5 @@ BOOST_AUTO_TEST_CASE(schedstat_that_is_cut_or_bad) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace procfs_io_test

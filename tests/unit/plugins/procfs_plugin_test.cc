@@ -14,6 +14,7 @@
 #include "tests/unit/support/loaded_plugin.hpp"
 #include "tests/unit/support/source_driver.hpp"
 
+namespace procfs_plugin_test {
 namespace {
 
 constexpr std::uint32_t kThreads = 0;
@@ -213,3 +214,5 @@ BOOST_AUTO_TEST_CASE(missing_configuration_is_told_apart) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace procfs_plugin_test

@@ -7,6 +7,7 @@
 #include "plugins/procfs-sched/sched.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
+namespace procfs_sched_test {
 using namespace ctprof::procfs;
 using ctprof::Gap;
 
@@ -157,3 +158,5 @@ BOOST_AUTO_TEST_CASE(what_is_no_number_is_malformed) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace procfs_sched_test

@@ -9,6 +9,7 @@
 #include "plugins/procfs-sched/smaps_rollup.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
+namespace procfs_smaps_rollup_test {
 using ctprof::Gap;
 using ctprof::procfs::parse_smaps_rollup;
 using ctprof::procfs::parse_statm;
@@ -63,3 +64,5 @@ BOOST_AUTO_TEST_CASE(what_is_resident) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace procfs_smaps_rollup_test

@@ -5,6 +5,7 @@
 #include "plugins/procfs-sched/stat.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
+namespace procfs_stat_test {
 using ctprof::Gap;
 using ctprof::procfs::has_no_memory;
 using ctprof::procfs::parse_stat;
@@ -88,3 +89,5 @@ BOOST_AUTO_TEST_CASE(a_cut_text_has_what_it_has) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace procfs_stat_test

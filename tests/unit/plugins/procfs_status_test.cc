@@ -11,6 +11,7 @@
 #include "plugins/shared/text_formats.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
+namespace procfs_status_test {
 using namespace ctprof::procfs;
 namespace vocabulary = ctprof::vocabulary;
 using ctprof::Gap;
@@ -91,3 +92,5 @@ BOOST_AUTO_TEST_CASE(no_such_thread_is_gone) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace procfs_status_test

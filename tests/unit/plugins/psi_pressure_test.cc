@@ -5,6 +5,7 @@
 #include "plugins/psi/pressure.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
+namespace psi_pressure_test {
 using namespace ctprof::psi;
 using ctprof::Gap;
 
@@ -63,3 +64,5 @@ BOOST_AUTO_TEST_CASE(parts_that_are_missing_or_nonsense) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace psi_pressure_test

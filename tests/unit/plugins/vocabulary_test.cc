@@ -12,6 +12,7 @@
 #include "tests/unit/plugins/tsv.hpp"
 #include "tests/unit/support/loaded_plugin.hpp"
 
+namespace vocabulary_test {
 namespace {
 
 const std::vector<TsvRow>& rows() {
@@ -171,3 +172,5 @@ BOOST_AUTO_TEST_CASE(map_keys_name_every_recorded_key) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace vocabulary_test

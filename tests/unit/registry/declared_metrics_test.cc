@@ -15,6 +15,7 @@
 #include "core/registry/plugin.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
 
+namespace declared_metrics_test {
 using namespace ctprof;
 using namespace ctprof::fake;
 
@@ -147,3 +148,5 @@ BOOST_AUTO_TEST_CASE(offers_of_our_plugins_share_what_their_layout_declares) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace declared_metrics_test

@@ -5,6 +5,7 @@
 #include "core/registry/plan.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
 
+namespace plan_test {
 using namespace ctprof;
 using namespace ctprof::fake;
 
@@ -115,3 +116,5 @@ BOOST_AUTO_TEST_CASE(who_runs_says_when_it_read) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace plan_test

@@ -13,6 +13,7 @@
 #include "ctprof/files.hpp"
 #include "source_dir.hpp"
 
+namespace plugin_file_test {
 using namespace ctprof;
 
 namespace {
@@ -67,3 +68,5 @@ BOOST_AUTO_TEST_CASE(another_file_is_none) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace plugin_file_test

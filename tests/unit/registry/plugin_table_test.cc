@@ -9,6 +9,7 @@
 #include "ctprof/newtypes.hpp"
 #include "ctprof/source.hpp"
 
+namespace plugin_table_test {
 using namespace ctprof;
 
 namespace {
@@ -247,3 +248,5 @@ BOOST_AUTO_TEST_CASE(a_context_is_opened_and_closed) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace plugin_table_test

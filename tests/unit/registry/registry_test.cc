@@ -10,6 +10,7 @@
 #include "core/registry/probed.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
 
+namespace registry_test {
 using namespace ctprof;
 using namespace ctprof::fake;
 
@@ -85,3 +86,5 @@ BOOST_AUTO_TEST_CASE(what_is_thrown_while_a_slow_call_is_told_arrives) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace registry_test

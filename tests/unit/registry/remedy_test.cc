@@ -9,6 +9,7 @@
 #include "core/registry/probed.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
 
+namespace remedy_test {
 using namespace ctprof;
 using namespace ctprof::fake;
 
@@ -117,3 +118,5 @@ BOOST_AUTO_TEST_CASE(a_core_that_is_older_hears_refusals_alone) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace remedy_test

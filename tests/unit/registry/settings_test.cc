@@ -6,6 +6,7 @@
 #include "core/registry/probed.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
 
+namespace settings_test {
 using namespace ctprof;
 using namespace ctprof::fake;
 
@@ -92,3 +93,5 @@ BOOST_AUTO_TEST_CASE(what_nobody_knows_is_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace settings_test

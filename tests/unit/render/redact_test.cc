@@ -12,7 +12,7 @@
 #include "core/compare/grouping/key_families.hpp"
 #include "core/registry/identity.hpp"
 
-namespace ctprof {
+namespace ctprof::redact_test {
 namespace {
 
 constexpr KeyedHash::Key kKey{0x0706050403020100, 0x0f0e0d0c0b0a0908};
@@ -212,4 +212,4 @@ BOOST_AUTO_TEST_CASE(what_nobody_has_vetted_is_replaced_or_left_out) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::redact_test

@@ -11,7 +11,7 @@
 #include "core/render/terminal_text.hpp"
 #include "tests/unit/support/hand_made.hpp"
 
-namespace ctprof {
+namespace ctprof::report_text_test {
 namespace {
 
 using namespace hand_made;
@@ -344,4 +344,4 @@ BOOST_AUTO_TEST_CASE(small_words) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::report_text_test

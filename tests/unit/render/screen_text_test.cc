@@ -13,10 +13,10 @@
 #include "core/render/screen_text.hpp"
 #include "tests/unit/support/made_screen.hpp"
 
-namespace ctprof {
+namespace ctprof::screen_text_test {
 namespace {
 
-using namespace hand_made;
+using namespace made_screen;
 
 std::string text_of(const Report& report, const ScreenLayout& layout) {
   const std::string files[] = {"a.zst", "b.zst"};
@@ -155,4 +155,4 @@ BOOST_AUTO_TEST_CASE(json_has_all_of_it) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::screen_text_test

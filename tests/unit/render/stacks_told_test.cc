@@ -11,7 +11,7 @@
 #include "core/render/stacks_text.hpp"
 #include "tests/unit/support/stack_reports.hpp"
 
-namespace ctprof {
+namespace ctprof::stacks_told_test {
 namespace {
 
 using namespace hand_made;
@@ -146,4 +146,4 @@ BOOST_AUTO_TEST_CASE(a_window_is_not_one_look) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::stacks_told_test

@@ -6,7 +6,7 @@
 
 #include "core/render/terminal_text.hpp"
 
-namespace ctprof {
+namespace ctprof::table_test {
 namespace {
 
 std::string drawn(const TextTable& table, TextLayout layout) {
@@ -99,4 +99,4 @@ BOOST_AUTO_TEST_CASE(what_is_too_long_loses_its_middle) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::table_test

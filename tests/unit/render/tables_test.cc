@@ -12,7 +12,7 @@
 #include "core/tables/metric_family.hpp"
 #include "core/tables/row_text.hpp"
 
-namespace ctprof {
+namespace ctprof::tables_test {
 namespace {
 
 std::string rows(TableForm form) {
@@ -182,4 +182,4 @@ BOOST_AUTO_TEST_CASE(counters_only_grow) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::tables_test

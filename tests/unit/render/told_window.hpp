@@ -20,7 +20,16 @@
 
 namespace ctprof::told_window {
 
-using namespace hand_made;
+using hand_made::add_bool;
+using hand_made::add_i64;
+using hand_made::add_map;
+using hand_made::add_text;
+using hand_made::add_u64;
+using hand_made::Cells;
+using hand_made::MapValue;
+using hand_made::metric;
+using hand_made::snapshot_of;
+using hand_made::Thread;
 
 inline constexpr std::uint64_t kSecond = 1'000'000'000, kMs = 1'000'000;
 inline const RuleBook book;

@@ -7,7 +7,7 @@
 #include "core/render/report_csv.hpp"
 #include "tests/unit/render/told_window.hpp"
 
-namespace ctprof {
+namespace ctprof::window_states_told_test {
 namespace {
 
 using namespace told_window;
@@ -149,4 +149,4 @@ BOOST_AUTO_TEST_CASE(states_that_a_window_found_and_left_are_told_on_request) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::window_states_told_test

@@ -8,7 +8,7 @@
 #include "core/window/accounting.hpp"
 #include "tests/unit/render/told_window.hpp"
 
-namespace ctprof {
+namespace ctprof::window_told_test {
 namespace {
 
 using namespace told_window;
@@ -155,4 +155,4 @@ BOOST_AUTO_TEST_CASE(runs_that_are_explained_are_told_together) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::window_told_test

@@ -16,7 +16,7 @@
 #include "core/stacks/unpack.hpp"
 #include "tests/unit/stacks/stacks_forms.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::stacks_names_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -113,4 +113,4 @@ BOOST_AUTO_TEST_CASE(what_is_packed_may_not_take_much_memory) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::stacks_names_test

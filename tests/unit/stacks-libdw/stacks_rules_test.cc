@@ -17,7 +17,7 @@
 #include "core/stacks/cfi.hpp"
 #include "ctprof/files.hpp"
 
-namespace ctprof {
+namespace ctprof::stacks_rules_test {
 namespace {
 
 #ifdef __aarch64__
@@ -152,4 +152,4 @@ BOOST_AUTO_TEST_CASE(own_program_and_libraries) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ctprof
+}  // namespace ctprof::stacks_rules_test

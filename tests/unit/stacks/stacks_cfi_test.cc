@@ -14,7 +14,7 @@ static std::ostream& operator<<(std::ostream& out, Saved saved) {
   return out << static_cast<int>(saved);
 }
 
-namespace tests {
+namespace tests::stacks_cfi_test {
 namespace {
 
 constexpr std::uint64_t kStart = 0x4000;
@@ -207,5 +207,5 @@ BOOST_AUTO_TEST_CASE(build_ids_and_places) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace tests
+}  // namespace tests::stacks_cfi_test
 }  // namespace ctprof

@@ -18,7 +18,7 @@
 #include "tests/unit/stacks/stacks_forms.hpp"
 #include "tests/unit/support/bytes_read.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::stacks_debug_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -200,4 +200,4 @@ BOOST_AUTO_TEST_CASE(names_of_a_file_that_is_not_here) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::stacks_debug_files_test

@@ -22,7 +22,7 @@
 #include "core/stacks/symbols.hpp"
 #include "tests/unit/stacks/stacks_forms.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::stacks_inlines_test {
 namespace {
 
 using Addresses = std::vector<FileAddress>;
@@ -229,4 +229,4 @@ BOOST_AUTO_TEST_CASE(frames_of_their_own) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::stacks_inlines_test

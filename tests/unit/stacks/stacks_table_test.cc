@@ -18,7 +18,7 @@
 // Found by its name in this program.
 extern "C" __attribute__((noinline)) void ctprof_named_function() { asm volatile("nop"); }
 
-namespace ctprof::tests {
+namespace ctprof::tests::stacks_table_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -234,4 +234,4 @@ BOOST_AUTO_TEST_CASE(names_that_are_not_mangled) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::stacks_table_test

@@ -14,7 +14,7 @@ static std::ostream& operator<<(std::ostream& out, Ending ending) {
   return out << static_cast<int>(ending);
 }
 
-namespace tests {
+namespace tests::stacks_walk_test {
 namespace {
 
 constexpr std::uint64_t kLoaded = 0x7f0000000000, kAnonymous = 0x600000, kSp = 0x7ffd00000000;
@@ -315,5 +315,5 @@ BOOST_AUTO_TEST_CASE(the_text_of_maps) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace tests
+}  // namespace tests::stacks_walk_test
 }  // namespace ctprof

@@ -13,7 +13,15 @@
 #include "core/window/make_window.hpp"
 #include "tests/unit/support/hand_made.hpp"
 
-namespace ctprof::hand_made {
+namespace ctprof::made_screen {
+
+using hand_made::add_bool;
+using hand_made::add_text;
+using hand_made::add_u64;
+using hand_made::Cells;
+using hand_made::metric;
+using hand_made::snapshot_of;
+using hand_made::Thread;
 
 inline constexpr std::uint64_t kSecond = 1'000'000'000, kMs = 1'000'000;
 inline const RuleBook book;
@@ -110,4 +118,4 @@ inline const ScreenRow& row(const Report& report, const std::string& name) {
   throw std::out_of_range(name);
 }
 
-}  // namespace ctprof::hand_made
+}  // namespace ctprof::made_screen

@@ -9,7 +9,7 @@
 #include "tests/unit/support/odd_window.hpp"
 #include "tools/ctprof/live/copy.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::live_copy_test {
 namespace {
 
 constexpr std::uint64_t kWindows = 40;
@@ -62,4 +62,4 @@ BOOST_AUTO_TEST_CASE(stacks_are_not_copied) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::live_copy_test

@@ -16,7 +16,7 @@
 #include "tools/ctprof/live/thread_page.hpp"
 #include "tools/ctprof/live/view.hpp"
 
-namespace ctprof::live {
+namespace ctprof::live::live_test {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -204,4 +204,4 @@ BOOST_AUTO_TEST_CASE(what_is_gone_is_not_written) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::live
+}  // namespace ctprof::live::live_test

@@ -8,7 +8,7 @@
 #include "core/window/descendants.hpp"
 #include "tests/unit/support/window_made.hpp"
 
-namespace ctprof {
+namespace ctprof::descendants_test {
 namespace {
 
 using namespace hand_made;
@@ -135,4 +135,4 @@ BOOST_AUTO_TEST_CASE(parents_that_lie) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::descendants_test

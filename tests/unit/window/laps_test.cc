@@ -10,7 +10,7 @@
 #include "core/window/happened.hpp"
 #include "tests/unit/support/hand_made.hpp"
 
-namespace ctprof {
+namespace ctprof::laps_test {
 namespace {
 
 using namespace hand_made;
@@ -169,4 +169,4 @@ BOOST_AUTO_TEST_CASE(windows_with_a_gap_between_them_or_of_two_boots_do_not_foll
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::laps_test

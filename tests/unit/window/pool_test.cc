@@ -12,7 +12,7 @@
 #include "core/snapshot/column.hpp"
 #include "core/snapshot/pool.hpp"
 
-namespace ctprof::tests {
+namespace ctprof::tests::pool_test {
 namespace {
 
 std::vector<ctprof_entry> entries(const std::vector<std::pair<const char*, std::uint64_t>>& of) {
@@ -107,4 +107,4 @@ BOOST_AUTO_TEST_CASE(stacks_of_another_pool) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::tests
+}  // namespace ctprof::tests::pool_test

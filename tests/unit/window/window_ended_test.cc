@@ -11,7 +11,7 @@
 #include "core/window/merge_ended.hpp"
 #include "tests/unit/support/window_made.hpp"
 
-namespace ctprof {
+namespace ctprof::window_ended_test {
 namespace {
 
 using namespace hand_made;
@@ -264,4 +264,4 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_window_has_no_ended_threads) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::window_ended_test

@@ -11,7 +11,7 @@
 #include "tests/unit/support/made_stacks.hpp"
 #include "tests/unit/support/window_made.hpp"
 
-namespace ctprof {
+namespace ctprof::window_stacks_test {
 namespace {
 
 using namespace hand_made;
@@ -159,4 +159,4 @@ BOOST_AUTO_TEST_CASE(threads_that_share_a_row_share_their_stacks) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::window_stacks_test

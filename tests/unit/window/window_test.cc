@@ -7,7 +7,7 @@
 
 #include "tests/unit/support/window_made.hpp"
 
-namespace ctprof {
+namespace ctprof::window_test {
 namespace {
 
 using namespace hand_made;
@@ -186,4 +186,4 @@ BOOST_AUTO_TEST_CASE(ends_that_make_no_window) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof
+}  // namespace ctprof::window_test
