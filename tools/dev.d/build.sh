@@ -5,8 +5,7 @@ export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=true CCACHE_SLOPPINESS=pch_defines,
 
 readonly release_options=(--buildtype=release -Doptimization=2)
 # Line tables suffice for stack traces and compile faster than full debug information. lld's own build ids are shorter than usual ones.
-# A precompiled header contains the path of its checkout, so that ccache could not reuse it.
-readonly checked_options=(-Doptimization=1 -Ddebug=true -Db_lundef=false -Db_pch=false -Dcpp_args=-gline-tables-only
+readonly checked_options=(-Doptimization=1 -Ddebug=true -Db_lundef=false -Dcpp_args=-gline-tables-only
   '-Dcpp_link_args=-Wl,--build-id=sha1')
 readonly asan_options=("${checked_options[@]}" '-Db_sanitize=address,undefined')
 readonly fuzz_options=("${asan_options[@]}" '-Dcpp_args=-gline-tables-only -fsanitize=fuzzer-no-link')
