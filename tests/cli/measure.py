@@ -3,6 +3,8 @@
 
     measure.py [--memory MB] [--cpu SECONDS] [--output MB] COMMAND...
 
+The command has two processors at most.
+
 --cpu bounds its processor time as well, where CPU_BOUNDS is set: how much it takes depends on the machine and on who else runs there.
 --output counts standard output instead of passing it on. A command that goes beyond one of the two is ended.
 """
@@ -14,6 +16,7 @@ import subprocess
 import sys
 
 PIECE = 1 << 20
+PROCESSORS = 2
 # Until a process that has used up its time is ended.
 GRACE_SECONDS = 1
 
@@ -33,6 +36,8 @@ def run(options):
     """(exit status, bytes of output); the bytes are 0 where nobody asked for them."""
 
     def limit():
+        # Each worker takes memory of its own, and there are as many as there are idle processors.
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:PROCESSORS])
         if options.cpu:
             resource.setrlimit(resource.RLIMIT_CPU, (options.cpu + GRACE_SECONDS, options.cpu + GRACE_SECONDS))
 

@@ -21,8 +21,8 @@ OF_SANITIZER = 8 if harness.is_sanitized() else 0
 
 
 def captured(path, limit, *words):
-    """A capture under a limit on open files, soft and hard."""
-    return subprocess.run([harness.CTPROF, *words, "capture", "-o", path], capture_output=True, text=True, check=False,
+    """A capture under a limit on open files, soft and hard; by two workers, where otherwise the load of the host decides how many."""
+    return subprocess.run([harness.CTPROF, *words, "capture", "--jobs=2", "-o", path], capture_output=True, text=True, check=False,
                           timeout=harness.TIMEOUT, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
 
 

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -152,12 +153,15 @@ int32_t collect(void*, ctprof_batch* batch) {
 void close_worker(void*) { be_rude("close_worker"); }
 void summarise(const ctprof_summary*) { be_rude("summarise"); }
 
-// Only on another thread than the first, which waits so that the other one gets something to do.
+// Only on another thread than the first, which waits until the other one has come here.
 void be_rude_elsewhere(const char* place) {
-  constexpr useconds_t kWait = 200'000;
+  static std::atomic<bool> elsewhere = false;
   const char* given = getenv("RUDE");
-  if (getpid() != gettid()) return be_rude(place);
-  if (given && std::string_view(given).starts_with(place)) usleep(kWait);
+  if (getpid() != gettid()) {
+    elsewhere = true;
+    return be_rude(place);
+  }
+  while (given && std::string_view(given).starts_with(place) && !elsewhere) nap(1);
 }
 
 void add(void* states, const ctprof_rows* rows) {
