@@ -110,15 +110,6 @@ Result<Snapshot> capture_pid(const Registry& registry, std::uint64_t pid, Captur
   return capture(registry, options);
 }
 
-Result<Written> capture_to(const Registry& registry, const std::string& path,
-                           const CaptureOptions& options) {
-  const auto place = check_output(path);
-  if (!place) return place.error();
-  const auto snapshot = capture(registry, options);
-  if (!snapshot) return snapshot.error();
-  return write_file(*snapshot, registry.vocabulary(), *place);
-}
-
 CellTally tally(const Snapshot& snapshot) {
   GapCounts counts{};
   for (const Table& table : snapshot.tables)

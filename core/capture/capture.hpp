@@ -39,35 +39,15 @@
 #include "core/base/result.hpp"
 #include "core/capture/ends.hpp"
 #include "core/capture/meta.hpp"
+#include "core/capture/options.hpp"
 #include "core/capture/records.hpp"
 #include "core/capture/roots.hpp"
-#include "core/file/file.hpp"
 #include "core/registry/plan.hpp"
 #include "core/registry/probed.hpp"
 #include "core/registry/registry.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
-
-// How much is read of what nobody named. Fast leaves out costly metrics, as smaps and heaps are,
-// and Meta::left_out says which; Full has them, of a window at both ends.
-enum class Level { Fast, Full };
-
-struct CaptureOptions {
-  std::string rootfs;                               // prefix of /proc, /sys and the cgroup mount
-  std::vector<std::uint64_t> pids;                  // only these processes; empty: all
-  std::optional<std::vector<std::string>> metrics;  // only these; nullopt: all
-  unsigned jobs = 0;                                // worker threads; 0: one per idle processor
-  bool hostname = true;                             // whether to record the host's name
-  bool window = false;                              // what happens between begin() and end()
-  std::string cgroup = {};                          // only processes in or below it; empty: all
-  // Of a window: a process that does not run yet, and whose descendants are marked; 0: none.
-  std::uint64_t command = 0;
-  bool all_cgroups = true;  // those without threads too, unless only some processes are wanted
-  // Call stacks: of a window; with `once` also of a snapshot, whose threads are looked at once.
-  RecordOptions record = {};
-  Level level = Level::Full;  // of what `metrics` does not name
-};
 
 // What a session can begin while plugins are still loaded: it opens those that take long.
 //
@@ -159,10 +139,6 @@ Result<Snapshot> capture(const Registry& registry, const CaptureOptions& options
 // Captures one process.
 Result<Snapshot> capture_pid(const Registry& registry, std::uint64_t pid,
                              CaptureOptions options = {});
-
-// Captures and writes the file. Checks that `path` can be written before anything is read.
-Result<Written> capture_to(const Registry& registry, const std::string& path,
-                           const CaptureOptions& options = {});
 
 // How many cells hold a value, and how many hold each gap, over all columns.
 struct CellTally {

@@ -17,7 +17,6 @@
 #include "core/base/clock.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/version.hpp"
-#include "core/file/file.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/files.hpp"
 
@@ -164,7 +163,6 @@ std::vector<std::string> what_happened(const HostState& before, const HostState&
 
 Meta begin_meta(const Roots& roots, bool with_hostname) {
   Meta meta;
-  meta.format = kFileFormat;
   meta.tool = kVersion;
   meta.boot_id = read(roots.proc_fd.get(), "sys/kernel/random/boot_id");
   if (with_hostname)

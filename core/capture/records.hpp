@@ -14,7 +14,6 @@
 
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,6 +21,7 @@
 
 #include "core/base/result.hpp"
 #include "core/capture/mapped_code.hpp"
+#include "core/capture/options.hpp"
 #include "core/capture/record_arena.hpp"
 #include "core/capture/wanted_processes.hpp"
 #include "core/registry/plan.hpp"
@@ -29,27 +29,6 @@
 #include "core/snapshot/stack_names.hpp"
 
 namespace ctprof {
-
-// Which recorders are to work, and how. What is 0 is up to the recorder.
-struct RecordOptions {
-  std::vector<std::string> recorders = {};  // by the name of the plugin or the source
-  std::uint32_t frequency_hz = 99;
-  std::uint32_t depth = 127;
-  std::uint32_t stack_bytes = 0;
-  ctprof_user_stack user_kind = CTPROF_USER_COPY;
-  std::uint64_t ring_bytes = 0;
-  std::uint32_t passes_hz = 9;
-  std::uint64_t period_ns = 1'000'000;
-  std::uint64_t budget_ppm = 0;
-  std::uint64_t cgroup = 0;  // the id of the one that is wanted; 0: all, or it is not known
-  bool once = false;
-  bool every_stack = false;
-  bool all_waits = false;
-  // For what all of them record in one window; a quarter of the host's is the most.
-  std::size_t memory = std::size_t{2} << 30;
-  std::chrono::milliseconds code_patience = MappedCode::kPatience;
-  NameOptions names = {};
-};
 
 // What one recorder did in one window.
 struct Recorded {

@@ -21,8 +21,6 @@
 
 namespace ctprof {
 
-inline constexpr std::uint64_t kFileFormat = 1;
-
 // How a file is laid out: rows as the reference's tools read them, or columns as ours read them
 // best (columns/write_columns.hpp).
 enum class FileLayout { Rows, Columns };

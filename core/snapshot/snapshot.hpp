@@ -88,9 +88,12 @@ struct PairMark {
   bool operator==(const PairMark&) const = default;
 };
 
+// The format of files that this version writes.
+inline constexpr std::uint64_t kFileFormat = 1;
+
 // How, when and where the capture was made: the file's `ctprof` object.
 struct Meta {
-  std::uint64_t format = 1;
+  std::uint64_t format = kFileFormat;
   std::string tool;  // version that made it
   std::string boot_id;
   std::optional<std::string> hostname;  // left out on request

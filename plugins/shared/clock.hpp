@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-namespace ctprof {
+#include "core/base/clock.hpp"
 
-inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+namespace ctprof {
 
 // Now, in ns: of CLOCK_BOOTTIME, on which ctprof tells moments, or of any other. 0 if there is no
 // such clock.

@@ -1,12 +1,12 @@
 #include "tools/ctprof/always_options.hpp"
 
 #include <algorithm>
-#include <boost/program_options/variables_map.hpp>
 #include <string>
 
 #include "core/archive/when.hpp"
 #include "core/base/clock.hpp"
 #include "tools/ctprof/amounts.hpp"
+#include "tools/ctprof/option_values.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -16,15 +16,11 @@ constexpr Range kWindowPeriods{kNsPerSecond, kHourNs, "a time from 1s to 1h"};
 constexpr Range kAges{kLeastKeepNs, 20ULL * 366 * 24 * kHourNs, "a time from 2h to 20 years (7d)"};
 constexpr Range kSizes{kLeastBytes, 1ULL << 50, "a size from 1M to 1024T (2G)"};
 
-const std::vector<std::string>& all(const OptionValues& given, const char* name) {
-  return given[name].as<std::vector<std::string>>();
-}
-
 Result<std::vector<std::uint64_t>> read_moments(const OptionValues& given, const char* name) {
   std::vector<std::uint64_t> moments;
-  if (given.count(name) == 0) return moments;
+  if (!has_option(given, name)) return moments;
   const std::uint64_t now = realtime_ns();
-  for (const std::string& text : all(given, name)) {
+  for (const std::string& text : all_values(given, name)) {
     const auto moment = parse_when(text, now);
     if (!moment) return Error{"--" + std::string(name) + ": " + moment.error().text};
     moments.push_back(*moment);
@@ -36,15 +32,15 @@ Result<std::vector<std::uint64_t>> read_moments(const OptionValues& given, const
 
 Result<AlwaysOptions> read_always_options(const OptionValues& given) {
   AlwaysOptions options;
-  options.dry_run = given.count("dry-run") > 0;
-  if (given.count("every") == 0) {
+  options.dry_run = has_option(given, "dry-run");
+  if (!has_option(given, "every")) {
     for (const char* name : {"keep", "max-size", "dry-run"})
-      if (given.count(name) > 0)
+      if (has_option(given, name))
         return Error{"--" + std::string(name) + " is for --every: say how often, as --every 60s"};
     return options;
   }
   for (const char* name : {"repeat", "interleave"})
-    if (given.count(name) > 0)
+    if (has_option(given, name))
       return Error{"--every goes on until it is stopped, and --" + std::string(name) +
                    " a number of times: say one of them"};
   if (auto done = read_amount(given, "every", kWindowPeriods, &parse_length, options.every_ns);

@@ -2,11 +2,9 @@
 
 #pragma once
 
-#include <boost/program_options/variables_map.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/result.hpp"
 #include "tools/ctprof/option_values.hpp"
@@ -25,8 +23,8 @@ using ReadAmount = std::uint64_t (*)(std::string_view text);
 template <class Number>
 Result<void> read_amount(const OptionValues& given, const char* name, const Range& range,
                          ReadAmount read, Number& out) {
-  if (given.count(name) == 0) return {};
-  const std::string& text = given[name].as<std::vector<std::string>>().back();
+  if (!has_option(given, name)) return {};
+  const std::string& text = last_value(given, name);
   const std::uint64_t amount = read(text);
   if (amount < range.least || amount > range.most)
     return Error{"--" + std::string(name) + ": '" + text + "' is not " + range.words};

@@ -17,6 +17,7 @@
 #include "tools/ctprof/always_options.hpp"
 #include "tools/ctprof/amounts.hpp"
 #include "tools/ctprof/option_table.hpp"
+#include "tools/ctprof/option_values.hpp"
 #include "tools/ctprof/record_options.hpp"
 #include "tools/ctprof/table_options.hpp"
 
@@ -69,7 +70,7 @@ constexpr Range kHistories{1ULL << 20, 16ULL << 30, "a size from 1M to 16G"};
 // Fills Options from what program_options found.
 class OptionsReader {
  public:
-  explicit OptionsReader(const po::variables_map& given) : given_(given) {}
+  explicit OptionsReader(const OptionValues& given) : given_(given) {}
 
   Result<Options> read() {
     read_words();
@@ -87,11 +88,9 @@ class OptionsReader {
   }
 
  private:
-  bool has(const char* name) const { return given_.count(name) > 0; }
-  const std::vector<std::string>& all(const char* name) const {
-    return given_[name].as<std::vector<std::string>>();
-  }
-  const std::string& last(const char* name) const { return all(name).back(); }
+  bool has(const char* name) const { return has_option(given_, name); }
+  const std::vector<std::string>& all(const char* name) const { return all_values(given_, name); }
+  const std::string& last(const char* name) const { return last_value(given_, name); }
 
   void fail(Error error) {
     if (!error_) error_ = std::move(error);
@@ -272,7 +271,7 @@ class OptionsReader {
     if (has("group-by")) options_.group_by = last("group-by");
   }
 
-  const po::variables_map& given_;
+  const OptionValues& given_;
   Options options_;
   std::optional<Error> error_;
 };

@@ -14,15 +14,15 @@
 
 #include "core/archive/span.hpp"
 #include "core/base/result.hpp"
-#include "core/capture/capture.hpp"
-#include "core/capture/records.hpp"
+#include "core/capture/options.hpp"
 #include "core/file/file.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "tools/ctprof/always_options.hpp"
-#include "tools/ctprof/settings.hpp"
 #include "tools/ctprof/table_options.hpp"
 
 namespace ctprof::cli {
+
+struct SettingsSource;
 
 enum class Format { Text, Json, Csv };
 enum class Color { Auto, Always, Never };

@@ -1,7 +1,6 @@
 #include "tools/ctprof/record_options.hpp"
 
 #include <algorithm>
-#include <boost/program_options/variables_map.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -13,6 +12,7 @@
 #include "core/base/text.hpp"
 #include "ctprof/files.hpp"
 #include "tools/ctprof/amounts.hpp"
+#include "tools/ctprof/option_values.hpp"
 #include "tools/ctprof/options.hpp"
 
 namespace ctprof::cli {
@@ -73,7 +73,7 @@ class RecordOptionsReader {
 
  private:
   const std::string* last(const char* name) const {
-    return given_.count(name) == 0 ? nullptr : &given_[name].as<std::vector<std::string>>().back();
+    return has_option(given_, name) ? &last_value(given_, name) : nullptr;
   }
 
   void fail(std::string text) {

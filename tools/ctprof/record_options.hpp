@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/result.hpp"
-#include "core/capture/records.hpp"
+#include "core/capture/options.hpp"
 #include "tools/ctprof/option_values.hpp"
 
 namespace ctprof::cli {

@@ -17,7 +17,6 @@
 
 #pragma once
 
-#include <boost/program_options/options_description.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,8 +59,7 @@ std::vector<Setting> settings_of(std::string_view verb, const std::vector<Settin
 // on the command line stands in place of. `described` are all options. Keeps what was added, for
 // origins_in().
 void add_settings(std::string_view verb, const std::vector<SettingsSource>& sources,
-                  const boost::program_options::options_description& described,
-                  OptionValues& given);
+                  const OptionDescriptions& described, OptionValues& given);
 
 // Whether an option can be set at all: not so what one command line is about, such as its output.
 bool can_be_set(const OptionInfo& option);

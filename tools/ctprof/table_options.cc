@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/program_options/variables_map.hpp>
 #include <string_view>
 #include <utility>
 
 #include "core/base/text.hpp"
 #include "ctprof/files.hpp"
+#include "tools/ctprof/option_values.hpp"
 #include "tools/ctprof/options.hpp"
 
 namespace ctprof::cli {
 namespace {
-
-const std::string& last(const OptionValues& given, const char* name) {
-  return given[name].as<std::vector<std::string>>().back();
-}
 
 constexpr std::string_view kLong = "long";
 constexpr std::array kRows{std::pair<std::string_view, Entity>{"threads", Entity::Thread},
@@ -49,11 +45,11 @@ std::vector<std::string> row_words() {
 
 Result<TableOptions> read_table_options(const OptionValues& given) {
   TableOptions options;
-  if (given.count("rows") > 0)
-    if (auto read = read_rows(last(given, "rows"), options); !read) return read.error();
-  if (given.count("listen") > 0) options.listen = last(given, "listen");
-  if (given.count("max-series") == 0) return options;
-  const std::string& text = last(given, "max-series");
+  if (has_option(given, "rows"))
+    if (auto read = read_rows(last_value(given, "rows"), options); !read) return read.error();
+  if (has_option(given, "listen")) options.listen = last_value(given, "listen");
+  if (!has_option(given, "max-series")) return options;
+  const std::string& text = last_value(given, "max-series");
   const auto most = sdk::number<std::uint64_t>(text);
   if (!most) return Error{"--max-series: '" + text + "' is not a whole number"};
   options.most_series = most.value;

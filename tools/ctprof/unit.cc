@@ -25,6 +25,7 @@
 #include "tools/ctprof/loaded.cc"
 #include "tools/ctprof/main.cc"
 #include "tools/ctprof/manual.cc"
+#include "tools/ctprof/option_values.cc"
 #include "tools/ctprof/options.cc"
 #include "tools/ctprof/output_file.cc"
 #include "tools/ctprof/page_file.cc"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/file/columns/known_registry.hpp"
+#include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/members.hpp"
 #include "core/file/layout/registry_part.hpp"

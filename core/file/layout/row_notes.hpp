@@ -19,7 +19,7 @@
 
 #pragma once
 
-#include <boost/json/value.hpp>
+#include <boost/json/fwd.hpp>
 #include <span>
 #include <string_view>
 #include <vector>

@@ -4,6 +4,7 @@
 #include <boost/json/parse.hpp>
 
 #include "core/file/file.hpp"
+#include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/fields.hpp"
 #include "core/file/layout/members.hpp"
 #include "core/file/layout/row_notes.hpp"

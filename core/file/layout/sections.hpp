@@ -9,7 +9,7 @@
 #pragma once
 
 #include <array>
-#include <boost/json/value.hpp>
+#include <boost/json/fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // All sources of core/file/layout, which are compiled as one.
 
 #include "core/file/layout/cell.cc"
-#include "core/file/layout/fields.cc"
+#include "core/file/layout/field_reader.cc"
 #include "core/file/layout/layout.cc"
 #include "core/file/layout/members.cc"
 #include "core/file/layout/registry_part.cc"

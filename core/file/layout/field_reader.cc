@@ -1,4 +1,4 @@
-#include "core/file/layout/fields.hpp"
+#include "core/file/layout/field_reader.hpp"
 
 #include <cmath>
 

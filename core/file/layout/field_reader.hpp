@@ -1,0 +1,89 @@
+// Reads an object of listed fields (fields.hpp) from JSON.
+
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/file/layout/fields.hpp"
+#include "core/file/layout/limits.hpp"
+
+namespace ctprof {
+
+class FieldReader {
+ public:
+  // `where` names the object in complaints.
+  explicit FieldReader(std::string where) : where_(std::move(where)) {}
+
+  template <HasFields T>
+  void object(const boost::json::value& json, T& object) {
+    if (!json.is_object()) return complain("is not an object");
+    std::size_t known = 0;
+    each_field(object, [&](const char* key, auto& value) {
+      const auto* found = json.get_object().if_contains(key);
+      if (!found) return;
+      ++known;
+      at(key, *found, value);
+    });
+    met_unknown_ = met_unknown_ || known < json.get_object().size();
+  }
+  // Whether an object that it read has members that are no fields.
+  bool met_unknown() const { return met_unknown_; }
+  // The first thing that was wrong, "ctprof.end.wall_unix_ns is not a number" for example; empty if
+  // nothing was.
+  const std::string& complaint() const { return complaint_; }
+
+ private:
+  template <class T>
+  void at(const std::string& key, const boost::json::value& json, T& value) {
+    const std::size_t length = where_.size();
+    where_ += '.' + key;
+    read(json, value);
+    where_.resize(length);
+  }
+  static std::string too_many() {
+    return "has more than " + std::to_string(limits::kColumns) + " items";
+  }
+  void complain(const std::string& what) {
+    if (complaint_.empty()) complaint_ = where_ + ' ' + what;
+  }
+
+  void read(const boost::json::value& json, std::string& text);
+  void read(const boost::json::value& json, bool& flag);
+  void read(const boost::json::value& json, std::uint64_t& number);
+  void read(const boost::json::value& json, std::uint32_t& number);
+  void read(const boost::json::value& json, double& number);
+  void read(const boost::json::value& json, Gap& gap);
+  void read(const boost::json::value& json, Entity& entity);
+  void read(const boost::json::value& json, Storage& storage);
+  void read(const boost::json::value& json, std::map<std::string, std::uint64_t>& numbers);
+  template <class T>
+  void read(const boost::json::value& json, std::optional<T>& value) {
+    read(json, value.emplace());
+  }
+  template <HasFields T>
+  void read(const boost::json::value& json, T& value) {
+    object(json, value);
+  }
+  template <class T>
+  void read(const boost::json::value& json, std::vector<T>& items) {
+    if (!json.is_array()) return complain("is not an array");
+    if (json.get_array().size() > limits::kColumns) return complain(too_many());
+    items.clear();
+    for (const boost::json::value& item : json.get_array())
+      at(std::to_string(items.size()), item, items.emplace_back());
+  }
+
+  std::string where_;
+  std::string complaint_;
+  bool met_unknown_ = false;
+};
+
+}  // namespace ctprof

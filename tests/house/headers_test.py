@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Each C++ header below core, tools and plugins compiles alone: it includes what it uses.
+
+Usage: headers_test.py BUILD [DIRECTORY...]
+A header is compiled with the arguments of a source of its directory, or of the nearest directory above.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WITH_OUTPUT = {'-o', '-MF', '-MQ', '-c'}  # arguments that are dropped with the word after them
+
+
+def arguments_by_directory(build):
+    found = {}
+    for entry in json.loads((build / 'compile_commands.json').read_text()):
+        source = pathlib.Path(os.path.normpath(build / entry['file']))
+        if source.suffix != '.cc':
+            continue
+        words = shlex.split(entry['command'])
+        kept = [word for last, word in zip([''] + words, words) if last not in WITH_OUTPUT and word not in WITH_OUTPUT]
+        found.setdefault(source.parent, [word for word in kept if word != '-MD'])
+    return found
+
+
+def check(header, build, arguments):
+    directory = next(parent for parent in header.parents if parent in arguments or parent == ROOT)
+    words = arguments.get(directory) or arguments[ROOT / 'tools' / 'ctprof']
+    include = f'#include "{header.relative_to(ROOT)}"\n'
+    done = subprocess.run([*words, '-fsyntax-only', '-x', 'c++', '-'], cwd=build, input=include, capture_output=True, text=True)
+    return '' if done.returncode == 0 else f'{header.relative_to(ROOT)} does not compile alone:\n{done.stderr}'
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    headers = [path for name in sys.argv[2:] or ['core', 'tools', 'plugins'] for path in sorted((ROOT / name).rglob('*.hpp'))]
+    arguments = arguments_by_directory(build)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        failures = list(filter(None, pool.map(lambda header: check(header, build, arguments), headers)))
+    print(*failures, f'{len(headers)} headers, {len(failures)} do not compile alone', sep='\n')
+    return 1 if failures else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
