@@ -70,8 +70,9 @@ BOOST_AUTO_TEST_CASE(a_plugin_that_was_opened_ahead_is_not_opened_again) {
     ahead.open(keeping<Kept, Asks>("keeper"));
     BOOST_TEST(Kept::alive == 1);
     const Registry registry = fake::registry({keeping<Kept, Asks>("keeper")});
-    const auto snapshot = capture(registry, {.rootfs = tree(), .pids = {}, .metrics = {}, .jobs = 1},
-                                  nullptr, std::move(ahead));
+    const auto snapshot =
+        capture(registry, {.rootfs = tree(), .pids = {}, .metrics = {}, .jobs = 1}, nullptr,
+                std::move(ahead));
     BOOST_REQUIRE(snapshot);
     BOOST_TEST(snapshot->tables[0].find("one")->u64()[0] == 42u);
     BOOST_TEST(Kept::alive == 0);
