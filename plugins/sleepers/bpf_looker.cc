@@ -1,17 +1,11 @@
 #include "plugins/sleepers/bpf_looker.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstring>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "plugins/sleepers/recheck.h"
-#include "plugins/sleepers/skeleton.h"
 
 namespace ctprof::sleepers {
 namespace {
@@ -26,10 +20,6 @@ constexpr std::size_t kMostRecords = 4 << 20;
 // A thread pointer behind a stack that is larger is that of somebody else.
 constexpr std::uint64_t kMostStack = 64 << 20;
 
-[[noreturn]] void fail(const std::string& deed) {
-  throw std::runtime_error(deed + ": " + std::strerror(errno));
-}
-
 // How far the stack goes, by where it may begin; 0: not known.
 std::uint64_t depth_of(const ::look& record) {
   std::uint64_t depth = 0;
@@ -42,37 +32,16 @@ std::uint64_t depth_of(const ::look& record) {
 
 }  // namespace
 
-std::unique_ptr<Program> Program::load(int& error) {
-  sleepers_skeleton* skeleton = sleepers_skeleton_load(&error);
-  return std::unique_ptr<Program>(skeleton ? new Program(skeleton) : nullptr);
-}
+BpfLooker::BpfLooker(std::unique_ptr<LookInput> input, std::uint64_t ns_per_tick)
+    : input_(std::move(input)), ns_per_tick_(ns_per_tick), buffer_(kAsked + sizeof(::look)) {}
 
-Program::~Program() { sleepers_skeleton_unload(skeleton_); }
-
-void Program::want(std::span<const std::uint64_t> pids) {
-  std::array<unsigned int, LOOK_MOST_PIDS> wanted{};
-  if (pids.size() > wanted.size()) return;
-  std::ranges::transform(pids, wanted.begin(),
-                         [](std::uint64_t pid) { return static_cast<unsigned int>(pid); });
-  sleepers_skeleton_want(skeleton_, wanted.data(), static_cast<unsigned int>(pids.size()));
-}
-
-sdk::Fd Program::begin(std::uint32_t round) {
-  sdk::Fd pass(sleepers_skeleton_begin(skeleton_, round));
-  if (!pass) fail("starting a pass over the sleepers by BPF");
-  return pass;
-}
-
-Recheck::Recheck() : program_(sleepers_recheck_load()) {}
-
-Recheck::~Recheck() {
-  if (program_) sleepers_recheck_unload(program_);
-}
-
+// Calls moved(sleeper, look) for each of these that has run on since it was looked at, for what was
+// copied of its stack then is of another moment: `look` is null where it does not sleep now. Where
+// the kernel cannot tell, for none.
 template <class Moved>
-void Recheck::find(const Pass& pass, std::span<const std::uint32_t> sleepers, Moved moved) {
-  if (!program_) return;
-  rechecked* threads = sleepers_recheck_threads(program_);
+void BpfLooker::find_moved(const Pass& pass, std::span<const std::uint32_t> sleepers, Moved moved) {
+  rechecked* threads = input_->recheck_room();
+  if (!threads) return;
   while (!sleepers.empty()) {
     const auto some = sleepers.first(std::min<std::size_t>(sleepers.size(), RECHECK_MOST));
     sleepers = sleepers.subspan(some.size());
@@ -81,32 +50,19 @@ void Recheck::find(const Pass& pass, std::span<const std::uint32_t> sleepers, Mo
       threads[i].switches = pass.fresh[some[i]].switches;
       threads[i].start_boottime = pass.fresh[some[i]].start_ns;
     }
-    if (sleepers_recheck_run(program_, static_cast<unsigned int>(some.size())) != 0) return;
+    if (!input_->recheck(some.size())) return;
     for (std::size_t i = 0; i < some.size(); ++i)
       if (threads[i].found != RECHECK_SAME)
         moved(some[i], threads[i].found == RECHECK_AGAIN ? &threads[i].look : nullptr);
   }
 }
 
-BpfLooker::BpfLooker(std::unique_ptr<Program> program, std::uint64_t ns_per_tick,
-                     std::size_t most_copied, std::set<std::uint32_t> avoided)
-    : program_(std::move(program)),
-      ns_per_tick_(ns_per_tick),
-      copier_(most_copied, std::move(avoided)),
-      buffer_(kAsked + sizeof(::look)) {}
-
-BpfLooker::~BpfLooker() = default;
-
 void BpfLooker::look(std::uint32_t round, Pass& pass) {
-  const sdk::Fd records = program_->begin(round);
+  input_->begin(round);
   kept_ = 0;
-  for (;;) {
-    const ssize_t got = ::read(records.get(), buffer_.data() + kept_, kAsked);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (got < 0) fail("reading the sleepers by BPF");
-    if (got == 0) break;
+  while (const std::size_t got = input_->read(std::span(buffer_).subspan(kept_, kAsked))) {
     const std::size_t first = pass.fresh.size();
-    take_all(pass, kept_ + static_cast<std::size_t>(got));
+    take_all(pass, kept_ + got);
     copy_users(pass, first);
     if (pass.sleepers() > kMostRecords) break;
   }
@@ -120,9 +76,9 @@ void BpfLooker::copy_users(Pass& pass, std::size_t first) {
   for (std::size_t i = first; i < pass.fresh.size(); ++i)
     if (pass.fresh[i].user == UserPart::Copied) users_.push_back(static_cast<std::uint32_t>(i));
   for (int tries = kTries; !users_.empty(); --tries) {
-    copier_.copy(pass, users_);
+    input_->copy(pass, users_);
     moved_.clear();
-    recheck_.find(pass, users_, [&](std::uint32_t i, const ::look* now) {
+    find_moved(pass, users_, [&](std::uint32_t i, const ::look* now) {
       Sleeper& sleeper = pass.fresh[i];
       if (now) fill(pass, sleeper, *now);
       if (tries == 1) sleeper.user = UserPart::Lacking;
