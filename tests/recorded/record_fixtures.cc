@@ -29,10 +29,10 @@ void add_host_facts(TapeWriter& tape) {
 namespace {
 
 using Record = void (*)(const Places&);
-const std::map<std::string, Record> kPlugins{{"off-cpu", record_off_cpu},
-                                             {"on-cpu", record_on_cpu},
-                                             {"task-iter", record_task_iter},
-                                             {"taskstats", record_taskstats}};
+const std::map<std::string, Record> kPlugins{
+    {"off-cpu", record_off_cpu},     {"on-cpu", record_on_cpu},
+    {"sched", record_sched},         {"sleepers", record_sleepers},
+    {"task-iter", record_task_iter}, {"taskstats", record_taskstats}};
 
 int record_all(const Places& places, const std::vector<std::string>& names) {
   int failed = 0;

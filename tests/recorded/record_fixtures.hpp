@@ -20,6 +20,9 @@ void add_host_facts(TapeWriter& tape);
 // Writes all tapes of the plugin. Throws where the kernel refuses the plugin.
 void record_off_cpu(const Places& places);
 void record_on_cpu(const Places& places);
+// Of the scheduler, for the simulated kernel.
+void record_sched(const Places& places);
+void record_sleepers(const Places& places);
 void record_task_iter(const Places& places);
 void record_taskstats(const Places& places);
 

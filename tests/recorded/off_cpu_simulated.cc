@@ -1,0 +1,107 @@
+#include "tests/recorded/off_cpu_simulated.hpp"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace ctprof::recorded {
+namespace {
+
+constexpr std::uint64_t kBeforeFirstNs = 10'000'000;
+// As programs.cc has it.
+constexpr std::uint64_t kAheadNs = 500'000;
+constexpr std::uint64_t kMostOfLookNs = 300'000, kSoonNs = 500;
+
+void take_with(void* take, const void* record, unsigned long long size) {
+  (*static_cast<const off_cpu::Take*>(take))({static_cast<const std::byte*>(record), size});
+}
+
+void* pointer_to(const off_cpu::Take& take) { return const_cast<off_cpu::Take*>(&take); }
+
+}  // namespace
+
+SimulatedInput::SimulatedInput(std::vector<const sched_event*> events,
+                               const kernel_settings& settings)
+    : events_(std::move(events)),
+      now_ns_(events_.front()->at - kBeforeFirstNs),
+      moments_(settings.seed + 1) {
+  kernel_reset(&settings);
+  kernel_set_clock(now_ns_);
+  add_first_tasks();
+}
+
+// Those of whom there is an event before one that says that they are new.
+void SimulatedInput::add_first_tasks() {
+  std::set<std::uint32_t> met;
+  for (const sched_event* event : events_)
+    for (const sched_task* task : {&event->previous, &event->next}) {
+      if (task->tid == 0 || !met.insert(task->tid).second || event->kind == SCHED_BIRTH) continue;
+      const bool sleeps = event->kind == SCHED_WAKEUP;
+      if (!sleeps && task != &event->previous)
+        throw std::runtime_error("the tape begins with a thread in a queue");
+      tasks_[task->tid] = kernel_new_task(task, sleeps ? KERNEL_SLEEPS : KERNEL_RUNS);
+    }
+}
+
+kernel_task* SimulatedInput::task_of(const sched_task& task) const {
+  return task.tid == 0 ? nullptr : tasks_.at(task.tid);
+}
+
+void SimulatedInput::happen(const sched_event& event) {
+  switch (event.kind) {
+    case SCHED_SWITCH: return kernel_switch(&event, task_of(event.previous), task_of(event.next));
+    case SCHED_WAKEUP: return kernel_wakeup(&event, task_of(event.next));
+    case SCHED_BIRTH:
+      tasks_[event.next.tid] = kernel_new_task(&event.next, KERNEL_FORKED);
+      return kernel_birth(&event, task_of(event.next));
+    case SCHED_EXEC:
+      if (event.why != event.next.tid) std::swap(tasks_.at(event.why), tasks_.at(event.next.tid));
+      return kernel_exec(&event, task_of(event.next));
+    default: return;
+  }
+}
+
+void SimulatedInput::advance_to(std::uint64_t ns) {
+  for (; next_ < events_.size() && events_[next_]->at <= ns; ++next_) happen(*events_[next_]);
+  now_ns_ = std::max(now_ns_, ns);
+  kernel_set_clock(now_ns_);
+}
+
+void SimulatedInput::advance_to_edge_at_end_of_turn() {
+  for (std::size_t i = next_; i < events_.size(); ++i) {
+    if (events_[i]->kind != SCHED_SWITCH || events_[i]->previous.tid == 0) continue;
+    if (events_[i]->at < now_ns_ + kAheadNs) continue;
+    return advance_to(events_[i]->at + moments_() % kSoonNs - kAheadNs);
+  }
+}
+
+void SimulatedInput::look(off_look_for what, const off_cpu::Take& take) {
+  advance_to(now_ns_ + moments_() % kMostOfLookNs);
+  kernel_look(what, take_with, pointer_to(take));
+}
+
+std::uint64_t SimulatedInput::open_window(std::uint32_t number) {
+  const std::uint64_t edge = now_ns_ + kAheadNs;
+  kernel_set_window(number, edge);
+  edges_.push_back(edge);
+  advance_to(edge);
+  return edge;
+}
+
+bool SimulatedInput::read_stacks(const off_cpu::Take& take) {
+  kernel_read_stacks(take_with, pointer_to(take));
+  return true;
+}
+
+void SimulatedInput::read_others(const off_cpu::Take& take) {
+  kernel_read_others(take_with, pointer_to(take));
+}
+
+off_cpu::Counters SimulatedInput::counters() const {
+  off_cpu::Counters counters{};
+  for (std::uint32_t i = 0; i < OFF_COUNTERS; ++i) counters[i] = kernel_counter(i);
+  return counters;
+}
+
+}  // namespace ctprof::recorded

@@ -1,0 +1,69 @@
+// The programs of off-cpu in a simulated kernel, as input of the plugin: the scheduler's events of
+// a tape happen as time passes, and time passes when the test or the plugin waits.
+//
+//   auto input = std::make_unique<SimulatedInput>(events, settings);
+//   SimulatedInput& kernel = *input;
+//   Waits waits(host, std::move(input), setup, 0);
+//   waits.start();
+//   kernel.advance_to(ns);
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "plugins/off-cpu/kernel_input.hpp"
+#include "tests/recorded/kernel/off_cpu_kernel.h"
+
+namespace ctprof::recorded {
+
+class SimulatedInput final : public off_cpu::KernelInput {
+ public:
+  // Threads that are there at the first event did what their first event ends. All times are
+  // CLOCK_MONOTONIC.
+  SimulatedInput(std::vector<const sched_event*> events, const kernel_settings& settings);
+
+  // Lets everything happen until then.
+  void advance_to(std::uint64_t ns);
+  // The same until a window that is opened then begins as a thread leaves its CPU, or a few ns
+  // later; nothing where there is no such moment.
+  void advance_to_edge_at_end_of_turn();
+  // When windows were opened.
+  const std::vector<std::uint64_t>& edges() const { return edges_; }
+
+  std::uint64_t now_ns(clockid_t) const override { return now_ns_; }
+  off_cpu::Way way() const override { return off_cpu::Way::ExitTracepoint; }
+  bool knows_cgroups() const override { return true; }
+  void attach() override {}
+  void detach() override {}
+  // Takes a moment, in which threads go on.
+  void look(off_look_for what, const off_cpu::Take& take) override;
+  std::uint64_t open_window(std::uint32_t number) override;
+  bool read_stacks(const off_cpu::Take& take) override;
+  void read_others(const off_cpu::Take& take) override;
+  std::vector<off_cpu::StackTop> read_user_stacks(std::vector<off_cpu::StackTop>, std::size_t,
+                                                  std::chrono::milliseconds) override {
+    return {};
+  }
+  void set_period(std::uint64_t, bool) override {}
+  off_cpu::Counters counters() const override;
+  void begin_measuring() override {}
+  void end_measuring() override {}
+  double ns_per_switch() const override { return 0; }
+
+ private:
+  void happen(const sched_event& event);
+  kernel_task* task_of(const sched_task& task) const;
+  void add_first_tasks();
+
+  std::vector<const sched_event*> events_;
+  std::size_t next_ = 0;
+  std::uint64_t now_ns_;
+  std::vector<std::uint64_t> edges_;
+  std::map<std::uint32_t, kernel_task*> tasks_;  // by tid
+  std::minstd_rand moments_;
+};
+
+}  // namespace ctprof::recorded

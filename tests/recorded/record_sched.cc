@@ -1,0 +1,84 @@
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <unistd.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sched_events.skel.h"
+#include "tests/recorded/record_fixtures.hpp"
+#include "tests/recorded/sched_tape.hpp"
+#include "tests/recorded/workload.hpp"
+
+namespace ctprof::recorded {
+namespace {
+
+using namespace sched_tape;
+
+constexpr useconds_t kReadUs = 10'000;
+
+struct Destroy {
+  void operator()(sched_events_bpf* programs) const { sched_events_bpf__destroy(programs); }
+  void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+};
+
+// The events between two births, by their numbers from 1 on; 0: from the beginning, to the end.
+struct Part {
+  int from_birth = 0, to_birth = 0;
+};
+
+void put_part(const std::vector<sched_event>& events, const Part& part, TapeWriter& tape) {
+  int births = 0;
+  for (const sched_event& event : events) {
+    births += event.kind == SCHED_BIRTH;
+    if (births >= part.from_birth && (part.to_birth == 0 || births < part.to_birth))
+      tape.put_value(kEvent, event);
+  }
+}
+
+void record(const std::string& name, const std::vector<std::string>& command, const Part& part,
+            const Places& places) {
+  Workload workload(command);
+  TapeWriter tape;
+  add_host_facts(tape);
+  tape.add_layouts(kLayouts);
+  tape.add_fact("pid", std::to_string(workload.pid()));
+  const std::unique_ptr<sched_events_bpf, Destroy> programs(sched_events_bpf__open());
+  if (!programs) throw std::runtime_error("cannot open the programs");
+  programs->rodata->wanted = workload.pid();
+  if (sched_events_bpf__load(programs.get()) != 0 || sched_events_bpf__attach(programs.get()) != 0)
+    throw std::runtime_error("cannot load the programs");
+  std::vector<sched_event> events;
+  const auto take = [](void* to, void* data, std::size_t) {
+    static_cast<std::vector<sched_event>*>(to)->push_back(*static_cast<sched_event*>(data));
+    return 0;
+  };
+  const std::unique_ptr<ring_buffer, Destroy> ring(
+      ring_buffer__new(bpf_map__fd(programs->maps.events), take, &events, nullptr));
+  if (!ring) throw std::runtime_error("cannot read the events");
+  workload.release();
+  while (!workload.has_exited()) {
+    ::usleep(kReadUs);
+    ring_buffer__consume(ring.get());
+  }
+  ring_buffer__consume(ring.get());
+  if (programs->bss->lost != 0) throw std::runtime_error("events were lost");
+  put_part(events, part, tape);
+  tape.put_text(kOutput, workload.output());
+  tape.save(places.output + "/sched_" + name + ".tape.zst");
+}
+
+}  // namespace
+
+void record_sched(const Places& places) {
+  const std::string waits = places.programs + "/waits";
+  record("turns", {waits, "turns", "1", "2"}, {}, places);
+  // Without the hand-overs before and after, for which a thread is born each time.
+  record("kinds", {waits, "kinds", places.scratch + "/sched"}, {2, 10}, places);
+  record("ends", {places.programs + "/storm", "300", "2000"}, {}, places);
+  record("takeover", {places.programs + "/takeover", "naps"}, {}, places);
+}
+
+}  // namespace ctprof::recorded

@@ -1,0 +1,65 @@
+#include <unistd.h>
+
+#include <stdexcept>
+
+#include "plugins/sleepers/bpf_looker.hpp"
+#include "tests/recorded/received.hpp"
+#include "tests/recorded/record_fixtures.hpp"
+#include "tests/recorded/sleepers_tape.hpp"
+#include "tests/recorded/workload.hpp"
+
+namespace ctprof::recorded {
+namespace {
+
+using namespace sleepers_tape;
+
+constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
+constexpr int kPassesOfWindow = 12;
+
+struct Recipe {
+  const char* name;
+  std::vector<std::string> command;
+  useconds_t pause_us;
+};
+
+void record(const Recipe& recipe, const Places& places) {
+  Workload workload(recipe.command);
+  int error = 0;
+  auto program = sleepers::Program::load(error);
+  if (!program) throw std::runtime_error("cannot load: " + std::to_string(error));
+  const std::uint64_t pid = static_cast<std::uint64_t>(workload.pid());
+  program->want(std::span(&pid, 1));
+  TapeWriter tape;
+  add_host_facts(tape);
+  tape.add_fact("pid", std::to_string(pid));
+  auto looks =
+      std::make_unique<sleepers::KernelLooks>(std::move(program), 1024, std::set<std::uint32_t>{});
+  sleepers::BpfLooker looker(std::make_unique<RecordingInput>(std::move(looks), tape), kNsPerTick);
+  std::uint32_t round = 1;
+  sleepers::Pass pass;
+  for (int passes = 1; !workload.has_exited(); ++passes) {
+    pass.clear();
+    looker.look(round, pass);
+    if (passes == 1) workload.release();  // the process was met, and runs another program now
+    if (passes % kPassesOfWindow == 0) {
+      tape.put(kWindowEnds);
+      ++round;
+    }
+    ::usleep(recipe.pause_us);
+  }
+  tape.put(kWindowEnds);
+  tape.put_text(kOutput, workload.output());
+  tape.save(places.output + "/sleepers_" + recipe.name + ".tape.zst");
+}
+
+}  // namespace
+
+void record_sleepers(const Places& places) {
+  record({"turns", {places.programs + "/waits", "turns", "1", "6"}, 15'000}, places);
+  record({"crowd", {places.programs + "/waits", "turns", "1", "48"}, 50'000}, places);
+  record({"kinds", {places.programs + "/waits", "kinds", places.scratch + "/sleepers"}, 2'000},
+         places);
+  record({"come", {places.programs + "/sleeps", "come", "120"}, 4'000}, places);
+}
+
+}  // namespace ctprof::recorded

@@ -1,0 +1,29 @@
+// Tapes of the scheduler: every switch, wake-up and birth of the threads of one process.
+//
+// A tape is kEvent for each event, in the order in which the kernel wrote them.
+
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "tests/recorded/kernel/sched_event.h"
+#include "tests/recorded/tape.hpp"
+
+namespace ctprof::recorded::sched_tape {
+
+enum Kind : std::uint32_t {
+  kEvent = kFirstOfPlugin  // struct sched_event
+};
+
+inline constexpr std::array kLayouts{Layout{"sched_event", 1, sizeof(sched_event)}};
+
+inline std::vector<const sched_event*> events_of(const Tape& tape) {
+  tape.require_layouts(kLayouts);
+  std::vector<const sched_event*> events;
+  for (const Frame& frame : tape.frames())
+    if (frame.kind == kEvent) events.push_back(&frame.as<sched_event>());
+  return events;
+}
+
+}  // namespace ctprof::recorded::sched_tape

@@ -1,0 +1,243 @@
+#include "tests/recorded/sched_timeline.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace ctprof::recorded {
+namespace {
+
+constexpr std::uint32_t kUninterruptible = 2, kDead = 0x80, kNoLoad = 0x400;
+constexpr std::uint64_t kMostTurnBeyond = 1'000'000;  // of a turn that ends later than its switch
+
+bool sleeps(std::uint32_t state) { return state == OFF_SLEEPS || state == OFF_BLOCKED; }
+bool waits(std::uint32_t state) { return state < OFF_KINDS; }
+
+// One thread, event by event.
+class Thread {
+ public:
+  Thread(std::uint32_t state, std::uint64_t since) : state_(state), since_(since), left_(since) {}
+
+  void be_born(std::uint64_t now) {
+    line_.born = since_ = left_ = now;
+    enter(OFF_QUEUED, now);
+  }
+  void wake_up(std::uint64_t now) {
+    if (sleeps(state_) || state_ == OFF_UNKNOWN) enter(OFF_QUEUED, now);
+  }
+  void arrive(const sched_task& task, std::uint64_t now) {
+    line_.odd += sleeps(state_);
+    // It was woken up, and no event said so: the scheduler knows since when it was in the queue.
+    const std::uint64_t queued = task.queue_clock - task.last_queued;
+    if (sleeps(state_) && task.last_queued != 0 && task.queue_clock > task.last_queued &&
+        queued <= now - since_)
+      enter(OFF_QUEUED, now - queued);
+    enter(OFF_RUNS, now);
+    arrived_ = since_;
+    ran_ = task.ran;
+  }
+  // A turn lasts as long as the scheduler's account of it.
+  void leave(const sched_event& event) {
+    std::uint64_t now = event.at;
+    const std::uint64_t ran = event.previous.ran - ran_;
+    if (waits(state_)) {  // it arrived, and no event said so
+      ++line_.odd;
+      const std::uint64_t arrived = ran < now - since_ ? now - ran : since_;
+      enter(OFF_RUNS, arrived);
+    } else if (state_ == OFF_RUNS && arrived_ != 0 && arrived_ + ran <= now + kMostTurnBeyond) {
+      now = std::max(arrived_ + ran, since_);
+    }
+    ran_ = event.previous.ran;
+    enter(next_state(event), now);
+    if (state_ == OFF_ENDED) line_.ended = since_;
+  }
+  // The state that goes on is a span without end.
+  Timeline finish() {
+    if (state_ != OFF_ENDED) {
+      line_.spans.push_back({state_, since_, UINT64_MAX});
+      if (waits(state_)) line_.away.emplace_back(left_, UINT64_MAX);
+    }
+    return std::move(line_);
+  }
+
+ private:
+  static std::uint32_t next_state(const sched_event& event) {
+    const std::uint32_t bits = event.previous.state == 0 ? 0 : event.why;
+    if ((bits & kDead) != 0) return OFF_ENDED;
+    if (event.is_preempted != 0 || bits == 0) return OFF_PREEMPTED;
+    return (bits & kUninterruptible) != 0 && (bits & kNoLoad) == 0 ? OFF_BLOCKED : OFF_SLEEPS;
+  }
+  void enter(std::uint32_t state, std::uint64_t now) {
+    now = std::max(now, since_);  // clocks of two CPUs
+    if (state_ <= OFF_RUNS) line_.spans.push_back({state_, since_, now});
+    if (!waits(state_) && waits(state)) left_ = now;
+    if (waits(state_) && !waits(state)) line_.away.emplace_back(left_, now);
+    state_ = state;
+    since_ = now;
+  }
+
+  Timeline line_;
+  std::uint32_t state_;
+  std::uint64_t since_, left_;
+  std::uint64_t arrived_ = 0, ran_ = 0;
+};
+
+class Builder {
+ public:
+  explicit Builder(std::uint64_t since) : since_(since) {}
+
+  void add(const sched_event& event) {
+    switch (event.kind) {
+      case SCHED_SWITCH:
+        if (event.previous.tid != 0) of(event.previous, OFF_RUNS).leave(event);
+        if (event.next.tid != 0) of(event.next, OFF_QUEUED).arrive(event.next, event.at);
+        return;
+      case SCHED_WAKEUP: return of(event.next, OFF_SLEEPS).wake_up(event.at);
+      case SCHED_BIRTH:
+        origins_.insert_or_assign(event.next.tid,
+                                  Origin(event.next.start_boottime, event.next.tid));
+        return of(event.next, OFF_UNKNOWN).be_born(event.at);
+      case SCHED_EXEC: return rename(event);
+      default: return;
+    }
+  }
+  Timelines finish() {
+    Timelines made;
+    for (auto& [origin, thread] : threads_) {
+      Timeline& line = made.emplace(origin, thread.finish()).first->second;
+      line.names.emplace_back(origin.second, origin.first);
+      if (const auto renamed = renamed_.find(origin); renamed != renamed_.end())
+        line.names.push_back(renamed->second);
+    }
+    return made;
+  }
+
+ private:
+  using Origin = std::pair<std::uint64_t, std::uint32_t>;
+
+  // The thread that has this id now.
+  Thread& of(const sched_task& task, std::uint32_t state) {
+    const Origin origin =
+        origins_.try_emplace(task.tid, task.start_boottime, task.tid).first->second;
+    return threads_.try_emplace(origin, state, since_).first->second;
+  }
+  // By exec, a thread that is no leader and its leader swap their ids; the leader exits.
+  void rename(const sched_event& event) {
+    if (event.why == event.next.tid) return;
+    std::swap(origins_.at(event.next.tid), origins_.at(event.why));
+    renamed_[origins_.at(event.next.tid)] = {event.next.tid, event.next.start_boottime};
+  }
+
+  std::uint64_t since_;
+  std::map<std::uint32_t, Origin> origins_;  // by tid
+  std::map<Origin, Thread> threads_;
+  std::map<Origin, std::pair<std::uint32_t, std::uint64_t>> renamed_;
+};
+
+// Follows each thread, and puts in what is missing.
+class Repair {
+ public:
+  explicit Repair(const std::vector<const sched_event*>& events) {
+    for (const sched_event* event : events) sorted_.push_back(*event);
+    std::ranges::stable_sort(sorted_, {}, &sched_event::at);
+  }
+  std::vector<sched_event> finish() {
+    for (const sched_event& event : sorted_) {
+      if (event.kind == SCHED_EXEC && event.why != event.next.tid)
+        std::swap(known_[event.why], known_[event.next.tid]);
+      if (event.kind == SCHED_SWITCH && event.previous.tid != 0) leave(event);
+      if (event.kind == SCHED_SWITCH && event.next.tid != 0) arrive(event);
+      if (event.kind == SCHED_WAKEUP && known_[event.next.tid].doing == Doing::Sleeps)
+        known_[event.next.tid].doing = Doing::Waits;
+      if (event.kind == SCHED_BIRTH)
+        known_[event.next.tid] = {Doing::Waits, event.at, event.next.ran};
+      made_.push_back(event);
+    }
+    return std::move(made_);
+  }
+
+ private:
+  enum class Doing { Sleeps, Waits, Runs };
+  struct Known {
+    Doing doing = Doing::Sleeps;
+    std::uint64_t since = 0, ran = 0;
+  };
+
+  void leave(const sched_event& event) {
+    Known& known = known_[event.previous.tid];
+    if (known.doing != Doing::Runs && known.since != 0) {
+      const std::uint64_t ran = event.previous.ran - known.ran;
+      sched_event arrival{};
+      arrival.kind = SCHED_SWITCH;
+      arrival.cpu = event.cpu;
+      arrival.at = ran < event.at - known.since ? event.at - ran : known.since;
+      arrival.next = event.previous;
+      arrival.next.ran = known.ran;
+      arrival.next.state = 0;
+      if (known.doing == Doing::Sleeps) insert(wakeup(arrival.next, arrival.cpu, arrival.at));
+      insert(arrival);
+    }
+    const bool sleeps = event.is_preempted == 0 && event.previous.state != 0 && event.why != 0;
+    known = {sleeps ? Doing::Sleeps : Doing::Waits, event.at, event.previous.ran};
+  }
+  void arrive(const sched_event& event) {
+    Known& known = known_[event.next.tid];
+    const std::uint64_t queued = event.next.queue_clock - event.next.last_queued;
+    const bool is_known = event.next.last_queued != 0 && queued <= event.at - known.since;
+    if (known.doing == Doing::Sleeps && known.since != 0)
+      insert(wakeup(event.next, event.cpu, is_known ? event.at - queued : event.at));
+    known = {Doing::Runs, event.at, event.next.ran};
+  }
+  static sched_event wakeup(const sched_task& task, std::uint32_t cpu, std::uint64_t at) {
+    sched_event event{};
+    event.kind = SCHED_WAKEUP;
+    event.cpu = cpu;
+    event.at = at;
+    event.next = task;
+    return event;
+  }
+  // Behind all that happened until then.
+  void insert(const sched_event& event) {
+    auto at = made_.end();
+    while (at != made_.begin() && std::prev(at)->at > event.at) --at;
+    made_.insert(at, event);
+  }
+
+  std::vector<sched_event> sorted_, made_;
+  std::map<std::uint32_t, Known> known_;
+};
+
+}  // namespace
+
+std::vector<sched_event> with_unseen_events(const std::vector<const sched_event*>& events) {
+  return Repair(events).finish();
+}
+
+TimelineFigures figures_between(const Timeline& line, std::uint64_t opened, std::uint64_t ended) {
+  TimelineFigures out;
+  out.until = std::min(ended, line.ended);
+  const std::uint64_t begin = std::max(opened, line.born);
+  if (begin >= ended || line.ended < opened) return out;
+  out.wall = out.until - begin;
+  for (const StateSpan& span : line.spans) {
+    const std::uint64_t from = std::max(span.from, opened), to = std::min(span.to, ended);
+    const bool is_instant = from == span.to && span.to < ended;  // a state of no length counts
+    if (from < to) out.ns[span.state] += to - from;
+    if (waits(span.state)) out.counts[span.state] += from < to || is_instant;
+  }
+  for (const auto& [left, back] : line.away) {
+    const std::uint64_t from = std::max(left, opened), to = std::min(back, ended);
+    if (from > to || from >= ended) continue;
+    ++out.waits;
+    out.longest = std::max(out.longest, to - from);
+    out.shortest = out.shortest == 0 ? to - from : std::min(out.shortest, to - from);
+  }
+  return out;
+}
+
+Timelines timelines_of(const std::vector<const sched_event*>& events, std::uint64_t since) {
+  Builder builder(since);
+  for (const sched_event* event : events) builder.add(*event);
+  return builder.finish();
+}
+
+}  // namespace ctprof::recorded

@@ -1,0 +1,112 @@
+#include "tests/recorded/sleepers_expected.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "tests/recorded/sleepers_tape.hpp"
+
+namespace ctprof::recorded {
+namespace {
+
+using namespace sleepers_tape;
+
+constexpr int kMostCopies = 6;  // of one sleeper in one pass
+
+ExpectedSleeper sleeper_of(const ::look& look) {
+  ExpectedSleeper sleeper;
+  sleeper.id = {look.head.tgid, look.head.tid, look.head.start_boottime};
+  sleeper.kernel.assign(look.kernel, look.kernel + look.frames);
+  sleeper.has_user = (look.head.flags & LOOK_KERNEL) == 0;
+  if (!sleeper.has_user) return sleeper;
+  if ((look.head.flags & LOOK_32_BIT) == 0) sleeper.copied = 0;
+  sleeper.ip = look.ip;
+  sleeper.sp = look.sp;
+  sleeper.code = {look.memory, look.code_pages, look.execs};
+  return sleeper;
+}
+
+class Builder {
+ public:
+  void begin_pass(std::uint64_t at_ns) {
+    windows_.windows.back().emplace_back();
+    pass().at_ns = at_ns;
+    bytes_.clear();
+  }
+  void end_window() { windows_.windows.emplace_back(); }
+  void add_chunk(Bytes chunk) {
+    windows_.pieces += !bytes_.empty() && !chunk.empty();
+    bytes_.insert(bytes_.end(), chunk.begin(), chunk.end());
+    ::look look{};
+    while (bytes_.size() >= sizeof look.head) {
+      std::memcpy(&look.head, bytes_.data(), sizeof look.head);
+      if (bytes_.size() < look.head.size) break;
+      std::memcpy(&look, bytes_.data(), look.head.size);
+      bytes_.erase(bytes_.begin(), bytes_.begin() + look.head.size);
+      add_look(look);
+    }
+    copies_ = 0;
+  }
+  void add_copies(Bytes bytes) {
+    ++copies_;
+    users_.clear();
+    checked_ = 0;
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(Copied)) {
+      Copied copied;
+      std::memcpy(&copied, bytes.data() + at, sizeof copied);
+      users_.push_back(copied.sleeper);
+      auto& of_sleeper = pass().fresh.at(copied.sleeper).copied;
+      copied.is_copied != 0 ? void(of_sleeper = copied.bytes) : of_sleeper.reset();
+    }
+  }
+  // Who runs on each time has no user part in the end.
+  void add_rechecks(Bytes bytes) {
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(::rechecked)) {
+      ::rechecked checked;
+      std::memcpy(&checked, bytes.data() + at, sizeof checked);
+      ExpectedSleeper& sleeper = pass().fresh.at(users_.at(checked_++));
+      if (checked.found == RECHECK_SAME) continue;
+      ++windows_.moved;
+      if (checked.found == RECHECK_AGAIN) sleeper = sleeper_of(checked.look);
+      if (copies_ == kMostCopies) sleeper.copied.reset();
+    }
+  }
+  ExpectedSleepers finish() {
+    windows_.windows.pop_back();  // what came after the last window
+    return std::move(windows_);
+  }
+
+ private:
+  ExpectedPass& pass() { return windows_.windows.back().back(); }
+  void add_look(const ::look& look) {
+    const SleeperId id{look.head.tgid, look.head.tid, look.head.start_boottime};
+    if (look.head.tgid == look.head.tid) pass().met.push_back(look.head.tgid);
+    if ((look.head.flags & LOOK_AWAKE) != 0) return;
+    (look.head.flags & LOOK_AGAIN) != 0 ? pass().again.push_back(id)
+                                        : pass().fresh.push_back(sleeper_of(look));
+  }
+
+  ExpectedSleepers windows_{.windows = {{}}};
+  std::vector<std::byte> bytes_;      // of the pass, not taken apart yet
+  std::vector<std::uint32_t> users_;  // copied last
+  std::size_t checked_ = 0;           // of those
+  int copies_ = 0;                    // since the last read
+};
+
+}  // namespace
+
+ExpectedSleepers expected_sleepers(const Tape& tape) {
+  Builder builder;
+  for (const Frame& frame : tape.frames()) {
+    switch (frame.kind) {
+      case kPass: builder.begin_pass(frame.clock_ns); break;
+      case kWindowEnds: builder.end_window(); break;
+      case kChunk: builder.add_chunk(frame.bytes); break;
+      case kCopied: builder.add_copies(frame.bytes); break;
+      case kRechecked: builder.add_rechecks(frame.bytes); break;
+      default: break;
+    }
+  }
+  return builder.finish();
+}
+
+}  // namespace ctprof::recorded

@@ -1,0 +1,76 @@
+// Tapes of the plugin sleepers: passes over the threads, recorded and replayed.
+//
+// A pass is kPass; kChunk for each read, the last of them empty; and between them, for sleepers
+// with a user part, kCopied and kRechecked in turns. kWindowEnds is between passes.
+//
+// Memory of user space is not recorded: a pattern replaces its bytes.
+
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "plugins/sleepers/look.h"
+#include "plugins/sleepers/look_input.hpp"
+#include "tests/recorded/tape.hpp"
+
+namespace ctprof::recorded::sleepers_tape {
+
+enum Kind : std::uint32_t {
+  kPass = kFirstOfPlugin,  // the plugin makes a pass: std::uint64_t, the round
+  kWindowEnds,             // the core ends the window
+  kChunk,                  // bytes of `struct look`, as read
+  kCopied,                 // Copied, one for each sleeper
+  kRechecked               // `struct rechecked`, one for each thread; empty: the kernel failed
+};
+
+// What became of the user part of a sleeper.
+struct Copied {
+  std::uint32_t sleeper;  // in the pass
+  std::uint32_t is_copied;
+  std::uint64_t bytes;
+};
+
+// Raise a version with its structure; tests of the older tapes then need a conversion.
+inline constexpr std::array kLayouts{Layout{"look", 1, sizeof(::look)},
+                                     Layout{"rechecked", 1, sizeof(::rechecked)}};
+
+// The byte that replaces user memory of a thread.
+constexpr std::uint8_t pattern_of(std::uint64_t tid) { return static_cast<std::uint8_t>(tid | 1); }
+
+// Passes all calls on, and records them. `tape` must live as long.
+class RecordingInput final : public sleepers::LookInput {
+ public:
+  RecordingInput(std::unique_ptr<sleepers::LookInput> input, TapeWriter& tape);
+
+  void begin(std::uint32_t round) override;
+  std::size_t read(std::span<std::byte> room) override;
+  void copy(sleepers::Pass& pass, std::span<const std::uint32_t> sleepers) override;
+  ::rechecked* recheck_room() override { return input_->recheck_room(); }
+  bool recheck(std::size_t count) override;
+  std::uint32_t reads_from() const override { return input_->reads_from(); }
+
+ private:
+  std::unique_ptr<sleepers::LookInput> input_;
+  TapeWriter& tape_;
+};
+
+// Delivers what the cursor comes to, and checks that the looker makes the recorded calls.
+class ReplayedInput final : public sleepers::LookInput {
+ public:
+  ReplayedInput(const Tape& tape, Cursor& cursor);
+
+  void begin(std::uint32_t round) override;
+  std::size_t read(std::span<std::byte> room) override;
+  void copy(sleepers::Pass& pass, std::span<const std::uint32_t> sleepers) override;
+  ::rechecked* recheck_room() override { return room_.empty() ? nullptr : room_.data(); }
+  bool recheck(std::size_t count) override;
+  std::uint32_t reads_from() const override { return 0; }
+
+ private:
+  Cursor& cursor_;
+  std::vector<::rechecked> room_;
+};
+
+}  // namespace ctprof::recorded::sleepers_tape

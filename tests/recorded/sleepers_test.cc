@@ -1,0 +1,312 @@
+// The figures of sleepers, for equality: recorded passes are replayed through the plugin's looker
+// and tally, and counted a second time from the raw records alone.
+
+#define BOOST_TEST_MODULE recorded_sleepers
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "plugins/sleepers/bpf_looker.hpp"
+#include "plugins/sleepers/tally.hpp"
+#include "tests/recorded/received.hpp"
+#include "tests/recorded/sleepers_expected.hpp"
+#include "tests/recorded/sleepers_tape.hpp"
+
+using namespace ctprof;
+using namespace ctprof::recorded;
+using namespace ctprof::recorded::sleepers_tape;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
+const std::vector<std::string> kTapes{"turns", "crowd", "kinds", "come"};
+
+Tape tape_of(const std::string& name) {
+  return Tape::load(std::string(std::getenv("TAPES")) + "/sleepers_" + name + ".tape.zst");
+}
+
+struct Replay {
+  explicit Replay(const std::string& name, const sleepers::Shape& shape = {})
+      : Replay(tape_of(name), shape) {}
+  Replay(Tape recorded, const sleepers::Shape& shape)
+      : tape(std::move(recorded)), expected(expected_sleepers(tape)) {
+    Cursor cursor(tape);
+    sleepers::BpfLooker looker(std::make_unique<ReplayedInput>(tape, cursor), kNsPerTick);
+    sleepers::Tally tally(shape);
+    sleepers::Pass pass;
+    windows.push_back(std::make_unique<Received>());
+    while (!cursor.is_at_end()) step(cursor, looker, tally, pass);
+    windows.pop_back();
+  }
+
+  void step(Cursor& cursor, sleepers::BpfLooker& looker, sleepers::Tally& tally,
+            sleepers::Pass& pass) {
+    switch (cursor.peek().kind) {
+      case kPass:
+        pass.clear();
+        pass.at_ns = cursor.peek().clock_ns;
+        looker.look(static_cast<std::uint32_t>(cursor.peek().as<std::uint64_t>()), pass);
+        met.push_back(pass.met);
+        tally.take(pass, windows.back()->sink());
+        return;
+      case kWindowEnds:
+        cursor.next();
+        tally.end_window(windows.back()->sink());
+        windows.push_back(std::make_unique<Received>());
+        return;
+      case kOutput: cursor.next(); return;
+      default: throw BadTape("the looker did not make all recorded calls");
+    }
+  }
+
+  Tape tape;
+  ExpectedSleepers expected;
+  std::vector<std::unique_ptr<Received>> windows;
+  std::vector<std::vector<std::uint32_t>> met;
+};
+
+// As records name a thread: start times in ticks.
+SleeperId in_ticks(const SleeperId& id) {
+  return {std::get<0>(id), std::get<1>(id), std::get<2>(id) / kNsPerTick};
+}
+
+SleeperId id_of(const ctprof_record& record) {
+  return {static_cast<std::uint32_t>(record.tgid), static_cast<std::uint32_t>(record.tid),
+          record.start_time_clock_ticks};
+}
+
+// Thread, kernel part, user part.
+using Stack = std::tuple<SleeperId, std::vector<std::uint64_t>, std::uint64_t, std::uint64_t>;
+
+// By the passes that met each thread with each stack.
+std::map<Stack, std::uint64_t> expected_weights(const std::vector<ExpectedPass>& passes) {
+  std::map<Stack, std::uint64_t> weights;
+  std::map<SleeperId, Stack> last;
+  for (const ExpectedPass& pass : passes) {
+    for (const ExpectedSleeper& sleeper : pass.fresh) {
+      const bool has_place = sleeper.copied.has_value();
+      const Stack stack{in_ticks(sleeper.id), sleeper.kernel, has_place ? sleeper.ip : 0,
+                        has_place ? sleeper.sp : 0};
+      last[sleeper.id] = stack;
+      ++weights[stack];
+    }
+    for (const SleeperId& id : pass.again) ++weights[last.at(id)];
+  }
+  return weights;
+}
+
+// What was delivered: repeats are of the thread's last stack.
+std::map<Stack, std::uint64_t> delivered_weights(const Received& received) {
+  std::map<Stack, std::uint64_t> weights;
+  std::map<SleeperId, Stack> last;
+  for (const ReceivedRecord& got : received.records) {
+    if (got.record.offer != sleepers::kStacksOffer) continue;
+    const SleeperId id = id_of(got.record);
+    if ((got.record.flags & CTPROF_RECORD_AGAIN) == 0)
+      last[id] = {id, got.kernel, got.record.ip, got.record.sp};
+    weights[last.at(id)] += got.record.weight;
+  }
+  return weights;
+}
+
+std::map<SleeperId, std::uint64_t> weights_by_thread(const Received& received,
+                                                     std::uint32_t offer) {
+  std::map<SleeperId, std::uint64_t> weights;
+  for (const ReceivedRecord& got : received.records)
+    if (got.record.offer == offer) weights[id_of(got.record)] += got.record.weight;
+  return weights;
+}
+
+}  // namespace
+
+BOOST_DATA_TEST_CASE(a_stack_weighs_the_passes_that_found_it, data::make(kTapes), name) {
+  const Replay replay(name);
+  BOOST_TEST(replay.expected.windows.size() > 1u);
+  BOOST_TEST(replay.windows.size() == replay.expected.windows.size());
+  for (std::size_t window = 0; window < replay.windows.size(); ++window)
+    BOOST_TEST((delivered_weights(*replay.windows[window]) ==
+                expected_weights(replay.expected.windows[window])));
+}
+
+BOOST_DATA_TEST_CASE(samples_of_a_thread_are_the_passes_that_found_it_asleep, data::make(kTapes),
+                     name) {
+  const Replay replay(name);
+  std::uint64_t repeats = 0, fresh = 0;
+  for (std::size_t window = 0; window < replay.windows.size(); ++window) {
+    std::map<SleeperId, std::uint64_t> expected;
+    for (const ExpectedPass& pass : replay.expected.windows[window]) {
+      for (const ExpectedSleeper& sleeper : pass.fresh) ++expected[in_ticks(sleeper.id)];
+      for (const SleeperId& id : pass.again) ++expected[in_ticks(id)];
+      fresh += pass.fresh.size();
+      repeats += pass.again.size();
+    }
+    const Received& received = *replay.windows[window];
+    BOOST_TEST((weights_by_thread(received, sleepers::kSamplesOffer) == expected));
+    BOOST_TEST((weights_by_thread(received, sleepers::kStacksOffer) == expected));
+  }
+  BOOST_TEST(fresh > 50u);
+  BOOST_TEST(repeats > 5u);
+}
+
+// Each new stack is one record, and however often it was found again, one more at most.
+BOOST_DATA_TEST_CASE(repeats_are_delivered_as_one_record, data::make(kTapes), name) {
+  const Replay replay(name);
+  for (std::size_t window = 0; window < replay.windows.size(); ++window) {
+    std::size_t fresh = 0, got = 0, repeats = 0;
+    for (const ExpectedPass& pass : replay.expected.windows[window]) fresh += pass.fresh.size();
+    for (const ReceivedRecord& record : replay.windows[window]->records) {
+      if (record.record.offer != sleepers::kStacksOffer) continue;
+      (record.record.flags & CTPROF_RECORD_AGAIN) != 0 ? ++repeats : ++got;
+    }
+    BOOST_TEST(got == fresh);
+    BOOST_TEST(repeats <= fresh);
+  }
+}
+
+BOOST_DATA_TEST_CASE(user_parts_are_of_their_threads, data::make(kTapes), name) {
+  const Replay replay(name);
+  std::size_t copies = 0;
+  for (std::size_t window = 0; window < replay.windows.size(); ++window) {
+    std::map<SleeperId, std::vector<const ExpectedSleeper*>> expected;
+    for (const ExpectedPass& pass : replay.expected.windows[window])
+      for (const ExpectedSleeper& sleeper : pass.fresh)
+        expected[in_ticks(sleeper.id)].push_back(&sleeper);
+    std::map<SleeperId, std::size_t> next;
+    for (const ReceivedRecord& got : replay.windows[window]->records) {
+      if (got.record.offer != sleepers::kStacksOffer ||
+          (got.record.flags & CTPROF_RECORD_AGAIN) != 0)
+        continue;
+      const SleeperId id = id_of(got.record);
+      const ExpectedSleeper& sleeper = *expected.at(id).at(next[id]++);
+      const bool lacks = sleeper.has_user && !sleeper.copied;
+      BOOST_TEST(((got.record.flags & CTPROF_RECORD_NO_USER) != 0) == lacks);
+      BOOST_TEST(got.stack.size() == sleeper.copied.value_or(0));
+      for (const std::uint8_t byte : got.stack)
+        if (byte != pattern_of(got.record.tid)) BOOST_FAIL("memory of another thread");
+      copies += !got.stack.empty();
+    }
+  }
+  BOOST_TEST(copies > 50u);
+}
+
+BOOST_DATA_TEST_CASE(processes_that_were_met_are_known, data::make(kTapes), name) {
+  const Replay replay(name);
+  std::size_t pass = 0;
+  for (const auto& window : replay.expected.windows)
+    for (const ExpectedPass& expected : window)
+      BOOST_TEST(replay.met[pass++] == expected.met, boost::test_tools::per_element());
+  BOOST_TEST(pass > 10u);
+}
+
+// A copy of the tape, in which the first record of each read comes in two, at all kinds of places.
+Tape tape_in_pieces(const std::string& name) {
+  const Tape whole = tape_of(name);
+  TapeWriter writer;
+  writer.add_layouts(kLayouts);
+  for (const char* fact : {"can_recheck", "pid"}) writer.add_fact(fact, whole.fact(fact));
+  std::size_t place = 1;
+  for (const Frame& frame : whole.frames()) {
+    if (frame.kind == kChunk && !frame.bytes.empty()) {
+      std::uint32_t size = 0;
+      std::memcpy(&size, frame.bytes.data(), sizeof size);
+      place = (place + 5) % size;
+      if (place > 0) writer.put_frame({kChunk, frame.clock_ns, frame.bytes.first(place)});
+      writer.put_frame({kChunk, frame.clock_ns, frame.bytes.subspan(place)});
+    } else {
+      writer.put_frame(frame);
+    }
+  }
+  return Tape::parse(writer.bytes());
+}
+
+BOOST_DATA_TEST_CASE(records_in_pieces_are_put_together, data::make(kTapes), name) {
+  const Replay whole(name), pieces(tape_in_pieces(name), {});
+  BOOST_TEST(pieces.expected.pieces > 10u);
+  BOOST_TEST(pieces.met.size() == whole.met.size());
+  for (std::size_t window = 0; window < whole.windows.size(); ++window) {
+    BOOST_TEST(
+        (delivered_weights(*pieces.windows[window]) == delivered_weights(*whole.windows[window])));
+    BOOST_TEST((weights_by_thread(*pieces.windows[window], sleepers::kSamplesOffer) ==
+                weights_by_thread(*whole.windows[window], sleepers::kSamplesOffer)));
+  }
+}
+
+// A thread that runs on while its stack is copied is looked at again, up to six times.
+BOOST_AUTO_TEST_CASE(threads_that_run_on_are_copied_again) {
+  const Replay replay("crowd");
+  std::size_t lacking = 0;
+  for (const auto& window : replay.expected.windows)
+    for (const ExpectedPass& pass : window)
+      lacking += static_cast<std::size_t>(std::ranges::count_if(
+          pass.fresh,
+          [](const ExpectedSleeper& sleeper) { return sleeper.has_user && !sleeper.copied; }));
+  BOOST_TEST(replay.expected.moved > 20u);
+  BOOST_TEST(lacking > 0u);
+}
+
+BOOST_DATA_TEST_CASE(a_process_is_read_again_when_its_code_changes, data::make(kTapes), name) {
+  const Replay replay(name);
+  std::map<std::uint32_t, std::array<std::uint64_t, 3>> known;
+  std::vector<std::uint64_t> expected, got;
+  for (const auto& window : replay.expected.windows)
+    for (const ExpectedPass& pass : window)
+      for (const ExpectedSleeper& sleeper : pass.fresh) {
+        if (!sleeper.has_user) continue;
+        const auto [before, is_new] = known.try_emplace(std::get<0>(sleeper.id), sleeper.code);
+        if (is_new || before->second == sleeper.code) continue;
+        before->second = sleeper.code;
+        expected.push_back(pass.at_ns);
+      }
+  for (const auto& received : replay.windows)
+    for (const ctprof_change& change : received->changes) {
+      BOOST_TEST(change.kind == static_cast<ctprof_change_kind>(CTPROF_CHANGE_REMAPPED));
+      got.push_back(change.at_ns);
+    }
+  BOOST_TEST(got == expected, boost::test_tools::per_element());
+  BOOST_TEST(!expected.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_depth_cuts_the_kernel_part_at_its_root) {
+  constexpr std::size_t kDepth = 3;
+  const Replay whole("turns"), cut("turns", {.depth = kDepth, .by_frame_pointers = false});
+  for (std::size_t window = 0; window < whole.windows.size(); ++window) {
+    const auto& expected = whole.windows[window]->records;
+    const auto& got = cut.windows[window]->records;
+    BOOST_TEST_REQUIRE(got.size() == expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const std::size_t frames = std::min(kDepth, expected[i].kernel.size());
+      BOOST_TEST(got[i].kernel.size() == frames);
+      BOOST_TEST(
+          std::equal(got[i].kernel.begin(), got[i].kernel.end(), expected[i].kernel.begin()));
+      BOOST_TEST(((got[i].record.flags & CTPROF_RECORD_CUT) != 0) ==
+                 (expected[i].kernel.size() > kDepth));
+      BOOST_TEST(got[i].record.weight == expected[i].record.weight);
+    }
+  }
+}
+
+// What the workload says: so many threads come, 20 at a time.
+BOOST_AUTO_TEST_CASE(no_more_threads_are_found_than_there_were) {
+  const Replay replay("come");
+  const auto pid = static_cast<std::uint32_t>(replay.tape.number("pid"));
+  std::set<SleeperId> threads;
+  for (const auto& window : replay.expected.windows)
+    for (const ExpectedPass& pass : window) {
+      std::set<SleeperId> at_once(pass.again.begin(), pass.again.end());
+      for (const ExpectedSleeper& sleeper : pass.fresh) at_once.insert(sleeper.id);
+      BOOST_TEST(at_once.size() == pass.again.size() + pass.fresh.size());
+      BOOST_TEST(at_once.size() <= 21u);
+      threads.insert(at_once.begin(), at_once.end());
+    }
+  BOOST_TEST(threads.size() <= 121u);
+  BOOST_TEST(threads.size() > 21u);
+  for (const SleeperId& id : threads) BOOST_TEST(std::get<0>(id) == pid);
+}
