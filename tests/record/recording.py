@@ -12,7 +12,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
 
-TIMEOUT = 60
+TIMEOUT = harness.TIMEOUT
 SUFFIX = ".ctprof.zst"
 
 
@@ -24,7 +24,7 @@ def run(*words, **more):
     return subprocess.run(command(*words), capture_output=True, text=True, timeout=TIMEOUT, check=False, **more)
 
 
-def soon(is_so, seconds=20):
+def soon(is_so, seconds=TIMEOUT):
     """Whether it becomes so, be it for a moment."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

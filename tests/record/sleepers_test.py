@@ -267,7 +267,7 @@ class Live(Case):
         with Recorder("-d", "60s", "-o", self.file, "--recorders", "sleepers") as recorder:
             pid = recorder.process.pid
             programs = set()
-            if not soon(lambda: programs.update(lasting_programs(pid)) or programs):
+            if not soon(lambda: programs.update(lasting_programs(pid)) or programs, seconds=20):
                 self.skipTest("no BPF here")
             self.assertTrue(all(map(is_loaded, programs)))
             recorder.process.send_signal(signal.SIGKILL)
