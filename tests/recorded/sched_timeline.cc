@@ -25,7 +25,7 @@ class Thread {
     if (sleeps(state_) || state_ == OFF_UNKNOWN) enter(OFF_QUEUED, now);
   }
   void arrive(const sched_task& task, std::uint64_t now) {
-    line_.odd += sleeps(state_);
+    line_.odd += sleeps(state_) || state_ == OFF_RUNS;
     // It was woken up, and no event said so: the scheduler knows since when it was in the queue.
     const std::uint64_t queued = task.queue_clock - task.last_queued;
     if (sleeps(state_) && task.last_queued != 0 && task.queue_clock > task.last_queued &&
@@ -39,8 +39,8 @@ class Thread {
   void leave(const sched_event& event) {
     std::uint64_t now = event.at;
     const std::uint64_t ran = event.previous.ran - ran_;
-    if (waits(state_)) {  // it arrived, and no event said so
-      ++line_.odd;
+    if (waits(state_)) {                    // it arrived, and no event said so
+      line_.odd += sleeps(state_) ? 2 : 1;  // nor was it woken up
       const std::uint64_t arrived = ran < now - since_ ? now - ran : since_;
       enter(OFF_RUNS, arrived);
     } else if (state_ == OFF_RUNS && arrived_ != 0 && arrived_ + ran <= now + kMostTurnBeyond) {

@@ -35,7 +35,7 @@ static struct written* records[kMostRecords];
 static unsigned record_count, stack_count, stacks_room;
 static unsigned cpu;
 static __u64 clock_ns;
-static __u32 random_state;
+static __u32 random_state, same_random;
 static struct task_struct* current;
 static kernel_take seq_take;
 static void* seq_context;
@@ -107,6 +107,7 @@ long bpf_probe_read_user(void* to, __u32 size, const void* from) {
 __u64 bpf_ktime_get_ns(void) { return clock_ns; }
 /* xorshift: the same numbers in each run. */
 __u32 bpf_get_prandom_u32(void) {
+  if (same_random != 0) return same_random;
   random_state ^= random_state << 13;
   random_state ^= random_state >> 17;
   random_state ^= random_state << 5;
@@ -127,6 +128,7 @@ void kernel_reset(const struct kernel_settings* settings) {
   every_stack = settings->every_stack;
   all_waits = settings->all_waits;
   random_state = settings->seed * 2654435761u + 1;
+  same_random = settings->same_random;
   stacks_room = settings->stacks_room;
   clock_ns = 0;
   current = &idle;

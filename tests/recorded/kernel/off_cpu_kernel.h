@@ -23,6 +23,7 @@ struct kernel_settings {
   unsigned every_stack;
   unsigned all_waits;
   unsigned seed;        /* of the kernel's random numbers */
+  unsigned same_random; /* instead of those, always this number; 0: none */
   unsigned stacks_room; /* stacks that find room until they are read */
 };
 

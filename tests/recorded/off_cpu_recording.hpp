@@ -1,0 +1,97 @@
+// A recording of off-cpu in the simulated kernel: the scheduler's events of a tape, seen through
+// the BPF programs and the plugin, in windows.
+
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugins/off-cpu/waits.hpp"
+#include "tests/recorded/off_cpu_simulated.hpp"
+#include "tests/recorded/received.hpp"
+#include "tests/recorded/sched_tape.hpp"
+#include "tests/recorded/sched_timeline.hpp"
+
+namespace ctprof::recorded {
+
+inline constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
+
+struct Window {
+  std::uint64_t opened = 0, ended = 0;
+  std::unique_ptr<Received> received = std::make_unique<Received>();
+};
+
+// The events of a tape: with those that the kernel kept from programs, or as they were seen.
+enum class Events { All, AsSeen };
+
+// A recording: so many windows of random lengths over all events, with drains in between.
+class Recording {
+ public:
+  Recording(const Tape& tape, kernel_settings settings, unsigned number_of_windows,
+            Events which = Events::All)
+      : lengths_(settings.seed + 7) {
+    events = sched_tape::events_of(tape);
+    if (which == Events::All) repaired_ = with_unseen_events(events);
+    if (which == Events::All) events.clear();
+    for (const sched_event& event : repaired_) events.push_back(&event);
+    const TestHost host(std::getenv("TAPES"));
+    auto input = std::make_unique<SimulatedInput>(events, settings);
+    SimulatedInput& kernel = *input;
+    const off_cpu::Setup setup{.pids = {tape.number("pid")},
+                               .period_ns = settings.period_ns,
+                               .every_stack = settings.every_stack != 0,
+                               .all_waits = settings.all_waits != 0};
+    off_cpu::Waits waits(host.host(), std::move(input), setup, 0);
+    waits.start();
+    record_windows(kernel, waits, number_of_windows);
+    lines = timelines_of(events, 0);
+  }
+
+  std::vector<const sched_event*> events;
+  std::vector<Window> windows;
+  Timelines lines;
+
+ private:
+  void record_windows(SimulatedInput& kernel, off_cpu::Waits& waits, unsigned number) {
+    const std::uint64_t first = kernel.now_ns(CLOCK_MONOTONIC), last = events.back()->at;
+    const std::uint64_t mean = (last - first) / number;
+    for (windows.emplace_back(); kernel.now_ns(CLOCK_MONOTONIC) <= last; windows.emplace_back()) {
+      for (int drains = 0; drains < 3; ++drains) {
+        kernel.advance_to(kernel.now_ns(CLOCK_MONOTONIC) + lengths_() % (2 * mean / 3 + 1));
+        waits.drain(windows.back().received->sink());
+      }
+      if (lengths_() % 2 == 0) kernel.advance_to_edge_at_end_of_turn();
+      waits.window_ends();
+      kernel.advance_to(kernel.now_ns(CLOCK_MONOTONIC) + lengths_() % 1'000'000);
+      waits.drain(windows.back().received->sink());
+    }
+    windows.pop_back();
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      windows[i].opened = kernel.edges().at(i);
+      windows[i].ended = kernel.edges().at(i + 1);
+    }
+  }
+
+  std::vector<sched_event> repaired_;
+  std::minstd_rand lengths_;
+};
+
+inline kernel_settings settings_of(unsigned seed) {
+  return {.period_ns = 300'000,
+          .every_stack = 0,
+          .all_waits = 0,
+          .seed = seed,
+          .same_random = 0,
+          .stacks_room = 60'000};
+}
+
+inline Tape sched_tape_of(const std::string& name) {
+  return Tape::load(std::string(std::getenv("TAPES")) + "/sched_" + name + ".tape.zst");
+}
+
+}  // namespace ctprof::recorded

@@ -1,0 +1,187 @@
+// Stacks of off-cpu and their weights, for equality: recorded events of the scheduler drive the BPF
+// programs in a simulated kernel, and what each stack is charged with is computed a second time
+// from the events alone.
+
+#define BOOST_TEST_MODULE recorded_off_cpu_stacks
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugins/off-cpu/handover.hpp"
+#include "tests/recorded/off_cpu_recording.hpp"
+
+using namespace ctprof;
+using namespace ctprof::recorded;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+// Not of a thread that takes its leader's id: records of both have the same name.
+const std::vector<std::string> kTapes{"turns", "kinds", "ends"};
+
+// Of a stack that was taken as a thread resumed: the wait before, and what of it the window has.
+struct TakenStack {
+  const ReceivedRecord* got;
+  std::uint64_t wait = 0;  // in the window, as far as it is charged
+  bool is_first = false;   // of a thread that was born before it
+};
+
+// Only of threads that have one name.
+std::vector<TakenStack> taken_stacks(const Recording& recording, const Window& window,
+                                     bool all_waits) {
+  std::vector<TakenStack> taken;
+  for (const auto& [origin, line] : recording.lines) {
+    if (line.names.size() > 1) continue;
+    for (const ReceivedRecord& got : window.received->records) {
+      if (got.record.offer != off_cpu::kOfferStacks || got.record.tid != origin.second ||
+          got.record.start_time_clock_ticks != origin.first / kNsPerTick ||
+          (got.record.flags & CTPROF_RECORD_REST) != 0)
+        continue;
+      for (std::size_t i = 0; i < line.away.size(); ++i) {
+        if (line.away[i].second != got.record.at_ns) continue;
+        Timeline wait;
+        for (const StateSpan& span : line.spans)
+          if (span.from >= line.away[i].first && span.to <= line.away[i].second)
+            wait.spans.push_back(span);
+        const auto figures = figures_between(wait, window.opened, window.ended);
+        taken.push_back({&got, figures.charged(all_waits), i <= 1 && line.born != 0});
+        break;
+      }
+    }
+  }
+  return taken;
+}
+
+// Weights of the stacks that a thread has in a window, in the order of time, where every threshold
+// is the same. What a new thread waited before it first ran is charged with its next wait.
+std::vector<std::uint64_t> expected_weights(const Timeline& line, const Window& window,
+                                            std::uint64_t period, std::uint64_t threshold) {
+  std::vector<std::uint64_t> weights;
+  std::uint64_t carried = 0, charge = 0;
+  for (std::size_t i = 0; i < line.away.size(); ++i) {
+    const auto [left, back] = line.away[i];
+    if (back < window.opened || back >= window.ended) continue;
+    std::uint64_t waited = 0;
+    for (const StateSpan& span : line.spans)
+      if (span.state <= OFF_BLOCKED && span.from >= left && span.to <= back)
+        waited += span.to - std::min(span.to, std::max(span.from, window.opened));
+    if (waited >= period) {
+      charge += waited;
+    } else {
+      carried += waited;
+      for (int stacks = 0; stacks < 2 && carried >= threshold && waited > 0; ++stacks) {
+        charge += threshold;
+        carried -= threshold;
+      }
+    }
+    const bool is_first_turn = i == 0 && line.born != 0;
+    if (charge > 0 && !is_first_turn) weights.push_back(std::exchange(charge, 0));
+  }
+  return weights;
+}
+
+}  // namespace
+
+BOOST_DATA_TEST_CASE(each_wait_has_its_stack_on_request,
+                     data::make({"turns", "kinds"}) * data::make({0u, 1u}), name, all_waits) {
+  kernel_settings settings = settings_of(3);
+  settings.every_stack = 1;
+  settings.all_waits = all_waits;
+  const Recording recording(sched_tape_of(name), settings, 7);
+  std::size_t stacks = 0;
+  for (const Window& window : recording.windows)
+    for (const TakenStack& taken : taken_stacks(recording, window, all_waits != 0)) {
+      if (taken.is_first) continue;  // the first wait of a new thread is charged to the second
+      BOOST_TEST(taken.got->record.weight == taken.wait);
+      ++stacks;
+    }
+  BOOST_TEST(stacks > 1000u);
+}
+
+// --offcpu-period: one that is as long has its own stack, with its length; shorter ones are charged
+// in a row to stacks at thresholds of half a period to one and a half, two of them at most.
+BOOST_DATA_TEST_CASE(a_wait_of_a_period_is_charged_to_its_own_stack,
+                     data::make({"turns", "kinds"}) * data::make({100u, 300u, 1000u, 5000u}), name,
+                     period_us) {
+  kernel_settings settings = settings_of(5);
+  settings.period_ns = period_us * 1000ull;
+  const Recording recording(sched_tape_of(name), settings, 7);
+  std::size_t long_waits = 0, thresholds = 0;
+  for (const Window& window : recording.windows)
+    for (const TakenStack& taken : taken_stacks(recording, window, false)) {
+      if (taken.is_first) continue;
+      const std::uint64_t weight = taken.got->record.weight;
+      if (taken.wait >= settings.period_ns) {
+        BOOST_TEST(weight == taken.wait);
+        ++long_waits;
+      } else {
+        BOOST_TEST(weight >= settings.period_ns / 2);
+        BOOST_TEST(weight <= 3 * settings.period_ns);
+        ++thresholds;
+      }
+    }
+  BOOST_TEST(long_waits + thresholds > 20u);
+}
+
+BOOST_DATA_TEST_CASE(shorter_waits_are_charged_at_thresholds,
+                     data::make(kTapes) * data::make({50u, 300u, 2000u}), name, period_us) {
+  constexpr std::uint32_t kRandoms[] = {1u << 8, 1u << 30, 1u << 31, 0xFFFFFFFF};
+  std::size_t stacks = 0;
+  for (const std::uint32_t random : kRandoms) {
+    kernel_settings settings = settings_of(random % 5);
+    settings.period_ns = period_us * 1000ull;
+    settings.same_random = random;
+    const std::uint64_t threshold =
+        settings.period_ns / 2 + ((random >> 8) * settings.period_ns >> 24);
+    const Recording recording(sched_tape_of(name), settings, 7);
+    for (const Window& window : recording.windows) {
+      std::map<std::uint64_t, std::vector<std::uint64_t>> got;  // by tid, at resumes
+      for (const ReceivedRecord& record : window.received->records)
+        if (record.record.offer == off_cpu::kOfferStacks && !record.kernel.empty() &&
+            record.kernel[0] != KERNEL_OPEN_WAIT)
+          got[record.record.tid].push_back(record.record.weight);
+      for (const auto& [origin, line] : recording.lines) {
+        if (line.names.size() > 1) continue;
+        const auto expected = expected_weights(line, window, settings.period_ns, threshold);
+        BOOST_TEST_CONTEXT("random " << random << " tid " << origin.second)
+        BOOST_TEST(got[origin.second] == expected, boost::test_tools::per_element());
+        stacks += expected.size();
+      }
+    }
+  }
+  BOOST_TEST(stacks > 20u);
+}
+
+// Places are met in proportion to the time that is spent there, whatever the rhythm: threads wait
+// 0.9 ms at one place and 0.2 ms at another, in turns.
+BOOST_DATA_TEST_CASE(a_place_weighs_as_long_as_it_was_waited_at, data::make({100u, 1000u, 10'000u}),
+                     period_us) {
+  constexpr double kLargestShare = 0.02;
+  constexpr std::uint64_t kLongWait = 500'000;
+  const Tape tape = sched_tape_of("turns");
+  double got_long = 0, got_short = 0, long_ns = 0, short_ns = 0;
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    kernel_settings settings = settings_of(seed);
+    settings.period_ns = period_us * 1000ull;
+    settings.all_waits = 1;
+    const Recording recording(tape, settings, 1);
+    const Window& window = recording.windows.front();
+    for (const ReceivedRecord& got : window.received->records) {
+      if (got.record.offer != off_cpu::kOfferStacks || got.kernel.empty()) continue;
+      (got.kernel[0] == KERNEL_LONG_WAIT ? got_long : got_short) +=
+          got.kernel[0] == KERNEL_OPEN_WAIT ? 0 : static_cast<double>(got.record.weight);
+    }
+    for (const auto& [origin, line] : recording.lines)
+      for (const auto& [left, back] : line.away)
+        if (left >= window.opened && back < window.ended)
+          (back - left >= kLongWait ? long_ns : short_ns) += static_cast<double>(back - left);
+  }
+  const double share = got_long / (got_long + got_short), is = long_ns / (long_ns + short_ns);
+  BOOST_TEST(std::abs(share - is) < kLargestShare);
+}
