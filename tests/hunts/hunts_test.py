@@ -14,6 +14,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import scene  # noqa: E402
+import measurement  # noqa: E402
 from scene import harness  # noqa: E402
 from cgroups_test import cgroup, may_make_cgroups  # noqa: E402
 
@@ -25,6 +26,7 @@ def bring_trouble(programs):
         program.process.stdout.readline()
 
 
+@measurement.run_twice_at_most
 class Hunts(unittest.TestCase):
     def setUp(self):
         if not may_make_cgroups():

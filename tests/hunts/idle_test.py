@@ -11,11 +11,13 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import scene  # noqa: E402
+import measurement  # noqa: E402
 from scene import harness  # noqa: E402
 
 PAIRS = 5
 
 
+@measurement.run_twice_at_most
 class Idle(unittest.TestCase):
     def test_pairs(self):
         scratch = harness.scratch()

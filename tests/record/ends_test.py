@@ -11,6 +11,7 @@ import unittest
 
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "parity"))
 import harness
+import measurement
 from ended import Ended
 from window_file import Window
 
@@ -87,6 +88,7 @@ class Recorded(unittest.TestCase):
 
 
 @by_bpf
+@measurement.run_twice_at_most
 class ByBpf(Recorded):
     def check(self, pairs):
         self.check_faults(pairs)

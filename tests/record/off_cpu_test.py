@@ -16,6 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
+import measurement  # noqa: E402
 import waited  # noqa: E402
 from recording import Recorder, harness, loaded, program_ids, run, soon  # noqa: E402
 
@@ -53,6 +54,7 @@ class Case(unittest.TestCase):
             self.assertEqual(thread.offcpu_count == 0, thread.offcpu_ns == 0, thread.cells)
 
 
+@measurement.run_twice_at_most
 class Known(Case):
     """Waits of each kind, by a program that measures them."""
 

@@ -4,6 +4,7 @@
 Environment: CTPROF; SHARES, the program; SHARES_LIBRARY, which it opens and closes."""
 
 import json
+import math
 import os
 import pathlib
 import re
@@ -14,12 +15,14 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
+import measurement  # noqa: E402
 from recording import harness, run  # noqa: E402
 
 SHARES = os.environ["SHARES"]
 FUNCTIONS = ("seventy", "twenty", "ten", "around")
 INLINED = ("seventy", "twenty", "ten", "inlined")
-POINTS = 3
+FREQUENCY = 999
+PLANNED_POINTS = 1  # by which shares differ from the plan: what the program does besides, and its own granularity
 
 
 def told(*words):
@@ -35,11 +38,17 @@ def functions_of(stacks, group):
     return {names[row["function"]]: row["self"] for row in found["functions"]}
 
 
+def samples_in(weights):
+    """The number of samples in weights in nanoseconds."""
+    return sum(weights.values()) * FREQUENCY / 1e9
+
+
 def in_points(weights):
     whole = sum(weights.values())
     return {name: 100 * weight / whole for name, weight in weights.items()}
 
 
+@measurement.run_twice_at_most
 class Shares(unittest.TestCase):
     def setUp(self):
         if os.geteuid() != 0:
@@ -50,23 +59,24 @@ class Shares(unittest.TestCase):
 
     def recorded(self, name, *command):
         path = self.here / (name + recording.SUFFIX)
-        done = run("-q", "--recorders", "on-cpu", "--freq", "999", "--metrics", "run_time_ns", "-o", path, "--", *command)
+        done = run("-q", "--recorders", "on-cpu", "--freq", str(FREQUENCY), "--metrics", "run_time_ns", "-o", path, "--", *command)
         self.assertEqual(done.returncode, 0, done.stderr)
         return path
 
-    def assert_near(self, found, expected):
+    def assert_near(self, found, expected, samples, profilers=1):
+        """Shares in points. Each of the profilers estimated them from so many samples."""
         for name, points in expected.items():
-            self.assertLess(abs(found.get(name, 0) - points), POINTS, f"{name}: {found} for {expected}")
+            error = 100 * measurement.sampling_error(samples, points / 100) * math.sqrt(profilers)
+            measurement.check(self, f"points of {name}", found.get(name, 0), points, PLANNED_POINTS + error)
 
     def test_of_a_library_that_is_closed_a_thread_that_ends_and_what_was_inlined(self):
         shares = (49, 14, 7, 5)
         path = self.recorded("shares", SHARES, 10, *shares)
         for names in FUNCTIONS, INLINED:
-            with self.subTest(names):
-                given = dict(zip(names, shares))
-                found = functions_of(told("show", path), "shares")
-                self.assert_near(in_points({name: found.get(name, [0])[0] for name in names}), in_points(given))
-                self.assertEqual("inlined" in found, names is INLINED)
+            found = functions_of(told("show", path), "shares")
+            weights = {name: found.get(name, [0])[0] for name in names}
+            self.assert_near(in_points(weights), in_points(dict(zip(names, shares))), samples_in(weights))
+            self.assertEqual("inlined" in found, names is INLINED)
             done = harness.run("symbolize", "-q", "--no-sync", "--inlines", path)
             self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -77,11 +87,11 @@ class Shares(unittest.TestCase):
         report = subprocess.run(["perf", "report", "-i", data, "--stdio", "--comm", "shares", "--sort", "symbol", "-g", "none"],
                                 check=True, capture_output=True, text=True).stdout
         theirs = {name: float(points) for points, name in re.findall(r"^\s*([\d.]+)%\s+\[[.k]\] (\S+)", report, re.MULTILINE)}
-        ours = in_points({name: weights[0] for name, weights in functions_of(told("show", path), "shares").items()})
+        weights = {name: weights[0] for name, weights in functions_of(told("show", path), "shares").items()}
         whole = sum(theirs.values())
         theirs = {name: 100 * points / whole for name, points in theirs.items() if 100 * points / whole > 2}
         self.assertGreater(len(theirs), 2, report)
-        self.assert_near(ours, theirs)
+        self.assert_near(in_points(weights), theirs, samples_in(weights), profilers=2)
 
     def test_what_became_slower_is_first(self):
         paths = [self.recorded(f"side{ms}", SHARES, 4, ms, 20, 10) for ms in (20, 26)]
@@ -91,7 +101,8 @@ class Shares(unittest.TestCase):
         name = stacks["functions"][first["functions"][0]["function"]]["name"]
         before, after = first["functions"][0]["self"]
         self.assertEqual(name, "seventy")
-        self.assertLess(abs(after / before / 1.3 - 1), 0.15, first["functions"][0])
+        error = measurement.STANDARD_ERRORS * math.sqrt(sum(1 / samples_in({name: ns}) for ns in (before, after)))
+        measurement.check(self, "growth of the function", after / before, 1.3, 1.3 * (error + PLANNED_POINTS / 100))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
+import measurement  # noqa: E402
 import waited  # noqa: E402
 from recording import harness  # noqa: E402
 
@@ -95,6 +96,7 @@ def add_last_turns(data, told):
             thread.woken = ns(found[1], 1e9)
 
 
+@measurement.run_twice_at_most
 class Timehist(unittest.TestCase):
     def setUp(self):
         if os.geteuid() != 0 or not shutil.which("perf"):

@@ -1,0 +1,82 @@
+"""Live measurements: figures of real threads, whose distance from the expected figure depends on the load of the host.
+
+A test of this kind allows what the noise of the same run explains, runs a second time if it fails, and prints every figure:
+
+    @measurement.run_twice_at_most
+    class Shares(unittest.TestCase):
+        def test_share(self):
+            measurement.check(self, "share of f", share, expected=70, allowed=measurement.sampling_error(samples, 0.7))
+
+The same arithmetic is checked exactly, on recorded input, in tests/recorded and tests/unit.
+"""
+
+import functools
+import math
+import sys
+import threading
+import time
+
+STANDARD_ERRORS = 4  # of a figure that may differ by chance: one in 16,000 is further away
+PROBE_SECONDS = 0.001
+
+
+def report(text):
+    print(f"measured: {text}", file=sys.stderr, flush=True)
+
+
+def check(test, name, figure, expected, allowed):
+    """Prints the figure, and fails if it differs from what is expected by more than what is allowed."""
+    line = f"{test.id().rpartition('.')[2]}: {name}: {figure:.6g}, expected {expected:.6g} ± {allowed:.3g}"
+    report(line)
+    test.assertLessEqual(abs(figure - expected), allowed, line)
+
+
+def sampling_error(samples, share):
+    """The error allowed for a share that so many samples estimate."""
+    return STANDARD_ERRORS * math.sqrt(max(share * (1 - share), 1 / samples) / samples)
+
+
+class Delays:
+    """Measures, while a block runs, by how much the host delays a thread that wants to run once in a millisecond."""
+
+    def __enter__(self):
+        self.longest = 0.0
+        self._done = threading.Event()
+        self._probe = threading.Thread(target=self._measure)
+        self._probe.start()
+        return self
+
+    def _measure(self):
+        last = time.monotonic()
+        while not self._done.wait(PROBE_SECONDS):
+            now = time.monotonic()
+            self.longest = max(self.longest, now - last - PROBE_SECONDS)
+            last = now
+
+    def __exit__(self, *_):
+        self._done.set()
+        self._probe.join()
+
+
+def _run_again_after_failure(test):
+    @functools.wraps(test)
+    def attempt(self):
+        try:
+            test(self)
+        except AssertionError as failure:
+            report(f"{self.id()}: first attempt failed, second attempt follows: {failure}")
+        else:
+            return
+        self.tearDown()
+        self.doCleanups()
+        self.setUp()
+        test(self)
+
+    return attempt
+
+
+def run_twice_at_most(case):
+    """Class decorator: each test of the case passes if one of two attempts does. REQUIRES: failures leave the test method, so no subTest."""
+    for name in [name for name in dir(case) if name.startswith("test")]:
+        setattr(case, name, _run_again_after_failure(getattr(case, name)))
+    return case
