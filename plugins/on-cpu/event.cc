@@ -125,6 +125,10 @@ int Event::start() { return ::ioctl(fd_.get(), PERF_EVENT_IOC_ENABLE, 0) == 0 ? 
 
 void Event::stop() { ::ioctl(fd_.get(), PERF_EVENT_IOC_DISABLE, 0); }
 
+int Event::set_period(std::uint64_t period_ns) {
+  return ::ioctl(fd_.get(), PERF_EVENT_IOC_PERIOD, &period_ns) == 0 ? 0 : errno;
+}
+
 std::optional<Counts> Event::counts() const {
   struct {
     std::uint64_t value, enabled_ns, lost;

@@ -33,6 +33,7 @@ class Event final : public CpuEvent {
 
   int start() override;
   void stop() override;
+  int set_period(std::uint64_t period_ns) override;
   Ring& ring() override { return *ring_; }
   void look() override { ring_->look(); }
   std::optional<Counts> counts() const override;

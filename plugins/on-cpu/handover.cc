@@ -44,7 +44,7 @@ void put_family(const sdk::Records& records, Bytes record, std::uint64_t at_ns) 
 }  // namespace
 
 sdk::Record record_of(const Sample& sample, const Sampling& how, std::uint64_t at_ns) {
-  sdk::Record record(sample.tgid, sample.tid, how.period_ns());
+  sdk::Record record(sample.tgid, sample.tid, sample.weight_ns);
   record.at_ns = at_ns;
   record.set_kernel(sample.kernel);
   if (const auto& registers = sample.registers) {

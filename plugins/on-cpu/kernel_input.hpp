@@ -50,6 +50,9 @@ class CpuEvent {
 
   virtual int start() = 0;
   virtual void stop() = 0;
+  // Restarts the event's clock with another period. Fails with an errno. REQUIRES: it samples by
+  // the clock.
+  virtual int set_period(std::uint64_t period_ns) = 0;
   // The same ring as long as the event lives.
   virtual Ring& ring() = 0;
   // Takes notice of what was written into the ring until now.

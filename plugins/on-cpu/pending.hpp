@@ -25,6 +25,7 @@ class Pending {
     std::uint32_t tgid = 0, tid = 0;  // tid 0: a free place
     std::uint64_t number = 0;
     std::uint64_t at_ns = 0;
+    std::uint64_t weight_ns = 0;
     std::span<const std::uint64_t> kernel;  // in memory of ours
   };
 
@@ -67,7 +68,7 @@ class Pending {
     const auto kernel = sample.kernel.first(std::min(depth_, sample.kernel.size()));
     const auto room = std::span(addresses_).subspan(index * depth_, kernel.size());
     std::ranges::copy(kernel, room.begin());
-    place = {sample.tgid, sample.tid, *sample.deferred, at_ns, room};
+    place = {sample.tgid, sample.tid, *sample.deferred, at_ns, sample.weight_ns, room};
   }
 
   std::size_t depth_;

@@ -44,6 +44,7 @@ struct Sample {
   std::optional<std::uint64_t> deferred{};  // the number under which the user part will come
   std::optional<Registers> registers{};     // with `stack`; none of a kernel thread
   bool is_32_bit = false;                   // and its registers are of no use to us
+  std::uint64_t weight_ns = 0;              // the time that it represents; the record has none
   std::span<const std::uint8_t> stack{};
 };
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -37,21 +38,25 @@ Sample sample_of(const Pending::Waiting& waiting) {
   sample.tid = waiting.tid;
   sample.kernel = waiting.kernel;
   sample.deferred = waiting.number;
+  sample.weight_ns = waiting.weight_ns;
   return sample;
 }
 
 }  // namespace
 
 struct Sampler::Cpu {
-  int number = 0;
+  Cpu(int cpu, const Sampling& how) : number(cpu), clock(how.period_ns(), std::random_device()()) {}
+
+  int number;
+  TickClock clock;
   std::unique_ptr<CpuEvent> event;       // none while it is offline
   Ring* ring = nullptr;                  // of the event
   std::uint64_t counted_ns = 0;          // for how long it was sampled, when last looked at
   std::uint64_t last_ns = 0;             // of the last record; on the monotonic clock, as all here
   std::uint64_t taken = 0;               // records of any type
   std::uint64_t idle_ns = 0;             // until it was sampled
-  std::uint64_t samples = 0;             // of this event, as the next two
-  std::uint64_t lost = 0;                // as far as it was told
+  std::uint64_t sampled_ns = 0;          // that samples of this event represent
+  std::uint64_t lost = 0;                // samples of this event, as far as it was told
   std::uint64_t missed = 0;              // that never came, likewise
   std::uint64_t throttled_since_ns = 0;  // 0: it is not
   std::uint64_t offline_since_ns = 0;
@@ -60,6 +65,7 @@ struct Sampler::Cpu {
 Sampler::Sampler(std::unique_ptr<KernelInput> input, const Sampling& how, std::size_t ring_bytes)
     : input_(std::move(input)), how_(how), ring_bytes_(ring_bytes) {
   if (how_.defers) pending_.emplace(kMostPending, how_.depth);
+  varies_ = !how_.by_cycles;  // the kernel varies the period of a frequency by itself
 }
 
 Sampler::~Sampler() = default;
@@ -83,7 +89,7 @@ bool Sampler::open(Cpu& cpu) {
                              std::strerror(failed));
   cpu.ring = &cpu.event->ring();
   cpu.last_ns = input_->now_ns(CLOCK_MONOTONIC);
-  cpu.counted_ns = cpu.samples = cpu.lost = cpu.missed = cpu.throttled_since_ns = 0;
+  cpu.counted_ns = cpu.sampled_ns = cpu.lost = cpu.missed = cpu.throttled_since_ns = 0;
   cpu.idle_ns = input_->idle_ns(cpu.number);
   ring_bytes_ = std::min(ring_bytes_, cpu.ring->size());
   return true;
@@ -99,6 +105,8 @@ void Sampler::drain(const sdk::Records& records) {
   const std::uint64_t now = input_->now_ns(CLOCK_MONOTONIC);
   follow_boottime();
   take_until(records, stopped_ ? UINT64_MAX : now - kNotYetNs);
+  for (const auto& cpu : cpus_)
+    if (varies_ && !stopped_ && cpu->event && cpu->clock.is_due()) vary_period(*cpu);
   if (!stopped_ && now - looked_ns_ >= kLookEveryNs) look_at_cpus(records, now);
   if (!stopped_ || settled_) return;
   settled_ = true;
@@ -170,13 +178,12 @@ void Sampler::take_sample(const sdk::Records& records, Cpu& cpu, Bytes record,
                           std::uint64_t time_ns) {
   constexpr std::uint32_t kNobody = UINT32_MAX;
   const std::uint64_t at_ns = time_ns + to_boottime_ns_;
-  const auto sample = sample_of(record, how_.copies());
-  if (!sample || sample->tgid == kNobody || sample->tid == kNobody) {
-    ++cpu.samples;
-    return records.count_unseen(1);
-  }
-  if (sample->tgid == 0) return;
-  ++cpu.samples;
+  auto sample = sample_of(record, how_.copies());
+  const std::uint64_t weight_ns = cpu.clock.weight_of_tick(time_ns);
+  if (sample && sample->tgid == 0) return;
+  cpu.sampled_ns += weight_ns;
+  if (!sample || sample->tgid == kNobody || sample->tid == kNobody) return records.count_unseen(1);
+  sample->weight_ns = weight_ns;
   if (how_.copies() ? sample->registers.has_value() : !sample->user.empty() || sample->deferred)
     settle_doubt(records, sample->tgid, at_ns);
   if (sample->deferred && pending_)
@@ -258,12 +265,21 @@ void Sampler::count_missed(const sdk::Records& records, Cpu& cpu, const Counts& 
   if (how_.by_cycles) return;
   const std::uint64_t idle = input_->idle_ns(cpu.number) - cpu.idle_ns + kUnevenNs;
   const std::uint64_t lost = std::max(cpu.lost, counts.lost);
-  const std::uint64_t known = cpu.samples + lost + cpu.missed + kUnevenTicks;
-  const std::uint64_t ticks =
-      (counts.enabled_ns - std::min(counts.enabled_ns, idle)) / how_.period_ns();
-  if (ticks <= known) return;
-  cpu.missed += ticks - known;
-  records.count_unseen(ticks - known);
+  const std::uint64_t period = how_.period_ns();
+  const std::uint64_t known = cpu.sampled_ns + (lost + cpu.missed + kUnevenTicks) * period;
+  const std::uint64_t busy = counts.enabled_ns - std::min(counts.enabled_ns, idle);
+  if (busy < known + period) return;
+  const std::uint64_t missed = (busy - known) / period;
+  cpu.missed += missed;
+  records.count_unseen(missed);
+}
+
+void Sampler::vary_period(Cpu& cpu) {
+  const std::uint64_t period = cpu.clock.draw_period();
+  if (cpu.event->set_period(period) == 0)
+    cpu.clock.changed(input_->now_ns(CLOCK_MONOTONIC), period);
+  else
+    varies_ = false;
 }
 
 void Sampler::look_at_cpus(const sdk::Records& records, std::uint64_t now_ns) {
@@ -282,8 +298,7 @@ void Sampler::look_at_cpus(const sdk::Records& records, std::uint64_t now_ns) {
 Sampler::Cpu& Sampler::cpu_of(int number) {
   const auto known = std::ranges::find(cpus_, number, [](const auto& cpu) { return cpu->number; });
   if (known != cpus_.end()) return **known;
-  cpus_.push_back(std::make_unique<Cpu>());
-  cpus_.back()->number = number;
+  cpus_.push_back(std::make_unique<Cpu>(number, how_));
   return *cpus_.back();
 }
 

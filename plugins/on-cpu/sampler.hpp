@@ -24,6 +24,7 @@
 #include "ctprof/records.hpp"
 #include "plugins/on-cpu/kernel_input.hpp"
 #include "plugins/on-cpu/pending.hpp"
+#include "plugins/on-cpu/tick_clock.hpp"
 
 namespace ctprof::on_cpu {
 
@@ -64,6 +65,7 @@ class Sampler {
             std::uint64_t from_ns, std::uint64_t until_ns, std::uint64_t count) const;
   void end_throttling(const sdk::Records& records, Cpu& cpu, std::uint64_t time_ns) const;
   void end_offline(const sdk::Records& records, Cpu& cpu, std::uint64_t time_ns) const;
+  void vary_period(Cpu& cpu);
   void look_at_cpus(const sdk::Records& records, std::uint64_t now_ns);
   bool goes_on(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const;
   void close(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns);
@@ -82,6 +84,7 @@ class Sampler {
   std::uint64_t looked_ns_ = 0;  // when CPUs were looked at, on the monotonic clock
   bool stopped_ = false;
   bool settled_ = false;  // what is missing at the end was told
+  bool varies_ = true;    // whether the kernel lets us change periods
 };
 
 // Those of /sys/devices/system/cpu/online, in order; none where it cannot be read.

@@ -6,3 +6,4 @@
 #include "plugins/on-cpu/records.cc"
 #include "plugins/on-cpu/ring.cc"
 #include "plugins/on-cpu/sampler.cc"
+#include "plugins/on-cpu/tick_clock.cc"

@@ -72,6 +72,7 @@ class RecordingEvent final : public CpuEvent {
 
   int start() override { return event_->start(); }
   void stop() override { event_->stop(); }
+  int set_period(std::uint64_t) override { return EOPNOTSUPP; }  // tapes have one period
   Ring& ring() override { return event_->ring(); }
   void look() override {
     event_->look();
@@ -109,6 +110,7 @@ class ReplayedEvent final : public CpuEvent {
 
   int start() override { return 0; }
   void stop() override {}
+  int set_period(std::uint64_t) override { return EOPNOTSUPP; }
   Ring& ring() override { return ring_; }
   void look() override {
     if (cursor_.next(kLook).as<OfCpu>().cpu != cpu_) throw BadTape("a look at another ring");

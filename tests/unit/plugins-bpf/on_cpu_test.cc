@@ -147,8 +147,9 @@ BOOST_AUTO_TEST_CASE(registers_and_a_copy_of_the_stack) {
   record.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64}).words({0xb, 0x5, 0x1});
   record.put(std::uint64_t{32}).words({1, 2, 3, 4}).put(std::uint64_t{24});
 #if defined(__x86_64__)
-  const auto read = sample_of(record.bytes(), true);
+  auto read = sample_of(record.bytes(), true);
   BOOST_REQUIRE((read && read->registers));
+  read->weight_ns = 10'101'010;
   BOOST_TEST(read->registers->ip == 0x1);
   BOOST_TEST(read->registers->sp == 0x5);
   BOOST_TEST(read->registers->bp == 0xb);

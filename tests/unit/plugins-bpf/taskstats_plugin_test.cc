@@ -64,12 +64,14 @@ auto needs_net_admin() {
 }
 
 // Whether `before` and then `deed` come true in a child, which begins in these new namespaces: to
-// leave some needs a process of one thread, and ThreadSanitizer has one of its own.
+// leave some needs a process of one thread, and ThreadSanitizer has one of its own. An exception
+// ends the child, so that it does not go on with other tests.
 bool in_child(const std::function<bool()>& before, const std::function<bool()>& deed,
               unsigned long namespaces = 0) {
   const auto child =
       static_cast<pid_t>(::syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, 0));
-  if (child == 0) ::_exit(before() && deed() ? 0 : 1);
+  const auto run = [&]() noexcept { return before() && deed(); };
+  if (child == 0) ::_exit(run() ? 0 : 1);
   if (child < 0) return false;
   int status = 0;
   ::waitpid(child, &status, 0);

@@ -1,0 +1,106 @@
+// The period of the sampling clock, and the time that each tick represents.
+
+#include "plugins/on-cpu/tick_clock.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+
+namespace ctprof {
+namespace {
+
+using on_cpu::TickClock;
+
+constexpr std::uint64_t kPeriod = 10'000'000, kStart = 5'000'000'000, kTicks = 4000;
+
+// A CPU whose clock ticks from kStart on, and is changed at a moment between two ticks, as a drain
+// of the rings does.
+class Cpu {
+ public:
+  explicit Cpu(std::uint32_t seed) : clock_(kPeriod, seed) {}
+
+  // Calls visit(time, weight) for each tick.
+  template <class Visit>
+  void run(Visit visit) {
+    std::uint64_t next = kStart;
+    for (std::uint64_t tick = 0; tick < kTicks; ++tick) {
+      visit(next, clock_.weight_of_tick(next));
+      if (clock_.is_due()) {
+        const std::uint64_t changed = next + tick * 7919 % period_;
+        period_ = clock_.draw_period();
+        clock_.changed(changed, period_);
+        next = changed;
+        ++changes_;
+      }
+      next += period_;
+    }
+  }
+  std::uint64_t changes() const { return changes_; }
+
+ private:
+  TickClock clock_;
+  std::uint64_t period_ = kPeriod, changes_ = 0;
+};
+
+BOOST_AUTO_TEST_SUITE(tick_clock_test)
+
+BOOST_AUTO_TEST_CASE(weights_add_up_to_the_time_between_ticks) {
+  Cpu cpu(1);
+  std::uint64_t total = 0, last = 0;
+  cpu.run([&](std::uint64_t time, std::uint64_t weight) {
+    total += weight;
+    last = time;
+    BOOST_TEST(total == last - kStart + kPeriod);
+  });
+  BOOST_TEST(cpu.changes() == kTicks / TickClock::kTicksOfPeriod);
+}
+
+BOOST_AUTO_TEST_CASE(a_loop_at_the_sampling_frequency_has_its_share) {
+  for (const std::uint64_t phase : {0, 2, 5, 8})
+    for (const std::uint32_t seed : {1u, 2u, 3u}) {
+      std::uint64_t busy = 0, total = 0;
+      Cpu(seed).run([&](std::uint64_t time, std::uint64_t weight) {
+        const std::uint64_t in_loop = (time + phase * kPeriod / 10) % kPeriod;
+        busy += in_loop < kPeriod * 3 / 10 ? weight : 0;
+        total += weight;
+      });
+      BOOST_TEST(static_cast<double>(busy) / static_cast<double>(total) == 0.3,
+                 boost::test_tools::tolerance(0.1));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(periods_differ_by_2_to_4_per_cent_and_have_the_nominal_mean) {
+  constexpr int kDrawn = 10'000;
+  TickClock clock(kPeriod, 1);
+  double sum = 0;
+  for (int i = 0; i < kDrawn; ++i) {
+    const auto period = static_cast<std::int64_t>(clock.draw_period());
+    const std::int64_t apart = std::abs(period - static_cast<std::int64_t>(kPeriod));
+    BOOST_TEST(apart >= static_cast<std::int64_t>(kPeriod) / 50);
+    BOOST_TEST(apart <= static_cast<std::int64_t>(kPeriod) / 25);
+    sum += static_cast<double>(period);
+  }
+  BOOST_TEST(sum / kDrawn == static_cast<double>(kPeriod), boost::test_tools::tolerance(0.001));
+}
+
+BOOST_AUTO_TEST_CASE(the_time_of_missed_ticks_belongs_to_no_tick) {
+  TickClock clock(kPeriod);
+  BOOST_TEST(clock.weight_of_tick(kStart) == kPeriod);
+  BOOST_TEST(clock.weight_of_tick(kStart + 100 * kPeriod) == kPeriod);
+  clock.changed(kStart + 101 * kPeriod, kPeriod + 3);
+  BOOST_TEST(clock.weight_of_tick(kStart + 200 * kPeriod) == 2 * kPeriod + 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_tick_before_a_change_has_the_period_before_it) {
+  TickClock clock(kPeriod);
+  BOOST_TEST(clock.weight_of_tick(kStart) == kPeriod);
+  clock.changed(kStart + kPeriod + 5, 2 * kPeriod);
+  BOOST_TEST(clock.weight_of_tick(kStart + kPeriod) == kPeriod);
+  BOOST_TEST(clock.weight_of_tick(kStart + 3 * kPeriod + 5) == 2 * kPeriod + 5);
+  BOOST_TEST(clock.weight_of_tick(kStart + 5 * kPeriod + 5) == 2 * kPeriod);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof
