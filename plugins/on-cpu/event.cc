@@ -81,6 +81,30 @@ bool can(const Sampling& how, int cpu) { return static_cast<bool>(open_event(how
 
 }  // namespace
 
+std::int64_t monotonic_offset_ns(std::string_view timens_offsets) {
+  while (!timens_offsets.empty()) {
+    std::string_view line = sdk::take(timens_offsets, '\n');
+    if (sdk::take(line, ' ') != "monotonic") continue;
+    line = sdk::trimmed(line);
+    const auto seconds = sdk::number<std::int64_t>(sdk::take(line, ' '));
+    const auto nanoseconds = sdk::number<std::int64_t>(sdk::trimmed(line));
+    if (seconds && nanoseconds)
+      return seconds.value * std::int64_t{kNsPerSecond} + nanoseconds.value;
+  }
+  return 0;
+}
+
+PerfEvents::PerfEvents(const sdk::Host& host) : host_(host) {
+  sdk::TextFile file;
+  if (const auto text = file.read(host.proc(), "self/timens_offsets"))
+    monotonic_offset_ns_ = monotonic_offset_ns(text.value);
+}
+
+std::uint64_t PerfEvents::now_ns(clockid_t clock) const {
+  const std::uint64_t now = clock_ns(clock);
+  return clock == CLOCK_MONOTONIC ? now - static_cast<std::uint64_t>(monotonic_offset_ns_) : now;
+}
+
 std::size_t page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
 int settle(Sampling& sampling, int cpu) {

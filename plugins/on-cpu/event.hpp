@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "ctprof/files.hpp"
@@ -48,10 +49,17 @@ class Event final : public CpuEvent {
   bool counts_lost_ = false;
 };
 
-// The events of this host.
+// By how much the monotonic clock of this process's time namespace is ahead of the kernel's, on
+// which perf events stamp their records; 0 where the kernel has no time namespaces. From the text
+// of /proc/self/timens_offsets: "monotonic SECONDS NANOSECONDS".
+std::int64_t monotonic_offset_ns(std::string_view timens_offsets);
+
+// The events of this host. Its monotonic clock is the kernel's, also in a time namespace.
 class PerfEvents final : public KernelInput {
  public:
-  explicit PerfEvents(const sdk::Host& host) : host_(host) {}
+  explicit PerfEvents(const sdk::Host& host);
+
+  std::uint64_t now_ns(clockid_t clock) const override;
 
   std::vector<int> online_cpus() override;
   std::uint64_t idle_ns(int cpu) override;
@@ -62,6 +70,7 @@ class PerfEvents final : public KernelInput {
 
  private:
   sdk::Host host_;
+  std::int64_t monotonic_offset_ns_ = 0;
 };
 
 }  // namespace ctprof::on_cpu

@@ -51,6 +51,17 @@ class OnCpu(Case):
         self.assertEqual(len(lines), 1, said)
         self.assertRegex(lines[0], r"^ctprof: on-cpu: \d+ stacks, ([\d.]+%|all) to the root.*; [\d.]+ ms of CPU time, [\d.]+ MiB$")
 
+    def test_a_time_namespace_keeps_all_samples(self):
+        harness.needs_namespaces(self, ["-T"])
+        command = recording.command("--recorders", "on-cpu", "-d", "1s", "--metrics", "run_time_ns", "-o", self.file)
+        with harness.busy() as busy:
+            done = subprocess.run(["unshare", "-T", "--monotonic", "500000", "--boottime", "100000", *command], capture_output=True, text=True,
+                                  timeout=recording.TIMEOUT, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertGreater(int(re.search(r"on-cpu: (\d+) stacks", done.stderr)[1]), 20)
+        shown = harness.run("show", self.file, "--where", f"tgid == {busy.pid}", "--format", "json", "--metrics", "oncpu_samples")
+        self.assertIn('"oncpu_samples"', shown.stdout)
+
     def test_a_ring_of_one_page_says_where_it_lost(self):
         with harness.busy():  # an idle CPU gives no samples
             said = self.recorded("--recorders", "on-cpu", "--freq", "4000", "--ring", "4K", "--stack-bytes", "1K")

@@ -178,6 +178,14 @@ BOOST_AUTO_TEST_CASE(a_sample_that_claims_more_than_there_is) {
   BOOST_TEST((read && read->stack.size() == 8));
 }
 
+BOOST_AUTO_TEST_CASE(offset_of_the_monotonic_clock_in_a_time_namespace) {
+  BOOST_TEST(monotonic_offset_ns("monotonic      500000         7\n"
+                                 "boottime       100000         0\n") == 500'000'000'000'007);
+  BOOST_TEST(monotonic_offset_ns("boottime 1 1\nmonotonic -3 250000000\n") == -2'750'000'000);
+  for (const char* other : {"", "monotonic", "monotonic 5", "monotonic x 5", "boottime 5 5\n"})
+    BOOST_TEST(monotonic_offset_ns(other) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(flags_of_what_is_handed_over) {
   const Sampling by_chain{.stack_bytes = 0};
   Sample of_kernel_thread{.tgid = 2, .tid = 2};
