@@ -19,7 +19,7 @@ constexpr std::array kBaseUnits{
     BaseUnit{"ticks", "seconds", 0, {"_clock_ticks", "_ticks"}},
     BaseUnit{"bytes", "bytes", 1, {"_bytes"}},
     BaseUnit{"kib", "bytes", 1024, {"_kib"}},
-    BaseUnit{"centipercent", "ratio", 1e-4},
+    BaseUnit{"centipercent", "ratio", 1e-2},  // numbers of its rule are percentages
     BaseUnit{"percent", "ratio", 1e-2, {"_percent"}},
     BaseUnit{"ratio", "ratio", 1, {"_ratio"}},
     BaseUnit{"count", "", 1},

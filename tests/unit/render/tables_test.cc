@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(names_and_units) {
   check_family("process.smaps_rollup", "kib", false, Total, "ctprof_process_smaps_rollup_bytes",
                1'024'000);
   check_family("host.psi.cpu.some.avg10", "centipercent", false, Total,
-               "ctprof_host_psi_cpu_some_avg10_ratio", 0.1);
+               "ctprof_host_psi_cpu_some_avg10_ratio", 10);
   check_family("thread_count", "count", false, Total, "ctprof_threads", 1000);
   check_family("x_sum", "count", true, Lifetime, "ctprof_lifetime_x_sum_value", 1000);
   check_family("acme.flux", "Wb/s", false, Total, "ctprof_acme_flux_Wb_s", 1000);
