@@ -4,13 +4,12 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <set>
 #include <tuple>
 
-#include "core/base/text.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/added_metrics.hpp"
 #include "core/compare/figures/allowance.hpp"
+#include "core/compare/figures/chosen_metrics.hpp"
 #include "core/compare/figures/left_out.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
@@ -270,103 +269,6 @@ class Planner {
   MetricPlan plan_;
 };
 
-// Offers the nearest of the plan's metrics and of `names`.
-Error unknown_metric(const MetricPlan& plan, const std::string& name,
-                     std::vector<std::string> names = {}) {
-  for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
-  return {"no metric '" + name + "' in what was read" + nearest_hint(name, names)};
-}
-
-// Whether one of the plugins filled the metric on some side, or an input of a derived one.
-bool is_from(const MetricPlan& plan, const PlannedMetric& metric,
-             std::span<const Snapshot* const> sides, const std::vector<std::string>& plugins) {
-  if (metric.counts_rows) return true;
-  for (const Snapshot* side : sides)
-    if (const Column* column = metric.rule ? side->table(metric.entity).find(metric.name) : nullptr;
-        column &&
-        std::find(plugins.begin(), plugins.end(), column->provenance.plugin) != plugins.end())
-      return true;
-  return std::any_of(metric.inputs.begin(), metric.inputs.end(), [&](const auto& input) {
-    return input && is_from(plan, plan.metrics[*input], sides, plugins);
-  });
-}
-
-template <class Known>
-Result<void> check_names(std::string_view what, const std::vector<std::string>& wanted,
-                         const Known& known) {
-  for (const std::string& name : wanted)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      return Error{"no " + std::string(what) + " '" + name + "' in what was read" +
-                   nearest_hint(name, known)};
-  return {};
-}
-
-std::vector<std::string> sections_of(const MetricPlan& plan) {
-  std::set<std::string> sections;
-  for (const SectionInfo& section : kSections) sections.emplace(section.name);
-  for (const PlannedMetric& metric : plan.metrics) sections.insert(metric.section);
-  return {sections.begin(), sections.end()};
-}
-
-std::vector<std::string> plugins_in(std::span<const Snapshot* const> sides) {
-  std::set<std::string> plugins;
-  for (const Snapshot* side : sides) {
-    for (const SourceCost& source : side->meta.sources) plugins.insert(source.plugin);
-    for (const Table& table : side->tables)
-      for (const Column& column : table.columns)
-        if (column.def().family != "identity") plugins.insert(column.provenance.plugin);
-  }
-  plugins.erase("");
-  return {plugins.begin(), plugins.end()};
-}
-
-template <class T>
-bool is_wanted(const std::vector<T>& wanted, const T& name) {
-  return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
-}
-
-// Metrics of stacks are in the section of stacks too, whichever they name.
-bool is_in_sections(const std::vector<std::string>& wanted, const PlannedMetric& metric) {
-  return is_wanted(wanted, metric.section) ||
-         (metric.has_stacks && is_wanted(wanted, std::string(kStacksSection)));
-}
-
-Error missing(const MetricPlan& plan, std::span<const Snapshot* const> sides,
-              const std::string& name) {
-  const auto left_out = left_out_of_all(sides);
-  const std::string metric = name.substr(0, name.find('['));
-  if (std::ranges::find(left_out, metric) == left_out.end()) return unknown_metric(plan, name);
-  return {"'" + metric + "' was left out of what was read, as costly: " + kHowToReadCostly};
-}
-
-Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides, const Spec& spec) {
-  for (const std::string& name : spec.metrics)
-    if (!plan.find(name)) return missing(plan, sides, name);
-  if (auto known = check_names("section", spec.sections, sections_of(plan)); !known)
-    return known.error();
-  if (auto known = check_names("plugin", spec.plugins, plugins_in(sides)); !known)
-    return known.error();
-  for (PlannedMetric& metric : plan.metrics)
-    metric.shown = is_wanted(spec.metrics, metric.name) && !(metric.key && spec.metrics.empty()) &&
-                   is_in_sections(spec.sections, metric) &&
-                   (spec.plugins.empty() || is_from(plan, metric, sides, spec.plugins));
-  return {};
-}
-
-Result<void> check_sort(const MetricPlan& plan, const std::vector<SortKey>& keys, ReportKind kind) {
-  for (const SortKey& key : keys) {
-    if (key.by != SortKey::By::Metric) continue;
-    const PlannedMetric* metric = plan.find(key.metric);
-    if (!metric) {
-      Error error = unknown_metric(plan, key.metric, sort_words(kind));
-      return Error{"sorting: " + error.text};
-    }
-    if (!metric->has_number())
-      return Error{"sorting: '" + key.metric + "' is not a number, so nothing can be sorted by it"};
-  }
-  return {};
-}
-
 }  // namespace
 
 // A definition that tells its keys apart names the gauges; the other keys count up.
@@ -386,12 +288,9 @@ Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Sp
   plan.tells_busiest = spec.busiest;
   if (auto keys = add_key_metrics(plan, sides, spec); !keys) return keys.error();
   if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
-  if (auto known = keep_only(plan, sides, spec); !known) return known.error();
+  if (auto known = choose_metrics(plan, sides, spec); !known) return known.error();
   if (const auto left_out = left_out_of_all(sides); spec.metrics.empty() && !left_out.empty())
     plan.notes.push_back(left_out_in_words(left_out));
-  const ReportKind kind =
-      sides_of(spec, sides.size()).size() == 1 ? ReportKind::Show : ReportKind::Compare;
-  if (auto sortable = check_sort(plan, spec.sort, kind); !sortable) return sortable.error();
   return plan;
 }
 

@@ -3,6 +3,7 @@
 #include "core/compare/figures/added_metrics.cc"
 #include "core/compare/figures/allowance.cc"
 #include "core/compare/figures/change.cc"
+#include "core/compare/figures/chosen_metrics.cc"
 #include "core/compare/figures/left_out.cc"
 #include "core/compare/figures/metric_plan.cc"
 #include "core/compare/figures/one_boot.cc"
