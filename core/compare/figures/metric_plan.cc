@@ -287,6 +287,10 @@ Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Sp
   MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
   plan.tells_busiest = spec.busiest;
   if (auto keys = add_key_metrics(plan, sides, spec); !keys) return keys.error();
+bool MetricPlan::has_stacks() const {
+  return std::ranges::any_of(metrics, &PlannedMetric::has_stacks);
+}
+
   if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
   if (auto known = choose_metrics(plan, sides, spec); !known) return known.error();
   if (const auto left_out = left_out_of_all(sides); spec.metrics.empty() && !left_out.empty())

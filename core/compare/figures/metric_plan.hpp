@@ -66,6 +66,8 @@ struct MetricPlan {
   const PlannedMetric* find(std::string_view name) const;
 };
 
+  // Whether cells of a metric are stacks, so that figures need the stacks' numbers (RunNodes).
+  bool has_stacks() const;
 // What loaded plugins add to the files: rules, and derived metrics for files without any. REQUIRES:
 // what it points to outlives everything that is made with it.
 struct Knowledge {

@@ -113,9 +113,9 @@ struct Absence {
 class RunFigures {
  public:
   // `left_out`: metrics that get no figures. REQUIRES: `rows` are of this snapshot, and the plan
-  // outlives this; `nodes` are of its stacks where the plan has a metric of such.
+  // outlives this; `nodes` are of its stacks if the plan has a metric of stacks (has_stacks).
   RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan,
-             const std::vector<bool>& left_out, const RunNodes& nodes = {});
+             const std::vector<bool>& left_out, const RunNodes& nodes);
   RunFigures(RunFigures&&) = default;
   RunFigures& operator=(RunFigures&&) = default;
 

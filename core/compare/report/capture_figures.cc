@@ -135,12 +135,16 @@ CaptureFigures::CaptureFigures(const Snapshot& capture, const CapturePlan& plan)
     for (std::size_t group = 0; group < names_.size(); ++group)
       is_own_[group] = threads[group].own > 0 && threads[group].own == threads[group].all();
   }
-  reduce(capture, std::move(rows));
-  reduce_cgroups(capture);
+  StackBook stacks;
+  std::vector<std::uint32_t> numbers;
+  if (plan.metrics().has_stacks() || plan.of_cgroups().has_stacks())
+    numbers = stacks.add(capture.pools->stacks.table);
+  reduce(capture, std::move(rows), {&stacks, numbers});
+  reduce_cgroups(capture, {&stacks, numbers});
 }
 
 // The last group is all of them together.
-void CaptureFigures::reduce(const Snapshot& capture, RowGroups rows) {
+void CaptureFigures::reduce(const Snapshot& capture, RowGroups rows, const RunNodes& nodes) {
   const MetricPlan& plan = plan_->metrics();
   std::vector<bool> left_out =
       CostlyMetrics(plan, plan_->spec(), {}).of_run(rows.groups, capture.text_bytes, 1);
@@ -153,12 +157,12 @@ void CaptureFigures::reduce(const Snapshot& capture, RowGroups rows) {
   rows.groups.threads.push_back(0);
   for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup})
     rows.groups.rows_of[static_cast<std::size_t>(entity)].push_back(0);
-  figures_.emplace(capture, rows, plan, left_out);
+  figures_.emplace(capture, rows, plan, left_out, nodes);
   for (std::uint32_t group = 0; group < groups; ++group) figures_->unite(groups, group);
   figures_->finish();
 }
 
-void CaptureFigures::reduce_cgroups(const Snapshot& capture) {
+void CaptureFigures::reduce_cgroups(const Snapshot& capture, const RunNodes& nodes) {
   const MetricPlan& plan = plan_->of_cgroups();
   std::vector<bool> left_out = without_number(plan);
   for (std::size_t at = 0; at < left_out.size(); ++at)
@@ -173,7 +177,7 @@ void CaptureFigures::reduce_cgroups(const Snapshot& capture) {
   rows.of_row[kCgroupRows] = topmost(capture);
   rows.groups.rows_of[kCgroupRows] = {
       static_cast<std::uint32_t>(std::ranges::count(rows.of_row[kCgroupRows], 0u))};
-  of_cgroups_.emplace(capture, rows, plan, left_out);
+  of_cgroups_.emplace(capture, rows, plan, left_out, nodes);
   of_cgroups_->finish();
 }
 

@@ -93,8 +93,8 @@ class CaptureFigures {
 
  private:
   std::uint32_t total_group(const PlannedMetric& metric) const;
-  void reduce(const Snapshot& capture, RowGroups rows);
-  void reduce_cgroups(const Snapshot& capture);
+  void reduce(const Snapshot& capture, RowGroups rows, const RunNodes& nodes);
+  void reduce_cgroups(const Snapshot& capture, const RunNodes& nodes);
 
   const CapturePlan* plan_;
   std::optional<RunFigures> figures_, of_cgroups_;

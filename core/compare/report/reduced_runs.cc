@@ -52,10 +52,6 @@ class Turns {
   std::size_t next_ = 0;
 };
 
-bool has_stacks(const MetricPlan& plan) {
-  return std::ranges::any_of(plan.metrics, &PlannedMetric::has_stacks);
-}
-
 std::size_t count_of(const Kept& kept) {
   return static_cast<std::size_t>(std::ranges::count(kept, true));
 }
@@ -68,7 +64,7 @@ class Reducer {
         plan_(&plan),
         where_(&where),
         costly_(plan, spec, where.groups),
-        has_stacks_(has_stacks(plan)),
+        has_stacks_(plan.has_stacks()),
         found_(runs),
         whole_(spec) {
     whole_.left_out.resize(plan.metrics.size());
@@ -133,7 +129,7 @@ class Reducer {
 
   RunFigures figures(const Snapshot& run, const RowGroups& rows, const std::vector<bool>& left_out,
                      std::span<const std::uint32_t> nodes) {
-    if (!has_stacks_) return {run, rows, *plan_, left_out};
+    if (!has_stacks_) return {run, rows, *plan_, left_out, {}};
     const std::shared_lock lock(book_);
     return {run, rows, *plan_, left_out, {&whole_.stacks, nodes}};
   }

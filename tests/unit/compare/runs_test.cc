@@ -176,7 +176,8 @@ Reduced reduced(const std::vector<Worker>& workers, GroupBook& book_of_groups,
                 const MetricPlan& plan) {
   const Snapshot snapshot = host_of(workers);
   const RowGroups rows = book_of_groups.add(snapshot);
-  return {rows.groups, RunFigures(snapshot, rows, plan, std::vector<bool>(plan.metrics.size()))};
+  return {rows.groups,
+          RunFigures(snapshot, rows, plan, std::vector<bool>(plan.metrics.size()), {})};
 }
 
 BOOST_AUTO_TEST_CASE(two_halves_of_a_host_make_the_whole) {
