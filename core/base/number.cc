@@ -101,6 +101,11 @@ void append_json(std::string& out, const Difference& difference) {
 void append_json(std::string& out, double value) {
   append(out, [&](JsonWriter& json) { write_json(value, json); });
 }
+std::string count_text(double count) {
+  std::string text;
+  append_json(text, count);
+  return text;
+}
 void append_json(std::string& out, std::uint64_t value) {
   append(out, [&](JsonWriter& json) { json.number(value); });
 }

@@ -94,6 +94,8 @@ std::string brief(double value, std::string_view unit);
 // The same of several numbers in one scale, that of the largest: "0.05→12.3Mi". Equal texts are
 // written once.
 std::string brief_steps(std::span<const double> values, std::string_view unit);
+// A count that can be a median of several, and so can end in a half: "3", "2.5".
+std::string count_text(double count);
 // A fraction in percent with a sign: "+1063.1%"; "-" for NaN.
 std::string percent(double fraction);
 

@@ -257,7 +257,7 @@ class CsvWriter {
         field(figures.key.empty() ? digits(figure.per_life) : "");
     if (tells_runs())
       for (const SideFigure& figure : row.sides) field(std::to_string(figure.runs));
-    for (const SideFigure& figure : row.sides) field(std::to_string(figure.threads));
+    for (const SideFigure& figure : row.sides) field(count_text(figure.threads));
     for (const SideFigure& figure : row.sides) {
       field(std::to_string(figure.coverage.values));
       field(std::to_string(figure.coverage.rows));

@@ -155,7 +155,7 @@ class ReportJsonWriter {
   void write_group_opens(const ReportRow& row) {
     json_.open_item();
     write_group(json_, row.group);
-    json_.number_member("threads", row.sides.front().threads);
+    json_.count_member("threads", row.sides.front().threads);
     json_.key("values");
     json_.open('[');
   }

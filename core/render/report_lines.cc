@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/number.hpp"
 #include "core/compare/figures/change.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/terminal_text.hpp"
@@ -257,7 +258,7 @@ ReportLine ReportLines::started(const ReportRow& row) const {
   line.group = group_text(report_->grouping(), row.group);
   line.metric = told_name(row.metric->name);
   std::vector<std::string> threads;
-  for (const SideFigure& figure : row.sides) threads.push_back(std::to_string(figure.threads));
+  for (const SideFigure& figure : row.sides) threads.push_back(count_text(figure.threads));
   const bool of_host = row.metric->entity == Entity::Host;
   if (!of_host) line.threads = arrow(threads);
   line.tags = bracketed(row.metric->tags);

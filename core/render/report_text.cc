@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/report/rows.hpp"
@@ -142,7 +143,7 @@ class OnlyTable {
     in_group_ = !allowance.is_spent();
     left_out_ += !in_group_;
     line_.group = group_text(report_->grouping(), row.group);
-    line_.threads = std::to_string(row.sides.front().threads);
+    line_.threads = count_text(row.sides.front().threads);
   }
 
   void append_to(std::string& out, const TextLayout& layout, Allowance& allowance) {

@@ -160,7 +160,7 @@ void write_only_value(JsonPieces& json, const Report& report, const ReportRow& r
     write_keys_or(json, row, 0, &KeyFigure::change, figure.change);
   }
   json.number_member("runs", figure.runs);
-  json.number_member("threads", figure.threads);
+  json.count_member("threads", figure.threads);
   write_coverage(json, "coverage", figure.coverage);
   write_made_of(json, "parts", row, figure.made_of);
   write_beside(json, report, "", figure);
@@ -178,7 +178,7 @@ void write_changes(JsonPieces& json, const Report& report, const ReportRow& row)
   for (std::size_t side = 0; side < sides; ++side)
     json.number_member("runs_" + side_name(side), row.sides[side].runs);
   for (std::size_t side = 0; side < sides; ++side)
-    json.number_member("threads_" + side_name(side), row.sides[side].threads);
+    json.count_member("threads_" + side_name(side), row.sides[side].threads);
   for (std::size_t side = 0; side < sides; ++side)
     write_coverage(json, "coverage_" + side_name(side), row.sides[side].coverage);
   for (std::size_t side = 0; side < sides; ++side)

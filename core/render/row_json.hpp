@@ -55,6 +55,11 @@ class JsonPieces {
     key(name);
     append_json(*out_, number);
   }
+  // A count that can be a median (count_text).
+  void count_member(std::string_view name, double count) {
+    key(name);
+    append_json(*out_, count);
+  }
   void flag_member(std::string_view name, bool flag) {
     key(name);
     raw(flag ? "true" : "false");

@@ -40,9 +40,9 @@ void write_column(JsonPieces& json, const ScreenColumn& column, const PlannedMet
 
 void write_threads(JsonPieces& json, const ScreenThreads& threads) {
   json.open_item();
-  json.number_member("living", threads.living);
-  json.number_member("born", threads.born);
-  json.number_member("ended", threads.ended);
+  json.count_member("living", threads.living);
+  json.count_member("born", threads.born);
+  json.count_member("ended", threads.ended);
   json.close('}');
 }
 

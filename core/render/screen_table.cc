@@ -47,11 +47,11 @@ constexpr Form kForms[] = {{Threads::All, Most::Change},    {Threads::After, Mos
                            {Threads::No, Most::Figures},    {Threads::No, Most::No}};
 
 // "4→5" of several windows, "5" where all have as many.
-std::string steps(std::span<const ScreenThreads> sides, std::uint64_t ScreenThreads::*count) {
-  std::string text = std::to_string(sides.front().*count);
+std::string steps(std::span<const ScreenThreads> sides, double ScreenThreads::*count) {
+  std::string text = count_text(sides.front().*count);
   if (!std::ranges::all_of(
           sides, [&](const ScreenThreads& side) { return side.*count == sides.front().*count; }))
-    for (const ScreenThreads& side : sides.subspan(1)) text += "→" + std::to_string(side.*count);
+    for (const ScreenThreads& side : sides.subspan(1)) text += "→" + count_text(side.*count);
   return text;
 }
 

@@ -54,6 +54,7 @@ PlannedMetric key_metric(const MetricPlan& plan, const PlannedMetric& map, const
   metric.section = map.section;
   metric.tags = map.tags;
   metric.adds_up = map.key_adds_up(key);
+  metric.is_sum = map.key_is_sum(key);
   metric.key = key;
   metric.inputs = {static_cast<std::size_t>(&map - plan.metrics.data())};
   return metric;

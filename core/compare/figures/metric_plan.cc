@@ -276,10 +276,19 @@ bool PlannedMetric::key_adds_up(std::string_view of_map) const {
   return (adds_up || !map_keys.empty()) && !rules::kind_of_key(map_keys, of_map).gauge;
 }
 
+bool PlannedMetric::key_is_sum(std::string_view of_map) const {
+  return rule && rule->reduction == CTPROF_REDUCES_BY_KEY &&
+         !rules::kind_of_key(map_keys, of_map).gauge;
+}
+
 const PlannedMetric* MetricPlan::find(std::string_view name) const {
   const auto it = std::find_if(metrics.begin(), metrics.end(),
                                [&](const PlannedMetric& metric) { return metric.name == name; });
   return it == metrics.end() ? nullptr : &*it;
+}
+
+bool MetricPlan::has_stacks() const {
+  return std::ranges::any_of(metrics, &PlannedMetric::has_stacks);
 }
 
 Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec,
@@ -287,10 +296,6 @@ Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Sp
   MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
   plan.tells_busiest = spec.busiest;
   if (auto keys = add_key_metrics(plan, sides, spec); !keys) return keys.error();
-bool MetricPlan::has_stacks() const {
-  return std::ranges::any_of(metrics, &PlannedMetric::has_stacks);
-}
-
   if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
   if (auto known = choose_metrics(plan, sides, spec); !known) return known.error();
   if (const auto left_out = left_out_of_all(sides); spec.metrics.empty() && !left_out.empty())

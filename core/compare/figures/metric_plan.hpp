@@ -54,6 +54,8 @@ struct PlannedMetric {
   bool is_map() const { return rule && rule->parts; }
   // Whether its stacks can be told one by one: they are added up by the built-in rule.
   bool tells_stacks() const { return has_stacks && rules::gathers_stacks(*rule); }
+  // Whether the map's rule adds up this key, so that it is zero where there are no rows.
+  bool key_is_sum(std::string_view of_map) const;
   // Whether this key of the map counts up.
   bool key_adds_up(std::string_view of_map) const;
 };
@@ -64,10 +66,10 @@ struct MetricPlan {
   bool tells_busiest = true;  // whether to find the busiest thread of each group
 
   const PlannedMetric* find(std::string_view name) const;
-};
-
   // Whether cells of a metric are stacks, so that figures need the stacks' numbers (RunNodes).
   bool has_stacks() const;
+};
+
 // What loaded plugins add to the files: rules, and derived metrics for files without any. REQUIRES:
 // what it points to outlives everything that is made with it.
 struct Knowledge {

@@ -125,18 +125,31 @@ CellValue Rollup::read(CellAt at) const {
   return group == kNoGroup ? CellValue{} : runs_[only].read(group, at.metric);
 }
 
-// Whether the run lacks the group or its rows, and so has nothing of it in what is a sum.
-bool Rollup::has_nothing(std::size_t run, CellAt at) const {
+bool Rollup::lacks_rows(std::size_t run, CellAt at) const {
   const std::uint32_t its = own(run, at);
-  const bool has_rows = its != kNoGroup && runs_[run].coverage(its, at.metric).rows > 0;
-  return !has_rows && runs_[run].counts_absence(at.metric);
+  return its == kNoGroup || runs_[run].coverage(its, at.metric).rows == 0;
 }
 
-void Rollup::add_absent(CellAt at, std::vector<ctprof_number>& numbers) const {
+// Whether the run lacks the group or its rows, and so has nothing of it in what is a sum.
+bool Rollup::has_nothing(std::size_t run, CellAt at) const {
+  return lacks_rows(run, at) && runs_[run].counts_absence(at.metric);
+}
+
+// What the median of a side's runs is of: number(run, own group) of the runs that have rows of the
+// group, and zeros for those that have nothing. Empty if no run has rows.
+template <class Number>
+std::vector<ctprof_number> Rollup::numbers_of_runs(CellAt at, Number number) const {
   const SideRuns& side = sides_[at.side];
-  for (std::size_t run = side.first; !numbers.empty() && run < side.first + side.count; ++run)
-    if (own(run, at) == kNoGroup && has_nothing(run, at))
-      numbers.push_back(number_of(std::uint64_t{0}));
+  std::vector<ctprof_number> numbers;
+  std::size_t absent = 0;
+  for (std::size_t run = side.first; run < side.first + side.count; ++run) {
+    if (has_nothing(run, at))
+      ++absent;
+    else if (const std::uint32_t its = own(run, at); its != kNoGroup)
+      numbers.push_back(number(run, its));
+  }
+  if (!numbers.empty()) numbers.resize(numbers.size() + absent, number_of(std::uint64_t{0}));
+  return numbers;
 }
 
 double Rollup::figure_of_run(std::size_t run, std::uint32_t group, std::size_t metric) const {
@@ -161,13 +174,11 @@ CellValue Rollup::read_together(CellAt at) const {
   CellValue together;
   together.coverage = coverage(at);
   together.made_of = made_of(at);
-  std::vector<ctprof_number> numbers;
-  for_each_run(at, [&](std::size_t run, std::uint32_t group) {
+  auto numbers = numbers_of_runs(at, [&](std::size_t run, std::uint32_t group) {
     const CellValue value = runs_[run].read(group, at.metric);
     if (!together.state) together.state = value.state;
-    numbers.push_back(per_second(at.metric) ? per_second(value.number, run) : value.number);
+    return per_second(at.metric) ? per_second(value.number, run) : value.number;
   });
-  add_absent(at, numbers);
   if (has_median(at.metric)) {
     together.state = nullptr;
     together.number = median(std::move(numbers));
@@ -180,20 +191,18 @@ CellValue Rollup::read_together(CellAt at) const {
   return together;
 }
 
-// As many as a median of totals is of (add_absent).
+// As many as a median of totals is of (numbers_of_runs).
 std::vector<RunStacks> Rollup::stacks(CellAt at) const {
+  const SideRuns& side = sides_[at.side];
   std::vector<RunStacks> found;
-  std::size_t unread = 0;
-  for_each_run(at, [&](std::size_t run, std::uint32_t group) {
-    const CellValue value = runs_[run].read(group, at.metric);
-    const ctprof_number one = number_of(std::uint64_t{1});
-    const double scale = as_double(per_second(at.metric) ? per_second(one, run) : one);
-    if (value.state && !std::isnan(scale))
-      found.push_back({rules::stacks_in(value.state), scale});
-    else
-      ++unread;
-  });
-  if (!found.empty()) found.resize(runs(at.side) - unread);
+  std::size_t absent = 0;
+  for (std::size_t run = side.first; run < side.first + side.count; ++run) {
+    if (has_nothing(run, at))
+      ++absent;
+    else if (const auto stacks = stacks_of_run(run, at.group, at.metric))
+      found.push_back(*stacks);
+  }
+  if (!found.empty()) found.resize(found.size() + absent);
   return found;
 }
 
@@ -242,12 +251,9 @@ Difference Rollup::change(CellAt at) const {
     const std::uint32_t group = own(only, at);
     return group == kNoGroup ? Difference{} : runs_[only].change(group, at.metric);
   }
-  std::vector<ctprof_number> changes;
-  for_each_run(at, [&](std::size_t run, std::uint32_t group) {
-    changes.push_back(as_number(runs_[run].change(group, at.metric)));
-  });
-  add_absent(at, changes);
-  return as_difference(median(std::move(changes)));
+  return as_difference(median(numbers_of_runs(at, [&](std::size_t run, std::uint32_t group) {
+    return as_number(runs_[run].change(group, at.metric));
+  })));
 }
 
 Difference Rollup::change(CellAt at, std::string_view key, const ctprof_number& now) const {
@@ -333,7 +339,7 @@ void Rollup::parts(CellAt at, const std::function<void(const Part&)>& visit) con
   for (const auto& [key, part] : parts_together(at)) visit(part);
 }
 
-// Each key's median over the runs that have it.
+// Each key's median over the runs that have it, and over those that lack the group's rows.
 std::map<std::string_view, Part> Rollup::parts_together(CellAt at) const {
   std::map<std::string_view, std::pair<Part, std::vector<ctprof_number>>> found;
   for_each_run(at, [&](std::size_t run, std::uint32_t group) {
@@ -345,9 +351,16 @@ std::map<std::string_view, Part> Rollup::parts_together(CellAt at) const {
                                                                 : part.number);
         });
   });
+  const SideRuns& side = sides_[at.side];
+  std::size_t absent = 0;
+  for (std::size_t run = side.first; run < side.first + side.count; ++run)
+    absent += lacks_rows(run, at) && runs_[run].measures(at.metric);
   std::map<std::string_view, Part> parts;
   for (auto& [key, of_runs] : found) {
-    of_runs.first.number = median(std::move(of_runs.second));
+    auto& numbers = of_runs.second;
+    if (plan_->metrics[at.metric].key_is_sum(key))
+      numbers.resize(numbers.size() + absent, number_of(std::uint64_t{0}));
+    of_runs.first.number = median(std::move(numbers));
     parts.emplace(key, of_runs.first);
   }
   return parts;

@@ -4,8 +4,9 @@
 // figures of the runs and needs no snapshot.
 //
 // Of a side of several runs a number is the median of the runs that have one (of an even number of
-// them, the mean of the two in the middle), for maps key by key. A run without the group counts as
-// zero in what is a sum; one in which it could not be read does not count. What a rule tells in
+// them, the mean of the two in the middle), for maps key by key. A run without the group, or
+// without rows of it that the metric is about, counts as zero in what is a sum; one in which it
+// could not be read does not count, nor does a key that the run's map lacks. What a rule tells in
 // words of its own, such as a range or what most are, is that of the rows of all runs together.
 // Coverage is that of all runs.
 //
@@ -107,6 +108,7 @@ class Rollup {
  private:
   // The run's own number of the group; kNoGroup for none.
   std::uint32_t own(std::size_t run, CellAt at) const;
+  bool lacks_rows(std::size_t run, CellAt at) const;
   bool has_nothing(std::size_t run, CellAt at) const;
   // Calls visit(run, own group) for those of the side's runs that have the group.
   template <class Visit>
@@ -120,7 +122,8 @@ class Rollup {
   bool is_plain(CellAt at) const;
   bool has_median(std::size_t metric) const;
   ctprof_number per_second(const ctprof_number& number, std::size_t run) const;
-  void add_absent(CellAt at, std::vector<ctprof_number>& numbers) const;
+  template <class Number>
+  std::vector<ctprof_number> numbers_of_runs(CellAt at, Number number) const;
   CellValue read_together(CellAt at) const;
   std::map<std::string_view, Part> parts_together(CellAt at) const;
   std::string text_of_parts(CellAt at) const;

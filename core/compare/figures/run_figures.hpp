@@ -147,6 +147,8 @@ class RunFigures {
   bool knows_starts() const { return knows_starts_; }
   // Of a metric with a column: whether any cell has a value, or is one in which it has no meaning.
   bool is_measured(std::size_t metric) const { return metrics_[metric].is_measured; }
+  // Of any metric: whether the run measures it, or all that it is computed from.
+  bool measures(std::size_t metric) const;
   // Whether a group without rows has nothing of the metric, rather than no figure: the metric is a
   // sum, and was measured.
   bool counts_absence(std::size_t metric) const;
@@ -193,7 +195,6 @@ class RunFigures {
   std::vector<std::uint32_t> take_groups(const RunFigures& other);
   void widen(std::size_t metric);
   void count_out(std::size_t metric);
-  bool measures(std::size_t metric) const;
   void merge_opened(std::size_t metric, std::uint32_t into, const Opened& other,
                     std::uint32_t from);
   void merge_cells(std::size_t metric, std::uint32_t into, const RunFigures& other,

@@ -197,8 +197,7 @@ class GroupCondition {
   Value value(std::size_t i, std::size_t side, std::uint32_t group, std::string_view name) const {
     const std::string& input = condition_->inputs()[i].name;
     if (input == kGroupName) return {ValueType::Text, 0, name};
-    if (input == kGroupThreads)
-      return {ValueType::Number, static_cast<double>(grouping_->sides[side].threads(group))};
+    if (input == kGroupThreads) return {ValueType::Number, grouping_->sides[side].threads(group)};
     return {ValueType::Number, as_double(rollup_->read({side, group, metrics_[i]}).number)};
   }
 

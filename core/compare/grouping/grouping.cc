@@ -120,7 +120,7 @@ SideGroups side_of(const RunGroups& run, const RunPlaces& places) {
   }
   side.threads_of.resize(places.own.size());
   for (std::uint32_t own = 0; own < run.keys.size(); ++own)
-    side.threads_of[places.group_of[own]] += run.threads[own];
+    side.threads_of[places.group_of[own]] += static_cast<double>(run.threads[own]);
   side.rows_of[static_cast<std::size_t>(Entity::Host)] = {run.rows(Entity::Host, 0)};
   return side;
 }
@@ -134,9 +134,9 @@ SideGroups side_of(std::vector<SideGroups> runs) {
         side.rows_of[entity][group] =
             std::max(side.rows_of[entity][group], run.rows_of[entity][group]);
   for (std::size_t group = 0; group < side.threads_of.size(); ++group) {
-    std::vector<std::uint64_t> threads;
+    std::vector<double> threads;
     for (const SideGroups& run : runs) threads.push_back(run.threads_of[group]);
-    side.threads_of[group] = middle_count(std::move(threads));
+    side.threads_of[group] = median_count(std::move(threads));
   }
   return side;
 }
@@ -220,10 +220,11 @@ Grouping join(const GroupBook& book, std::span<const RunGroups* const> sides, Gr
   return join(book, sides, sides_of({}, sides.size()), by);
 }
 
-std::uint64_t middle_count(std::vector<std::uint64_t> counts) {
-  const auto middle = counts.begin() + static_cast<std::ptrdiff_t>((counts.size() - 1) / 2);
-  std::ranges::nth_element(counts, middle);
-  return *middle;
+double median_count(std::vector<double> counts) {
+  std::ranges::sort(counts);
+  const std::size_t middle = counts.size() / 2;
+  if (counts.size() % 2 == 1) return counts[middle];
+  return (counts[middle - 1] + counts[middle]) / 2;
 }
 
 }  // namespace ctprof

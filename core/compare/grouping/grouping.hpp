@@ -32,16 +32,16 @@ struct RunPlaces {
 };
 
 // The groups of one side. Of several runs a group has as many rows as in the run that has most of
-// them, and the median of the threads in all of them.
+// them, and the median of the threads in all of them, which can end in a half.
 struct SideGroups {
   std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
-  std::vector<std::uint64_t> threads_of;                      // threads, or those of its process
+  std::vector<double> threads_of;                             // threads, or those of its process
 
   std::uint32_t rows(Entity entity, std::uint32_t group) const {
     const auto& rows = rows_of[static_cast<std::size_t>(entity)];
     return group < rows.size() ? rows[group] : 0;
   }
-  std::uint64_t threads(std::uint32_t group) const { return threads_of[group]; }
+  double threads(std::uint32_t group) const { return threads_of[group]; }
 };
 
 struct Grouping {
@@ -59,9 +59,10 @@ struct Grouping {
   // The number of groups for metrics of this entity; the host has one, named `host`.
   std::size_t count(Entity entity) const { return entity == Entity::Host ? 1 : names.size(); }
   const std::string& name(Entity entity, std::uint32_t group) const;
-  // Whether a side has anything of the group.
+  // Whether any run of the side has the group. The medians of such a group can still be zero.
   bool has(std::size_t side, std::uint32_t group) const {
-    return sides[side].threads(group) > 0 || sides[side].rows(Entity::Process, group) > 0 ||
+    return sides[side].threads(group) > 0 || sides[side].rows(Entity::Thread, group) > 0 ||
+           sides[side].rows(Entity::Process, group) > 0 ||
            sides[side].rows(Entity::Cgroup, group) > 0;
   }
   // Empties the groups that do not stay. Metrics of the host are not affected. REQUIRES: one entry
@@ -69,9 +70,9 @@ struct Grouping {
   void keep(const std::vector<bool>& stays);
 };
 
-// What a side of several runs counts: their median, below the middle where there are two. REQUIRES:
-// one count at least.
-std::uint64_t middle_count(std::vector<std::uint64_t> counts);
+// The median of one count in the runs of a side: of an even number of runs, the mean of the middle
+// two. REQUIRES: one count at least.
+double median_count(std::vector<double> counts);
 
 // The parts of a group's name: one, or under `all` its cgroup, process and thread.
 std::vector<std::string_view> key_parts(std::string_view name);

@@ -46,16 +46,16 @@ class Bound {
 
   // Adds the rows of the group that match on this side.
   void add_rows(std::set<std::pair<std::uint32_t, std::uint32_t>>& rows, std::uint32_t group,
-                std::string_view name, std::uint64_t threads, std::size_t side,
-                const Changes& changes, const Rollup& rollup, Families& families) {
+                std::string_view name, double threads, std::size_t side, const Changes& changes,
+                const Rollup& rollup, Families& families) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Input& input = inputs_[i];
       if (input.metric)
         values_[i] = {ValueType::Number, figure({group, *input.metric}, input.figure, side, changes,
                                                 rollup, families)};
       else
-        values_[i] = input.is_name ? Value{ValueType::Text, 0, name}
-                                   : Value{ValueType::Number, static_cast<double>(threads)};
+        values_[i] =
+            input.is_name ? Value{ValueType::Text, 0, name} : Value{ValueType::Number, threads};
     }
     if (!any_figure() || !condition_->holds(values_)) return;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
@@ -141,7 +141,7 @@ std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const Metr
       const std::string name = readable_key(grouping.name(bound.entity(), group));
       const std::size_t first = rollup.sides() == 1 ? 0 : 1;
       for (std::size_t side = first; side < rollup.sides(); ++side) {
-        const std::uint64_t threads =
+        const double threads =
             bound.entity() == Entity::Host ? 0 : grouping.sides[side].threads(group);
         bound.add_rows(found, group, name, threads, side, changes, rollup, families);
       }

@@ -13,7 +13,7 @@ JoinsBy entry_of(const Headline& headline) {
 namespace {
 
 bool is_own(std::span<const std::vector<ScreenThreads>> threads, std::uint32_t group) {
-  std::uint64_t all = 0, own = 0;
+  double all = 0, own = 0;
   for (const auto& side : threads) all += side[group].all(), own += side[group].own;
   return all > 0 && own == all;
 }

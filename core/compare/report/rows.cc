@@ -199,6 +199,13 @@ class Teller {
 
   bool of_host() const { return row_.metric->entity == Entity::Host; }
 
+  double all_threads(std::size_t side) const {
+    std::vector<double> counts;
+    for (const RunFacts& run : report_->runs(side))
+      counts.push_back(static_cast<double>(run.threads()));
+    return median_count(std::move(counts));
+  }
+
   // Whether it is a group of a single process, whose threads are counted in other groups.
   bool is_one_process() const {
     const auto& sides = report_->grouping().sides;
@@ -212,8 +219,8 @@ class Teller {
     const CellAt at{side, row_.at.group, row_.at.metric};
     SideFigure& figure = row_.sides.emplace_back();
     figure.at = at;
-    figure.threads = of_host() ? report_->sides()[side].threads()
-                               : report_->grouping().sides[side].threads(at.group);
+    figure.threads =
+        of_host() ? all_threads(side) : report_->grouping().sides[side].threads(at.group);
     figure.coverage = report_->rollup().coverage(at);
     figure.made_of = report_->rollup().made_of(at);
     figure.busiest = report_->rollup().busiest(at);

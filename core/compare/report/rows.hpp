@@ -42,7 +42,7 @@ enum class RowKind : std::uint8_t {
 // One side's part of a row.
 struct SideFigure {
   CellAt at{};
-  std::uint64_t threads = 0;  // of the group; for a metric of the host, all
+  double threads = 0;  // of the group, or all for a metric of the host; of several runs the median
   Coverage coverage;
   MadeOf made_of;  // of a derived metric with optional inputs
   const Busiest* busiest = nullptr;

@@ -240,12 +240,13 @@ class ScreenMaker {
       is_kernel = is_kernel && side.kernel == side.all();
       most.living = std::max(most.living, side.all());
     }
-    if (most.living > 0 && is_own) return screen_.own_threads += most.living, true;
+    const auto threads = static_cast<std::uint64_t>(std::ceil(most.living));
+    if (threads > 0 && is_own) return screen_.own_threads += threads, true;
     if (row.is_proven) return false;
     for (std::size_t at = 0; at < screen_.columns.size(); ++at)
       if (is_loud(row, at)) return false;
-    if (most.living > 0 && is_kernel)
-      screen_.quiet_kernel_threads += most.living;
+    if (threads > 0 && is_kernel)
+      screen_.quiet_kernel_threads += threads;
     else
       ++screen_.quiet_groups;
     return true;
@@ -282,10 +283,11 @@ std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::si
   for (std::size_t row = 0; row < threads.groups.size(); ++row) {
     if (threads.groups[row] == kNoGroup) continue;
     ScreenThreads& of_group = found[threads.groups[row]];
-    (row < window.living ? of_group.living : of_group.ended) += each[row];
-    if (born[row] != 0) of_group.born += each[row];
-    if (own.contains(row)) of_group.own += each[row];
-    if (is_set(kernel, row)) of_group.kernel += each[row];
+    const auto count = static_cast<double>(each[row]);
+    (row < window.living ? of_group.living : of_group.ended) += count;
+    if (born[row] != 0) of_group.born += count;
+    if (own.contains(row)) of_group.own += count;
+    if (is_set(kernel, row)) of_group.kernel += count;
   }
   return found;
 }
@@ -299,7 +301,7 @@ void ScreenMedians::add(std::span<const ScreenThreads> run) {
 std::vector<ScreenThreads> ScreenMedians::of(std::size_t groups) && {
   std::vector<ScreenThreads> medians(groups);
   std::ranges::stable_sort(found_, {}, &Found::group);
-  std::vector<std::uint64_t> counts;
+  std::vector<double> counts;
   for (auto first = found_.begin(); first != found_.end();) {
     const auto last = std::ranges::find_if(
         first, found_.end(), [&](const Found& one) { return one.group != first->group; });
@@ -308,7 +310,7 @@ std::vector<ScreenThreads> ScreenMedians::of(std::size_t groups) && {
       counts.assign(runs_, 0);
       std::transform(first, last, counts.begin(),
                      [&](const Found& one) { return one.threads.*count; });
-      medians[first->group].*count = middle_count(counts);
+      medians[first->group].*count = median_count(counts);
     }
     first = last;
   }

@@ -42,22 +42,22 @@
 
 namespace ctprof {
 
-// The threads of a group of one side.
+// The threads of a group of one side: of several runs medians, which can end in a half.
 struct ScreenThreads {
-  std::uint64_t living = 0;  // when the window closed
-  std::uint64_t born = 0;    // inside, those that ended again included
-  std::uint64_t ended = 0;   // that stand in rows
-  std::uint64_t own = 0;     // of the process that recorded, and of its helpers
-  std::uint64_t kernel = 0;
+  double living = 0;  // when the window closed
+  double born = 0;    // inside, those that ended again included
+  double ended = 0;   // that stand in rows
+  double own = 0;     // of the process that recorded, and of its helpers
+  double kernel = 0;
 
-  std::uint64_t all() const { return living + ended; }
+  double all() const { return living + ended; }
   ScreenThreads& operator+=(const ScreenThreads& other);
 };
 
 // By group. REQUIRES: the snapshot is a window.
 std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups);
 
-// Of a side's runs the medians of all counts (middle_count). Keeps what each
+// Of a side's runs the medians of all counts (median_count). Keeps what each
 // run has, not what it lacks: runs of hosts that have little in common have many groups together.
 class ScreenMedians {
  public:
@@ -113,7 +113,7 @@ struct Screen {
   std::vector<ScreenColumn> columns;
   std::vector<ScreenRow> rows;
   std::size_t quiet_groups = 0;
-  // The most threads of a side.
+  // The most threads of a side; half a thread of a median counts as one.
   std::uint64_t quiet_kernel_threads = 0, own_threads = 0;
   std::vector<std::string> no_place;  // labels of headlines beyond what a screen can have
 

@@ -1,133 +1,17 @@
 // Sides of several runs, and windows that are told together: medians, and rates before them.
 
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "core/compare/asked/expressions.hpp"
-#include "core/compare/report/report.hpp"
 #include "core/compare/report/screen.hpp"
-#include "core/render/report_csv.hpp"
-#include "core/render/report_json.hpp"
 #include "core/render/report_text.hpp"
-#include "tests/unit/support/hand_made.hpp"
+#include "tests/unit/support/made_sides.hpp"
 
 namespace ctprof::sides_test {
 namespace {
 
-namespace json = boost::json;
-using namespace hand_made;
-
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
-const MetricDef kRun = metric("run_time_ns", "MonotonicNs", "SumNs"),
-                kHeap = metric("heap", "GaugeBytes", "SumGaugeBytes"),
-                kPolicy = metric("policy", "CategoricalString", "Mode"),
-                kNice = metric("nice", "OrdinalI32", "RangeI32");
-
-MetricDef stats() {
-  MetricDef def = metric("stats", "CountMap", "MapMixed");
-  def.map_keys = "gauge bytes: size";
-  return def;
-}
-const MetricDef kStats = stats();
-const RuleBook book;
-
-// A process of one thread.
-struct One {
-  std::string name;
-  std::optional<std::uint64_t> run, heap;
-  std::string policy = "OTHER";
-  std::int64_t nice = 0;
-  MapValue stats{};
-};
-
-Snapshot run_of(const std::vector<One>& processes) {
-  std::vector<Thread> threads;
-  Cells<std::uint64_t> runs, heaps;
-  Cells<std::string> policies;
-  Cells<std::int64_t> nices;
-  Cells<MapValue> maps;
-  for (const One& one : processes) {
-    threads.push_back({threads.size() + 1, threads.size() + 1, one.name, one.name});
-    runs.push_back(one.run);
-    heaps.push_back(one.heap);
-    policies.push_back(one.policy);
-    nices.push_back(one.nice);
-    maps.push_back(one.stats);
-  }
-  Snapshot snapshot = snapshot_of(threads);
-  add_u64(snapshot, kRun, runs);
-  add_u64(snapshot, kHeap, heaps);
-  add_text(snapshot, kPolicy, policies);
-  add_i64(snapshot, kNice, nices);
-  add_map(snapshot, kStats, maps);
-  return snapshot;
-}
-
-// A window of so many seconds, whose figures are differences already.
-Snapshot window_of(std::uint64_t seconds, const std::vector<One>& processes) {
-  Snapshot snapshot = run_of(processes);
-  snapshot.meta.start.boottime_ns = (100 + seconds) * kSecond;
-  Window window;
-  window.opened.boottime_ns = 100 * kSecond;
-  window.living = processes.size();
-  for (std::size_t entity = 0; entity < kEntities; ++entity)
-    window.openings[entity].born.assign(snapshot.tables[entity].rows, 0);
-  snapshot.window = std::move(window);
-  return snapshot;
-}
-
-struct Asked {
-  std::vector<std::size_t> sizes{};
-  std::string fail_on{};
-  std::string where{};
-};
-
-Report report_of(const std::vector<Snapshot>& runs, const Asked& asked) {
-  Spec spec;
-  spec.side_sizes = asked.sizes;
-  if (!asked.fail_on.empty())
-    spec.fail_on.push_back(*parse_fail_on(asked.fail_on, asked.sizes.size() > 1));
-  if (!asked.where.empty()) BOOST_REQUIRE(add_condition(spec.where, asked.where));
-  std::vector<const Snapshot*> pointers;
-  for (const Snapshot& run : runs) pointers.push_back(&run);
-  auto report = Report::make(pointers, spec, {&book, {}});
-  BOOST_REQUIRE_MESSAGE(report, report.error().text);
-  return std::move(*report);
-}
-
-json::value told(const Report& report) {
-  StringSink sink;
-  const std::vector<std::string> files(report.sides().size(), "file");
-  BOOST_REQUIRE(write_report_json(report, files, sink));
-  return json::parse(sink.text());
-}
-
-std::string csv(const Report& report) {
-  StringSink sink;
-  BOOST_REQUIRE(write_report_csv(report, sink));
-  return sink.text();
-}
-
-// A member of the row of a group and metric, as JSON; of `table`.
-std::string member(const json::value& report, const std::string& group, const std::string& metric,
-                   const std::string& name, const std::string& table = "rows") {
-  for (const json::value& row : report.at(table).as_array())
-    if (row.at("group").as_string() == group && row.at("metric").as_string() == metric)
-      return json::serialize(row.at(name));
-  return "no row";
-}
-
-std::vector<Snapshot> runs_of(std::vector<std::vector<One>> all) {
-  std::vector<Snapshot> runs;
-  for (const auto& one : all) runs.push_back(run_of(one));
-  return runs;
-}
+using namespace made_sides;
 
 BOOST_AUTO_TEST_SUITE(sides_test)
 
