@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "core/base/number.hpp"
 #include "core/expression/expression_parser.hpp"
@@ -30,6 +33,49 @@ const std::string* joined(Op op, const std::string& a, const std::string& b) {
   if (op == Op::Multiply) return is_pure(a) ? &b : is_pure(b) ? &a : nullptr;
   if (op == Op::Divide) return a == b && a != kAny ? &ratio : is_pure(b) ? &a : nullptr;
   return a == b || b == kAny ? &a : a == kAny ? &b : nullptr;
+}
+
+using enum FigureKind;
+
+// Of figures that do not grow with the window's length.
+FigureKind steady(FigureKind a, FigureKind b) {
+  if (a == Number || b == Number) return a == Number ? b : a;
+  return a == Share && b == Share ? Share : Level;
+}
+
+std::optional<FigureKind> product(FigureKind a, FigureKind b) {
+  if (a != Counter && b != Counter) return steady(a, b);
+  const FigureKind other = a == Counter ? b : a;
+  return other == Number || other == Share ? std::optional(Counter) : std::nullopt;
+}
+
+std::optional<FigureKind> quotient(FigureKind a, FigureKind b) {
+  if (b != Counter) return a == Counter ? Counter : steady(a, b);
+  return a == Counter ? std::optional(Share) : std::nullopt;
+}
+
+std::optional<FigureKind> sum(FigureKind a, FigureKind b) {
+  if (a != Counter && b != Counter) return steady(a, b);
+  const FigureKind other = a == Counter ? b : a;
+  return other == Number || other == Counter ? std::optional(Counter) : std::nullopt;
+}
+
+std::optional<FigureKind> joined(Op op, FigureKind a, FigureKind b) {
+  if (op == Op::Multiply) return product(a, b);
+  return op == Op::Divide ? quotient(a, b) : sum(a, b);
+}
+
+std::string_view in_words(FigureKind kind) {
+  constexpr std::string_view kWords[] = {"a number", "a counter", "a level", "a ratio"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
+std::string refusal(Op op, FigureKind a, FigureKind b) {
+  const std::string first(in_words(a)), second(in_words(b));
+  const std::string what = op == Op::Multiply ? "it multiplies " + first + " by " + second
+                           : op == Op::Divide ? "it divides " + first + " by " + second
+                                              : "it combines " + first + " with " + second;
+  return what + ", which depends on how long the counter counts; use a ratio of counters";
 }
 
 }  // namespace
@@ -90,6 +136,30 @@ Result<std::string> Expression::unit(std::span<const std::string> units) const {
     }
   }
   return {boost::system::in_place_value, stack.back() == kAny ? "none" : stack.back()};
+}
+
+Result<FigureKind> Expression::kind(std::span<const FigureKind> inputs) const {
+  std::vector<FigureKind> stack;
+  for (const Program::Instruction& instruction : program_.instructions) {
+    if (instruction.op == Op::Number) {
+      stack.push_back(FigureKind::Number);
+    } else if (instruction.op == Op::Input) {
+      stack.push_back(inputs[instruction.index]);
+    } else if (instruction.op != Op::Negate) {
+      const FigureKind right = pop(stack), left = pop(stack);
+      const auto both = joined(instruction.op, left, right);
+      if (!both)
+        return error("checking kinds of", program_.text, refusal(instruction.op, left, right));
+      stack.push_back(*both);
+    }
+  }
+  return stack.back();
+}
+
+bool Expression::subtracts() const {
+  return std::ranges::any_of(program_.instructions, [](const Program::Instruction& instruction) {
+    return instruction.op == Op::Subtract || instruction.op == Op::Negate;
+  });
 }
 
 std::vector<std::string> inputs_of(std::string_view expression) {

@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,14 @@
 #include "core/expression/program.hpp"
 
 namespace ctprof {
+
+// What a figure is of a window, and how it depends on the window's length.
+enum class FigureKind : std::uint8_t {
+  Number,   // a literal
+  Counter,  // what was counted in the window: it grows with the window's length
+  Level,    // a state, read at both ends of the window
+  Share,    // a quotient of counters of one window, whatever its length
+};
 
 class Expression {
  public:
@@ -40,6 +49,15 @@ class Expression {
   // only counts and plain numbers multiply or divide another unit. Fails if units do not fit.
   // REQUIRES: as many units as inputs.
   Result<std::string> unit(std::span<const std::string> units) const;
+
+  // What the result is, from the kind of each input. Quotients of counters are shares; a counter
+  // times a share, or divided by a level, is a counter. Fails for a counter times a counter or a
+  // level, a sum of a counter and a level or share, and anything divided by a counter but a
+  // counter: the result would depend on the window's length in no simple way. REQUIRES: as many
+  // kinds as inputs.
+  Result<FigureKind> kind(std::span<const FigureKind> inputs) const;
+  // Whether it subtracts or negates anything.
+  bool subtracts() const;
 
  private:
   explicit Expression(Program program) : program_(std::move(program)) {}

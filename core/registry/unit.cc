@@ -3,6 +3,7 @@
 #include "core/registry/call_watch.cc"
 #include "core/registry/checks.cc"
 #include "core/registry/declared_metrics.cc"
+#include "core/registry/derived_family.cc"
 #include "core/registry/identity.cc"
 #include "core/registry/loader.cc"
 #include "core/registry/metric_def.cc"

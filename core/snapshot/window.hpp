@@ -50,6 +50,9 @@ struct Seen {
 struct Window {
   Moment opened;  // before the first row of the opening was read
   std::array<Opening, kEntities> openings;
+  // Counters as they were at the end, of which derived metrics need the totals; not in the file.
+  // Filled by to_differences().
+  std::array<std::deque<Column>, kEntities> totals;
   std::vector<Seen> seen;           // by thread row; empty: not known
   std::vector<TookOver> took_over;  // as it happened; not in the file
   // Rows of the thread table from here on are threads that ended inside, in (tgid, tid, start)

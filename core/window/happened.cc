@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/expression/expression.hpp"
+#include "core/registry/derived_family.hpp"
 #include "core/rules/maps.hpp"
 
 namespace ctprof {
@@ -282,6 +286,47 @@ void add_blocked(Snapshot& snapshot) {
   columns.insert(behind + 1, blocked_times(*run, *wait, snapshot.window->seen));
 }
 
+// --- totals that derived metrics need
+// ------------------------------------------------------------------------
+
+const Column* find_counter(const Snapshot& snapshot, std::string_view name) {
+  for (const Table& table : snapshot.tables)
+    if (const Column* column = table.find(name); column && counts_up(column->def())) return column;
+  return nullptr;
+}
+
+// The counters of which the metric's formula needs the totals.
+std::vector<std::string> totals_of(const Snapshot& snapshot, const DerivedDef& derived) {
+  std::vector<std::string> names;
+  if (derived.family == "cumulative" || derived.expression.find('-') == std::string::npos)
+    return {};
+  const auto expression = Expression::parse(derived.expression);
+  if (!expression) return {};
+  std::vector<FigureKind> kinds;
+  for (const Expression::Input& input : expression->inputs()) {
+    const bool is_counter = find_counter(snapshot, input.name) != nullptr;
+    kinds.push_back(is_counter ? FigureKind::Counter : FigureKind::Level);
+    if (is_counter) names.push_back(input.name);
+  }
+  const auto family = derived_family(*expression, kinds, derived.family);
+  if (!family || *family != DerivedFamily::LevelOfTotals) names.clear();
+  return names;
+}
+
+std::set<std::string, std::less<>> needed_totals(const Snapshot& snapshot) {
+  std::set<std::string, std::less<>> names;
+  for (const DerivedDef& derived : snapshot.derived)
+    for (std::string& name : totals_of(snapshot, derived)) names.insert(std::move(name));
+  return names;
+}
+
+Column copy_of(const Column& column) {
+  Column copy(column.shared_def(), column.rows(), Gap::None);
+  for (std::size_t row = 0; row < column.rows(); ++row) copy.take(row, column, row);
+  copy.provenance = column.provenance;
+  return copy;
+}
+
 }  // namespace
 
 const Column* find_role(const std::deque<Column>& columns, std::string_view role, Storage storage) {
@@ -326,13 +371,18 @@ void to_differences(Snapshot& snapshot) {
   complete(snapshot, "run-time", "run-time-in-progress");
   complete(snapshot, "wait-time", "wait-time-in-progress");
   settle_modes(snapshot);
+  const auto totals = needed_totals(snapshot);
   for (std::size_t entity = 0; entity < kEntities; ++entity) {
     Opening& opening = snapshot.window->openings[entity];
-    for (Column& column : snapshot.tables[entity].columns)
-      if (counts_up(column.def()))
-        subtract(column, opening.find(column.def().name), *snapshot.pools);
-    std::erase_if(opening.columns, [](const Column& column) {
-      return counts_up(column.def()) && !has_gauges(column.def());
+    for (Column& column : snapshot.tables[entity].columns) {
+      if (!counts_up(column.def())) continue;
+      if (totals.contains(column.def().name))
+        snapshot.window->totals[entity].push_back(copy_of(column));
+      subtract(column, opening.find(column.def().name), *snapshot.pools);
+    }
+    std::erase_if(opening.columns, [&](const Column& column) {
+      return counts_up(column.def()) && !has_gauges(column.def()) &&
+             !totals.contains(column.def().name);
     });
   }
   add_blocked(snapshot);

@@ -5,6 +5,8 @@
 // subtracted key by key, as their definition says which keys count up, and arrays by element. A map
 // of gauges alone needs no base.
 // Stacks stay, too: they are what was recorded in the window.
+// Counters of which a derived metric needs the totals, as bytes in use are bytes allocated less
+// bytes freed, keep their readings at both ends (Window::totals, Window::openings).
 // Gauges, limits and texts stay as they were at the end; what they were at the beginning stays
 // beside them (Window::openings). A peak is one of a whole life, and stays.
 //

@@ -156,7 +156,8 @@ inline constexpr std::array kOptions{
                "cgroup under \"/a.slice\"; of groups: threads >= 8 && cpu_efficiency < 0.5; may be "
                "repeated"},
     OptionInfo{"derive", "NAME=EXPR", "show,compare,report",
-               "a metric of your own: 'ns_per_csw = run_time_ns / voluntary_csw'; may be repeated"},
+               "a metric of your own: 'ns_per_csw = run_time_ns / voluntary_csw'; a ratio is a "
+               "level, a sum of counters counts up; may be repeated"},
     OptionInfo{"fail-on", "EXPR", "show,compare",
                "exit with status 1 and name the rows for which EXPR is true: run_time_ns.pct > 10 "
                "&& group =~ \"web\"; METRIC.pct, .delta, .baseline, .candidate, group, threads; of "

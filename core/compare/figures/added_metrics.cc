@@ -8,6 +8,7 @@
 #include "core/base/text.hpp"
 #include "core/compare/asked/expressions.hpp"
 #include "core/expression/expression_parser.hpp"
+#include "core/registry/derived_family.hpp"
 #include "core/rules/maps.hpp"
 
 namespace ctprof {
@@ -101,7 +102,9 @@ bool is_taken(const MetricPlan& plan, std::span<const Snapshot* const> sides,
   });
 }
 
-bool is_input(const PlannedMetric& metric) { return !metric.expression && metric.has_number(); }
+bool is_input(const PlannedMetric& metric) {
+  return !metric.expression && metric.has_number() && metric.total_of.empty();
+}
 
 // Cgroups have metrics only where they are the groups.
 bool is_of_cgroups(std::span<const Snapshot* const> sides, const std::string& name) {
@@ -146,6 +149,7 @@ Result<PlannedMetric> planned(const MetricPlan& plan, std::span<const Snapshot* 
   if (!expression) return expression.error();
   PlannedMetric metric;
   std::vector<std::string> units;
+  std::vector<FigureKind> kinds;
   for (const auto& input : expression->inputs()) {
     const auto found = find_input(plan, sides, asked, input.name);
     if (!found) return found.error();
@@ -155,9 +159,14 @@ Result<PlannedMetric> planned(const MetricPlan& plan, std::span<const Snapshot* 
     metric.entity = read.entity;
     metric.inputs.push_back(*found);
     units.push_back(read.unit);
+    kinds.push_back(read.adds_up ? FigureKind::Counter : FigureKind::Level);
   }
   auto unit = expression->unit(units);
   if (!unit) return refusal(asked, unit.error().text);
+  const auto family = derived_family(*expression, kinds, {});
+  if (!family) return refusal(asked, family.error().text);
+  metric.family = name(*family);
+  metric.adds_up = *family == DerivedFamily::Counter;
   metric.name = asked.name;
   metric.unit = std::move(*unit);
   metric.section = asked.section;

@@ -15,7 +15,8 @@ namespace {
 // Offers the nearest of the plan's metrics and of `names`.
 Error unknown_metric(const MetricPlan& plan, const std::string& name,
                      std::vector<std::string> names = {}) {
-  for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
+  for (const PlannedMetric& metric : plan.metrics)
+    if (metric.total_of.empty()) names.push_back(metric.name);
   return {"no metric '" + name + "' in what was read" + nearest_hint(name, names)};
 }
 
@@ -89,8 +90,8 @@ Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides,
   if (auto known = check_names("plugin", spec.plugins, plugins_in(sides)); !known)
     return known.error();
   for (PlannedMetric& metric : plan.metrics)
-    metric.shown = is_wanted(spec.metrics, metric.name) && !(metric.key && spec.metrics.empty()) &&
-                   is_in_sections(spec.sections, metric) &&
+    metric.shown = metric.total_of.empty() && is_wanted(spec.metrics, metric.name) &&
+                   !(metric.key && spec.metrics.empty()) && is_in_sections(spec.sections, metric) &&
                    (spec.plugins.empty() || is_from(plan, metric, sides, spec.plugins));
   return {};
 }

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "core/compare/asked/spec.hpp"
@@ -11,6 +12,7 @@
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/figures/chosen_metrics.hpp"
 #include "core/compare/figures/left_out.hpp"
+#include "core/registry/derived_family.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/rules/maps.hpp"
@@ -61,6 +63,12 @@ bool is_third_party(std::string_view metric, std::string plugin) {
   return metric.starts_with(plugin + "_");
 }
 
+// The entity whose rows are in the same groups as those of this one.
+Entity grouped_with(Entity entity) {
+  if (entity == Entity::Thread) return Entity::Process;
+  return entity == Entity::Process ? Entity::Thread : entity;
+}
+
 // Whether the rule can read such cells: it takes a newtype that is stored this way.
 bool reads_storage(const ctprof_rule& rule, Storage storage) {
   return std::any_of(kNewtypes.begin(), kNewtypes.end(), [&](const NewtypeInfo& newtype) {
@@ -86,6 +94,7 @@ class Planner {
     std::sort(ordered_.begin(), ordered_.end());
     for (Ordered& one : ordered_) plan_.metrics.push_back(std::move(one.metric));
     connect();
+    connect_totals();
     return std::move(plan_);
   }
 
@@ -110,6 +119,7 @@ class Planner {
     PlannedMetric metric = started(def);
     set_rule(metric, knowledge_->rules->find(def.rule), false);
     metric.counts_rows = true;
+    kinds_.emplace(metric.name, FigureKind::Level);
     ordered_.push_back({{def.entity, false, 0}, std::move(metric)});
   }
 
@@ -154,6 +164,7 @@ class Planner {
     set_rule(metric, rule, def.family == kLimit);
     if (const auto* brought = knowledge_->rules->brought(*rule))
       metric.rule_owner = call_owner(brought->file, "rule '" + std::string(rule->name) + "'");
+    kinds_.emplace(name, figure_kind(metric.family));
     ordered_.push_back({columns.order, std::move(metric)});
   }
 
@@ -209,18 +220,37 @@ class Planner {
     metric.unit = found.def->unit;
     metric.section = found.def->section;
     metric.tags = tags_of(*found.def);
-    metric.family = found.def->family;
-    metric.adds_up = found.def->family == kCumulative;
     metric.headline = found.def->headline;
     metric.is_third_party = is_third_party(name, found.def->plugin);
     metric.expression = std::move(*expression);
+    if (auto settled = take_family(metric, *found.def); !settled)
+      return say("derived metric '" + name + "' is left out: " + settled.error().text);
     PlanOrder order = found.order;
     order.entity = metric.entity;
     order.derived = true;
     ordered_.push_back({order, std::move(metric)});
   }
 
-  // Finds the inputs of derived metrics among the others of their entity that have a number.
+  // Settles the family by the kinds of the inputs. An input that no file has is not known to be of
+  // any; then the definition decides where the formula does not.
+  Result<void> take_family(PlannedMetric& metric, const DerivedDef& def) {
+    std::vector<FigureKind> kinds;
+    bool are_known = true;
+    for (const Expression::Input& input : metric.expression->inputs()) {
+      const auto known = kinds_.find(input.name);
+      are_known = are_known && known != kinds_.end();
+      kinds.push_back(known == kinds_.end() ? FigureKind::Number : known->second);
+    }
+    const auto family = derived_family(*metric.expression, kinds, def.family);
+    if (!family && are_known) return family.error();
+    metric.family = family ? std::string(ctprof::name(*family)) : def.family;
+    metric.adds_up = metric.family == kCumulative;
+    metric.never_negative = def.family == kCumulative;
+    if (family && *family == DerivedFamily::LevelOfTotals) of_totals_.insert(metric.name);
+    return {};
+  }
+
+  // Finds the inputs of derived metrics among the metrics that have a number and the same groups.
   void connect() {
     std::map<std::pair<Entity, std::string_view>, std::size_t> numbers;
     for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
@@ -229,10 +259,37 @@ class Planner {
     for (PlannedMetric& metric : plan_.metrics) {
       if (!metric.expression) continue;
       for (const Expression::Input& input : metric.expression->inputs()) {
-        const auto it = numbers.find({metric.entity, input.name});
+        auto it = numbers.find({metric.entity, input.name});
+        if (it == numbers.end()) it = numbers.find({grouped_with(metric.entity), input.name});
         metric.inputs.push_back(it == numbers.end() ? std::optional<std::size_t>() : it->second);
       }
     }
+  }
+
+  // In windows counters are differences: levels that are computed from totals read those.
+  void connect_totals() {
+    if (!std::ranges::any_of(sides_, [](const Snapshot* side) { return !!side->window; })) return;
+    std::map<std::size_t, std::size_t> totals;  // by counter
+    for (std::size_t i = 0, count = plan_.metrics.size(); i < count; ++i) {
+      if (!of_totals_.contains(plan_.metrics[i].name)) continue;
+      for (std::size_t at = 0; at < plan_.metrics[i].inputs.size(); ++at) {
+        const std::optional<std::size_t> input = plan_.metrics[i].inputs[at];
+        if (!input || !plan_.metrics[*input].adds_up) continue;
+        const auto [total, is_new] = totals.try_emplace(*input, plan_.metrics.size());
+        if (is_new) plan_.metrics.push_back(total_of(plan_.metrics[*input]));
+        plan_.metrics[i].inputs[at] = total->second;
+      }
+    }
+  }
+
+  static PlannedMetric total_of(const PlannedMetric& counter) {
+    PlannedMetric total = counter;
+    total.total_of = counter.name;
+    total.name += " (total)";  // no name that a user could write
+    total.family = "gauge";
+    total.adds_up = total.shown = false;
+    total.headline.reset();
+    return total;
   }
 
   // The most work that computing it for every group can take: there are at most as many groups as
@@ -264,6 +321,8 @@ class Planner {
   std::vector<std::string> costly_;  // derived metrics that the allowance did not cover
   std::map<std::string, Columns> columns_;
   std::map<std::string, Derived> derived_;
+  std::map<std::string, FigureKind, std::less<>> kinds_;  // of metrics with a column
+  std::set<std::string> of_totals_;                       // derived levels that read totals
   std::map<std::pair<std::string, std::string>, std::string> fallbacks_;
   std::vector<Ordered> ordered_;
   MetricPlan plan_;

@@ -1,8 +1,8 @@
 // Which metrics are shown or compared, from the definitions that the files carry.
 //
-// Metrics are in the order of their columns, derived ones after the others of their entity. A
-// metric that two files define differently, or whose rule is not known here, is left out, and a
-// note says so.
+// Metrics are in the order of their columns, derived ones after the others of their entity, and
+// totals of counters that derived levels read (PlannedMetric::total_of) at the end. A metric that
+// two files define differently, or whose rule is not known here, is left out, and a note says so.
 //
 // Not here: metrics that the user adds (added_metrics.hpp), values (run_figures.hpp).
 
@@ -43,9 +43,12 @@ struct PlannedMetric {
   bool of_window = false;                 // a peak in the window, not of a thread's life
   std::optional<Headline> headline;       // a column of the first screen
   bool setting = false;                   // chosen by the user or administrator
+  bool never_negative = false;            // a derived metric whose result below zero is no value
   bool is_third_party = false;            // a plugin's that is not ctprof's own
   std::vector<std::optional<std::size_t>> inputs;  // of the expression, in the plan; none: unknown
   bool shown = true;                               // otherwise it is only an input
+  // The total of this counter where a window has its difference; only an input, of a derived level.
+  std::string total_of{};
   bool left_out = false;  // it has no values, because the files ask for too much (allowance.hpp)
 
   // Whether a group's value is one number.

@@ -77,6 +77,17 @@ bool has_doubtful_limits(const Snapshot& snapshot, const Column& column) {
          column.def().file_absent == "null";
 }
 
+// Null if there is none.
+const Column* column_of(const Snapshot& snapshot, const PlannedMetric& metric) {
+  if (metric.total_of.empty() || !snapshot.window)
+    return snapshot.table(metric.entity)
+        .find(metric.total_of.empty() ? metric.name : metric.total_of);
+  const auto& totals = snapshot.window->totals[static_cast<std::size_t>(metric.entity)];
+  const auto it = std::ranges::find_if(
+      totals, [&](const Column& column) { return column.def().name == metric.total_of; });
+  return it == totals.end() ? nullptr : &*it;
+}
+
 bool has_readings(Storage storage) {
   return storage == Storage::U64 || storage == Storage::I64 || storage == Storage::Stacks;
 }
@@ -127,7 +138,7 @@ RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& 
     cells.is_measured = true;
     return cells;
   }
-  const Column* column = snapshot.table(metric.entity).find(metric.name);
+  const Column* column = column_of(snapshot, metric);
   if (!column) {
     cells.has_none = true;
     return cells;
@@ -167,9 +178,10 @@ RunFigures::Opened RunFigures::opened(const Snapshot& snapshot, const Column& co
                                       const PlannedMetric& metric) {
   const bool is_told =
       metric.is_map() ? metric.rule->parts != nullptr : metric.rule->number != nullptr;
-  if (!snapshot.window || !has_gauges(column.def()) || !is_told) return {};
+  const bool is_level = has_gauges(column.def()) || !metric.total_of.empty();
+  if (!snapshot.window || !is_level || !is_told) return {};
   const Opening& opening = snapshot.window->openings[static_cast<std::size_t>(metric.entity)];
-  const Column* then = opening.find(metric.name);
+  const Column* then = opening.find(column.def().name);
   if (!then || then->def().storage != column.def().storage) return {};
   std::vector<std::uint32_t> there(groups.begin(), groups.end());
   Opened found;
@@ -229,43 +241,6 @@ void RunFigures::take_times(const Snapshot& snapshot, std::span<const std::uint3
     }
     if (knows_read_at_) times.read_at += static_cast<double>(snapshot.read_at[row]);
   }
-}
-
-// Computes it from the values of the group, not thread by thread. It covers what its inputs cover.
-RunFigures::Cells RunFigures::derive(const PlannedMetric& metric) const {
-  Cells cells;
-  if (metric.left_out) return cells;
-  const std::size_t groups = groups_.count(metric.entity);
-  std::vector<double> inputs(metric.inputs.size());
-  cells.values.resize(groups);
-  cells.counts.resize(groups);
-  const auto asked = metric.expression->inputs();
-  const bool any_optional =
-      std::any_of(asked.begin(), asked.end(), [](const auto& input) { return input.optional; });
-  for (std::uint32_t group = 0; group < groups; ++group) {
-    Count& count = cells.counts[group];
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const auto input = metric.inputs[i];
-      CellValue reading;
-      reading.coverage.rows = groups_.rows(metric.entity, group);
-      if (input) reading = read(group, *input);
-      count.values += static_cast<std::uint32_t>(reading.coverage.values);
-      count.rows += static_cast<std::uint32_t>(reading.coverage.rows);
-      inputs[i] = as_double(reading.number);
-      if (any_optional)
-        cells.inputs.push_back(asked[i].optional ? input_state(input, reading)
-                                                 : InputState::Required);
-    }
-    cells.values[group] = metric.expression->evaluate(inputs);
-  }
-  return cells;
-}
-
-InputState RunFigures::input_state(const std::optional<std::size_t>& input,
-                                   const CellValue& reading) const {
-  if (ctprof::has_value(reading.number)) return InputState::Present;
-  const bool is_possible = reading.coverage.rows > 0 && !(input && absence(*input).unsupported);
-  return is_possible ? InputState::Missing : InputState::Impossible;
 }
 
 void RunFigures::finish() {
@@ -349,8 +324,9 @@ MadeOf RunFigures::made_of(std::uint32_t group, std::size_t metric) const {
 }
 
 Beginning RunFigures::beginning(std::uint32_t group, std::size_t metric) const {
-  if (const PlannedMetric& planned = plan_->metrics[metric]; planned.key)
-    return beginning(group, *planned.inputs.front());
+  const PlannedMetric& planned = plan_->metrics[metric];
+  if (planned.key) return beginning(group, *planned.inputs.front());
+  if (planned.expression) return derived_beginning(group, planned);
   const auto& beginnings = metrics_[metric].opened.beginnings;
   return beginnings.empty() ? Beginning::None : beginnings[group];
 }
@@ -359,6 +335,7 @@ Difference RunFigures::change(std::uint32_t group, std::size_t metric) const {
   const PlannedMetric& planned = plan_->metrics[metric];
   const ctprof_number now = read(group, metric).number;
   if (planned.key) return change(group, *planned.inputs.front(), *planned.key, now);
+  if (planned.expression) return derived_change(group, planned, now);
   const Beginning began = beginning(group, metric);
   if (began == Beginning::None || began == Beginning::Unknown || !planned.rule->number) return {};
   ctprof_number then = number_of(std::uint64_t{0});

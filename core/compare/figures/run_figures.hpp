@@ -134,8 +134,9 @@ class RunFigures {
   MadeOf made_of(std::uint32_t group, std::size_t metric) const;
   // Null if there is none.
   const Busiest* busiest(std::uint32_t group, std::size_t metric) const;
-  // Of a gauge, how much more it is than when the window opened: of what is there at its end. None
-  // outside of windows, and where it is not known.
+  // Of a gauge, how much more it is than when the window opened: of what is there at its end. The
+  // same of a derived level, by its inputs at both ends. None outside of windows, and where it is
+  // not known.
   Difference change(std::uint32_t group, std::size_t metric) const;
   // Of a map's key that is a gauge and is `now`. A key that the map lacked then was zero.
   Difference change(std::uint32_t group, std::size_t map, std::string_view key,
@@ -186,6 +187,9 @@ class RunFigures {
                           const PlannedMetric& metric, bool all_there);
   Cells derive(const PlannedMetric& metric) const;
   ctprof_number number_in(const void* state, std::size_t map, std::string_view key) const;
+  Beginning derived_beginning(std::uint32_t group, const PlannedMetric& metric) const;
+  Difference derived_change(std::uint32_t group, const PlannedMetric& metric,
+                            const ctprof_number& now) const;
   InputState input_state(const std::optional<std::size_t>& input, const CellValue& reading) const;
   Opened opened(const Snapshot& snapshot, const Column& column,
                 std::span<const std::uint32_t> groups, const PlannedMetric& metric);

@@ -9,6 +9,7 @@
 #include "core/compare/figures/one_boot.cc"
 #include "core/compare/figures/rollup.cc"
 #include "core/compare/figures/rule_states.cc"
+#include "core/compare/figures/run_derived.cc"
 #include "core/compare/figures/run_facts.cc"
 #include "core/compare/figures/run_figures.cc"
 #include "core/compare/figures/run_merge.cc"

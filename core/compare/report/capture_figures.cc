@@ -86,7 +86,8 @@ Result<CapturePlan> CapturePlan::make(const Snapshot& capture, const Spec& spec,
   for (const bool of_cgroups_alone : {false, true}) {
     const auto& all = (of_cgroups_alone ? plan.of_cgroups_ : plan.metrics_).metrics;
     for (std::size_t at = 0; at < all.size(); ++at)
-      if (all[at].has_number() && (all[at].entity == Entity::Cgroup) == of_cgroups_alone)
+      if (all[at].has_number() && all[at].total_of.empty() &&
+          (all[at].entity == Entity::Cgroup) == of_cgroups_alone)
         plan.numbered_.push_back({of_cgroups_alone, at});
   }
   for (const ScreenColumn& column : screen_columns(plan.metrics_).columns)

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/expression/expression.hpp"
 #include "core/expression/expression_parser.hpp"
@@ -38,7 +39,43 @@ std::string unit(std::string_view text, const std::map<std::string, std::string>
   return found ? *found : "no: " + found.error().text;
 }
 
+// C: a counter, L: a level.
+std::string kind(std::string_view text) {
+  const auto expression = Expression::parse(text);
+  BOOST_REQUIRE(expression);
+  std::vector<FigureKind> inputs;
+  for (const auto& input : expression->inputs())
+    inputs.push_back(input.name.front() == 'C' ? FigureKind::Counter : FigureKind::Level);
+  const auto found = expression->kind(inputs);
+  if (!found) return found.error().text;
+  constexpr const char* kWords[] = {"number", "counter", "level", "share"};
+  return kWords[static_cast<std::size_t>(*found)];
+}
+
 BOOST_AUTO_TEST_SUITE(expression_test)
+
+BOOST_AUTO_TEST_CASE(what_counts_up_and_what_is_a_level) {
+  for (const char* text : {"C + C2", "C - C2", "-C", "max(C, C2?)", "C * 2", "C / 1000", "C / L",
+                           "C + 1", "C * (C2 / C3)", "C / (C2 / C3)", "C * (1 - C2 / C3)"})
+    BOOST_TEST(kind(text) == "counter", text);
+  for (const char* text : {"C / C2", "1 - C / C2", "(C - C2) / (C + C2?)", "100 * C / C2",
+                           "(C / C2) / (C3 / C4)", "max(C / C2, 0)"})
+    BOOST_TEST(kind(text) == "share", text);
+  for (const char* text : {"L", "L + L2", "L / L2", "L * L2", "1 / L", "L * (C / C2)", "L - 5"})
+    BOOST_TEST(kind(text) == "level", text);
+  BOOST_TEST(kind("1 + 2") == "number");
+}
+
+BOOST_AUTO_TEST_CASE(what_depends_on_the_length_of_a_window_is_refused) {
+  BOOST_TEST(kind("C * L") ==
+             "checking kinds of 'C * L': it multiplies a counter by a level, which depends on how "
+             "long the counter counts; use a ratio of counters");
+  BOOST_TEST(kind("C * C2").find("multiplies a counter by a counter") != std::string::npos);
+  BOOST_TEST(kind("C + L").find("combines a counter with a level") != std::string::npos);
+  BOOST_TEST(kind("C - C2 / C3").find("combines a counter with a ratio") != std::string::npos);
+  BOOST_TEST(kind("L / C").find("divides a level by a counter") != std::string::npos);
+  BOOST_TEST(kind("1 / C").find("divides a number by a counter") != std::string::npos);
+}
 
 BOOST_AUTO_TEST_CASE(arithmetic) {
   BOOST_TEST(come_to("1 + 2 * 3") == 7);

@@ -34,9 +34,9 @@ using hand_made::Thread;
 inline constexpr std::uint64_t kSecond = 1'000'000'000;
 
 inline const MetricDef kRun = metric("run_time_ns", "MonotonicNs", "SumNs"),
-                kHeap = metric("heap", "GaugeBytes", "SumGaugeBytes"),
-                kPolicy = metric("policy", "CategoricalString", "Mode"),
-                kNice = metric("nice", "OrdinalI32", "RangeI32");
+                       kHeap = metric("heap", "GaugeBytes", "SumGaugeBytes"),
+                       kPolicy = metric("policy", "CategoricalString", "Mode"),
+                       kNice = metric("nice", "OrdinalI32", "RangeI32");
 
 inline MetricDef stats() {
   MetricDef def = metric("stats", "CountMap", "MapMixed");
@@ -126,8 +126,9 @@ inline std::string csv(const Report& report) {
 }
 
 // A member of the row of a group and metric, as JSON; of `table`.
-inline std::string member(const json::value& report, const std::string& group, const std::string& metric,
-                   const std::string& name, const std::string& table = "rows") {
+inline std::string member(const json::value& report, const std::string& group,
+                          const std::string& metric, const std::string& name,
+                          const std::string& table = "rows") {
   for (const json::value& row : report.at(table).as_array())
     if (row.at("group").as_string() == group && row.at("metric").as_string() == metric)
       return json::serialize(row.at(name));

@@ -1,0 +1,242 @@
+// Derived metrics of windows: counters as rates, ratios of what was counted, levels at both ends.
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "core/compare/asked/expressions.hpp"
+#include "core/compare/report/capture_figures.hpp"
+#include "core/compare/report/report.hpp"
+#include "core/render/report_json.hpp"
+#include "core/render/report_text.hpp"
+#include "tests/unit/support/window_made.hpp"
+
+namespace ctprof::derived_windows_test {
+namespace {
+
+namespace json = boost::json;
+using hand_made::add_u64;
+using hand_made::Cells;
+using hand_made::metric;
+
+const RuleBook book;
+const MetricDef kMade = metric("made", "Bytes", "SumBytes"),
+                kFreed = metric("freed", "Bytes", "SumBytes"),
+                kHeap = metric("heap", "GaugeBytes", "SumGaugeBytes"),
+                kOfProcess = metric("of_process", "Bytes", "SumBytes", Entity::Process);
+
+// What a process of one thread has read by then.
+struct Read {
+  std::optional<std::uint64_t> made, freed;
+  std::uint64_t heap = 0;
+};
+
+Snapshot taken(std::uint64_t second, const std::vector<Read>& all) {
+  std::vector<hand_made::Born> threads;
+  Cells<std::uint64_t> made, freed, heap, of_process;
+  for (const Read& read : all) {
+    threads.push_back({threads.size() + 1, threads.size() < 1 ? 5u : 1100u});
+    made.push_back(read.made);
+    freed.push_back(read.freed);
+    heap.push_back(read.heap);
+    of_process.push_back(read.made);
+  }
+  Snapshot snapshot = hand_made::taken(second, threads);
+  add_u64(snapshot, kMade, made);
+  add_u64(snapshot, kFreed, freed);
+  add_u64(snapshot, kHeap, heap);
+  add_u64(snapshot, kOfProcess, of_process);
+  return snapshot;
+}
+
+DerivedDef def(std::string name, std::string expression, std::string family = "gauge") {
+  DerivedDef derived;
+  derived.name = std::move(name);
+  derived.expression = std::move(expression);
+  derived.unit = "bytes";
+  derived.family = std::move(family);
+  derived.section = "derived";
+  return derived;
+}
+
+// From 10 s on; the first of the threads was there before.
+Snapshot window_of(std::uint64_t seconds, const std::vector<Read>& before,
+                   const std::vector<Read>& after, const std::vector<DerivedDef>& derived = {}) {
+  Snapshot end = taken(10 + seconds, after);
+  end.derived = derived;
+  return hand_made::window(taken(10, before), std::move(end));
+}
+
+Report report_of(const std::vector<Snapshot>& runs, const std::vector<std::string>& derive,
+                 std::vector<std::string> metrics, const std::string& fail_on = {}) {
+  Spec spec;
+  spec.metrics = std::move(metrics);
+  for (const std::string& text : derive) spec.derive.push_back(*parse_derive(text));
+  if (!fail_on.empty()) spec.fail_on.push_back(*parse_fail_on(fail_on));
+  std::vector<const Snapshot*> pointers;
+  for (const Snapshot& run : runs) pointers.push_back(&run);
+  auto report = Report::make(pointers, spec, {&book, {}});
+  BOOST_REQUIRE_MESSAGE(report, report.error().text);
+  return std::move(*report);
+}
+
+std::string member(const Report& report, const std::string& metric, const std::string& name) {
+  StringSink sink;
+  const std::vector<std::string> files(report.sides().size(), "file");
+  BOOST_REQUIRE(write_report_json(report, files, sink));
+  const json::value told = json::parse(sink.text());
+  for (const json::value& row : told.at("rows").as_array())
+    if (row.at("metric").as_string() == metric) return json::serialize(row.at(name));
+  return "no row";
+}
+
+BOOST_AUTO_TEST_SUITE(derived_windows_test)
+
+BOOST_AUTO_TEST_CASE(windows_of_different_length_compare_rates_of_sums) {
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(1, {{100, 10}}, {{300, 20}}));
+  runs.push_back(window_of(4, {{100, 10}}, {{900, 50}}));
+  const Report report = report_of(runs, {"sum = made + freed", "share = freed / made"},
+                                  {"sum", "share"}, "sum.pct > 5");
+  BOOST_TEST(member(report, "sum", "baseline") == "210");
+  BOOST_TEST(member(report, "sum", "candidate") == "210");
+  BOOST_TEST(member(report, "sum", "pct") == "0");
+  BOOST_TEST(member(report, "sum", "per_second") == "true");
+  BOOST_TEST(member(report, "share", "candidate") == "5E-2");
+  BOOST_TEST(member(report, "share", "per_second") == "false");
+  BOOST_TEST(report.failed().rows.empty());
+}
+
+// Registered as a gauge by default, as by plugins that say nothing of the family.
+BOOST_AUTO_TEST_CASE(a_registered_sum_of_counters_is_a_rate) {
+  const std::vector<DerivedDef> derived{def("sum", "made + freed")};
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(1, {{100, 10}}, {{300, 20}}, derived));
+  runs.push_back(window_of(4, {{100, 10}}, {{900, 50}}, derived));
+  const Report report = report_of(runs, {}, {"sum"});
+  BOOST_TEST(member(report, "sum", "pct") == "0");
+  BOOST_TEST(member(report, "sum", "per_second") == "true");
+}
+
+BOOST_AUTO_TEST_CASE(a_level_of_totals_is_that_of_the_end_and_its_growth) {
+  const std::vector<DerivedDef> derived{def("in_use", "made - freed")};
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(2, {{1000, 400}}, {{5000, 1900}}, derived));
+  const Report report = report_of(runs, {}, {"in_use", "made"});
+  BOOST_TEST(member(report, "in_use", "value") == "3100");
+  BOOST_TEST(member(report, "in_use", "change") == "2500");
+  BOOST_TEST(member(report, "made", "value") == "4000");
+  const std::vector<std::string> files{"file"};
+  const std::string text = report_text(report, files, default_columns(ReportKind::Show), {});
+  BOOST_TEST(text.find("3.027KiB (+2.441KiB)") != std::string::npos, text);
+  BOOST_TEST(text.find("(total)") == std::string::npos, text);
+}
+
+// Totals at the end are known where the base is not.
+BOOST_AUTO_TEST_CASE(a_level_whose_beginning_is_unknown_has_no_change) {
+  const std::vector<DerivedDef> derived{def("in_use", "made - freed")};
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(2, {{{}, 400}}, {{5000, 1900}}, derived));
+  const Report report = report_of(runs, {}, {"in_use"});
+  BOOST_TEST(member(report, "in_use", "value") == "3100");
+  BOOST_TEST(member(report, "in_use", "change") == "null");
+}
+
+BOOST_AUTO_TEST_CASE(two_windows_compare_levels_whatever_their_length) {
+  const std::vector<DerivedDef> derived{def("in_use", "made - freed")};
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(1, {{1000, 400}}, {{2000, 1400}}, derived));
+  runs.push_back(window_of(4, {{1000, 400}}, {{9000, 8400}}, derived));
+  const Report report = report_of(runs, {}, {"in_use"});
+  BOOST_TEST(member(report, "in_use", "baseline") == "600");
+  BOOST_TEST(member(report, "in_use", "candidate") == "600");
+  BOOST_TEST(member(report, "in_use", "per_second") == "false");
+}
+
+BOOST_AUTO_TEST_CASE(a_level_of_levels_is_computed_at_both_ends) {
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(2, {{1, 1, 100}}, {{9, 1, 700}}));
+  const Report report =
+      report_of(runs, {"twice = heap * 2 + 1", "spread = made / freed"}, {"twice", "spread"});
+  BOOST_TEST(member(report, "twice", "value") == "1401");
+  BOOST_TEST(member(report, "twice", "change") == "1200");
+  BOOST_TEST(member(report, "spread", "change") == "null");
+}
+
+BOOST_AUTO_TEST_CASE(a_difference_of_counters_on_the_command_line_is_what_was_counted) {
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(2, {{1000, 400}}, {{5000, 1900}}));
+  const Report report = report_of(runs, {"grown = made - freed"}, {"grown"});
+  BOOST_TEST(member(report, "grown", "value") == "2500");
+  BOOST_TEST(member(report, "grown", "change") == "null");
+}
+
+BOOST_AUTO_TEST_CASE(a_counter_times_a_level_is_refused) {
+  const std::vector<Snapshot> runs = [] {
+    std::vector<Snapshot> made;
+    made.push_back(window_of(2, {{1, 1}}, {{5, 1}}));
+    return made;
+  }();
+  Spec spec;
+  spec.derive.push_back(*parse_derive("x = made + heap"));
+  const Snapshot* const all[] = {&runs[0]};
+  const auto report = Report::make(all, spec, {&book, {}});
+  BOOST_REQUIRE(!report);
+  BOOST_TEST(report.error().text ==
+             "reading --derive 'x = made + heap': checking kinds of 'made + heap': it combines a "
+             "counter with a level, which depends on how long the counter counts; use a ratio of "
+             "counters");
+}
+
+// A file of an older version can define such a metric.
+BOOST_AUTO_TEST_CASE(a_file_that_defines_one_is_read_without_it) {
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(2, {{1, 1}}, {{5, 1}}, {def("x", "made + heap")}));
+  const Report report = report_of(runs, {}, {"made"});
+  BOOST_REQUIRE(!report.notes().empty());
+  BOOST_TEST(report.notes()[0].starts_with("derived metric 'x' is left out: checking kinds of"));
+}
+
+BOOST_AUTO_TEST_CASE(a_registered_metric_combines_metrics_of_threads_and_of_processes) {
+  std::vector<Snapshot> runs;
+  runs.push_back(window_of(2, {{10, 1}}, {{50, 6}}, {def("both", "freed + of_process")}));
+  BOOST_TEST(member(report_of(runs, {}, {"both"}), "both", "value") == "45");
+}
+
+// Such as the time off a CPU less recorded delays, which overlap.
+BOOST_AUTO_TEST_CASE(a_cumulative_result_below_zero_is_no_value) {
+  const auto told = [](std::uint64_t made, std::uint64_t freed) {
+    std::vector<Snapshot> runs;
+    runs.push_back(window_of(2, {{10, 10}}, {{10 + made, 10 + freed}},
+                             {def("beyond", "made - freed", "cumulative")}));
+    return member(report_of(runs, {}, {"beyond"}), "beyond", "value");
+  };
+  BOOST_TEST(told(40, 50) == "null");
+  BOOST_TEST(told(40, 40) == "0");
+  BOOST_TEST(told(40, 10) == "30");
+}
+
+// An index of captures has no totals that only formulas read.
+BOOST_AUTO_TEST_CASE(an_index_has_the_level_and_no_other_total) {
+  const Snapshot window =
+      window_of(2, {{1000, 400}}, {{5000, 1900}}, {def("in_use", "made - freed")});
+  const auto plan = CapturePlan::make(window, {}, {&book, {}});
+  BOOST_REQUIRE(plan);
+  const CaptureFigures figures(window, *plan);
+  std::size_t found = 0;
+  for (const auto& one : plan->numbered()) {
+    BOOST_TEST(!plan->planned(one).name.ends_with("(total)"));
+    if (plan->planned(one).name != "in_use") continue;
+    BOOST_TEST(as_double(figures.total(one)) == 3100);
+    ++found;
+  }
+  BOOST_TEST(found == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::derived_windows_test
