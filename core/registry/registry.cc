@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/expression/expression.hpp"
+#include "core/registry/derived_family.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {
@@ -130,15 +131,20 @@ const MetricDef* Registry::declared(std::string_view name) const {
 }
 
 void Registry::take_derived(const Plugin& plugin) {
-  for (const DerivedDef& derived : plugin.derived) {
-    if (std::string why = objection(plugin, derived); !why.empty()) {
+  for (DerivedDef derived : plugin.derived) {
+    std::string why = objection(plugin, derived);
+    if (why.empty()) why = objection_to_formula(derived);
+    if (!why.empty()) {
       refuse_part(plugin, std::move(why));
       continue;
     }
-    const auto same = std::find_if(derived_.begin(), derived_.end(), [&](const DerivedDef& other) {
-      return other.name == derived.name;
-    });
-    if (same == derived_.end()) derived_.push_back(derived);
+    const auto same = std::ranges::find(derived_, derived.name, &DerivedDef::name);
+    if (same == derived_.end())
+      derived_.push_back(std::move(derived));
+    else if (same->expression != derived.expression || same->entity != derived.entity)
+      refuse_part(plugin, "its derived metric '" + derived.name + "' is '" + derived.expression +
+                              "', but '" + same->plugin + "' declares it as '" + same->expression +
+                              "'");
   }
 }
 
@@ -166,24 +172,55 @@ std::string Registry::objection(const Plugin& plugin, const DerivedDef& derived)
   if (!derived.role.empty() && !plugin.shipped)
     return "its derived metric '" + derived.name + "' claims the role '" + derived.role +
            "'; roles are ctprof's own";
+  if (declared(derived.name))
+    return "its derived metric '" + derived.name + "' has the name of a metric that '" +
+           declared(derived.name)->plugin + "' declares";
+  return {};
+}
+
+bool Registry::is_derived(std::string_view name) const {
+  return std::ranges::any_of(plugins_, [&](const Plugin& plugin) {
+    return std::ranges::find(plugin.derived, name, &DerivedDef::name) != plugin.derived.end();
+  });
+}
+
+std::string Registry::objection_to_input(const DerivedDef& derived,
+                                         const std::string& input) const {
+  const std::string reads = "its derived metric '" + derived.name + "' reads '" + input + "', ";
+  const MetricDef* metric = declared(input);
+  if (!metric && is_derived(input)) return reads + "which is derived itself; write out its formula";
+  if (!metric) return reads + "which no loaded plugin declares";
+  if (!may_be_computed_from(derived.entity, metric->entity))
+    return "its derived metric '" + derived.name + "' is about a " +
+           std::string(name(derived.entity)) + ", but reads '" + input + "', which is about a " +
+           std::string(name(metric->entity)) + ": they have no groups in common";
+  const ctprof_rule* rule = rules_.find(metric->rule, metric->fallback);
+  if (!rule || !rule->number) return reads + "which is not a number";
+  return {};
+}
+
+// Settles the family of a sound formula.
+std::string Registry::objection_to_formula(DerivedDef& derived) const {
   const std::string who = "its derived metric '" + derived.name + "'";
   const auto expression = Expression::parse(derived.expression);
   if (!expression) return who + ": " + expression.error().text;
   std::vector<std::string> units;
+  std::vector<FigureKind> kinds;
   for (const Expression::Input& input : expression->inputs()) {
-    const MetricDef* metric = declared(input.name);
-    if (!metric) return {};  // of a plugin that is not loaded
-    if (!may_be_computed_from(derived.entity, metric->entity))
-      return who + " is about a " + std::string(name(derived.entity)) + ", but reads '" +
-             metric->name + "', which is about a " + std::string(name(metric->entity)) +
-             ": they have no groups in common";
-    units.push_back(metric->unit);
+    if (std::string why = objection_to_input(derived, input.name); !why.empty()) return why;
+    units.push_back(declared(input.name)->unit);
+    kinds.push_back(figure_kind(declared(input.name)->family));
   }
   const auto unit = expression->unit(units);
   if (!unit) return who + ": " + unit.error().text;
-  return *unit == derived.unit
-             ? ""
-             : who + " declares the unit " + derived.unit + ", but its formula yields " + *unit;
+  if (*unit != derived.unit)
+    return who + " declares the unit " + derived.unit + ", but its formula yields " + *unit;
+  const auto family = derived_family(*expression, kinds, derived.family);
+  if (!family) return who + ": " + family.error().text;
+  if (*family != DerivedFamily::Counter && derived.family == "cumulative")
+    return who + " declares the family cumulative, but its formula yields a level";
+  derived.family = name(*family);
+  return {};
 }
 
 Field& Registry::field(const SharedMetric& metric) {

@@ -7,7 +7,9 @@
 // Two plugins that give one name different meanings (newtype, rule, unit, entity) are in conflict:
 // the later one's metric is refused, and the message names both. Also refused are a third party's
 // metric without the plugin's prefix, and one that claims another's path in the file. Derived
-// metrics are checked last, when all plugins are known: their unit must come out as declared.
+// metrics are checked last, when all plugins are known: every input must be a metric with a number
+// that a loaded plugin declares, no input may be derived itself, and unit and family must come out
+// as declared.
 //
 // What a host can do with it is the job of probed.hpp, what a capture runs that of plan.hpp.
 
@@ -81,6 +83,9 @@ class Registry {
   // Why a plugin's definition is refused, or "".
   std::string objection(const Plugin& plugin, const MetricDef& metric) const;
   std::string objection(const Plugin& plugin, const DerivedDef& derived) const;
+  std::string objection_to_input(const DerivedDef& derived, const std::string& input) const;
+  std::string objection_to_formula(DerivedDef& derived) const;
+  bool is_derived(std::string_view name) const;
   Field& field(const SharedMetric& metric);
 
   std::vector<Plugin> plugins_;

@@ -49,6 +49,8 @@ REFUSED = {
 METRIC_REFUSED = {
     "broken_expression": "reading expression 'broken_expression_value +'",
     "mixed_units": "'count' and 'ns' do not go together",
+    "unknown_input": "reads 'nobody_declares_it', which no loaded plugin declares",
+    "derived_of_itself": "reads 'derived_of_itself_derived', which is derived itself",
     "takes_a_place": "claims the path 'threads[].run_time_ns'",
     "takes_a_table": "claims the path 'threads'",
     "clash": "its metric 'run_time_ns' is a thread's MonotonicCount",

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "core/registry/call_watch.hpp"
+#include <utility>
+#include <vector>
 #include "core/registry/probed.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
 

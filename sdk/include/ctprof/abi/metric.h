@@ -135,11 +135,18 @@ struct ctprof_derived {
   ctprof_entity entity;
   const char* name;
   /* "a / (a + b?)": + - * / max(). A trailing ? marks an input that may be missing, and is zero
-   * then; without any other input the result is missing. Division by zero has no result. */
+   * then; without any other input the result is missing. Division by zero has no result.
+   *
+   * Each input is a metric with a number that a loaded plugin declares, and not derived itself. A
+   * counter must not be multiplied by a counter or a level, combined with a level, or be the
+   * divisor of anything but a counter: the result would depend on how long the counter counts. */
   const char* expression;
   /* "ratio", "ns" ... It must be what the expression makes of its inputs' units. */
   const char* unit;
-  /* NULL: gauge. */
+  /* NULL: gauge. A formula that counts up is "cumulative" whatever this says, unless it subtracts;
+   * then "cumulative" means what was counted in a window, and "gauge" a level, computed from the
+   * totals at both ends of a window. Any other formula is a gauge. A "cumulative" result below zero
+   * is no value: what is subtracted overlaps. */
   const char* family;
   /* These are as in ctprof_metric; NULL: the section "derived". */
   const char* section;
