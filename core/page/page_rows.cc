@@ -163,11 +163,13 @@ PageRows page_rows(const Report& report, bool details) {
   for (PageRow& row : found.rows) {
     groups.insert(row.at.group);
     found.are_judged = found.are_judged || row.proof;
+    row.in_doubt = report.families().judge() && !row.is_proven();
     drop_single_runs(row);
   }
   found.groups = groups.size();
   std::ranges::stable_sort(found.rows, [](const PageRow& a, const PageRow& b) {
     if (a.is_proven() != b.is_proven()) return a.is_proven();
+    if (a.proof.has_value() != b.proof.has_value()) return a.proof.has_value();
     if (rank(a) != rank(b)) return rank(a) > rank(b);
     return std::tie(a.group, a.metric) < std::tie(b.group, b.metric);
   });

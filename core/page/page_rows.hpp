@@ -5,8 +5,8 @@
 // wanted; else the metrics of the report's sections, as they are told. Rows that say nothing,
 // because the figure is zero or below its headline's floor on every side, stay out and are counted.
 //
-// Order: what is proven first; then by the share of the host's total that the row's change (of one
-// side: its figure) comes to, largest first; ties by name.
+// Order: what is proven first, and what was never tested last; then by the share of the host's
+// total that the row's change (of one side: its figure) comes to, largest first; ties by name.
 //
 // Not here: how a row is written (report_page.cc).
 
@@ -30,7 +30,8 @@ struct PageRow {
   std::vector<std::string> told;          // the same in words
   std::vector<std::vector<double>> runs;  // by side, of each run; empty where there is only one
   double share = 0;                       // 0 to 1; NaN: not known
-  std::optional<Proof> proof;             // of sides of several runs
+  std::optional<Proof> proof;             // of sides of several runs; none: never tested
+  bool in_doubt = false;                  // of such sides, and not proven
 
   // Shifts are factors: there is none from nothing, or to it.
   bool has_shift() const { return proof && sides[0] != 0 && sides[1] != 0; }

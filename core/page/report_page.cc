@@ -196,7 +196,7 @@ class PageWriter {
   }
 
   void append_row(const PageRow& row) {
-    out_ += row.proof && !row.proof->proven ? "<tr class=\"row not\"" : "<tr class=\"row\"";
+    out_ += row.in_doubt ? "<tr class=\"row not\"" : "<tr class=\"row\"";
     out_ +=
         " data-g=\"" + std::to_string(row.at.group) + "\" data-v=\"" + list_of(figures(row)) + "\"";
     for (std::size_t side = 0; side < row.runs.size(); ++side)
@@ -228,7 +228,7 @@ class PageWriter {
   // "~" stands before what is not proven.
   void append_change(const PageRow& row) {
     const double change = row.change();
-    std::string text = row.proof && !row.proof->proven ? std::string(kNotProven) + " " : "";
+    std::string text = row.in_doubt ? std::string(kNotProven) + " " : "";
     text += std::isnan(change)  ? "-"
             : row.sides[0] == 0 ? (change == 0 ? "0" : "new")
             : row.sides[1] == 0 ? "gone"

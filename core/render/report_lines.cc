@@ -131,12 +131,10 @@ std::string shift_in_doubt(const Proof& proof) {
   return (proof.proven ? "" : std::string(kNotProven) + " ") + shift_text(proof);
 }
 
-// Whether the row was judged, and no change is proven.
+// Whether no change of the row is proven, because it is not significant or was never tested.
 bool is_doubtful(const ReportRow& row) {
-  const auto is_proven = [](const SideChange& told) { return told.proof && told.proof->proven; };
-  return std::ranges::none_of(row.changes, is_proven) &&
-         std::ranges::any_of(row.changes,
-                             [](const SideChange& told) { return told.proof.has_value(); });
+  return std::ranges::none_of(
+      row.changes, [](const SideChange& told) { return told.proof && told.proof->proven; });
 }
 
 std::string told_key(const ReportRow& row, std::string_view key) {
@@ -308,8 +306,13 @@ ReportLine ReportLines::change_line(const ReportRow& row) const {
     line.candidate += (side > 1 ? " → " : "") + text(row.sides[side].at);
   for (const SideChange& told : row.changes) tell_change(line, row, told);
   line.tint = tint_of(row.changes.front().change.difference, row.changes.front().change.pct);
-  if (is_doubtful(row)) line.tint = Tint::Faint;
+  if (judges() && is_doubtful(row)) line.tint = Tint::Faint;
   return line;
+}
+
+// Whether changes are proven or not: between sides of several runs.
+bool ReportLines::judges() const {
+  return report_->families().judge() && report_->spec().judge_rows;
 }
 
 void ReportLines::tell_change(ReportLine& line, const ReportRow& row,
@@ -321,7 +324,11 @@ void ReportLines::tell_change(ReportLine& line, const ReportRow& row,
                            ? told_name(change.word)
                            : told_number(change.difference, row.metric->unit, row.per_second));
   add_said(line.pct, in_words ? "-" : percent(change.pct));
-  add_said(line.shift, told.proof ? shift_in_doubt(*told.proof) : "");
+  const auto side = static_cast<std::size_t>(&told - row.changes.data()) + 1;
+  const bool is_untested = judges() && report_->families().design(side) && !told.proof;
+  add_said(line.shift, told.proof    ? shift_in_doubt(*told.proof)
+                       : is_untested ? std::string(kNotProven)
+                                     : "");
   add_said(line.p, told.proof ? p_text(told.proof->p) : "");
   add_said(line.rate, rate(row.metric->unit, told.rate));
   add_said(line.turned, turned(told.origin, row.metric->unit));

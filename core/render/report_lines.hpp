@@ -56,6 +56,7 @@ class ReportLines {
   std::string text(CellAt at) const;
   ReportLine value_line(const ReportRow& row) const;
   ReportLine change_line(const ReportRow& row) const;
+  bool judges() const;
   void tell_change(ReportLine& line, const ReportRow& row, const SideChange& told) const;
   std::string rate(std::string_view unit, double per_second) const;
   void add_keys(const ReportRow& row);

@@ -145,7 +145,8 @@ class Report {
   void find_failed();
   void cut_lines(Section& section) const;
   void fill_section(Section& section, std::span<const std::uint32_t> those) const;
-  bool is_proven(RowAt row) const;  // by any side
+  // Orders rows: proven on any side, not significant, never tested.
+  int place_by_evidence(RowAt row) const;
   bool stood_still(RowAt row) const;
   void take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
   void take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const;

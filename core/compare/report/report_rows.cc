@@ -126,20 +126,20 @@ void Report::fill_section(Section& section, std::span<const std::uint32_t> those
   const bool by_evidence = families().judge() && spec().judge_rows && spec().sort.empty();
   section.rows = whole_->order->sorted(std::move(taken), by_evidence ? 0 : spec().limit);
   if (by_evidence) {
-    std::stable_partition(section.rows.begin(), section.rows.end(),
-                          [&](RowAt row) { return is_proven(row); });
+    std::ranges::stable_sort(section.rows, {}, [&](RowAt row) { return place_by_evidence(row); });
     if (spec().limit > 0) section.rows.resize(std::min(spec().limit, section.rows.size()));
   }
   section.cut = found - section.rows.size();
   cut_lines(section);
 }
 
-bool Report::is_proven(RowAt row) const {
+int Report::place_by_evidence(RowAt row) const {
+  constexpr int kProven = 0, kTested = 1, kNeverTested = 2;
+  int place = kNeverTested;
   for (std::size_t side = 1; side < sides().size(); ++side)
-    if (const auto proof = families().details()->of(row.group, row.metric, side);
-        proof && proof->proven)
-      return true;
-  return false;
+    if (const auto proof = families().details()->of(row.group, row.metric, side))
+      place = std::min(place, proof->proven ? kProven : kTested);
+  return place;
 }
 
 void Report::take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const {
