@@ -42,7 +42,8 @@ Result<Captures> Captures::find(const Options& options, const Vocabulary& vocabu
     captures.kept_.push_back(std::move(*window));
     captures.is_kept_ = true;
   }
-  captures.files_ = std::move(given.files);
+  for (Given& one : asked->front())
+    captures.files_.insert(captures.files_.end(), one.files.begin(), one.files.end());
   return captures;
 }
 

@@ -3,7 +3,7 @@
 //   FILE         every capture in it, snapshots and windows
 //   FILE#N       that one
 //   A..B         two snapshots of one boot: the window between them
-//   DIR          those of its files, by name
+//   DIR          those of its files, by name; of `record --interleave`, those of both sides
 //   DIR of --every   its windows, or those of --since and --until
 //
 // Only one is in memory at a time, but for those of standard input. In a directory, files that

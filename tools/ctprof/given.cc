@@ -89,12 +89,29 @@ Result<Given> look_up(const std::string& text, const Options& options, const Spa
       text, Form::Pair, {text.substr(0, places[0]), text.substr(places[0] + kPairMark.size())}, {}};
 }
 
+using Arguments = std::vector<std::string>;
+
 // The two sides that `record --interleave` left in a directory; none if it has no such.
-std::optional<std::vector<std::vector<std::string>>> sides_in(const std::string& directory) {
+std::optional<std::vector<Arguments>> sides_in(const std::string& directory) {
   const std::string in = directory + (directory.ends_with('/') ? "" : "/");
   const std::string a = in + "a", b = in + "b";
   if (!is_directory(a) || !is_directory(b)) return std::nullopt;
-  return std::vector<std::vector<std::string>>{{a}, {b}};
+  return std::vector<Arguments>{{a}, {b}};
+}
+
+// Replaces a directory of `record --interleave` that is the only argument: by two sides for verbs
+// that compare, by two arguments of one side for tables, which have no sides.
+void take_sides(std::vector<Arguments>& asked, const Options& options) {
+  const bool compares =
+      options.verb == "compare" || options.verb == "report" || options.verb == "flame";
+  if (asked.size() != 1 || asked.front().size() != 1) return;
+  if (!compares && options.verb != "export") return;
+  auto both = sides_in(asked.front().front());
+  if (!both) return;
+  if (compares)
+    asked = std::move(*both);
+  else
+    asked = {{(*both)[0].front(), (*both)[1].front()}};
 }
 
 }  // namespace
@@ -108,13 +125,12 @@ Result<Given> look_up_one(const std::string& argument, const Options& options) {
 
 // The arguments of each side, looked up. Standard input can be read once.
 Result<std::vector<std::vector<Given>>> look_up(const Options& options) {
-  std::vector<std::vector<std::string>> asked = options.vs;
+  std::vector<Arguments> asked = options.vs;
   if (asked.empty())
     for (const std::string& argument : options.arguments) asked.push_back({argument});
   else
     asked.insert(asked.begin(), options.arguments);
-  if (options.verb == "compare" && options.vs.empty() && options.arguments.size() == 1)
-    if (auto both = sides_in(options.arguments.front())) asked = std::move(*both);
+  take_sides(asked, options);
   if (options.spans.size() > asked.size())
     return Error{
         "--since or --until was said " + std::to_string(options.spans.size()) +

@@ -32,7 +32,9 @@ struct Given {
 // The arguments of each side. One that exists is a path; else it is split at a `..` where both
 // halves are files. Fails where it can be split at several places, where a directory has no file of
 // ours, and where standard input would be read twice. A file that is not there is found out when it
-// is read. --since and --until fit directories of `record --every` alone.
+// is read. --since and --until fit directories of `record --every` alone. A directory of `record
+// --interleave` is two sides for compare, report and flame, and two directories of one side for
+// export.
 Result<std::vector<std::vector<Given>>> look_up(const Options& options);
 
 // The same of one argument, for verbs that take one file: a file, or a span.

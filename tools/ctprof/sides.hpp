@@ -4,7 +4,7 @@
 //   A..B             two snapshots of one boot, read as a window
 //   DIR              the windows in it, as `record --repeat` makes them: its runs
 //   DIR of --every   the windows of --since and --until, those back to back made one
-//   DIR of --interleave, alone under compare: its two sides
+//   DIR of --interleave, alone under compare, report or flame: its two sides
 //
 // Two snapshots of one boot are a window also as two arguments.
 //
