@@ -166,7 +166,8 @@ inline constexpr std::array kOptions{
                "between sides of several runs, what differs is proven if its p is at most that: "
                "0.05 by default; --fail-on has METRIC.p, .shift, .low, .high there"},
     OptionInfo{"min-shift", "PERCENT", "compare,report,flame",
-               "proven is only what shifts by so much, its interval too: 5%"},
+               "only a difference whose whole interval reaches PERCENT, such as 5%, is proven; 0 "
+               "by default"},
     OptionInfo{"sort-by", "KEY,...", "show,compare",
                "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
     OptionInfo{"lifetime", nullptr, "show,compare,report",

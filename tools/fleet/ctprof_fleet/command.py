@@ -64,8 +64,8 @@ def add_compare(parser):
     parser.add_argument("--by", metavar="FACT", required=True, help="what makes the sides: kernel, or another fact")
     parser.add_argument("--baseline", metavar="VALUE", help="the side that the others are compared with; the largest by default")
     parser.add_argument("--alpha", type=float, default=0.05, help="how often a difference may be called proven where there is none; 0.05 by default")
-    parser.add_argument("--min-shift", type=percent, default=0.05, metavar="PERCENT",
-                        help="smaller differences count as none; 5%% by default")
+    parser.add_argument("--min-shift", type=percent, default=0, metavar="PERCENT",
+                        help="only a difference whose whole interval reaches PERCENT is proven; 0 by default")
     parser.add_argument("--fail-on-proven", action="store_true", help="exit with status 1 if a difference is proven")
     parser.add_argument("--limit", type=whole, default=20, metavar="N", help="rows for each side; 0: all")
     add_span(parser)
