@@ -24,6 +24,7 @@ namespace {
 enum Trace { kPacket = 1 };
 enum TracePacket {
   kProcessTree = 2,
+  kClockSnapshot = 6,
   kTimestamp = 8,
   kSequenceId = 10,
   kInternedData = 12,
@@ -31,6 +32,9 @@ enum TracePacket {
   kDefaults = 59,
   kStackSample = 135
 };
+enum ClockSnapshot { kClock = 1, kPrimaryClock = 2 };
+enum Clock { kClockId = 1, kClockTime = 2 };
+enum ClockIds : std::uint32_t { kRealtime = 1, kBoottime = 6 };
 enum ProcessTree { kProcess = 1, kThread = 2 };
 enum Process { kPid = 1, kCommandLine = 3, kIsName = 9 };
 enum Thread { kTid = 1, kThreadName = 2, kTgid = 3 };
@@ -82,7 +86,9 @@ class Writer {
 
   Result<void> write() {
     number_owners();
+    for (const OwnedStacks& owned : profile_->owners) samples_ += rows_of(owned).size();
     write_defaults();
+    write_clocks();
     write_processes();
     write_names();
     std::vector<bool> known(table_->nodes().size());
@@ -130,6 +136,34 @@ class Writer {
       fill(packet);
     }
     protozero::pbf_writer(data_).add_message(kPacket, packet_);
+  }
+
+  // Both clocks when the window opened, by which a reader can tell the time of day.
+  void write_clocks() {
+    const ProfileSpan& span = profile_->span;
+    add_packet(kNeedsState, [&](protozero::pbf_writer& packet) {
+      packet.add_uint64(kTimestamp, span.opened_boottime_ns);
+      protozero::pbf_writer clocks(packet, kClockSnapshot);
+      write_clock(clocks, kBoottime, span.opened_boottime_ns);
+      if (span.opened_unix_ns > 0) write_clock(clocks, kRealtime, span.opened_unix_ns);
+      clocks.add_enum(kPrimaryClock, kBoottime);
+    });
+  }
+
+  static void write_clock(protozero::pbf_writer& clocks, std::uint32_t id, std::uint64_t ns) {
+    protozero::pbf_writer clock(clocks, kClock);
+    clock.add_uint32(kClockId, id);
+    clock.add_uint64(kClockTime, ns);
+  }
+
+  // Of a window of unknown length, a nanosecond after the sample before.
+  std::uint64_t next_time() {
+    const ProfileSpan& span = profile_->span;
+    const double part = static_cast<double>(written_++) / static_cast<double>(samples_);
+    const std::uint64_t since =
+        span.length_ns > 0 ? static_cast<std::uint64_t>(part * static_cast<double>(span.length_ns))
+                           : written_;
+    return span.opened_boottime_ns + since;
   }
 
   void write_defaults() {
@@ -216,7 +250,7 @@ class Writer {
 
   void write_sample(const TaskIds& task, const StackWeights& row) {
     add_packet(kNeedsState, [&](protozero::pbf_writer& packet) {
-      packet.add_uint64(kTimestamp, ++time_);
+      packet.add_uint64(kTimestamp, next_time());
       protozero::pbf_writer sample(packet, kStackSample);
       {
         protozero::pbf_writer who(sample, kTask);
@@ -242,7 +276,7 @@ class Writer {
   Sink* out_;
   std::vector<TaskIds> tasks_;  // by owner
   std::string packet_, data_;
-  std::uint64_t time_ = 0;
+  std::size_t samples_ = 0, written_ = 0;
 };
 
 }  // namespace

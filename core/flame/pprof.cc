@@ -30,6 +30,10 @@ enum Profile {
   kLocation = 4,
   kFunction = 5,
   kStringTable = 6,
+  kTimeNanos = 9,
+  kDurationNanos = 10,
+  kPeriodType = 11,
+  kPeriod = 12,
   kDefaultSampleType = 14
 };
 enum ValueType { kType = 1, kUnit = 2 };
@@ -77,6 +81,7 @@ class Writer {
 
   std::string write() {
     write_types();
+    write_span();
     used_.resize(table_->frames().size());
     for (const OwnedStacks& owned : profile_->owners)
       for (const StackWeights& row : rows_of(owned)) write_sample(owned.owner, row);
@@ -97,14 +102,45 @@ class Writer {
   }
   std::int64_t name(std::string_view name) { return text(told_name(name)); }
 
+  void write_type(std::uint32_t field, std::string_view named, std::string_view unit) {
+    protozero::pbf_writer type(out_, field);
+    type.add_int64(kType, name(named));
+    type.add_int64(kUnit, name(unit == "ns" ? "nanoseconds" : unit));
+  }
+
+  // The values, then the numbers of samples of those that have a period.
   void write_types() {
-    for (const StackValue& value : profile_->values) {
-      protozero::pbf_writer type(out_, kSampleType);
-      type.add_int64(kType, name(value.name));
-      type.add_int64(kUnit, name(value.unit == "ns" ? "nanoseconds" : value.unit));
-    }
+    for (const StackValue& value : profile_->values)
+      write_type(kSampleType, value.name, value.unit);
+    for (const StackValue& value : profile_->values)
+      if (value.period_ns > 0) write_type(kSampleType, samples_name(value.name), "count");
     if (!profile_->values.empty())
       out_.add_int64(kDefaultSampleType, name(profile_->values.front().name));
+  }
+
+  // To the nearest number; what has a weight is one sample at least.
+  static std::uint64_t samples_in(std::uint64_t weight, std::uint64_t period) {
+    const std::uint64_t whole = weight / period, rest = weight % period;
+    const std::uint64_t nearest = whole + (rest >= period - rest ? 1 : 0);
+    return weight > 0 ? std::max<std::uint64_t>(nearest, 1) : 0;
+  }
+
+  // "oncpu_samples" of "oncpu_stacks".
+  static std::string samples_name(std::string_view value) {
+    constexpr std::string_view kStacks = "_stacks";
+    if (value.ends_with(kStacks)) value.remove_suffix(kStacks.size());
+    return std::string(value) + "_samples";
+  }
+
+  void write_span() {
+    const ProfileSpan& span = profile_->span;
+    if (span.opened_unix_ns > 0) out_.add_int64(kTimeNanos, signed_value(span.opened_unix_ns));
+    if (span.length_ns > 0) out_.add_int64(kDurationNanos, signed_value(span.length_ns));
+    const auto sampled = std::ranges::find_if(
+        profile_->values, [](const StackValue& value) { return value.period_ns > 0; });
+    if (sampled == profile_->values.end()) return;
+    write_type(kPeriodType, sampled->name, sampled->unit);
+    out_.add_int64(kPeriod, signed_value(sampled->period_ns));
   }
 
   void write_sample(const StackOwner& owner, const StackWeights& row) {
@@ -115,6 +151,9 @@ class Writer {
     }
     std::vector<std::int64_t> values;
     for (const std::uint64_t weight : row.weights) values.push_back(signed_value(weight));
+    for (std::size_t value = 0; value < row.weights.size(); ++value)
+      if (const std::uint64_t period = profile_->values[value].period_ns; period > 0)
+        values.push_back(signed_value(samples_in(row.weights[value], period)));
     protozero::pbf_writer sample(out_, kSample);
     sample.add_packed_uint64(kLocationId, locations.begin(), locations.end());
     sample.add_packed_int64(kValue, values.begin(), values.end());

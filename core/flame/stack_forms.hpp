@@ -30,12 +30,14 @@ std::span<const StackForm> stack_forms();
 // The first value alone, a line for each stack: "process;thread;main;read;vfs_read_[k] 250000000".
 // Blanks and semicolons in names are replaced.
 Result<void> write_folded(const StackProfile& profile, Sink& out);
-// profile.proto, packed by gzip. Whose stacks they are is in labels.
+// profile.proto, packed by gzip. Whose stacks they are is in labels. Values that were sampled have
+// their number of samples beside them, and the first of them the period.
 Result<void> write_pprof(const StackProfile& profile, Sink& out);
 // A profile for each value; processes and threads are the outermost frames.
 Result<void> write_speedscope(const StackProfile& profile, Sink& out);
-// StackSample packets, which have weights, but one nanosecond after the other: there is no time in
-// a profile. A process or thread without a number gets one that no kernel gives.
+// StackSample packets, which have weights. A profile has no time of a sample, so samples are spread
+// evenly over the window, on CLOCK_BOOTTIME. A process or thread without a number gets one that no
+// kernel gives.
 Result<void> write_perfetto(const StackProfile& profile, Sink& out);
 
 // --- what their writers share

@@ -33,6 +33,8 @@ struct StackValue {
   std::string name;      // "oncpu_stacks"
   std::string unit;      // of its weights: "ns", "bytes", "count"
   bool waiting = false;  // at these stacks threads did not run
+  // How many ns one sample stands for, in the mean; 0: the weights are not those of samples.
+  std::uint64_t period_ns = 0;
 };
 
 struct OwnedStacks {
@@ -41,8 +43,16 @@ struct OwnedStacks {
   std::vector<std::span<const ctprof_stack>> weights;
 };
 
+// The window that the stacks are of. 0: unknown.
+struct ProfileSpan {
+  std::uint64_t opened_unix_ns = 0;      // CLOCK_REALTIME
+  std::uint64_t opened_boottime_ns = 0;  // CLOCK_BOOTTIME
+  std::uint64_t length_ns = 0;
+};
+
 struct StackProfile {
   const StackTable* table = nullptr;
+  ProfileSpan span{};
   std::vector<StackValue> values{};
   std::vector<OwnedStacks> owners{};
 };

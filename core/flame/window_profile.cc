@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,47 @@ Result<Columns> chosen(const Columns& all, std::span<const std::string> metrics)
     columns.push_back(*found);
   }
   return columns;
+}
+
+// The shortest time between two samples that `record --freq` offers: 4,000 a second.
+constexpr std::uint64_t kShortestPeriodNs = 250'000;
+
+// "oncpu_samples" beside "oncpu_stacks": how many samples a recorder took of each thread.
+const Column* samples_beside(const Table& threads, std::string_view stacks) {
+  constexpr std::string_view kStacks = "_stacks", kSamples = "_samples";
+  if (!stacks.ends_with(kStacks)) return nullptr;
+  stacks.remove_suffix(kStacks.size());
+  return threads.find_u64(std::string(stacks).append(kSamples));
+}
+
+std::uint64_t sum_of(const Column& numbers) {
+  std::uint64_t sum = 0;
+  for (std::size_t row = 0; row < numbers.rows(); ++row)
+    if (numbers.has_value(row) && __builtin_add_overflow(sum, numbers.u64()[row], &sum)) return 0;
+  return sum;
+}
+
+// What all weights of the profile's value are multiples of; else, because a recorder varies its
+// period, the mean of its samples. Durations of events have neither.
+std::uint64_t period_of(const StackProfile& profile, std::size_t value, const Table& threads) {
+  std::uint64_t divisor = 0;
+  double total = 0;
+  for (const OwnedStacks& owned : profile.owners)
+    for (const ctprof_stack& each : owned.weights[value]) {
+      divisor = std::gcd(divisor, each.weight);
+      total += static_cast<double>(each.weight);
+    }
+  if (divisor >= kShortestPeriodNs) return divisor;
+  const Column* beside = samples_beside(threads, profile.values[value].name);
+  const std::uint64_t samples = beside ? sum_of(*beside) : 0;
+  return samples > 0 ? static_cast<std::uint64_t>(total / static_cast<double>(samples)) : 0;
+}
+
+ProfileSpan span_of(const Snapshot& window) {
+  if (!window.window) return {};
+  const Moment &opened = window.window->opened, &closed = window.meta.start;
+  return {opened.wall_unix_ns, opened.boottime_ns,
+          closed.boottime_ns - std::min(closed.boottime_ns, opened.boottime_ns)};
 }
 
 // Who the threads are.
@@ -99,10 +141,10 @@ Result<StackProfile> window_profile(const Snapshot& window, std::span<const std:
   const auto columns = chosen(columns_of_stacks(window.threads()), metrics);
   if (!columns) return columns.error();
   const StackPool& pool = window.pools->stacks;
-  StackProfile profile{.table = &pool.table};
+  StackProfile profile{.table = &pool.table, .span = span_of(window)};
   for (const Column* column : *columns)
     profile.values.push_back(
-        {column->def().name, column->def().unit, column->def().role == kWaitingStacks});
+        {column->def().name, column->def().unit, column->def().role == kWaitingStacks, 0});
   const Owners owners(window, by);
   for (std::size_t row = 0; row < window.threads().rows; ++row) {
     OwnedStacks owned;
@@ -114,6 +156,9 @@ Result<StackProfile> window_profile(const Snapshot& window, std::span<const std:
     owned.owner = owners.of(row);
     profile.owners.push_back(std::move(owned));
   }
+  for (std::size_t value = 0; value < profile.values.size(); ++value)
+    if (profile.values[value].unit == "ns" && !profile.values[value].waiting)
+      profile.values[value].period_ns = period_of(profile, value, window.threads());
   return profile;
 }
 

@@ -1,0 +1,227 @@
+// The window of exported stacks: when it was, how long, and by which period it was sampled.
+
+#include <zlib.h>
+
+#include <boost/test/unit_test.hpp>
+#include <map>
+#include <protozero/pbf_reader.hpp>
+#include <string>
+#include <vector>
+
+#include "core/flame/stack_forms.hpp"
+#include "core/flame/window_profile.hpp"
+#include "tests/unit/support/made_stacks.hpp"
+#include "tests/unit/support/window_made.hpp"
+
+namespace ctprof::tests::profile_span_test {
+namespace {
+
+using namespace hand_made;
+
+constexpr std::uint64_t kPeriod = 10'101'010;
+const MetricDef kOffCpu =
+                    with_role(metric("offcpu_stacks", "StackNs", "StackSum"), "waiting-stacks"),
+                kLooks = metric("sleeping_stacks", "StackCount", "StackSum");
+
+// Opened 100 s after boot, 3 s long.
+Snapshot recorded() {
+  Snapshot snapshot = snapshot_of({{1, 1, "a", "a"}, {2, 2, "b", "b"}});
+  add_stacks(snapshot, kStacks,
+             {hand_made::StackValue{{"main;work", 3 * kPeriod}, {"main", 2 * kPeriod}},
+              hand_made::StackValue{{"main", kPeriod}}});
+  add_stacks(snapshot, kOffCpu,
+             {hand_made::StackValue{{"main", 4 * kPeriod}}, hand_made::StackValue{}});
+  add_stacks(snapshot, kLooks,
+             {hand_made::StackValue{{"main", 1'000'000}}, hand_made::StackValue{}});
+  snapshot.meta.start.boottime_ns = 103 * kSecond;
+  snapshot.window.emplace();
+  snapshot.window->opened.boottime_ns = 100 * kSecond;
+  snapshot.window->opened.wall_unix_ns = 1'790'000'000 * kSecond;
+  return snapshot;
+}
+
+StackProfile profile_of(const Snapshot& window) {
+  auto profile = window_profile(window, {}, OwnersBy::Thread);
+  BOOST_REQUIRE(profile);
+  return std::move(*profile);
+}
+
+std::string written(const Snapshot& window,
+                    Result<void> (*write)(const StackProfile& profile, Sink& out)) {
+  StringSink sink;
+  BOOST_REQUIRE(write(profile_of(window), sink));
+  return sink.text();
+}
+
+std::string unpacked(const std::string& packed) {
+  std::string text(1 << 16, '\0');
+  z_stream stream{};
+  BOOST_REQUIRE(inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_out = static_cast<uInt>(text.size());
+  BOOST_REQUIRE(inflate(&stream, Z_FINISH) == Z_STREAM_END);
+  text.resize(stream.total_out);
+  inflateEnd(&stream);
+  return text;
+}
+
+// What a reader of profile.proto finds. Types are "name unit", by their numbers of strings.
+struct Pprof {
+  std::vector<std::pair<std::int64_t, std::int64_t>> types;
+  std::vector<std::vector<std::int64_t>> values;
+  std::vector<std::string> strings;
+  std::int64_t time = 0, duration = 0, period = 0, default_type = 0;
+  std::pair<std::int64_t, std::int64_t> period_type;
+
+  std::string name(const std::pair<std::int64_t, std::int64_t>& type) const {
+    return strings.at(static_cast<std::size_t>(type.first)) + " " +
+           strings.at(static_cast<std::size_t>(type.second));
+  }
+};
+
+std::pair<std::int64_t, std::int64_t> type_in(protozero::pbf_reader reader) {
+  std::pair<std::int64_t, std::int64_t> type;
+  while (reader.next()) (reader.tag() == 1 ? type.first : type.second) = reader.get_int64();
+  return type;
+}
+
+std::vector<std::int64_t> values_in(protozero::pbf_reader sample) {
+  std::vector<std::int64_t> values;
+  while (sample.next()) {
+    if (sample.tag() != 2) {
+      sample.skip();
+      continue;
+    }
+    for (const std::int64_t value : sample.get_packed_int64()) values.push_back(value);
+  }
+  return values;
+}
+
+Pprof read_pprof(const std::string& packed) {
+  const std::string data = unpacked(packed);
+  protozero::pbf_reader reader(data);
+  Pprof found;
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case 1: found.types.push_back(type_in(reader.get_message())); break;
+      case 2: found.values.push_back(values_in(reader.get_message())); break;
+      case 6: found.strings.push_back(reader.get_string()); break;
+      case 9: found.time = reader.get_int64(); break;
+      case 10: found.duration = reader.get_int64(); break;
+      case 11: found.period_type = type_in(reader.get_message()); break;
+      case 12: found.period = reader.get_int64(); break;
+      case 14: found.default_type = reader.get_int64(); break;
+      default: reader.skip();
+    }
+  }
+  return found;
+}
+
+struct Sample {
+  std::uint64_t time = 0, weight = 0;
+};
+
+// The samples of a trace, and its clocks by their ids.
+struct Trace {
+  std::vector<Sample> samples;
+  std::map<std::uint64_t, std::uint64_t> clocks;
+};
+
+void take_clocks(protozero::pbf_reader snapshot, Trace& trace) {
+  while (snapshot.next(1)) {
+    protozero::pbf_reader clock = snapshot.get_message();
+    std::uint64_t id = 0, time = 0;
+    while (clock.next()) (clock.tag() == 1 ? id : time) = clock.get_uint64();
+    trace.clocks[id] = time;
+  }
+}
+
+Trace read_trace(const std::string& data) {
+  Trace trace;
+  protozero::pbf_reader packets(data);
+  while (packets.next(1)) {
+    protozero::pbf_reader packet = packets.get_message();
+    Sample sample;
+    bool is_sample = false;
+    while (packet.next()) {
+      switch (packet.tag()) {
+        case 6: take_clocks(packet.get_message(), trace); break;
+        case 8: sample.time = packet.get_uint64(); break;
+        case 135: packet.skip(), is_sample = true; break;
+        default: packet.skip();
+      }
+    }
+    if (is_sample) trace.samples.push_back(sample);
+  }
+  return trace;
+}
+
+BOOST_AUTO_TEST_SUITE(profile_span_test)
+
+BOOST_AUTO_TEST_CASE(a_period_is_that_of_samples_of_running_threads) {
+  const Snapshot window = recorded();
+  const StackProfile profile = profile_of(window);
+  BOOST_TEST(profile.values[0].period_ns == kPeriod);
+  BOOST_TEST(profile.values[1].period_ns == 0u);  // threads waited
+  BOOST_TEST(profile.values[2].period_ns == 0u);  // a count
+  BOOST_TEST(profile.span.length_ns == 3 * kSecond);
+}
+
+BOOST_AUTO_TEST_CASE(durations_of_events_have_no_period) {
+  Snapshot window = snapshot_of({{1, 1, "a", "a"}});
+  add_stacks(window, kStacks,
+             {hand_made::StackValue{{"main;work", 12'345'678}, {"main", 9'000'001}}});
+  BOOST_TEST(profile_of(window).values[0].period_ns == 0u);
+}
+
+// A recorder can vary its period, so that weights have no divisor in common.
+BOOST_AUTO_TEST_CASE(a_period_that_varies_is_the_mean_of_the_samples) {
+  Snapshot window = snapshot_of({{1, 1, "a", "a"}, {2, 2, "b", "b"}});
+  add_stacks(window, kStacks,
+             {hand_made::StackValue{{"main;work", 20'300'001}, {"main", 9'800'000}},
+              hand_made::StackValue{{"main", 10'000'003}}});
+  add_u64(window, metric("oncpu_samples", "MonotonicCount", "SumCount"), {3, 1});
+  window.window.emplace();
+  BOOST_TEST(profile_of(window).values[0].period_ns == 10'025'001u);
+  std::int64_t samples = 0;
+  for (const auto& values : read_pprof(written(window, write_pprof)).values) samples += values[1];
+  BOOST_TEST(samples == 4);
+}
+
+BOOST_AUTO_TEST_CASE(pprof_has_time_duration_period_and_numbers_of_samples) {
+  const Pprof found = read_pprof(written(recorded(), write_pprof));
+  std::vector<std::string> names;
+  for (const auto& type : found.types) names.push_back(found.name(type));
+  BOOST_TEST(
+      names == (std::vector<std::string>{"oncpu_stacks nanoseconds", "offcpu_stacks nanoseconds",
+                                         "sleeping_stacks count", "oncpu_samples count"}),
+      boost::test_tools::per_element());
+  BOOST_TEST(found.time == 1'790'000'000 * static_cast<std::int64_t>(kSecond));
+  BOOST_TEST(found.duration == 3 * static_cast<std::int64_t>(kSecond));
+  BOOST_TEST(found.period == static_cast<std::int64_t>(kPeriod));
+  BOOST_TEST(found.name(found.period_type) == "oncpu_stacks nanoseconds");
+  BOOST_TEST(found.strings.at(static_cast<std::size_t>(found.default_type)) == "oncpu_stacks");
+  std::int64_t samples = 0;
+  for (const auto& values : found.values) {
+    BOOST_REQUIRE_EQUAL(values.size(), 4u);
+    BOOST_TEST(values[0] == values[3] * static_cast<std::int64_t>(kPeriod));
+    samples += values[3];
+  }
+  BOOST_TEST(samples == 6);
+}
+
+BOOST_AUTO_TEST_CASE(samples_in_perfetto_are_inside_the_window) {
+  const Trace trace = read_trace(written(recorded(), write_perfetto));
+  BOOST_REQUIRE_EQUAL(trace.samples.size(), 3u);
+  for (std::size_t at = 0; at < trace.samples.size(); ++at)
+    BOOST_TEST(trace.samples[at].time == (100 + at) * kSecond);
+  BOOST_TEST(trace.clocks.at(6) == 100 * kSecond);
+  BOOST_TEST(trace.clocks.at(1) == 1'790'000'000 * kSecond);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests::profile_span_test
