@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
+#include "core/base/seeded_hash.hpp"
 #include "core/base/text.hpp"
 #include "core/registry/identity.hpp"
 #include "core/tables/table_cell.hpp"
@@ -70,6 +72,7 @@ struct TableRows::Place {
   const std::vector<TableColumn>& columns;
   std::vector<TableCells> cells;
   const Column *what, *since;  // of the id
+  std::unordered_map<std::string, std::uint32_t, SeededHash> rows_of_id;
 
   Place(const Snapshot& from, Entity of, const TableColumns& all)
       : capture(from),
@@ -82,10 +85,13 @@ struct TableRows::Place {
   const Table& table() const { return capture.table(entity); }
   const Pools& pools() const { return *capture.pools; }
 
-  std::string id(std::size_t row) const {
+  // REQUIRES: called once for each row, in their order.
+  std::string next_id(std::size_t row) {
     if (entity == Entity::Host) return "host";
     const std::string begun = text_at(since, row, pools());
-    return text_at(what, row, pools()) + (begun.empty() ? "" : "@" + begun);
+    std::string id = text_at(what, row, pools()) + (begun.empty() ? "" : "@" + begun);
+    const std::uint32_t number = ++rows_of_id[id];
+    return number > 1 ? id + "#" + std::to_string(number) : id;
   }
   bool was_born(std::size_t row) const {
     if (!capture.window) return false;
@@ -111,11 +117,12 @@ void TableRows::add(const Snapshot& capture) {
 }
 
 void TableRows::add_table(const Snapshot& capture, Entity entity) {
-  const Place place(capture, entity, *columns_);
+  Place place(capture, entity, *columns_);
   if (!shape_.is_long && shape_.form != TableForm::Csv)
     out_.begin_table(field_names(*columns_, entity));
   for (std::size_t row = 0; row < place.table().rows && out_.state(); ++row)
-    shape_.is_long ? add_long(place, row) : add_wide(place, row);
+    shape_.is_long ? add_long(place, row, place.next_id(row))
+                   : add_wide(place, row, place.next_id(row));
 }
 
 void TableRows::begin_row(const Place& place, std::size_t row, std::string_view id) {
@@ -129,8 +136,8 @@ void TableRows::begin_row(const Place& place, std::size_t row, std::string_view 
   out_.boolean(place.has_ended(row));
 }
 
-void TableRows::add_wide(const Place& place, std::size_t row) {
-  begin_row(place, row, place.id(row));
+void TableRows::add_wide(const Place& place, std::size_t row, std::string_view id) {
+  begin_row(place, row, id);
   JsonWriter raw(Escape::Unshowable);
   raw.put('{');
   for (std::size_t i = 0; i < place.cells.size(); ++i) {
@@ -142,8 +149,7 @@ void TableRows::add_wide(const Place& place, std::size_t row) {
   out_.end_row();
 }
 
-void TableRows::add_long(const Place& place, std::size_t row) {
-  const std::string id = place.id(row);
+void TableRows::add_long(const Place& place, std::size_t row, std::string_view id) {
   for (std::size_t i = 0; i < place.cells.size(); ++i)
     place.cells[i].put_long(
         row,

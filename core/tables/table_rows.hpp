@@ -35,7 +35,9 @@ namespace ctprof {
 
 // Which capture, and who or what in it. An id names one row of its capture: "TID@START" of a thread
 // (its start in ticks since boot), "PATH@ID" of a cgroup, "TGID" of a process, "host"; what is
-// behind the @ only where it is known. `born` and `ended`: in the window.
+// behind the @ only where it is known. A further row of one identity, such as the leader that an
+// exec by another of its threads replaced, has "#2" behind it, the next one "#3". `born` and
+// `ended`: in the window.
 inline constexpr std::array<const char*, 8> kMarks{"capture", "captured_at", "host", "window_ns",
                                                    "entity",  "id",          "born", "ended"};
 
@@ -66,8 +68,8 @@ class TableRows {
   struct Place;
   void add_table(const Snapshot& capture, Entity entity);
   void begin_row(const Place& place, std::size_t row, std::string_view id);
-  void add_wide(const Place& place, std::size_t row);
-  void add_long(const Place& place, std::size_t row);
+  void add_wide(const Place& place, std::size_t row, std::string_view id);
+  void add_long(const Place& place, std::size_t row, std::string_view id);
 
   TableShape shape_;
   const TableColumns* columns_;

@@ -34,7 +34,7 @@ std::string_view type_of(Storage storage) {
 
 // Of what is no metric.
 std::string_view type_of(std::string_view field, bool is_long) {
-  if (field == "captured_at") return "TIMESTAMP_NS";
+  if (field == "captured_at") return "TIMESTAMPTZ_NS";
   if (field == "window_ns" || field == "exact") return "UBIGINT";
   if (field == "born" || field == "ended") return "BOOLEAN";
   if (field == "value") return "DOUBLE";

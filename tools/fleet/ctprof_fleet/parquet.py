@@ -31,12 +31,21 @@ def first_line(fd):
     return line
 
 
-def columns_of(line):
+def zoned(kind, connection):
+    """Older versions of DuckDB have a moment with a time zone in microseconds only."""
+    if kind != "TIMESTAMPTZ_NS":
+        return kind
+    known = connection.execute("SELECT count(*) FROM duckdb_types() WHERE lower(type_name) = 'timestamptz_ns'").fetchone()[0]
+    return kind if known else "TIMESTAMPTZ"
+
+
+def columns_of(line, connection):
     """DuckDB's struct of columns: {'tid': 'UBIGINT', ...} To it, and to most who read Parquet, `TID` would be that once more: the first stays."""
     columns = {}
     for name, kind in json.loads(line)["columns"]:
         if not TYPES.fullmatch(kind):
             raise ValueError(f"there is no type '{kind}'")
+        kind = zoned(kind, connection)
         first = columns.setdefault(name.lower(), (name, kind))
         if first[0] is not name:
             print(f"ctprof: left out {ascii(name)}, whose name readers of Parquet do not tell from {ascii(first[0])}", file=sys.stderr)
@@ -45,9 +54,10 @@ def columns_of(line):
 
 def write(source, target):
     import duckdb
-    columns = columns_of(first_line(source))
     settings = {"memory_limit": MEMORY, "temp_directory": "", "autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    line = first_line(source)
     with duckdb.connect(":memory:", config=settings) as connection:
+        columns = columns_of(line, connection)
         connection.execute(
             f"COPY (SELECT * FROM read_json('/dev/fd/{source}', format = 'newline_delimited', compression = 'none', "
             f"maximum_object_size = {LONGEST_ROW}, columns = {columns})) "
