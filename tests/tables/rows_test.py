@@ -187,12 +187,19 @@ class Cells(Tables):
         made.capture("a.ctprof.zst")
         kinds = dict(row[:2] for row in self.query(f"DESCRIBE SELECT * FROM '{self.export('a.ctprof.zst', 'parquet')}'").fetchall())
         self.assertEqual([kinds[name] for name in ("captured_at", "window_ns", "born", "tid", "pcomm", "nice", "cpu_affinity", "raw")],
-                         ["TIMESTAMP_NS", "UBIGINT", "BOOLEAN", "UBIGINT", "VARCHAR", "BIGINT", "VARCHAR", "MAP(VARCHAR, VARCHAR)"])
+                         ["TIMESTAMPTZ_NS", "UBIGINT", "BOOLEAN", "UBIGINT", "VARCHAR", "BIGINT", "VARCHAR", "MAP(VARCHAR, VARCHAR)"])
         out = self.export("a.ctprof.zst", "parquet", "--rows", "cgroups")
         kinds = dict(row[:2] for row in self.query(f"DESCRIBE SELECT * FROM '{out}'").fetchall())
         self.assertEqual(kinds["cgroup.memory.stat"], "MAP(VARCHAR, UBIGINT)")
         packed = {row[0] for row in self.query(f"SELECT compression FROM parquet_metadata('{out}')").fetchall()}
         self.assertEqual(packed, {"ZSTD"})
+
+    @needs_duckdb
+    def test_a_reader_anywhere_takes_times_of_parquet_for_the_same_moment(self):
+        moment, out = made.capture("a.ctprof.zst")[0]["ctprof"]["start"]["wall_unix_ns"], self.export("a.ctprof.zst", "parquet")
+        for zone in ("America/New_York", "UTC"):
+            self.query(f"SET TimeZone = '{zone}'")
+            self.assertEqual(self.query(f"SELECT DISTINCT epoch_ns(captured_at) FROM '{out}'").fetchall(), [(moment,)], zone)
 
     def test_times_are_utc_to_the_nanosecond(self):
         lines = made.capture("a.ctprof.zst")
