@@ -140,7 +140,8 @@ constexpr std::array kDerived{ctprof_derived{
     .applies_to = nullptr,
     .description = "Time off a CPU that delay accounting does not know: sleep, locks, pipes.",
     .caveat = "What is off a CPU, less the recorded delays; a delay that was spent on a CPU, as "
-              "copying a page, is taken off too.",
+              "copying a page, is taken off too. No value where the delays exceed the time off a "
+              "CPU, because they overlap.",
     .headline = nullptr,
     .role = nullptr}};
 constexpr sdk::Extra kExtra{.derived = sdk::array_of(kDerived), .flags = CTPROF_PLUGIN_RECORDER};
