@@ -3,6 +3,7 @@
 
 Environment: CTPROF; BAD_PLUGINS, where a recorder is that lies."""
 
+import json
 import os
 import pathlib
 import re
@@ -130,6 +131,18 @@ class OnCpu(Case):
         self.assertEqual(done.returncode, 2)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertRegex(done.stderr, r"cannot record here: kernel.perf_event_paranoid is \d.*CAP_PERFMON")
+
+
+class Listed(unittest.TestCase):
+    def test_recorders_are_listed_as_on_request(self):
+        plugins = {plugin["name"]: plugin for plugin in json.loads(harness.run("plugins", "--format", "json").stdout)["plugins"]}
+        for name in {"on-cpu", "off-cpu", "sleepers"} & plugins.keys():
+            states = {(offer["state"], offer["reason"]) for offer in plugins[name]["offers"]}
+            self.assertNotIn("fills", {state for state, _ in states})
+            if all(state == "also available" for state, _ in states):
+                self.assertEqual(states, {("also available", f"on request, by record --recorders {name}")})
+                said = harness.run("doctor").stdout
+                self.assertIn(f"{name}: fills 0 metrics; records {len(plugins[name]['offers'])} on request", said)
 
 
 class Lies(Case):

@@ -169,8 +169,10 @@ constexpr std::array<std::string_view, 5> kPhrases{
 
 std::string state_of(const Diagnosis& diagnosis) {
   std::string text = diagnosis.plugin->name + ": fills " + count(diagnosis.fills, "metric");
-  if (diagnosis.second > 0)
-    text += "; another source fills " + std::to_string(diagnosis.second) + " better";
+  if (const std::size_t others = diagnosis.second - diagnosis.on_request; others > 0)
+    text += "; another source fills " + std::to_string(others) + " better";
+  if (diagnosis.on_request > 0)
+    text += "; records " + std::to_string(diagnosis.on_request) + " on request";
   if (diagnosis.refused > 0) text += "; " + std::to_string(diagnosis.refused) + " unavailable";
   return printable(text) + "\n";
 }

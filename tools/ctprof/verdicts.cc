@@ -17,14 +17,28 @@ Verdict judge(const ProbedField& field, const ProbedOffer& offer) {
   return {&field, &offer, "also available", chosen->plugin->name + " is preferred"};
 }
 
+// Of a metric that a recorder records. Neither capture nor record starts it by itself.
+Verdict judge_recorder(const ProbedField& field, const ProbedOffer& offer) {
+  Verdict verdict = judge(field, offer);
+  verdict.on_request = true;
+  if (!verdict.works()) return verdict;
+  verdict.state = "also available";
+  verdict.reason = "on request, by record --recorders " + offer.plugin->name;
+  return verdict;
+}
+
 }  // namespace
 
 std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed) {
   std::vector<Verdict> verdicts;
-  for (const auto* fields : {&probed.fields(), &probed.stacks()})
-    for (const ProbedField& field : *fields)
+  const auto add = [&](const std::vector<ProbedField>& fields, auto judge_offer) {
+    for (const ProbedField& field : fields)
       for (const ProbedOffer& offer : field.offers)
-        if (offer.plugin == &plugin && !field.def->hidden) verdicts.push_back(judge(field, offer));
+        if (offer.plugin == &plugin && !field.def->hidden)
+          verdicts.push_back(judge_offer(field, offer));
+  };
+  add(probed.fields(), judge);
+  add(probed.stacks(), judge_recorder);
   return verdicts;
 }
 
@@ -79,9 +93,10 @@ Diagnosis diagnose(const Plugin& plugin, const Probed& probed) {
     ++(verdict.is_refused() ? diagnosis.refused
        : verdict.fills()    ? diagnosis.fills
                             : diagnosis.second);
+    diagnosis.on_request += verdict.works() && verdict.on_request;
     if (verdict.is_refused())
       add(diagnosis, verdict, verdict.state, verdict.reason, verdict.offer->remedy);
-    if (verdict.fills())
+    if (verdict.works())
       for (const Lack& lack : verdict.offer->lacks)
         add(diagnosis, verdict, kInPart, lack.sentence, lack.remedy);
   }
@@ -141,7 +156,7 @@ std::vector<Gain> gains(const Probed& probed) {
   for (const Plugin& plugin : probed.registry().plugins())
     for (const Verdict& verdict : verdicts_on(plugin, probed)) {
       if (verdict.is_refused()) add_refusal(gains, verdict);
-      if (verdict.fills()) add_lacks(gains, verdict);
+      if (verdict.works()) add_lacks(gains, verdict);
     }
   return gains;
 }

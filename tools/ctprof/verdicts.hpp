@@ -22,8 +22,10 @@ struct Verdict {
   const ProbedOffer* offer;
   std::string state;  // "fills", "also available", or a gap's name
   std::string reason;
+  bool on_request = false;  // a recorder's: it works only if the user names it
 
-  bool fills() const { return field->chosen() == offer; }
+  bool works() const { return field->chosen() == offer; }
+  bool fills() const { return works() && !on_request; }
   bool is_refused() const { return offer->verdict != Gap::None; }
 };
 
@@ -49,8 +51,9 @@ struct Finding {
 struct Diagnosis {
   const Plugin* plugin;
   std::size_t fills = 0;
-  std::size_t second = 0;   // those that another source fills better
-  std::size_t refused = 0;  // those that it cannot fill here
+  std::size_t second = 0;      // those that it does not fill: another source fills them better, or
+  std::size_t on_request = 0;  // they are recorded on request
+  std::size_t refused = 0;     // those that it cannot fill here
   std::vector<Finding> findings{};
 };
 
