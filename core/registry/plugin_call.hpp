@@ -99,6 +99,9 @@ struct PluginThrew : std::runtime_error {
 };
 std::string thrown_in_words(const CallOwner& owner, const char* function, const char* what);
 
+// The words of std::bad_alloc, which a plugin passes on as its message.
+inline constexpr std::string_view kBadAlloc = "std::bad_alloc";
+
 // Runs `call` under a mark. Returns a message if it threw, or "".
 template <class Call>
 std::string contained(const CallOwner* owner, const char* function, Call&& call) {
@@ -107,6 +110,7 @@ std::string contained(const CallOwner* owner, const char* function, Call&& call)
     call();
     return {};
   } catch (const std::exception& exception) {
+    if (exception.what() == kBadAlloc) return std::string(function) + ": not enough memory";
     return std::string(function) + " threw an exception: " + exception.what();
   } catch (const abi::__forced_unwind&) {
     if (call_hooks().thread_ends) call_hooks().thread_ends(*owner, function);
@@ -125,6 +129,7 @@ std::string asked(const CallOwner* owner, const char* function, std::span<char> 
   std::string failure = contained(owner, function, [&] { status = call(); });
   room.back() = 0;
   if (!failure.empty() || status == 0) return failure;
+  if (std::string_view(room.data()) == kBadAlloc) return "not enough memory";
   return room.front() ? room.data() : "it failed, and does not say why";
 }
 

@@ -1,5 +1,7 @@
 #include "plugins/shared/bpf_refusal.hpp"
 
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -65,7 +67,26 @@ bool may_load_bpf() {
   return has_capabilities({CAP_SYS_ADMIN}, true) || has_capabilities({CAP_BPF, CAP_PERFMON}, true);
 }
 
+bool lacks_memory_for_bpf(const sdk::Host& host) {
+  // Two copies at once, with an index over them, and room for the programs.
+  constexpr std::size_t kTimesTheTypes = 4;
+  struct stat types {};
+  if (::fstatat(host.sys(), kTypes, &types, 0) != 0 || types.st_size <= 0) return false;
+  const std::size_t size = kTimesTheTypes * static_cast<std::size_t>(types.st_size);
+  void* const memory =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return errno == ENOMEM;
+  ::munmap(memory, size);
+  return false;
+}
+
 BpfRefusal why_refused(const sdk::Host& host, const BpfPrograms& programs, int error) {
+  if (error == ENOMEM || lacks_memory_for_bpf(host))
+    return {Gap::SourceFailed,
+            "there is not enough memory to load " + std::string(programs.what) + " (" +
+                std::strerror(error) +
+                "): raise the limit on memory (ulimit -v, or memory.max of the cgroup)",
+            {}};
   if (!may_load_bpf())
     return {Gap::Denied,
             "the kernel lets only CAP_BPF with CAP_PERFMON load " + std::string(programs.what) +

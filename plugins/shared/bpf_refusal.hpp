@@ -38,6 +38,10 @@ BpfRefusal unsuitable_for_bpf(const sdk::Host& host);
 // out.
 bool may_load_bpf();
 
+// Whether this process cannot get the memory that loading takes: libbpf reads the kernel's types
+// into memory, and answers ESRCH or ENOENT if it cannot.
+bool lacks_memory_for_bpf(const sdk::Host& host);
+
 // Why the kernel answered with this errno.
 BpfRefusal why_refused(const sdk::Host& host, const BpfPrograms& programs, int error);
 // The same of who may load, on a kernel of this release.

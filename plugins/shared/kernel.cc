@@ -59,7 +59,11 @@ std::vector<std::optional<bool>> are_built_with(const sdk::Host& host,
     said = is_set;
     ++found;
   }
-  for (auto& said : built) said = said.value_or(false);
+  // What was not read, as for lack of memory, is unknown.
+  int failed = Z_OK;
+  ::gzerror(config.get(), &failed);
+  for (auto& said : built)
+    if (failed >= Z_OK) said = said.value_or(false);
   return built;
 }
 

@@ -1,10 +1,21 @@
 // Why the kernel did not take BPF programs: too old, closed, or neither.
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "ctprof/files.hpp"
 #include "plugins/shared/bpf_refusal.hpp"
+#include "plugins/shared/kernel.hpp"
 
 namespace bpf_refusal_test {
 using namespace ctprof;
@@ -47,6 +58,81 @@ BOOST_AUTO_TEST_CASE(whatever_is_not_the_kernels_age_is_not_called_that) {
     BOOST_TEST(why_not_taken(kPrograms, ENOMEM, release).why ==
                "the kernel could not load the BPF programs of this test (Cannot allocate memory)");
   }
+}
+
+// A /sys whose description of the kernel's types is so large, for a moment.
+class Types {
+ public:
+  explicit Types(std::size_t bytes) {
+    std::filesystem::create_directories(place_ + "/kernel/btf");
+    std::ofstream(place_ + "/kernel/btf/vmlinux") << std::string(bytes, 'x');
+    sys_ = sdk::Fd(::open(place_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    abi_.size = sizeof abi_;
+    abi_.sys_fd = sys_.get();
+    abi_.proc_fd = abi_.cgroup_fd = -1;
+  }
+  ~Types() { std::filesystem::remove_all(place_); }
+  sdk::Host host() const { return sdk::Host(abi_); }
+
+ private:
+  static std::string made() {
+    std::string name = "/tmp/ctprof-btf-XXXXXX";
+    BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
+    return name;
+  }
+  std::string place_ = made();
+  sdk::Fd sys_;
+  ctprof_host abi_{};
+};
+
+// In a process of its own that can have no more address space than it has.
+bool is_short_of_memory(const sdk::Host& host) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::ifstream pages("/proc/self/statm");
+    rlim_t used = 0;
+    pages >> used;
+    const rlim_t most = used * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (1 << 20);
+    const rlimit limit{most, most};
+    ::_exit(::setrlimit(RLIMIT_AS, &limit) != 0 ? 2 : lacks_memory_for_bpf(host) ? 1 : 0);
+  }
+  int status = 0;
+  BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+  BOOST_REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status) == 1;
+}
+
+BOOST_AUTO_TEST_CASE(lack_of_memory_is_not_the_kernels_refusal) {
+  const Types types(8 << 20);
+  BOOST_TEST(!lacks_memory_for_bpf(types.host()));
+  BOOST_TEST(is_short_of_memory(types.host()));
+  const BpfRefusal why = why_refused(types.host(), kPrograms, ENOMEM);
+  BOOST_TEST(why.why ==
+             "there is not enough memory to load the BPF programs of this test (Cannot allocate "
+             "memory): raise the limit on memory (ulimit -v, or memory.max of the cgroup)");
+}
+
+// What cannot be read to its end says nothing of the options behind that.
+BOOST_AUTO_TEST_CASE(a_configuration_that_is_cut_short_is_unknown) {
+  const std::string place = "/tmp/ctprof-config-" + std::to_string(::getpid());
+  std::filesystem::create_directories(place);
+  const auto told = [&](std::size_t bytes) {
+    std::string text;
+    for (int line = 0; line < 2000; ++line)
+      text += "CONFIG_" + std::to_string(line * 2654435761U) + "=y\n";
+    const gzFile file = ::gzopen((place + "/config.gz").c_str(), "w");
+    ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+    ::gzclose(file);
+    if (bytes > 0) std::filesystem::resize_file(place + "/config.gz", bytes);
+    const sdk::Fd proc(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ctprof_host abi{};
+    abi.size = sizeof abi;
+    abi.proc_fd = proc.get();
+    return is_built_with(sdk::Host(abi), "CONFIG_ABSENT");
+  };
+  BOOST_TEST((told(0) == false));
+  BOOST_TEST(!told(1000).has_value());
+  std::filesystem::remove_all(place);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

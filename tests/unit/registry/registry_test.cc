@@ -2,13 +2,16 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdio>
 #include <future>
+#include <new>
 #include <stdexcept>
 #include <string>
-
-#include "core/registry/call_watch.hpp"
 #include <utility>
 #include <vector>
+
+#include "core/registry/call_watch.hpp"
+#include "core/registry/plugin_call.hpp"
 #include "core/registry/probed.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
 
@@ -62,6 +65,95 @@ BOOST_AUTO_TEST_CASE(a_formula_stays_with_its_entity) {
   BOOST_TEST(merged.refused()[0].reason ==
              "its derived metric 'mixed_ratio' is about a thread, but reads 'of_cgroup', which is "
              "about a cgroup: they have no groups in common");
+}
+
+constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kLevel{
+    {.name = "level", .description = "one"}};
+constexpr sdk::Metric<sdk::CategoricalString, sdk::Mode> kWord{
+    {.name = "word", .description = "one"}};
+
+DerivedDef derived(std::string name, std::string expression, std::string unit = "count",
+                   std::string family = "gauge") {
+  DerivedDef def;
+  def.name = std::move(name);
+  def.expression = std::move(expression);
+  def.unit = std::move(unit);
+  def.family = std::move(family);
+  def.plugin = "p";
+  return def;
+}
+
+Registry registry_with(std::vector<DerivedDef> all) {
+  Plugin made = plugin<Offers<kOne>, Offers<kTwo>, Offers<kLevel>>("p");
+  made.declared.push_back(define(kWord.abi, "p"));
+  made.derived = std::move(all);
+  return registry({made});
+}
+
+std::string refusal_of(std::vector<DerivedDef> all) {
+  const Registry merged = registry_with(std::move(all));
+  return merged.refused().empty() ? "" : merged.refused()[0].reason;
+}
+
+BOOST_AUTO_TEST_CASE(an_input_that_nobody_declares_is_refused_by_name) {
+  BOOST_TEST(refusal_of({derived("d", "one + tow")}) ==
+             "its derived metric 'd' reads 'tow', which no loaded plugin declares");
+  BOOST_TEST(refusal_of({derived("d", "one + tow?")}) ==
+             "its derived metric 'd' reads 'tow', which no loaded plugin declares");
+  BOOST_TEST(refusal_of({derived("d", "one + word")}) ==
+             "its derived metric 'd' reads 'word', which is not a number");
+  BOOST_TEST(
+      registry_with({derived("d", "one + tow"), derived("e", "one + two")}).derived().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_input_that_is_derived_itself_is_refused_by_name) {
+  BOOST_TEST(refusal_of({derived("d", "one + d")}) ==
+             "its derived metric 'd' reads 'd', which is derived itself; write out its formula");
+  const Registry circle = registry_with({derived("d", "one + e"), derived("e", "two + d")});
+  BOOST_TEST(circle.derived().empty());
+  BOOST_REQUIRE(!circle.refused().empty());
+  BOOST_TEST(
+      circle.refused()[0].reason ==
+      "its derived metric 'd' reads 'e', which is derived itself; write out its formula; and "
+      "1 more fault like it");
+}
+
+BOOST_AUTO_TEST_CASE(a_name_with_two_meanings_is_refused) {
+  BOOST_TEST(refusal_of({derived("one", "one + two")}) ==
+             "its derived metric 'one' has the name of a metric that 'p' declares");
+  BOOST_TEST(refusal_of({derived("d", "one + two"), derived("d", "one - two")}) ==
+             "its derived metric 'd' is 'one - two', but 'p' declares it as 'one + two'");
+}
+
+BOOST_AUTO_TEST_CASE(the_family_follows_from_the_formula) {
+  const auto family = [](const std::string& expression, const std::string& unit,
+                         const std::string& declared) {
+    const Registry merged = registry_with({derived("d", expression, unit, declared)});
+    BOOST_REQUIRE(merged.refused().empty());
+    return merged.derived()[0].family;
+  };
+  BOOST_TEST(family("one + two", "count", "gauge") == "cumulative");
+  BOOST_TEST(family("one - two", "count", "cumulative") == "cumulative");
+  BOOST_TEST(family("one - two", "count", "gauge") == "gauge");
+  BOOST_TEST(family("one / two", "ratio", "gauge") == "gauge");
+  BOOST_TEST(family("level - 3", "count", "gauge") == "gauge");
+  BOOST_TEST(
+      refusal_of({derived("d", "one / two", "ratio", "cumulative")}) ==
+      "its derived metric 'd' declares the family cumulative, but its formula yields a level");
+  BOOST_TEST(refusal_of({derived("d", "one * level")}).find("multiplies a counter by a level") !=
+             std::string::npos);
+}
+
+// Plugins pass on the words of exceptions.
+BOOST_AUTO_TEST_CASE(lack_of_memory_in_a_plugin_is_called_that) {
+  const CallOwner* owner = call_owner("some.so");
+  char room[64];
+  const auto says = [&](auto call) { return asked(owner, "start", room, call); };
+  BOOST_TEST(says([&] { return std::snprintf(room, sizeof room, "std::bad_alloc"); }) ==
+             "not enough memory");
+  BOOST_TEST(says([]() -> std::int32_t { throw std::bad_alloc(); }) == "start: not enough memory");
+  BOOST_TEST(says([&] { return std::snprintf(room, sizeof room, "the device is on fire"); }) ==
+             "the device is on fire");
 }
 
 BOOST_AUTO_TEST_CASE(a_third_party_prefixes_its_names) {
