@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -100,6 +101,12 @@ std::vector<std::string> Archive::keep(const Snapshot& window) {
     tell_missing(told);
   if (!index_is_whole_) write_index();
   return told;
+}
+
+bool Archive::is_removed() const {
+  struct stat status {};
+  if (::fstat(directory_.fd(), &status) != 0) return errno == ESTALE || errno == ENOENT;
+  return status.st_nlink == 0;
 }
 
 std::vector<std::string> Archive::finish() {

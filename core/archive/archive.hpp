@@ -8,7 +8,8 @@
 // which readers leave out and the next open() cuts off before it goes on. A disk that is full costs
 // the oldest files, two for a window at most, never the one that is being added to; where that is
 // not enough, or something else is wrong, the window is missing, and that is told: once, and again
-// when it works. A file that cannot be dropped is told, too, and goes on to count.
+// when it works. A file that cannot be dropped is told, too, and goes on to count. If somebody
+// removes the directory, no further window can be kept (is_removed).
 //
 // What is here:   adding, dropping.
 // What is not:    recording (tools/ctprof), reading (span.hpp), which files go (rotation.hpp).
@@ -50,6 +51,9 @@ class Archive {
   std::vector<std::string> keep(const Snapshot& window);
   // Says which windows are missing at the end, if any.
   std::vector<std::string> finish();
+
+  // Whether the directory was removed, so that no file in it can ever be found again.
+  bool is_removed() const;
 
   // By name, those that are there now.
   const std::vector<KeptFile>& files() const { return files_; }

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -92,6 +93,14 @@ class Always(unittest.TestCase):
         one = self.place.parent / "one.ctprof.zst"
         self.assertEqual(ctprof("export", self.place, "--to", "columns", "-o", one).returncode, 0)
         self.assertEqual(blocks(one), [(found[0][0], found[0][1], found[-1][2])])
+
+    def test_a_directory_that_was_removed_is_reported_and_ends_it(self):
+        with Recorder("--every", "1s", "-o", self.place) as recorder:
+            self.assertTrue(soon(lambda: indexed(self.place) >= 1, 60))
+            shutil.rmtree(self.place)
+            status, said = recorder.finish()
+        self.assertEqual(status, 2, said)
+        self.assertIn(f"recording into the directory '{self.place}': it was removed", said)
 
     def test_what_was_recorded_twice_has_a_gap(self):
         self.record_some(1)

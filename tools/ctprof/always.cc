@@ -124,6 +124,9 @@ class ArchiveRecording {
       if (told_.insert(sentence).second) note(options_, sentence);
     for (const std::string& sentence : window.window->notes) note(options_, sentence);
     for (const std::string& sentence : archive_.keep(window)) note(options_, sentence);
+    if (archive_.is_removed())
+      return error("recording into the directory", options_.output,
+                   "it was removed; make it again, and start the recording again");
     if (options_.verbose)
       note(options_,
            local_time(window.window->opened.wall_unix_ns) + ": " +

@@ -41,6 +41,18 @@ BOOST_AUTO_TEST_CASE(windows_back_to_back_are_one) {
   BOOST_TEST(runs->size() == 60u);
 }
 
+BOOST_AUTO_TEST_CASE(a_removed_directory_is_noticed) {
+  World world;
+  Archive archive = world.open();
+  world.fill(archive, kBegin + kMinute, kMinute);
+  BOOST_TEST(!archive.is_removed());
+  fs::rename(world.path(), world.path() + "-moved");
+  BOOST_TEST(!archive.is_removed());
+  fs::remove_all(world.path() + "-moved");
+  BOOST_TEST(archive.is_removed());
+  BOOST_TEST(!world.fill(archive, kBegin + 2 * kMinute, kMinute).empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_span_takes_the_windows_that_have_a_part_in_it) {
   World world;
   Archive archive = world.open();
