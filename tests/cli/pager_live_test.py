@@ -3,6 +3,7 @@
 
 Environment: CTPROF, FIXTURES."""
 
+import os
 import pathlib
 import shutil
 import sys
@@ -38,6 +39,21 @@ def press_until_it_ends(run, keys):
     while run.process.poll() is None and time.monotonic() < end:
         run.press(keys)
         run.read_until(lambda _: run.process.poll() is not None, seconds=1)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class TooLarge(unittest.TestCase):
+    def test_a_terminal_that_cannot_be_drawn_on_is_not_blamed_on_its_kind(self):
+        for size in [(24, 65535), (65535, 80)]:
+            with OnTerminal("live", size=size) as run:
+                self.assertEqual(run.finish(), 2, run.text)
+            self.assertIn(f"it has {size[1]} columns and {size[0]} lines", run.text)
+            self.assertNotIn("TERM", run.text)
+
+    def test_an_unknown_kind_is_named(self):
+        with OnTerminal("live", TERM="no-such-terminal") as run:
+            self.assertEqual(run.finish(), 2, run.text)
+        self.assertIn("opening the terminal 'no-such-terminal': nothing is known of this kind", run.text)
 
 
 class Progress(pager_test.Case):

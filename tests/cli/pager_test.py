@@ -29,10 +29,10 @@ TERMINAL_CODE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x07")
 class OnTerminal:
     """A ctprof whose terminal is ours, as if somebody sat before it."""
 
-    def __init__(self, *words, prefix=(), program=harness.CTPROF, **environment):
+    def __init__(self, *words, prefix=(), program=harness.CTPROF, size=(LINES, COLUMNS), **environment):
         kept = {name: value for name, value in os.environ.items() if name not in OURS}
         self.ours, its = os.openpty()
-        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         self.process = subprocess.Popen([*prefix, program, *map(str, words)], stdin=its, stdout=its, stderr=its, start_new_session=True,
                                         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), env=kept | {"TERM": "xterm"} | environment)
         os.close(its)

@@ -169,6 +169,31 @@ std::optional<Special> special_of(wint_t code) {
   }
 }
 
+// curses counts lines and columns in 16 bits with a sign.
+constexpr unsigned kMostCells = 32'767;
+
+bool is_known_kind(const char* kind, int terminal) {
+  int status = 0;
+  return kind && ::setupterm(kind, terminal, &status) == OK;
+}
+
+// Why curses did not take the terminal: it gives no reason.
+Error why_not_opened(const char* kind, int terminal) {
+  winsize size{};
+  ::ioctl(terminal, TIOCGWINSZ, &size);
+  if (size.ws_col > kMostCells || size.ws_row > kMostCells)
+    return error("opening the terminal", kind ? kind : "(TERM is not set)",
+                 "it has " + std::to_string(size.ws_col) + " columns and " +
+                     std::to_string(size.ws_row) + " lines; make it smaller than " +
+                     std::to_string(kMostCells + 1) + " of each");
+  if (is_known_kind(kind, terminal))
+    return error("opening the terminal", kind,
+                 "there is not enough memory to draw on " + std::to_string(size.ws_col) +
+                     " columns and " + std::to_string(size.ws_row) + " lines");
+  return error("opening the terminal", kind ? kind : "(TERM is not set)",
+               "nothing is known of this kind; set TERM to what your terminal is, as xterm");
+}
+
 }  // namespace
 
 struct Terminal::Screen {
@@ -250,9 +275,7 @@ Result<Terminal> Terminal::open(int input, int output) {
     return errno_error("asking for the modes of", "the terminal", errno);
   screen->watch_size();
   screen->screen = ::newterm(kind, screen->output, screen->input);
-  if (!screen->screen)
-    return error("opening the terminal", kind ? kind : "(TERM is not set)",
-                 "nothing is known of this kind; set TERM to what your terminal is, as xterm");
+  if (!screen->screen) return why_not_opened(kind, remedy.fd);
   ::set_term(screen->screen);
   ::cbreak();
   ::noecho();
