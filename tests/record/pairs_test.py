@@ -1,0 +1,158 @@
+#!/usr/bin/python3
+"""Each recorder, and all of them together, through every feature that reads what they record: an index of many captures, an archive, redaction,
+tables, pages, pictures, names given afterwards, sides of several runs, and `live`. No verb crashes or fails, and all agree on what the stacks weigh.
+
+Environment: CTPROF. The same of a file that was made by hand: tests/cli/pairs.case.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cli"))
+import recording  # noqa: E402
+from pager_test import OnTerminal  # noqa: E402
+from recording import harness, run, soon  # noqa: E402
+
+RECORDERS = {"on-cpu": "oncpu_stacks", "off-cpu": "offcpu_stacks", "sleepers": "sleeping_stacks"}
+SETS = [*([name] for name in RECORDERS), list(RECORDERS)]
+# Computes, waits for a pipe and sleeps, in a process that ends.
+COMMAND = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; echo x | cat; sleep 0.3"]
+
+
+def ctprof(*words, given=None, statuses=(0,)):
+    done = subprocess.run([harness.CTPROF, *map(str, words)], input=given, capture_output=True, timeout=recording.TIMEOUT, check=False)
+    assert done.returncode in statuses, f"{words}: {done.returncode}\n{done.stderr.decode()}"
+    assert b"a fault of ctprof" not in done.stderr, done.stderr.decode()
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def totals_by_index(*paths):
+    """What `fleet read` says of each stack metric, by file."""
+    lines = [json.loads(line) for line in ctprof("fleet", "read", given=b"".join(os.fsencode(path) + b"\0" for path in paths)).splitlines()]
+    metrics = {line["registry"]: [metric["name"] for metric in line["metrics"]] for line in lines if "metrics" in line}
+    captures = [line for line in lines if "totals" in line]
+    assert len(captures) >= len(paths), lines
+    return [dict(zip(metrics[line["registry"]], line["totals"], strict=True)) for line in captures]
+
+
+def folded_total(path, metric):
+    return sum(int(line.rpartition(" ")[2]) for line in ctprof("export", "-q", path, "--to", "folded", "--metric", metric, "-o", "-").splitlines())
+
+
+def shown_total(path, metric, *words):
+    report = json.loads(ctprof("show", path, "--metrics", metric, "--format", "json", *words))
+    return sum(row["value"] or 0 for row in report["rows"])
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class Pairs(unittest.TestCase):
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.place = pathlib.Path(scratch.name)
+
+    def each_set(self, test):
+        for recorders in SETS:
+            with self.subTest(recorders=recorders):
+                place = self.place / "+".join(recorders)
+                place.mkdir()
+                test(place, recorders, ["--recorders", ",".join(recorders)])
+
+    def record(self, *words):
+        done = run("-q", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def one_window(self, place, asked):
+        path = place / "one.ctprof.zst"
+        self.record("-o", path, *asked, "--", *COMMAND)
+        return path
+
+    def check_readers(self, path, place):
+        for number, words in enumerate([["show", path], ["show", path, "--details"], ["show", path, "--format", "csv"], ["compare", path, path],
+                                        ["compare", path, "--lifetime"]]):
+            ctprof(*words)
+            self.assertTrue(path.exists(), number)
+        ctprof("report", "-q", path, "-o", place / "page.html", "--force")
+        ctprof("flame", "-q", path, "-o", place / "flame.svg", "--force")
+        ctprof("symbolize", "-q", path, "-o", place / "named.ctprof.zst", "--force")
+        for form in ("ndjson", "csv", "prometheus", "pprof", "speedscope", "perfetto", "columns", "ktstr"):
+            ctprof("export", "-q", path, "--to", form, "-o", place / "out", "--force")
+            (place / "out").unlink()
+
+    def test_one_window(self):
+        def check(place, recorders, asked):
+            path = self.one_window(place, asked)
+            self.check_readers(path, place)
+            [totals] = totals_by_index(path)
+            for name in recorders:
+                metric = RECORDERS[name]
+                self.assertEqual(folded_total(path, metric), shown_total(path, metric))
+                self.assertEqual(totals[metric], shown_total(path, metric))
+                self.assertGreater(totals[metric], 0)
+        self.each_set(check)
+
+    def test_redacted(self):
+        def check(place, recorders, asked):
+            path, redacted = self.one_window(place, asked), place / "redacted.ctprof.zst"
+            ctprof("export", "-q", path, "--redact", "-o", redacted)
+            self.check_readers(redacted, place)
+            for name in recorders:
+                self.assertEqual(folded_total(redacted, RECORDERS[name]), folded_total(path, RECORDERS[name]))
+            self.assertEqual(totals_by_index(redacted)[0][RECORDERS[recorders[0]]], totals_by_index(path)[0][RECORDERS[recorders[0]]])
+        self.each_set(check)
+
+    def test_sides_of_several_runs(self):
+        def check(place, recorders, asked):
+            runs, turns = place / "runs", place / "turns"
+            self.record("-d", "300ms", "--repeat", "4", "-o", runs, *asked)
+            self.record("-d", "200ms", "--interleave", "true", "true", "--repeat", "2", "-o", turns, *asked)
+            files = sorted(runs.iterdir())
+            self.assertEqual(len(totals_by_index(*files)), 4)
+            for words in [["show", runs], ["compare", runs, "--vs", runs], ["compare", turns, "--details"], ["noise", runs],
+                          ["compare", files[0], "--vs", *files[1:]]]:
+                ctprof(*words)
+            ctprof("report", "-q", turns, "-o", place / "page.html")
+            ctprof("flame", "-q", turns, "-o", place / "flame.svg")
+            rows = ctprof("export", "-q", turns, "--to", "csv", "--rows", "host", "-o", "-").splitlines()
+            self.assertEqual(len({row.partition(",")[0] for row in rows[1:]}), 4)
+        self.each_set(check)
+
+    def test_an_archive(self):
+        def check(place, recorders, asked):
+            log = place / "log"
+            with recording.Recorder("--every", "1s", "-o", log, *asked) as recorder:
+                index = log / "index"
+                self.assertTrue(soon(lambda: any(log.glob("*.zst")) and (not index.exists() or index.read_text().count("\n") >= 2), 60))
+                time.sleep(1)
+                recorder.signal(signal.SIGTERM)
+                status, said = recorder.finish()
+            self.assertEqual(status, 0, said)
+            one = place / "whole.ctprof.zst"
+            ctprof("export", "-q", log, "--to", "columns", "-o", one)
+            self.check_readers(one, place)
+            for name in recorders:
+                metric = RECORDERS[name]
+                self.assertEqual(folded_total(one, metric), shown_total(log, metric))
+            self.assertGreaterEqual(len(totals_by_index(*sorted(log.glob("*.zst")))), 2)
+        self.each_set(check)
+
+    def test_live(self):
+        def check(place, recorders, asked):
+            with OnTerminal("live", *asked) as screen:
+                self.assertTrue(screen.read_until(lambda text: "CPU" in text and "%" in text), screen.text)
+                for key in (b"\r", b"\r", b"s", b"q"):
+                    screen.press(key)
+                screen.press(b"q")
+                screen.read_until(lambda _: screen.process.poll() is not None, 60)
+                self.assertEqual(screen.process.wait(harness.TIMEOUT), 0, screen.text)
+        self.each_set(check)
+
+
+if __name__ == "__main__":
+    harness.main()
