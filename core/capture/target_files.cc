@@ -16,19 +16,33 @@
 #include <cstdio>
 #include <future>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "core/base/clock.hpp"
+#include "core/capture/target_owner.hpp"
+
 namespace ctprof {
+
+struct TargetFiles::Directories {
+  sdk::Fd proc, root;
+  bool is_lent;
+};
+
 namespace {
+
+using Directories = TargetFiles::Directories;
 
 // Each costs a thread and the time that it was waited for.
 constexpr std::size_t kMostHeldUp = 5;
 // Of one file that is copied: programs with a whole browser in them have 200.
 constexpr off_t kMostCopied = 256 << 20;
 constexpr std::size_t kMostFileText = 64 << 20;
+// Times of files and of starts are those of a clock tick.
+constexpr std::uint64_t kClockSlackNs = 50'000'000;
 constexpr const char* kDeleted = " (deleted)";
 
 std::uint64_t root_device() {
@@ -54,19 +68,53 @@ sdk::Fd copy_of(int fd, off_t size) {
   return copy;
 }
 
-// From a descriptor that only names a file to one that reads it, if it is a regular one, and that
-// one where `file` says which. File systems without a device of their own show one device to stat
-// and another in maps.
-sdk::Fd readable(const sdk::Fd& named, const std::optional<FileId>& file) {
-  struct stat status {};
-  if (!named || ::fstat(named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return sdk::Fd();
-  const bool is_it = !file || (file->inode == status.st_ino &&
-                               (file->device == status.st_dev || major(file->device) == 0));
-  if (!is_it) return sdk::Fd();
+// The file as the kernel lists it in maps, which on some file systems (btrfs, overlayfs) has
+// another device than stat(2) tells. Our own mapping of it shows that.
+std::optional<FileId> id_in_maps(int fd) {
+  const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (at == MAP_FAILED) return std::nullopt;
+  const auto start = reinterpret_cast<std::uintptr_t>(at);
+  sdk::TextFile file;
+  const auto maps = file.read_records(AT_FDCWD, "/proc/self/maps");
+  const auto mapping = maps ? mapping_at(maps.value, start) : std::nullopt;
+  ::munmap(at, size);
+  return mapping ? std::optional(mapping->file) : std::nullopt;
+}
+
+// Whether it is that file; unknown where maps may list another device than stat(2) tells.
+std::optional<bool> is_file(const struct stat& status, const FileId& file) {
+  if (file == FileId{status.st_dev, status.st_ino}) return true;
+  if (major(file.device) == 0 || major(status.st_dev) == 0) return std::nullopt;
+  return false;
+}
+
+// From a descriptor that only names a regular file to one that reads it, with the rights of the
+// thread.
+sdk::Fd opened(const sdk::Fd& named) {
   const std::string self = "/proc/self/fd/" + std::to_string(named.get());
-  sdk::Fd fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  return sdk::Fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+}
+
+// The file, or a copy of it.
+sdk::Fd kept(sdk::Fd fd, const struct stat& status) {
   if (!fd || is_local(fd.get(), status.st_dev)) return fd;
   return copy_of(fd.get(), status.st_size);
+}
+
+bool is_regular(const sdk::Fd& named, struct stat& status) {
+  return named && ::fstat(named.get(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// To be read, if it is that file and a regular one.
+sdk::Fd readable(const sdk::Fd& named, const FileId& file) {
+  struct stat status {};
+  if (!is_regular(named, status)) return sdk::Fd();
+  const auto is_it = is_file(status, file);
+  if (is_it == false) return sdk::Fd();
+  sdk::Fd fd = opened(named);
+  if (!fd || (!is_it && id_in_maps(fd.get()) != file)) return sdk::Fd();
+  return kept(std::move(fd), status);
 }
 
 sdk::Fd named(int directory, const std::string& path) {
@@ -83,8 +131,13 @@ sdk::Fd named_under(const sdk::Fd& root, const std::string& path) {
       static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
 }
 
-sdk::Fd root_of(int proc, const std::string& process) {
-  return sdk::Fd(::openat(proc, (process + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+// The directory of a process. What is opened below it later is of that process, or fails.
+sdk::Fd directory_of(int proc, const std::string& process) {
+  return sdk::Fd(::openat(proc, process.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+sdk::Fd root_of(int process) {
+  return sdk::Fd(::openat(process, "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 std::string name_in_map_files(const CodeRange& range) {
@@ -94,25 +147,61 @@ std::string name_in_map_files(const CodeRange& range) {
   return name;
 }
 
-sdk::Fd open_mapped(int proc, int root, const std::string& process, const CodeRange& range,
+// What is mapped, and may be read with the present rights.
+sdk::Fd first_readable(std::span<const sdk::Fd> links, const FileId& file) {
+  for (const sdk::Fd& link : links)
+    if (auto fd = readable(link, file)) return fd;
+  return sdk::Fd();
+}
+
+// Its thread has fewer rights afterwards.
+sdk::Fd open_mapped(const Directories& at, const std::string& process, const CodeRange& range,
                     std::string path, FileId file) {
   if (path.ends_with(kDeleted)) path.resize(path.size() - std::string_view(kDeleted).size());
-  for (const std::string& link :
-       {process + "/map_files/" + name_in_map_files(range), process + "/exe"})
-    if (auto fd = readable(named(proc, link), file)) return fd;
-  if (auto fd = readable(named_under(root_of(proc, process), path), file)) return fd;
-  const sdk::Fd own(::fcntl(root, F_DUPFD_CLOEXEC, 0));
-  return readable(named_under(own, path), file);
+  const sdk::Fd target = directory_of(at.proc.get(), process);
+  const sdk::Fd links[] = {named(target.get(), "map_files/" + name_in_map_files(range)),
+                           named(target.get(), "exe")};
+  const sdk::Fd root = root_of(target.get());
+  if (!at.is_lent)
+    if (auto fd = first_readable(links, file)) return fd;
+  const auto owner = at.is_lent ? std::nullopt : owner_of(target.get());
+  if (!give_up_rights(owner ? &*owner : nullptr)) return sdk::Fd();
+  if (at.is_lent)
+    if (auto fd = first_readable(links, file)) return fd;
+  if (auto fd = readable(named_under(root, path), file)) return fd;
+  return readable(named_under(at.root, path), file);
 }
 
 // The process's own number, in the innermost of its namespaces.
-std::string own_number(int proc, const std::string& process) {
+std::string own_number(int target, const std::string& process) {
   sdk::TextFile file;
-  const auto status = file.read(proc, (process + "/status").c_str());
+  const auto status = file.read(target, "status");
   const auto numbers = status ? sdk::value_of(status.value, "NSpid") : status;
   if (!numbers) return process;
   const std::string_view text = sdk::trimmed(numbers.value);
   return std::string(text.substr(text.find_last_of("\t ") + 1));
+}
+
+// Whether the user of a process wrote it since the process started.
+bool is_of_process(const struct stat& status, const TargetOwner& owner) {
+  if (status.st_uid != owner.user || status.st_mtim.tv_sec < 0) return false;
+  const auto written = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * kNsPerSecond +
+                       static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
+  return written + kClockSlackNs >= owner.started_unix_ns;
+}
+
+// Its thread has fewer rights afterwards.
+sdk::Fd open_perf_map(const Directories& at, const std::string& process) {
+  const sdk::Fd target = directory_of(at.proc.get(), process);
+  const auto owner = owner_of(target.get());
+  if (!owner) return sdk::Fd();
+  const std::string path = "/tmp/perf-" + own_number(target.get(), process) + ".map";
+  const sdk::Fd root = root_of(target.get());
+  if (!give_up_rights(at.is_lent ? nullptr : &*owner)) return sdk::Fd();
+  const sdk::Fd map = named_under(root, path);
+  struct stat status {};
+  if (!is_regular(map, status) || !is_of_process(status, *owner)) return sdk::Fd();
+  return kept(opened(map), status);
 }
 
 std::string text_of(int fd, std::size_t most) {
@@ -128,14 +217,10 @@ std::string text_of(int fd, std::size_t most) {
 
 }  // namespace
 
-struct TargetFiles::Directories {
-  sdk::Fd proc, root;
-};
-
-TargetFiles::TargetFiles(int proc, std::chrono::milliseconds patience)
+TargetFiles::TargetFiles(int proc, std::chrono::milliseconds patience, bool is_lent)
     : at_(std::make_shared<Directories>(
           Directories{sdk::Fd(::fcntl(proc, F_DUPFD_CLOEXEC, 0)),
-                      sdk::Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC))})),
+                      sdk::Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)), is_lent})),
       patience_(patience) {}
 
 // What the thread still opens after that is closed with its promise.
@@ -156,14 +241,13 @@ sdk::Fd TargetFiles::in_time(std::function<sdk::Fd(const Directories&)> open) {
 sdk::Fd TargetFiles::open(std::uint64_t process, const CodeRange& range, const std::string& path,
                           FileId file) {
   return in_time([=](const Directories& at) {
-    return open_mapped(at.proc.get(), at.root.get(), std::to_string(process), range, path, file);
+    return open_mapped(at, std::to_string(process), range, path, file);
   });
 }
 
 std::string TargetFiles::perf_map(std::uint64_t process) {
   const auto fd = in_time([number = std::to_string(process)](const Directories& at) {
-    const std::string path = "/tmp/perf-" + own_number(at.proc.get(), number) + ".map";
-    return readable(named_under(root_of(at.proc.get(), number), path), std::nullopt);
+    return open_perf_map(at, number);
   });
   // A copy stands where writing it ended.
   if (fd) ::lseek(fd.get(), 0, SEEK_SET);

@@ -1,9 +1,17 @@
-// Files that other processes have mapped, opened so that nobody can hold us up.
+// Files that other processes have mapped, opened so that nobody can hold us up, and with no rights
+// that the process, or the user of ctprof, does not have.
 //
 // A file counts only where it is the very one of the mapping, by device and inode: what stands at
-// its path now may be another. /proc/<pid>/map_files leads to it whatever became of its name, but
-// wants a capability; /proc/<pid>/exe and the path under the process's root do for the rest, and
-// the path under our own root where the process is gone. Only regular files are ever opened.
+// its path now may be another. Only regular files are ever opened. In this order:
+//
+//   /proc/PID/map_files, /proc/PID/exe   the mapping itself, with the rights of ctprof
+//   the path under the process's root    as the user of the process, without capabilities
+//   the path under the root of ctprof    likewise, also of a process that has exited: then as the
+//                                        user of ctprof, without capabilities
+//
+// With lent rights (the executable has capabilities that its user does not have) every file is
+// opened as that user, without capabilities, also through the mapping: a program that the user may
+// execute but not read has no names.
 //
 // A file server may never answer, and anybody may mount one. So a thread of its own opens, and what
 // has taken a second is left behind. What is on no disk of the host is copied by that thread,
@@ -21,6 +29,7 @@
 #include <string>
 
 #include "core/stacks/address_space.hpp"
+#include "core/stacks/debug_files.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
@@ -30,12 +39,15 @@ class TargetFiles {
   static constexpr std::chrono::milliseconds kPatience{1000};
 
   // `proc`: the open directory /proc; it may be closed afterwards. `patience`: how long a file may
-  // take to be opened.
-  explicit TargetFiles(int proc, std::chrono::milliseconds patience = kPatience);
+  // take to be opened. `is_lent`: whether ctprof has rights that its user does not have.
+  explicit TargetFiles(int proc, std::chrono::milliseconds patience = kPatience,
+                       bool is_lent = has_lent_rights());
 
   // The file that is mapped there, to be read with pread(2); none where it cannot be had.
   sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path, FileId file);
-  // What /tmp/perf-<pid>.map says in that process, at most 64 MiB of it; empty: there is none.
+  // What /tmp/perf-<pid>.map says in that process, at most 64 MiB of it; empty: there is none. It
+  // counts where it is a regular file of the process's user, reached without symbolic links, and
+  // was written since the process started.
   std::string perf_map(std::uint64_t process);
   // What /proc/kallsyms says.
   std::string kernel_symbols();
@@ -43,8 +55,9 @@ class TargetFiles {
   // How often nobody answered. After a few times nothing is opened any more.
   std::size_t held_up() const { return held_up_; }
 
+  struct Directories;  // of the implementation
+
  private:
-  struct Directories;
   sdk::Fd in_time(std::function<sdk::Fd(const Directories&)> open);
 
   std::shared_ptr<const Directories> at_;  // of threads left behind, too

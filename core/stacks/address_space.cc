@@ -28,13 +28,13 @@ bool device_in(std::string_view text, std::uint64_t& device) {
 }
 
 // 7f5c3a200000-7f5c3a228000 r-xp 00028000 fd:01 1835034                    /usr/lib/libc.so.6
-std::optional<Mapping> code_in(std::string_view line) {
+std::optional<Mapping> mapping_in(std::string_view line, bool only_code) {
   std::string_view range = sdk::take(line, ' ');
   const std::string_view rights = sdk::take(line, ' ');
   const std::string_view offset = sdk::take(line, ' ');
   const std::string_view device = sdk::take(line, ' ');
   const std::string_view inode = sdk::take(line, ' ');
-  if (rights.size() != 4 || rights[2] != 'x') return std::nullopt;
+  if (rights.size() != 4 || (only_code && rights[2] != 'x')) return std::nullopt;
   Mapping mapping;
   const bool whole = number_in(sdk::take(range, '-'), 16, mapping.start) &&
                      number_in(range, 16, mapping.end) && number_in(offset, 16, mapping.offset) &&
@@ -50,8 +50,16 @@ std::optional<Mapping> code_in(std::string_view line) {
 std::vector<Mapping> code_mappings(std::string_view maps) {
   std::vector<Mapping> mappings;
   while (!maps.empty() && mappings.size() < kMostRanges)
-    if (auto mapping = code_in(sdk::take(maps, '\n'))) mappings.push_back(std::move(*mapping));
+    if (auto mapping = mapping_in(sdk::take(maps, '\n'), true))
+      mappings.push_back(std::move(*mapping));
   return mappings;
+}
+
+std::optional<Mapping> mapping_at(std::string_view maps, std::uint64_t start) {
+  while (!maps.empty())
+    if (auto mapping = mapping_in(sdk::take(maps, '\n'), false); mapping && mapping->start == start)
+      return mapping;
+  return std::nullopt;
 }
 
 void AddressSpace::map(const CodeRange& range) {

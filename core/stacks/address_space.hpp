@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,9 @@ struct Mapping {
 // The mappings of code that the text of /proc/<pid>/maps tells, in its order; a line that cannot be
 // understood is passed over. At most 16,384 of them.
 std::vector<Mapping> code_mappings(std::string_view maps);
+
+// The mapping that begins at `start`, of code or not; nothing where none does.
+std::optional<Mapping> mapping_at(std::string_view maps, std::uint64_t start);
 
 // Code at [start, end) of a process.
 struct CodeRange {

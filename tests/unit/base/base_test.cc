@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <limits>
 #include <stdexcept>
@@ -20,8 +22,10 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/json_writer.hpp"
+#include "core/base/lowered_rights.hpp"
 #include "core/base/text.hpp"
 #include "core/base/workers.hpp"
+#include "ctprof/files.hpp"
 #include "ctprof/work_thread.hpp"
 
 namespace ctprof::base_test {
@@ -222,6 +226,26 @@ BOOST_AUTO_TEST_CASE(a_work_thread_may_go_where_its_maker_may) {
   second = {};  // waits
   BOOST_TEST(done);
   BOOST_TEST(::sched_setaffinity(0, sizeof all, &all) == 0);
+}
+
+bool can_read(const char* path) {
+  return static_cast<bool>(sdk::Fd(::open(path, O_RDONLY | O_CLOEXEC)));
+}
+
+BOOST_AUTO_TEST_CASE(capabilities_are_lowered_for_a_while,
+                     *boost::unit_test::precondition([](auto) { return ::geteuid() == 0; })) {
+  char path[] = "/tmp/base_test_XXXXXX";
+  const sdk::Fd file(::mkstemp(path));
+  BOOST_REQUIRE(::fchown(file.get(), 65534, 65534) == 0);
+  BOOST_TEST(can_read(path));
+  {
+    const LoweredRights unchanged(false);
+    BOOST_TEST(can_read(path));
+    const LoweredRights lowered;
+    BOOST_TEST((lowered && !can_read(path)));
+  }
+  BOOST_TEST(can_read(path));
+  ::unlink(path);
 }
 
 BOOST_AUTO_TEST_CASE(nearest_names) {

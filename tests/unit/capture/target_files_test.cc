@@ -3,12 +3,20 @@
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "core/capture/target_files.hpp"
@@ -35,6 +43,75 @@ class Scratch {
 
  private:
   std::string path_;
+};
+
+constexpr uid_t kNobody = 65534;
+
+bool is_root() { return ::geteuid() == 0; }
+
+boost::unit_test::precondition needs_root() {
+  return boost::unit_test::precondition([](boost::unit_test::test_unit_id) { return is_root(); });
+}
+
+// A child process that has done something, and waits. Ended with this object.
+class Child {
+ public:
+  explicit Child(const std::function<bool()>& prepare) {
+    int ready[2];
+    BOOST_REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const bool is_ready = prepare();
+      if (is_ready && ::write(ready[1], "", 1) == 1)
+        for (;;) ::pause();
+      ::_exit(1);
+    }
+    ::close(ready[1]);
+    char byte;
+    is_ready_ = ::read(ready[0], &byte, 1) == 1;
+    ::close(ready[0]);
+  }
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  std::uint64_t id() const { return static_cast<std::uint64_t>(pid_); }
+  bool is_ready() const { return is_ready_; }
+
+ private:
+  pid_t pid_;
+  bool is_ready_;
+};
+
+bool become_nobody() {
+  return ::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
+         ::setresuid(kNobody, kNobody, kNobody) == 0;
+}
+
+// A mapping of a file in this process, as maps shows it.
+class Mapped {
+ public:
+  explicit Mapped(const std::string& path) {
+    const sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    at_ = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0);
+    BOOST_REQUIRE(at_ != MAP_FAILED);
+    sdk::TextFile maps;
+    const auto text = maps.read_records(AT_FDCWD, "/proc/self/maps");
+    const auto found = mapping_at(text.value, reinterpret_cast<std::uintptr_t>(at_));
+    BOOST_REQUIRE(found.has_value());
+    mapping_ = *found;
+  }
+  ~Mapped() { ::munmap(at_, 4096); }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  CodeRange range() const { return {mapping_.start, mapping_.end, 0, 0}; }
+  const Mapping& operator*() const { return mapping_; }
+
+ private:
+  void* at_;
+  Mapping mapping_;
 };
 
 FileId id_of(const std::string& path) {
@@ -79,12 +156,164 @@ BOOST_AUTO_TEST_CASE(only_regular_files_are_opened) {
   BOOST_TEST(files.held_up() == 0u);
 }
 
+// A user who mounts a file system can give a file any inode number, and any path.
+BOOST_AUTO_TEST_CASE(a_file_of_another_device_is_refused) {
+  const Scratch scratch;
+  const std::string path = scratch / "file";
+  std::ofstream(path) << "text";
+  for (const unsigned major : {0u, 8u}) {
+    const FileId other{makedev(major, 0xffff), id_of(path).inode};
+    TargetFiles files(proc().get(), kUntilOpened);
+    BOOST_TEST(read_of(files.open(kSelf, {}, path, other)) == "none");
+    BOOST_TEST(read_of(files.open(1 << 22, {}, path, other)) == "none");
+  }
+}
+
+// In a mount namespace of its own, so that nothing of the mount is left behind.
+bool reads_what_it_maps_of_an_overlay(const Scratch& scratch) {
+  const std::string path = scratch / "merged/file";
+  const Mapped mapped(path);
+  TargetFiles files(proc().get(), kUntilOpened);
+  const auto self = static_cast<std::uint64_t>(::getpid());
+  return read_of(files.open(self, {}, path, (*mapped).file)) == "text";
+}
+
+BOOST_AUTO_TEST_CASE(the_device_in_maps_may_be_another_than_that_of_stat, *needs_root()) {
+  const Scratch scratch;
+  for (const char* name : {"lower", "upper", "work", "merged"})
+    std::filesystem::create_directory(scratch / name);
+  std::ofstream(scratch / "lower/file") << "text";
+  const std::string options = "lowerdir=" + (scratch / "lower") +
+                              ",upperdir=" + (scratch / "upper") + ",workdir=" + (scratch / "work");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool is_mounted =
+        ::unshare(CLONE_NEWNS) == 0 &&
+        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+        ::mount("overlay", (scratch / "merged").c_str(), "overlay", 0, options.c_str()) == 0;
+    ::_exit(!is_mounted ? 2 : reads_what_it_maps_of_an_overlay(scratch) ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  const bool is_mounted = WIFEXITED(status) && WEXITSTATUS(status) != 2;
+  if (!is_mounted) BOOST_TEST_MESSAGE("skipped: no overlay can be mounted here");
+  BOOST_TEST((!is_mounted || status == 0));
+}
+
+BOOST_AUTO_TEST_CASE(a_path_is_opened_as_the_user_of_the_process, *needs_root()) {
+  const Scratch scratch;
+  std::filesystem::permissions(scratch / "", std::filesystem::perms{0755});
+  const std::string path = scratch / "file";
+  std::ofstream(path) << "text";
+  const FileId id = id_of(path);
+  const Child nobody(become_nobody), root([] { return true; });
+  BOOST_REQUIRE(nobody.is_ready());
+  const auto open = [&](const Child& child) {
+    return read_of(TargetFiles(proc().get(), kUntilOpened).open(child.id(), {}, path, id));
+  };
+  BOOST_TEST(open(nobody) == "text");
+  std::filesystem::permissions(path, std::filesystem::perms{0400});
+  BOOST_TEST(open(nobody) == "none");
+  BOOST_TEST(open(root) == "text");
+  BOOST_TEST(read_of(sdk::Fd(::open(path.c_str(), O_RDONLY))) == "text");  // this thread still may
+}
+
+// Group rights, as those of a file that only a group may read.
+BOOST_AUTO_TEST_CASE(a_path_is_opened_with_the_groups_of_the_process, *needs_root()) {
+  const Scratch scratch;
+  std::filesystem::permissions(scratch / "", std::filesystem::perms{0755});
+  const std::string path = scratch / "file";
+  std::ofstream(path) << "text";
+  constexpr gid_t kGroup = 54321;
+  BOOST_REQUIRE(::chown(path.c_str(), 0, kGroup) == 0);
+  std::filesystem::permissions(path, std::filesystem::perms{0040});
+  const Child member([] {
+    const gid_t groups[] = {kGroup};
+    return ::setgroups(1, groups) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
+           ::setresuid(kNobody, kNobody, kNobody) == 0;
+  });
+  const Child nobody(become_nobody);
+  TargetFiles files(proc().get(), kUntilOpened);
+  BOOST_TEST(read_of(files.open(member.id(), {}, path, id_of(path))) == "text");
+  BOOST_TEST(read_of(files.open(nobody.id(), {}, path, id_of(path))) == "none");
+}
+
+// Capabilities that the user does not have open nothing, not even what is mapped: a program may be
+// executed by somebody who may not read it.
+BOOST_AUTO_TEST_CASE(lent_rights_open_no_file, *needs_root()) {
+  const Scratch scratch;
+  const std::string path = scratch / "file";
+  std::ofstream(path) << "text";
+  const Mapped mapped(path);
+  BOOST_REQUIRE(::chown(path.c_str(), kNobody, kNobody) == 0);
+  std::filesystem::permissions(path, std::filesystem::perms{0500});
+  const auto open = [&](bool is_lent) {
+    TargetFiles files(proc().get(), kUntilOpened, is_lent);
+    return read_of(files.open(kSelf, mapped.range(), path, (*mapped).file));
+  };
+  BOOST_TEST(open(false) == "text");
+  BOOST_TEST(open(true) == "none");
+  std::filesystem::permissions(path, std::filesystem::perms{0444});
+  BOOST_TEST(open(true) == "text");
+}
+
+class PerfMap {
+ public:
+  explicit PerfMap(std::uint64_t process) : path_("/tmp/perf-" + std::to_string(process) + ".map") {
+    std::filesystem::remove(path_);
+    std::ofstream(path_) << "1000 10 made\n";
+  }
+  ~PerfMap() { std::filesystem::remove(path_); }
+  PerfMap(const PerfMap&) = delete;
+  PerfMap& operator=(const PerfMap&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string perf_map_of(std::uint64_t process, bool is_lent = false) {
+  return TargetFiles(proc().get(), kUntilOpened, is_lent).perf_map(process);
+}
+
 BOOST_AUTO_TEST_CASE(maps_of_compilers_are_found) {
-  const std::string path = "/tmp/perf-" + std::to_string(kSelf) + ".map";
-  std::ofstream(path) << "1000 10 made\n";
-  BOOST_TEST(TargetFiles(proc().get(), kUntilOpened).perf_map(kSelf) == "1000 10 made\n");
-  std::filesystem::remove(path);
-  BOOST_TEST(TargetFiles(proc().get(), kUntilOpened).perf_map(kSelf) == "");
+  {
+    const PerfMap map(kSelf);
+    BOOST_TEST(perf_map_of(kSelf) == "1000 10 made\n");
+  }
+  BOOST_TEST(perf_map_of(kSelf) == "");
+}
+
+BOOST_AUTO_TEST_CASE(maps_older_than_their_process_are_those_of_another) {
+  const PerfMap map(kSelf);
+  const timespec long_ago[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
+  BOOST_REQUIRE(::utimensat(AT_FDCWD, map.path().c_str(), long_ago, 0) == 0);
+  BOOST_TEST(perf_map_of(kSelf) == "");
+}
+
+BOOST_AUTO_TEST_CASE(maps_are_no_links_and_no_pipes) {
+  const PerfMap map(kSelf);
+  const std::string away = map.path() + ".away";
+  std::filesystem::rename(map.path(), away);
+  std::filesystem::create_symlink(away, map.path());
+  BOOST_TEST(perf_map_of(kSelf) == "");
+  std::filesystem::remove(away);
+  std::filesystem::remove(map.path());
+  BOOST_REQUIRE(::mkfifo(map.path().c_str(), 0600) == 0);
+  BOOST_TEST(perf_map_of(kSelf) == "");
+}
+
+BOOST_AUTO_TEST_CASE(maps_are_those_of_the_user_of_the_process, *needs_root()) {
+  const Child nobody(become_nobody);
+  const PerfMap map(nobody.id());
+  BOOST_TEST(perf_map_of(nobody.id()) == "");  // it belongs to root
+  BOOST_REQUIRE(::chown(map.path().c_str(), kNobody, kNobody) == 0);
+  BOOST_TEST(perf_map_of(nobody.id()) == "1000 10 made\n");
+  std::filesystem::permissions(map.path(), std::filesystem::perms{0600});
+  BOOST_TEST(perf_map_of(nobody.id()) == "1000 10 made\n");
+  BOOST_TEST(perf_map_of(nobody.id(), true) == "");  // the user is root without capabilities
+  BOOST_REQUIRE(::chown(map.path().c_str(), 0, 0) == 0);
+  BOOST_TEST(perf_map_of(nobody.id()) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

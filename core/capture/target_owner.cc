@@ -1,0 +1,107 @@
+#include "core/capture/target_owner.hpp"
+
+#include <linux/capability.h>
+#include <sys/fsuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <string_view>
+
+#include "core/base/clock.hpp"
+#include "ctprof/files.hpp"
+
+namespace ctprof {
+namespace {
+
+// Fields of /proc/PID/status that list four ids: real, effective, saved, and the one for files.
+constexpr int kIdsBeforeFileId = 3;
+// Fields of /proc/PID/stat between the name and the start time.
+constexpr int kFieldsBeforeStart = 19;
+// Changes nothing, and so returns the present one.
+constexpr uid_t kNoId = static_cast<uid_t>(-1);
+
+// Takes the next number of a list with blanks or tabs between.
+std::optional<std::uint64_t> take_number(std::string_view& list) {
+  list = sdk::trimmed(list);
+  const std::string_view word = list.substr(0, list.find_first_of(" \t"));
+  list.remove_prefix(word.size());
+  const auto number = sdk::number<std::uint64_t>(word);
+  return number ? std::optional(number.value) : std::nullopt;
+}
+
+std::optional<std::uint64_t> number_after(std::string_view list, int before) {
+  for (int i = 0; i < before; ++i)
+    if (!take_number(list)) return std::nullopt;
+  return take_number(list);
+}
+
+std::optional<std::uint64_t> file_id(std::string_view status, const char* field) {
+  const auto ids = sdk::value_of(status, field);
+  return ids ? number_after(ids.value, kIdsBeforeFileId) : std::nullopt;
+}
+
+std::vector<gid_t> groups_in(std::string_view status) {
+  std::vector<gid_t> groups;
+  const auto listed = sdk::value_of(status, "Groups");
+  std::string_view rest = listed ? listed.value : std::string_view();
+  while (const auto group = take_number(rest)) groups.push_back(static_cast<gid_t>(*group));
+  return groups;
+}
+
+std::optional<std::uint64_t> start_unix_ns(int process) {
+  sdk::TextFile file;
+  const auto stat = file.read(process, "stat");
+  if (!stat) return std::nullopt;
+  // The name may contain blanks and brackets.
+  std::string_view fields = stat.value.substr(stat.value.rfind(')') + 1);
+  fields = sdk::trimmed(fields);
+  for (int i = 0; i < kFieldsBeforeStart; ++i) sdk::take(fields, ' ');
+  const auto ticks = take_number(fields);
+  if (!ticks) return std::nullopt;
+  const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return realtime_ns() - boottime_ns() + *ticks * (kNsPerSecond / per_second);
+}
+
+bool drop_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
+  return ::syscall(SYS_capset, &header, none.data()) == 0;
+}
+
+// The functions of the C library would change all threads.
+bool take_user(uid_t user) {
+  ::setfsuid(user);
+  return static_cast<uid_t>(::setfsuid(kNoId)) == user;
+}
+
+bool take_group(gid_t group) {
+  ::setfsgid(group);
+  return static_cast<gid_t>(::setfsgid(kNoId)) == group;
+}
+
+// The user and groups of the owner, or all those of the real user. False: it is a mixture.
+bool take_ids(const TargetOwner* owner) {
+  if (owner && take_user(owner->user)) {
+    if (::syscall(SYS_setgroups, owner->groups.size(), owner->groups.data()) == 0)
+      return take_group(owner->group);
+  }
+  return take_user(::getuid()) && take_group(::getgid());
+}
+
+}  // namespace
+
+std::optional<TargetOwner> owner_of(int process) {
+  sdk::TextFile file;
+  const auto status = file.read(process, "status");
+  if (!status) return std::nullopt;
+  const auto user = file_id(status.value, "Uid"), group = file_id(status.value, "Gid");
+  const auto started = start_unix_ns(process);
+  if (!user || !group || !started) return std::nullopt;
+  return TargetOwner{static_cast<uid_t>(*user), static_cast<gid_t>(*group), groups_in(status.value),
+                     *started};
+}
+
+bool give_up_rights(const TargetOwner* owner) { return take_ids(owner) && drop_capabilities(); }
+
+}  // namespace ctprof
