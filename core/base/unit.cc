@@ -4,6 +4,7 @@
 #include "core/base/cpu_ranges.cc"
 #include "core/base/json_writer.cc"
 #include "core/base/keyed_hash.cc"
+#include "core/base/lowered_rights.cc"
 #include "core/base/markup.cc"
 #include "core/base/number.cc"
 #include "core/base/text.cc"

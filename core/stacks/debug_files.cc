@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/lowered_rights.hpp"
 #include "core/base/text.hpp"
 #include "core/stacks/byte_cursor.hpp"
 
@@ -36,7 +37,9 @@ constexpr std::uint64_t kMostChecked = 64 << 20;
 constexpr std::uint64_t kMostCheckedInAll = 256 << 20;
 
 // First by name alone, which touches nothing, then once more when it is known to be harmless.
-sdk::Fd open_regular(const std::string& path) {
+sdk::Fd open_regular(const std::string& path, bool is_lent) {
+  const LoweredRights lowered(is_lent);
+  if (!lowered) return sdk::Fd();
   const sdk::Fd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
   if (!named || ::fstat(named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return sdk::Fd();
@@ -85,6 +88,7 @@ bool has_lent_rights() { return ::getauxval(AT_SECURE) != 0; }
 
 DebugFiles::DebugFiles(std::vector<std::string> wanted, bool is_lent, Beside beside)
     : directories_(is_lent ? std::vector<std::string>() : std::move(wanted)),
+      is_lent_(is_lent),
       beside_(is_lent ? Beside::Never : beside),
       checksum_budget_(kMostCheckedInAll) {
   directories_.emplace_back(kSystemDirectory);
@@ -105,7 +109,7 @@ const ElfFile* DebugFiles::moved_from(const ElfFile& file) {
 }
 
 const ElfFile* DebugFiles::file_of(const Module& module) {
-  program_ = std::make_unique<Opened>(open_regular(module.path));
+  program_ = std::make_unique<Opened>(open_regular(module.path, is_lent_));
   const bool is_same = !module.build_id.empty() && program_->file.build_id() == module.build_id;
   if (!is_same) program_ = identified(module.build_id, "");
   return program_ ? &program_->file : nullptr;
@@ -117,7 +121,8 @@ std::unique_ptr<DebugFiles::Opened> DebugFiles::identified(const std::string& bu
   const std::string id = hex(build_id);
   const std::string name = "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2);
   for (const std::string& directory : directories_) {
-    auto found = std::make_unique<Opened>(open_regular((directory + name).append(ending)));
+    auto found =
+        std::make_unique<Opened>(open_regular((directory + name).append(ending), is_lent_));
     if (found->file.build_id() == build_id) return found;
   }
   return nullptr;
@@ -130,7 +135,7 @@ std::unique_ptr<DebugFiles::Opened> DebugFiles::linked(const Link& link, const s
   if (beside_ == Beside::Too) places = {beside, beside + ".debug/"};
   for (const std::string& directory : directories_) places.push_back(directory + beside);
   for (const std::string& place : places) {
-    auto found = std::make_unique<Opened>(open_regular(place + link.name));
+    auto found = std::make_unique<Opened>(open_regular(place + link.name, is_lent_));
     if (found->file.is_valid() && belongs(*found, link, own)) return found;
   }
   return nullptr;

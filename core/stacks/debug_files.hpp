@@ -36,7 +36,8 @@ class DebugFiles {
   enum class Beside : std::uint8_t { Never, Too };
 
   // Looks in `wanted`, then in /usr/lib/debug. With lent rights, in the latter alone, and beside no
-  // file: they are not for opening what a user points at.
+  // file: they are not for opening what a user points at. Files there are opened without
+  // capabilities then, for a file can name the debug information of another one.
   explicit DebugFiles(std::vector<std::string> wanted, bool is_lent = has_lent_rights(),
                       Beside beside = Beside::Too);
   ~DebugFiles();
@@ -60,6 +61,7 @@ class DebugFiles {
   bool belongs(const Opened& found, const Link& link, const ElfFile& own);
 
   std::vector<std::string> directories_;
+  bool is_lent_;
   Beside beside_;
   std::uint64_t checksum_budget_;
   std::unique_ptr<Opened> debug_, moved_, program_;
