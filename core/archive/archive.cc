@@ -12,6 +12,7 @@
 
 #include "core/archive/hour_writer.hpp"
 #include "core/archive/when.hpp"
+#include "core/base/own_files.hpp"
 #include "core/file/file.hpp"
 #include "core/file/layout/limits.hpp"
 
@@ -47,6 +48,8 @@ Result<Archive> Archive::open(const std::string& path, ArchiveOptions options) {
                ? errno_error("locking the directory", path, errno)
                : error("recording into the directory", path,
                        "another ctprof records into it; stop that one, or name another directory");
+  if (const std::string why = why_not_own_directory(path, directory->fd()); !why.empty())
+    return error("recording into the directory", path, why);
   const auto has = directory->has_files();
   if (!has) return has.error();
   if (const auto stranger = directory->stranger(); !*has && (!stranger || !stranger->empty()))
@@ -62,7 +65,7 @@ Result<Archive> Archive::open(const std::string& path, ArchiveOptions options) {
 }
 
 Result<void> Archive::look() {
-  auto files = directory_.files();
+  auto files = directory_.files(Directory::Of::User);
   if (!files) return files.error();
   files_ = std::move(*files);
   for (const KeptFile& file : files_) {
@@ -141,7 +144,7 @@ int Archive::put(const Snapshot& window, std::string_view block) {
         append_to_file(directory_.fd(), name_of(file->name), file->whole, block, options_.sync);
     if (failed == 0) return put_into(*file, window, block);
     // Somebody took it away, or changed it.
-    if (failed != ENOENT && failed != ESTALE && failed != ELOOP) return failed;
+    if (failed != ENOENT && failed != ESTALE && failed != ELOOP && failed != EPERM) return failed;
     file->unread = "somebody else changed it";
     index_is_whole_ = false;
   }

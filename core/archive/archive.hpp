@@ -42,8 +42,10 @@ struct ArchiveOptions {
 
 class Archive {
  public:
-  // Takes the lock, and writes the index anew. Fails where another process adds, and where the
-  // directory has files of other people and none of ours: nobody's files are dropped by mistake.
+  // Takes the lock, and writes the index anew. Fails where another process adds, where somebody
+  // else decides what becomes of files in the directory (own_files.hpp), and where it has files of
+  // other people and none of ours: nobody's files are dropped by mistake. A file of somebody else
+  // in it, or one with another link, is neither counted nor added to.
   static Result<Archive> open(const std::string& path, ArchiveOptions options);
 
   // Adds a window. Returns what people should know of it: what had to go before its time, and what

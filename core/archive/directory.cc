@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/own_files.hpp"
 #include "core/file/columns/read_columns.hpp"
 #include "core/file/layout/limits.hpp"
 
@@ -106,23 +107,29 @@ void Directory::look_into(KeptFile& file) const {
   file.unread = blocks.unread;
 }
 
-Result<std::vector<KeptFile>> Directory::files() const {
+bool Directory::counts(const std::string& name, Of of, struct stat& status) const {
+  const bool is_file =
+      ::fstatat(fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode);
+  return is_file && (of == Of::Anybody || is_own_file(status));
+}
+
+Result<std::vector<KeptFile>> Directory::files(Of of) const {
   auto found = names();
   if (!found) return found.error();
   std::map<HourFile, KeptFile> files;
   for (const std::string& name : *found) {
     const auto hour = hour_file_of(name);
     struct stat status {};
-    if (!hour || ::fstatat(fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(status.st_mode))
-      continue;
+    if (!hour || !counts(name, of, status)) continue;
     KeptFile file;
     file.name = *hour;
     file.size = static_cast<std::uint64_t>(status.st_size);
     files.emplace(*hour, std::move(file));
   }
   // Of each file the index counts as far as its windows follow one another from the first byte on.
-  if (const auto text = bytes_of(kIndexName, 0, kMostIndex))
+  struct stat status {};
+  if (const auto text = bytes_of(kIndexName, 0, kMostIndex);
+      text && counts(std::string(kIndexName), of, status))
     for (IndexEntry& entry : read_index(*text)) {
       const auto file = files.find(entry.file);
       if (file == files.end() || entry.window.at != file->second.whole ||

@@ -10,6 +10,8 @@
 
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -37,9 +39,12 @@ class Directory {
   const std::string& path() const { return path_; }
   int fd() const { return fd_.get(); }
 
+  // Whose files and index count.
+  enum class Of : std::uint8_t { Anybody, User };
   // Files by name, with their windows. Reads what the index lacks. Fails where the directory cannot
-  // be read; a file that cannot be has no window, and says why.
-  Result<std::vector<KeptFile>> files() const;
+  // be read; a file that cannot be has no window, and says why. Of::User: files of the effective
+  // user that have no other link (own_files.hpp), as a recorder needs that drops or adds to them.
+  Result<std::vector<KeptFile>> files(Of of = Of::Anybody) const;
   // Whether it has such a file at all.
   Result<bool> has_files() const;
   // Names that are neither ours nor of a file system's own, at most one; empty: none.
@@ -51,6 +56,7 @@ class Directory {
  private:
   Directory(std::string path, sdk::Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
   Result<std::vector<std::string>> names() const;
+  bool counts(const std::string& name, Of of, struct stat& status) const;
   Result<std::string> bytes_of(const std::string& name, std::uint64_t at, std::uint64_t most) const;
   void look_into(KeptFile& file) const;
 

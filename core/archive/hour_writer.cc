@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "core/base/own_files.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
@@ -84,7 +85,8 @@ int append_to_file(int directory, const std::string& name, std::uint64_t whole,
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return errno;
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (!S_ISREG(status.st_mode) || size < whole) return ESTALE;
+  if (!is_own_file(status)) return EPERM;
+  if (size < whole) return ESTALE;
   const auto end = static_cast<off_t>(whole);
   if (size > whole && ::ftruncate(file.get(), end) != 0) return errno;
   const int failed = write_through(file.get(), whole, bytes, sync);

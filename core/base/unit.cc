@@ -7,6 +7,7 @@
 #include "core/base/lowered_rights.cc"
 #include "core/base/markup.cc"
 #include "core/base/number.cc"
+#include "core/base/own_files.cc"
 #include "core/base/text.cc"
 #include "core/base/version.cc"
 #include "core/base/workers.cc"

@@ -34,6 +34,8 @@ namespace {
 
 // Three times as often as the kernel's buffer of ended threads needs in the worst storm.
 constexpr int kAlwaysDrainMs = 100;
+// Of a new directory.
+constexpr mode_t kOnlyOwnerWrites = 0755;
 // Of windows that are only measured.
 constexpr std::uint64_t kMeasuredNs = 5'000'000'000;
 // Sentences of sources are told once each; of a source that always says another, only so many.
@@ -145,7 +147,7 @@ class ArchiveRecording {
 
 Result<void> make_archive_directory(const std::string& path) {
   return without_privileges([&]() -> Result<void> {
-    if (::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return {};
+    if (::mkdir(path.c_str(), kOnlyOwnerWrites) == 0 || errno == EEXIST) return {};
     return errno_error("making the directory", path, errno);
   });
 }

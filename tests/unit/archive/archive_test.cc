@@ -1,5 +1,8 @@
 // A directory of recordings: added to, read, damaged and killed.
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <sstream>
 
@@ -201,6 +204,88 @@ BOOST_AUTO_TEST_CASE(nobodys_files_are_taken_for_ours) {
   world.fill(archive, kBegin + kMinute, kMinute);
   BOOST_TEST(fs::is_symlink(world.path(kFirst)));
   BOOST_TEST(sound(world.read()).windows == 1u);
+}
+
+// Why a directory is not recorded into; empty: it is.
+std::string refusal_of(const std::string& path) {
+  const auto archive = Archive::open(path, {});
+  return archive ? "" : archive.error().text;
+}
+
+BOOST_AUTO_TEST_CASE(directories_that_others_may_write_are_refused) {
+  World world;
+  for (const mode_t mode : {0775u, 0757u}) {
+    BOOST_REQUIRE(::chmod(world.path().c_str(), mode) == 0);
+    BOOST_TEST(refusal_of(world.path()) ==
+               "recording into the directory '" + world.path() +
+                   "': others may write to it; run 'chmod go-w' on it, or name another directory");
+  }
+  BOOST_REQUIRE(::chmod(world.path().c_str(), 0755) == 0);
+  BOOST_TEST(refusal_of(world.path()) == "");
+}
+
+constexpr uid_t kSomebody = 65534;
+
+boost::unit_test::precondition needs_root() {
+  return boost::unit_test::precondition([](auto) { return ::geteuid() == 0; });
+}
+
+BOOST_AUTO_TEST_CASE(directories_of_others_are_refused, *needs_root()) {
+  World world;
+  const std::string link = world.path() + "-link";
+  fs::create_symlink(world.path(), link);
+  BOOST_TEST(refusal_of(link + "/") == "");
+  BOOST_REQUIRE(::lchown(link.c_str(), kSomebody, kSomebody) == 0);
+  BOOST_TEST(refusal_of(link).find("it is a symbolic link of user 65534") != std::string::npos);
+  BOOST_TEST(refusal_of(link + "/").find("it is a symbolic link") != std::string::npos);
+  BOOST_REQUIRE(::chown(world.path().c_str(), kSomebody, kSomebody) == 0);
+  BOOST_TEST(refusal_of(world.path()).find("it belongs to user 65534") != std::string::npos);
+}
+
+// Bytes of the first hour's file after a window was added to the archive, and its windows.
+std::pair<std::uint64_t, std::size_t> after_another_window(World& world, Archive& archive) {
+  world.fill(archive, world.now + kMinute, kMinute);
+  return {fs::file_size(world.path(kFirst)), sound(world.read()).windows};
+}
+
+BOOST_AUTO_TEST_CASE(a_file_with_another_link_is_not_added_to) {
+  World world;
+  Archive archive = world.open();
+  const auto first = after_another_window(world, archive);
+  fs::create_hard_link(world.path(kFirst), world.path() + "-other");
+  const auto second = after_another_window(world, archive);
+  BOOST_TEST(second.first == first.first);
+  BOOST_TEST(second.second == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_somebody_else_is_not_added_to, *needs_root()) {
+  World world;
+  Archive archive = world.open();
+  const auto first = after_another_window(world, archive);
+  BOOST_REQUIRE(::chown(world.path(kFirst).c_str(), kSomebody, kSomebody) == 0);
+  const auto second = after_another_window(world, archive);
+  BOOST_TEST(second.first == first.first);
+  BOOST_TEST(second.second == 2u);
+}
+
+// Others may add files to it, and an index that tells lies about ours.
+BOOST_AUTO_TEST_CASE(files_of_others_in_a_sticky_directory_do_not_count, *needs_root()) {
+  World world;
+  BOOST_REQUIRE(::chmod(world.path().c_str(), 01777) == 0);
+  {
+    Archive archive = world.open();
+    after_another_window(world, archive);
+    BOOST_TEST(archive.files().size() == 1u);
+  }
+  const std::string planted = world.path(name_of(hour_file_at(kBegin + kHour)));
+  fs::copy_file(world.path(kFirst), planted);
+  for (const std::string& path : {planted, world.path(kIndexName)})
+    BOOST_REQUIRE(::chown(path.c_str(), kSomebody, kSomebody) == 0);
+  std::ofstream(world.path(kIndexName)) << "nonsense";
+  const Archive archive = world.open();
+  BOOST_REQUIRE(archive.files().size() == 1u);
+  BOOST_TEST(name_of(archive.files()[0].name) == kFirst);
+  BOOST_TEST(archive.files()[0].windows.size() == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
