@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 
+#include "core/base/own_files.hpp"
+
 namespace ctprof {
 namespace {
 
@@ -96,8 +98,19 @@ Result<void> Destination::follow_link() {
   return may_replace();
 }
 
+// A pipe that somebody else has put where everybody may write would get all that is written; the
+// kernel looks at such pipes (fs.protected_fifos) only where a file may be created.
 Result<void> Destination::stream() {
   kind_ = Kind::Stream;
+  struct stat found {};
+  struct stat place {};
+  const bool is_pipe = ::fstatat(directory(), name_.c_str(), &found, 0) == 0 &&
+                       S_ISFIFO(found.st_mode) && ::fstat(directory(), &place) == 0;
+  if (is_pipe && is_open_to_all(directory()) && found.st_uid != ::geteuid() &&
+      found.st_uid != place.st_uid)
+    return error("writing", path_,
+                 "it is a pipe of user " + std::to_string(found.st_uid) +
+                     " in a directory where everybody may write; choose another name");
   return ::faccessat(directory(), name_.c_str(), W_OK, AT_EACCESS) == 0 ? Result<void>()
                                                                         : failed(errno);
 }
@@ -121,7 +134,7 @@ Result<std::optional<Destination::Access>> Destination::replaced_access() const 
     return errno == ENOENT ? Result<std::optional<Access>>(std::nullopt) : failed(errno);
   if (!S_ISREG(found.st_mode))
     return error("writing", path_, "something that is no file has taken its name meanwhile");
-  if (found.st_uid != ::geteuid() || found.st_nlink != 1) return std::optional<Access>();
+  if (!is_own_file(found)) return std::optional<Access>();
   return std::optional<Access>({found.st_mode & kPermissions, found.st_gid});
 }
 
