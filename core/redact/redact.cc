@@ -11,6 +11,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/file/layout/scanner.hpp"
 #include "core/registry/identity.hpp"
+#include "core/stacks/hidden_offsets.hpp"
 
 namespace ctprof {
 namespace {
@@ -146,15 +147,19 @@ bool is_private(const Module& module, std::string_view name) {
 // Numbers of frames and nodes stay: what is counted of stacks refers to them.
 std::size_t redact_stacks(StackTable& table, Pseudonyms& pseudonyms) {
   StackTable other;
+  HiddenOffsets hidden;
   std::size_t names = 0;
   for (const Module& module : table.modules())
     other.add_module(is_of_user(module) ? redacted_module(module, pseudonyms) : module);
   for (std::uint32_t number = 1; number < table.frames().size(); ++number) {
     const Frame& frame = table.frames()[number];
-    other.add_frame(frame);
+    const Module& module = table.modules()[frame.module];
+    other.add_frame(hidden.of(module, frame));
     const std::string& name = table.name(number);
+    if (name.empty() && HiddenOffsets::are_addresses(module.kind))
+      other.set_name(number, HiddenOffsets::name_of(module.kind));
     if (name.empty()) continue;
-    const bool replaced = is_private(table.modules()[frame.module], name);
+    const bool replaced = is_private(module, name);
     other.set_name(number, replaced ? pseudonyms.of_whole(name) : name);
     names += replaced;
   }

@@ -4,7 +4,8 @@
 // Pseudonyms: names of processes, threads and cgroups, texts and keys that the vocabulary does not
 // know, paths and build ids of modules, functions of user code, the host's name, its boot, its
 // command line, and whatever else its context says in words but what the machine and kernel are.
-// Left out: sentences of sources, objects and members that nobody has vetted.
+// Left out: sentences of sources, objects and members that nobody has vetted; addresses of the
+// kernel and of generated code, in place of which there are numbers (core/stacks/hidden_offsets).
 // Kept: figures, times, ids of threads, functions of the kernel, words of kernels (SCHED_FIFO).
 //
 // Rows of cgroups take the order of their new names.

@@ -161,6 +161,43 @@ BOOST_AUTO_TEST_CASE(functions_of_the_kernel_keep_their_names_and_stacks_their_n
   BOOST_TEST(table.modules()[kernel].build_id == "id");
 }
 
+// They are where this boot has its kernel, and a program its generated code.
+BOOST_AUTO_TEST_CASE(addresses_become_numbers) {
+  Snapshot snapshot;
+  StackTable& table = snapshot.pools->stacks.table;
+  const std::uint32_t kernel = table.add_module(module_of(Module::Kind::Kernel, ""));
+  const std::uint32_t generated = table.add_module(module_of(Module::Kind::Anonymous, ""));
+  const std::uint32_t unknown = table.add_module(module_of(Module::Kind::Unknown, ""));
+  const std::uint32_t file = table.add_module(module_of(Module::Kind::File, "/opt/app"));
+  constexpr std::uint64_t kHigh = 0xffffffff81234567;
+  const std::uint32_t named = table.add_frame({kHigh, kernel, false});
+  table.set_name(named, "vfs_read");
+  const std::uint32_t other = table.add_frame({kHigh + 1, kernel, false});
+  const std::uint32_t guessed = table.add_frame({kHigh, kernel, true});
+  const std::uint32_t made = table.add_frame({0x7f0000001234, generated, false});
+  const std::uint32_t lost = table.add_frame({0x7f0000005678, unknown, false});
+  const std::uint32_t rest = table.add_frame({Frame::kNowhere, unknown, false});
+  const std::uint32_t placed = table.add_frame({0x1234, file, false});
+  const std::size_t frames = table.frames().size();
+
+  Pseudonyms pseudonyms(kKey);
+  redact(snapshot, {}, pseudonyms);
+  BOOST_REQUIRE(table.frames().size() == frames);
+  const auto offset = [&](std::uint32_t frame) { return table.frames()[frame].offset; };
+  BOOST_TEST(offset(named) == 0u);
+  BOOST_TEST(offset(other) == 1u);
+  BOOST_TEST(offset(guessed) == 0u);
+  BOOST_TEST(offset(made) == 0u);
+  BOOST_TEST(offset(lost) == 0u);
+  BOOST_TEST(offset(rest) == Frame::kNowhere);
+  BOOST_TEST(offset(placed) == 0x1234u);
+  BOOST_TEST(table.name(named) == "vfs_read");
+  BOOST_TEST(table.name(other) == "[kernel]");
+  BOOST_TEST(table.name(made) == "[anonymous]");
+  BOOST_TEST(table.name(lost) == "[unknown]");
+  BOOST_TEST(table.name(placed) == "");
+}
+
 BOOST_AUTO_TEST_CASE(cgroups_take_the_order_of_their_new_names_with_all_that_is_theirs) {
   Snapshot snapshot;
   Table& cgroups = snapshot.table(Entity::Cgroup);
