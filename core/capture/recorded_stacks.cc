@@ -1,13 +1,16 @@
 #include "core/capture/recorded_stacks.hpp"
 
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "core/capture/recorded_words.hpp"
+#include "core/registry/identity.hpp"
 #include "core/stacks/debug_files.hpp"
+#include "core/stacks/hidden_offsets.hpp"
 #include "core/window/happened.hpp"
 
 namespace ctprof {
@@ -29,11 +32,13 @@ SharedMetric of_window(MetricDef metric) {
 // --- what its process had mapped ---
 
 RecordedStacks::RecordedStacks(Snapshot& window, int proc, OwnEnds ends,
-                               std::chrono::milliseconds patience)
+                               std::chrono::milliseconds patience, bool is_lent)
     : window_(window),
       ends_(ends),
+      is_lent_(is_lent),
+      own_(proc, is_lent),
       rows_(window),
-      files_(proc, patience),
+      files_(proc, patience, is_lent),
       modules_([this](std::uint64_t process, const CodeRange& range, const std::string& path) {
         return open(process, range, path);
       }),
@@ -272,6 +277,7 @@ void RecordedStacks::take(const ctprof_record& record) {
   const bool counts = is_of_window(record, thread);
   if (sums->storage != Storage::Stacks)
     return counts ? add_number(*sums, thread, record.weight) : void();
+  if (own_.whose(record.tgid) == OwnProcesses::Whose::Foreign) return note_unseen(*sums, thread);
   const Walked walked = stack_of(record);
   if (!counts) return;
   if ((record.flags & CTPROF_RECORD_REST) == 0) count(record, walked);
@@ -287,7 +293,27 @@ void RecordedStacks::fill_stacks(const Sums& sums, Column& column) {
   std::ranges::fill(column.gaps(), ctprof_gap{CTPROF_VALUE});
   for (const std::uint32_t row : sums.unseen)
     if (!sums.by_row.contains(row)) column.gaps()[row] = CTPROF_DENIED;
-  for (const auto& [row, stacks] : sums.by_row) column.ids()[row] = pool.append(stacks);
+  if (is_lent_) mark_foreign(column);
+  for (const auto& [row, stacks] : sums.by_row) {
+    column.ids()[row] = pool.append(stacks);
+    column.gaps()[row] = CTPROF_VALUE;
+  }
+}
+
+// Recorders record nothing of processes that the user may not look into, so no record means nothing
+// there. Whose a process was that has exited is unknown.
+void RecordedStacks::mark_foreign(Column& column) {
+  const Column* processes = window_.threads().find(kTgid);
+  for (std::size_t row = 0; processes && row < column.rows(); ++row)
+    if (!processes->has_value(row) || own_.whose(processes->u64()[row]) != OwnProcesses::Whose::Own)
+      column.gaps()[row] = CTPROF_DENIED;
+}
+
+void RecordedStacks::hide_addresses() {
+  table() = without_addresses(table());
+  window_.meta.notes.push_back(
+      "call stacks are only those of processes that user " + std::to_string(::getuid()) +
+      " may look into without the capabilities of ctprof's file; run ctprof as root for others");
 }
 
 // What counts up began at zero when the window opened.
@@ -317,7 +343,7 @@ StackNames RecordedStacks::name_all(const NameOptions& names) {
   const auto file = [this](std::uint32_t module) {
     return module < origins_.size() ? modules_.file(origins_[module]) : nullptr;
   };
-  DebugFiles debug(names.debug_directories, has_lent_rights(), DebugFiles::Beside::Never);
+  DebugFiles debug(names.debug_directories, is_lent_, DebugFiles::Beside::Never);
   NameSources sources = sources_here(debug, table());
   sources.file = file;
   sources.perf_map = [this](std::uint64_t of) { return files_.perf_map(of); };
@@ -328,6 +354,7 @@ StackNames RecordedStacks::name_all(const NameOptions& names) {
 void RecordedStacks::finish(const NameOptions& names) {
   for (const Sums& sums : sums_) fill(sums);
   const StackNames named = name_all(names);
+  if (is_lent_) hide_addresses();
   if (!named.has_reader)
     window_.meta.notes.push_back("inlined functions are not told: libdw.so.1 is not here");
   if (named.cut > 0)

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "core/base/seeded_hash.hpp"
+#include "core/capture/own_processes.hpp"
 #include "core/capture/records.hpp"
 #include "core/capture/target_files.hpp"
 #include "core/capture/thread_rows.hpp"
@@ -51,9 +52,12 @@ class RecordedStacks {
  public:
   // `proc`: the open directory /proc. Of a snapshot that is no window, what was recorded is one
   // look at its threads, and only stacks are kept of it. `patience`: how long a file of a process
-  // may take to be opened. REQUIRES: the window outlives this.
+  // may take to be opened. `is_lent`: whether ctprof has rights that its user does not have; then
+  // only stacks of the user's own processes are kept, and no addresses of the kernel or of
+  // generated code. REQUIRES: the window outlives this.
   RecordedStacks(Snapshot& window, int proc, OwnEnds ends = {},
-                 std::chrono::milliseconds patience = TargetFiles::kPatience);
+                 std::chrono::milliseconds patience = TargetFiles::kPatience,
+                 bool is_lent = has_lent_rights());
 
   // What code a process had mapped at that time; changes before it are in it. Told again of the
   // same process, it is what is found where a change says that it is to be read anew. REQUIRES: of
@@ -122,11 +126,15 @@ class RecordedStacks {
   void fill(const Sums& sums);
   void fill_numbers(const Sums& sums, Column& column);
   void fill_stacks(const Sums& sums, Column& column);
+  void mark_foreign(Column& column);
+  void hide_addresses();
   StackNames name_all(const NameOptions& names);
   StackTable& table() { return window_.pools->stacks.table; }
 
   Snapshot& window_;
   OwnEnds ends_;
+  bool is_lent_;
+  OwnProcesses own_;
   ThreadRows rows_;
   TargetFiles files_;
   Modules modules_;

@@ -9,6 +9,7 @@
 #include "core/capture/identity_reader.cc"
 #include "core/capture/mapped_code.cc"
 #include "core/capture/meta.cc"
+#include "core/capture/own_processes.cc"
 #include "core/capture/record_arena.cc"
 #include "core/capture/recorded_stacks.cc"
 #include "core/capture/recorded_words.cc"

@@ -1,0 +1,33 @@
+#include "core/capture/own_processes.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "core/base/lowered_rights.hpp"
+
+namespace ctprof {
+
+OwnProcesses::OwnProcesses(int proc, bool is_lent)
+    : is_lent_(is_lent), proc_(is_lent ? ::fcntl(proc, F_DUPFD_CLOEXEC, 0) : -1) {}
+
+OwnProcesses::Whose OwnProcesses::whose(std::uint64_t tgid) {
+  if (!is_lent_) return Whose::Own;
+  const auto [known, is_new] = known_.try_emplace(tgid, Whose::Foreign);
+  if (is_new) known->second = find(tgid);
+  return known->second;
+}
+
+// Reading the link takes no lock that the process could hold.
+OwnProcesses::Whose OwnProcesses::find(std::uint64_t tgid) const {
+  const LoweredRights lowered;
+  if (!lowered) return Whose::Foreign;
+  char target;
+  if (::readlinkat(proc_.get(), (std::to_string(tgid) + "/root").c_str(), &target, 1) >= 0)
+    return Whose::Own;
+  return errno == ENOENT || errno == ESRCH ? Whose::Exited : Whose::Foreign;
+}
+
+}  // namespace ctprof

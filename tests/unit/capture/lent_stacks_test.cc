@@ -1,0 +1,139 @@
+// Stacks as a user sees them who has the capabilities of ctprof's file: of the user's own
+// processes, and without addresses.
+
+#include <boost/test/unit_test.hpp>
+
+#include <grp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "core/capture/own_processes.hpp"
+#include "core/stacks/hidden_offsets.hpp"
+#include "tests/unit/capture/made_recording.hpp"
+
+namespace ctprof::lent_stacks_test {
+namespace {
+
+using namespace hand_made;
+
+using Whose = OwnProcesses::Whose;
+
+const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
+constexpr std::uint64_t kNoProcess = 1 << 22;  // no id is as high
+constexpr std::uint64_t kKernel = 0xffffffffff001000, kUser = 0x7fff00001234;
+
+// Of another user than ours, where we are root. Ended with this object.
+class Somebody {
+ public:
+  Somebody() : pid_(::fork()) {
+    constexpr uid_t kNobody = 65534;
+    if (pid_ != 0) {
+      ::waitpid(pid_, nullptr, WUNTRACED);
+      return;
+    }
+    const bool is_other =
+        ::setgroups(0, nullptr) == 0 && ::setresuid(kNobody, kNobody, kNobody) == 0;
+    if (is_other) ::raise(SIGSTOP);
+    ::_exit(1);
+  }
+  ~Somebody() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Somebody(const Somebody&) = delete;
+  Somebody& operator=(const Somebody&) = delete;
+  std::uint64_t id() const { return static_cast<std::uint64_t>(pid_); }
+
+ private:
+  pid_t pid_;
+};
+
+// A window with two threads of a process.
+Snapshot window_of(std::uint64_t tgid) {
+  const std::vector<Born> threads{{7, 5}, {8, 5}};
+  auto made =
+      make_window(taken(10, threads, tgid), taken(20, threads, tgid), ended_at(12, {}, tgid));
+  BOOST_REQUIRE(made);
+  return std::move(*made);
+}
+
+// One record of the first thread, and what became of it.
+void record_stack(Recording& recording, std::uint64_t tgid) {
+  const std::vector<std::uint64_t> kernel{kKernel, kKernel + 0x100}, user{kUser};
+  recording.begin();
+  ctprof_record record = with_addresses(record_of(tgid, 7, 1), user);
+  record.kernel = kernel.data();
+  record.kernel_count = static_cast<std::uint32_t>(kernel.size());
+  recording.stacks().take(record);
+  recording.stacks().finish();
+}
+
+Gap gap_of(const Recording& recording, std::size_t row) {
+  return static_cast<Gap>(recording.window().threads().find(kStacks.name)->gaps()[row]);
+}
+
+boost::unit_test::precondition needs_root() {
+  return boost::unit_test::precondition([](auto) { return ::geteuid() == 0; });
+}
+
+BOOST_AUTO_TEST_SUITE(lent_stacks_test)
+
+BOOST_AUTO_TEST_CASE(all_processes_are_own_without_lent_rights) {
+  OwnProcesses own(proc().get(), false);
+  for (const std::uint64_t process : {kSelf, std::uint64_t{1}, kNoProcess})
+    BOOST_TEST((own.whose(process) == Whose::Own));
+}
+
+BOOST_AUTO_TEST_CASE(processes_of_others_are_foreign, *needs_root()) {
+  const Somebody somebody;
+  OwnProcesses own(proc().get(), true);
+  BOOST_TEST((own.whose(kSelf) == Whose::Own));
+  BOOST_TEST((own.whose(kNoProcess) == Whose::Exited));
+  BOOST_TEST((own.whose(somebody.id()) == Whose::Foreign));
+}
+
+BOOST_AUTO_TEST_CASE(own_stacks_have_no_addresses) {
+  Recording recording(window_of(kSelf), {}, true);
+  record_stack(recording, kSelf);
+  BOOST_TEST((gap_of(recording, 0) == Gap::None));
+  BOOST_TEST((gap_of(recording, 1) == Gap::None));
+  const StackTable& table = recording.window().pools->stacks.table;
+  BOOST_REQUIRE(recording.frames(0).size() == 3u);
+  for (std::uint32_t frame = 1; frame < table.frames().size(); ++frame) {
+    BOOST_TEST(table.frames()[frame].offset < 2u);
+    BOOST_TEST(!table.name(frame).empty());
+  }
+  BOOST_TEST(recording.window().meta.notes.back().find("may look into") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(stacks_keep_addresses_without_lent_rights) {
+  Recording recording(window_of(kSelf));
+  record_stack(recording, kSelf);
+  BOOST_TEST(recording.frames(0).front().offset == kKernel);
+}
+
+BOOST_AUTO_TEST_CASE(stacks_of_others_are_denied, *needs_root()) {
+  const Somebody somebody;
+  Recording recording(window_of(somebody.id()), {}, true);
+  record_stack(recording, somebody.id());
+  BOOST_TEST((gap_of(recording, 0) == Gap::Denied));
+  BOOST_TEST((gap_of(recording, 1) == Gap::Denied));
+  BOOST_TEST(recording.window().pools->stacks.table.nodes().size() == 1u);
+}
+
+// A recorder records nothing of others, so a process that has exited may have had any stack.
+BOOST_AUTO_TEST_CASE(no_record_of_an_exited_process_is_denied) {
+  Recording recording(window_of(kNoProcess), {}, true);
+  record_stack(recording, kNoProcess);
+  BOOST_TEST((gap_of(recording, 0) == Gap::None));
+  BOOST_TEST((gap_of(recording, 1) == Gap::Denied));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::lent_stacks_test
