@@ -306,7 +306,7 @@ static __always_inline void collect(struct bpf_iter__task* ctx, struct task_stru
   copy_thread(&look.thread, thread);
   look.place.kernel_bytes = 0;
   look.place.has_user = 0;
-  if (look.thread.state < OFF_KINDS) {
+  if (look.thread.state < OFF_KINDS && may_show_stack(task)) {
     copy_user_place(&look.place, task);
     look.place.kernel_bytes =
         bpf_get_task_stack(task, look.place.kernel, sizeof look.place.kernel, 0);

@@ -15,6 +15,7 @@
 
 #include "off_cpu.skel.h"
 #include "plugins/shared/clock.hpp"
+#include "plugins/shared/lent_user.hpp"
 
 namespace ctprof::off_cpu {
 namespace {
@@ -156,6 +157,11 @@ bool Programs::open(const Setup& setup, Way way) {
   skeleton_->data->period_ns = setup.period_ns;
   skeleton_->bss->every_stack = setup.every_stack;
   skeleton_->bss->all_waits = setup.all_waits;
+  if (const auto user = lent_user()) {
+    skeleton_->bss->is_lent = 1;
+    skeleton_->bss->lent_user = user->user;
+    skeleton_->bss->lent_group = user->group;
+  }
   return true;
 }
 

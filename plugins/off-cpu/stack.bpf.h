@@ -5,6 +5,7 @@
 #ifndef CTPROF_OFF_CPU_STACK_BPF_H
 #define CTPROF_OFF_CPU_STACK_BPF_H
 
+#include "plugins/shared/own_user.bpf.h"
 #include "thread.bpf.h"
 
 struct {
@@ -103,6 +104,7 @@ static __always_inline void tell_stack(void* breakpoint, struct task_struct* tas
   const __u64 now = bpf_ktime_get_ns();
   thread->charge = 0;
   if (thread->window == 0 || thread->window != window_at(now)) return;
+  if (!may_show_stack(task)) return; /* its weight stays in the thread's sums */
   count(OFF_RESUMES);
   if (task_field(task, flags) & PF_KTHREAD) {
     struct off_stack* out = bpf_ringbuf_reserve(&stacks, OFF_STACK_WITHOUT_USER, 0);

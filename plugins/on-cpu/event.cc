@@ -126,6 +126,8 @@ int Event::open(const Sampling& how, int cpu, std::size_t ring_bytes,
   made->counts_lost_ = how.counts_lost;
   made->fd_ = open_event(how, cpu);
   if (!made->fd_) return errno;
+  if (how.filter)
+    if (const int failed = how.filter->attach(made->fd_.get()); failed != 0) return failed;
   const std::size_t page = page_size();
   for (std::size_t bytes = ring_bytes; bytes >= page; bytes /= 2) {
     void* at =

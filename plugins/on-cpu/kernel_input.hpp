@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "plugins/on-cpu/own_filter.hpp"
 #include "plugins/on-cpu/ring.hpp"
 #include "plugins/shared/clock.hpp"
 
@@ -30,6 +31,9 @@ struct Sampling {
   bool by_cycles = false;                 // else by the clock
   bool defers = false;                    // user chains come when a thread goes back to user space
   bool counts_lost = false;               // the event says how much was lost (Linux 6.0)
+
+  // Runs at each sample, and drops some; null: all are recorded.
+  std::shared_ptr<const OwnFilter> filter = {};
 
   bool copies() const { return stack_bytes > 0; }
   std::uint64_t period_ns() const { return 1'000'000'000 / frequency_hz; }

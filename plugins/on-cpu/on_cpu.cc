@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "ctprof/plugin.hpp"
 #include "plugins/on-cpu/event.hpp"
+#include "plugins/on-cpu/own_filter.hpp"
 #include "plugins/on-cpu/probe.hpp"
 #include "plugins/on-cpu/sampler.hpp"
 
@@ -60,6 +62,13 @@ std::size_t ring_bytes_of(const sdk::Window& window, const Sampling& how, std::s
   return std::bit_floor(std::clamp(wanted, page, std::max(page, kMostOfRings / cpus)));
 }
 
+std::shared_ptr<const OwnFilter> filter_for(const LentUser& user) {
+  int error = 0;
+  auto filter = OwnFilter::load(user, error);
+  if (!filter) throw std::runtime_error(refusal_of_filter(error).why);
+  return filter;
+}
+
 std::string kib(std::size_t bytes) { return std::to_string(bytes / 1024) + " KiB"; }
 
 class OnCpu : public sdk::RecordSource {
@@ -74,6 +83,7 @@ class OnCpu : public sdk::RecordSource {
     Sampling how = sampling_of(host_, window);
     if (const int failed = settle(how, cpus.empty() ? 0 : cpus.front()); failed != 0)
       throw std::runtime_error(refusal(host_, failed).why);
+    if (const auto user = lent_user()) how.filter = filter_for(*user);
     const std::size_t wanted = ring_bytes_of(window, how, std::max<std::size_t>(1, cpus.size()));
     sampler_ = std::make_unique<Sampler>(std::make_unique<PerfEvents>(host_), how, wanted);
     sampler_->start();

@@ -5,6 +5,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/on-cpu/event.hpp"
+#include "plugins/on-cpu/own_filter.hpp"
 #include "plugins/on-cpu/sampler.hpp"
 #include "plugins/shared/kernel.hpp"
 
@@ -29,6 +30,15 @@ sdk::Remedy by_what_it_lacks() {
 }
 
 }  // namespace
+
+Refusal refusal_of_filter(int error) {
+  return {
+      error == EPERM || error == EACCES ? Gap::Denied : Gap::Unsupported,
+      "ctprof has capabilities by its file, and no BPF program keeps the stacks of other users' "
+      "processes from its user: " +
+          std::string(std::strerror(error)),
+      sdk::by_capabilities("cap_bpf,cap_perfmon")};
+}
 
 Refusal refusal(const sdk::Host& host, int error) {
   if ((error == EACCES || error == EPERM) && !has(CAP_PERFMON) && !has(CAP_SYS_ADMIN))
@@ -59,6 +69,11 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   sampling.depth = deepest_chain(host);
   if (const int failed = settle(sampling, cpus.empty() ? 0 : cpus.front()); failed != 0) {
     const Refusal why = refusal(host, failed);
+    return probe.refuse_all(why.gap, why.why, why.remedy);
+  }
+  int failed = 0;
+  if (const auto user = lent_user(); user && !OwnFilter::load(*user, failed)) {
+    const Refusal why = refusal_of_filter(failed);
     return probe.refuse_all(why.gap, why.why, why.remedy);
   }
   if (!has(CAP_IPC_LOCK))

@@ -16,6 +16,8 @@ struct Refusal {
   sdk::Remedy remedy;
 };
 Refusal refusal(const sdk::Host& host, int error);
+// Why the kernel does not take the filter for a user with lent rights (own_filter.hpp).
+Refusal refusal_of_filter(int error);
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 

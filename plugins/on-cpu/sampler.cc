@@ -262,7 +262,7 @@ bool Sampler::goes_on(const sdk::Records& records, Cpu& cpu, std::uint64_t now_n
 // The clock ticks once a period, and on idle CPUs as it likes; a tick that never came to a busy one
 // had the CPU taken away from this guest, or interrupts shut out.
 void Sampler::count_missed(const sdk::Records& records, Cpu& cpu, const Counts& counts) const {
-  if (how_.by_cycles) return;
+  if (how_.by_cycles || how_.filter) return;
   const std::uint64_t idle = input_->idle_ns(cpu.number) - cpu.idle_ns + kUnevenNs;
   const std::uint64_t lost = std::max(cpu.lost, counts.lost);
   const std::uint64_t period = how_.period_ns();

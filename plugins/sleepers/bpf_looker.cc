@@ -109,11 +109,9 @@ void BpfLooker::take_all(Pass& pass, std::size_t size) {
 void BpfLooker::take(Pass& pass, const ::look& record) const {
   if (record.head.tid == record.head.tgid) pass.met.push_back(record.head.tgid);
   if (record.head.flags & LOOK_AWAKE) return;
-  if (record.head.flags & LOOK_AGAIN) {
-    pass.again.push_back(
-        {record.head.tgid, record.head.tid, record.head.start_boottime / ns_per_tick_});
-    return;
-  }
+  const Asleep asleep{record.head.tgid, record.head.tid, record.head.start_boottime / ns_per_tick_};
+  if (record.head.flags & LOOK_CLOSED) return pass.closed.push_back(asleep);
+  if (record.head.flags & LOOK_AGAIN) return pass.again.push_back(asleep);
   fill(pass, pass.fresh.emplace_back(), record);
 }
 

@@ -67,6 +67,7 @@ int look(struct bpf_iter__task* ctx) {
   if (!task || !is_wanted(task->tgid)) return 0;
   struct seq_file* seq = ctx->meta->seq;
   if (!is_asleep(task)) return write_awake(seq, task);
+  if (!may_show_stack(task)) return write_head(seq, task, LOOK_CLOSED);
   const __u64 switches = switches_of(task);
   struct seen* seen = bpf_task_storage_get(&looked, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   if (seen && seen->round == this_round && seen->switches == switches)

@@ -6,6 +6,7 @@
 #define CTPROF_SLEEPERS_LOOK_BPF_H
 
 #include "kernel.h"
+#include "plugins/shared/own_user.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -85,6 +86,7 @@ static __always_inline __u32 copy_kernel(struct look* out, struct task_struct* t
  * while; less than 0: it ran, and will again. */
 static __always_inline long take_look(struct look* out, struct task_struct* task) {
   const __u64 switches = switches_of(task);
+  if (!may_show_stack(task)) return -1;
   out->head.flags = 0;
   out->head.tid = task->pid;
   out->head.tgid = task->tgid;

@@ -14,7 +14,8 @@ enum {
   LOOK_AGAIN = 1,  /* it has not run since it was written last in this round: the head is all */
   LOOK_KERNEL = 2, /* it has no user part: a thread of the kernel */
   LOOK_32_BIT = 4, /* its registers are of no use to us */
-  LOOK_AWAKE = 8   /* a process whose leader does not sleep: the head is all */
+  LOOK_AWAKE = 8,  /* a process whose leader does not sleep: the head is all */
+  LOOK_CLOSED = 16 /* it sleeps, and the user may not see its stack: the head is all */
 };
 
 struct look_head {

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "plugins/shared/lent_user.hpp"
 #include "plugins/sleepers/look.h"
 #include "plugins/sleepers/skeleton.h"
 
@@ -24,6 +25,8 @@ namespace {
 
 std::unique_ptr<Program> Program::load(int& error) {
   sleepers_skeleton* skeleton = sleepers_skeleton_load(&error);
+  const auto user = lent_user();
+  if (skeleton && user) sleepers_skeleton_lend(skeleton, user->user, user->group);
   return std::unique_ptr<Program>(skeleton ? new Program(skeleton) : nullptr);
 }
 
@@ -47,7 +50,10 @@ KernelLooks::KernelLooks(std::unique_ptr<Program> program, std::size_t most_copi
                          std::set<std::uint32_t> avoided)
     : program_(std::move(program)),
       copier_(most_copied, std::move(avoided)),
-      recheck_(sleepers_recheck_load()) {}
+      recheck_(sleepers_recheck_load()) {
+  const auto user = lent_user();
+  if (recheck_ && user) sleepers_recheck_lend(recheck_.get(), user->user, user->group);
+}
 
 void KernelLooks::Unload::operator()(sleepers_recheck* program) const {
   sleepers_recheck_unload(program);

@@ -34,6 +34,14 @@ void sleepers_skeleton_want(struct sleepers_skeleton* skeleton, const unsigned i
   program->bss->pids_count = count;
 }
 
+void sleepers_skeleton_lend(struct sleepers_skeleton* skeleton, unsigned int user,
+                            unsigned int group) {
+  struct look* program = (struct look*)skeleton;
+  program->bss->lent_user = user;
+  program->bss->lent_group = group;
+  program->bss->is_lent = 1;
+}
+
 int sleepers_skeleton_begin(struct sleepers_skeleton* skeleton, unsigned int round) {
   struct look* program = (struct look*)skeleton;
   program->bss->this_round = round;

@@ -16,12 +16,17 @@ void sleepers_skeleton_unload(struct sleepers_skeleton* skeleton);
 /* Which processes passes are to be about: at most LOOK_MOST_PIDS; none: all. */
 void sleepers_skeleton_want(struct sleepers_skeleton* skeleton, const unsigned int* pids,
                             unsigned int count);
+/* Has stacks be told of processes that this user may look into, and of no others. */
+void sleepers_skeleton_lend(struct sleepers_skeleton* skeleton, unsigned int user,
+                            unsigned int group);
 /* Opens a pass for reading; less than zero, and errno, when that fails. */
 int sleepers_skeleton_begin(struct sleepers_skeleton* skeleton, unsigned int round);
 
 /* The other one, which tells who has run since; NULL where the kernel does not take it. */
 struct sleepers_recheck* sleepers_recheck_load(void);
 void sleepers_recheck_unload(struct sleepers_recheck* recheck);
+/* As sleepers_skeleton_lend(). */
+void sleepers_recheck_lend(struct sleepers_recheck* recheck, unsigned int user, unsigned int group);
 /* RECHECK_MOST of them, to be filled before it runs, and looked at afterwards. */
 struct rechecked* sleepers_recheck_threads(struct sleepers_recheck* recheck);
 /* 0, or less and errno. */

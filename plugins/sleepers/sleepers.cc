@@ -25,6 +25,7 @@
 #include "ctprof/plugin.hpp"
 #include "plugins/shared/clock.hpp"
 #include "plugins/shared/kernel.hpp"
+#include "plugins/shared/lent_user.hpp"
 #include "plugins/shared/unseen.hpp"
 #include "plugins/sleepers/probe.hpp"
 #include "plugins/sleepers/proc_looker.hpp"
@@ -126,6 +127,10 @@ std::unique_ptr<Looker> Sleepers::looker(const std::set<std::uint32_t>& avoided)
     return std::make_unique<BpfLooker>(std::move(program), kNsPerSecond / host_.user_hz(),
                                        most_copied_, avoided);
   }
+  if (lent_user())
+    throw std::runtime_error(why.why +
+                             "; and without BPF ctprof cannot keep the stacks of others "
+                             "from a user who has its capabilities only by its file");
   if (const auto refused = refused_proc(host_))
     throw std::runtime_error(why.why + "; " + refused->why);
   without_bpf_ = why.why;
@@ -168,7 +173,8 @@ void Sleepers::tell(const Watch::Account& account, const sdk::Records& records) 
   if (!without_bpf_.empty()) add("stacks are of the kernel alone, from /proc: " + without_bpf_);
   if (closed_ > 0)
     add("stacks of " + std::to_string(closed_) + " threads that sleep are closed to ctprof" +
-        (has_capabilities({CAP_SYS_PTRACE}, true)
+        (lent_user() ? ": its capabilities are for reading figures, and its user may not see them"
+         : has_capabilities({CAP_SYS_PTRACE}, true)
              ? " despite CAP_SYS_PTRACE (a security module or the kernel's policy)"
              : ", as those of other users are without CAP_SYS_PTRACE"));
   if (account.spared > 0)

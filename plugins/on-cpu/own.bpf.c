@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Runs at each sample, and drops it unless the thread is of a process that the user may look into.
+ *
+ * See also: plugins/shared/own_user.bpf.h, which decides; own_filter.hpp, which attaches it.
+ */
+#include "plugins/shared/own_user.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+SEC("perf_event")
+int keep_own(void* sample) { return may_show_stack((void*)bpf_get_current_task()); }

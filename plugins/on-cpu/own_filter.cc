@@ -1,0 +1,31 @@
+#include "plugins/on-cpu/own_filter.hpp"
+
+#include <cerrno>
+
+#ifdef CTPROF_OWN_FILTER
+#include "plugins/on-cpu/own_skeleton.h"
+#endif
+
+namespace ctprof::on_cpu {
+
+#ifdef CTPROF_OWN_FILTER
+std::shared_ptr<const OwnFilter> OwnFilter::load(const LentUser& user, int& error) {
+  on_cpu_own* program = on_cpu_own_load(user.user, user.group, &error);
+  return program ? std::shared_ptr<const OwnFilter>(new OwnFilter(program)) : nullptr;
+}
+
+OwnFilter::~OwnFilter() { on_cpu_own_unload(program_); }
+
+int OwnFilter::attach(int event) const { return on_cpu_own_attach(program_, event); }
+#else
+std::shared_ptr<const OwnFilter> OwnFilter::load(const LentUser&, int& error) {
+  error = ENOSYS;
+  return nullptr;
+}
+
+OwnFilter::~OwnFilter() = default;
+
+int OwnFilter::attach(int) const { return program_ ? ENOSYS : EINVAL; }
+#endif
+
+}  // namespace ctprof::on_cpu

@@ -1,0 +1,34 @@
+// Keeps samples of processes that the user may not look into from being recorded: a BPF program
+// that the kernel runs at each sample.
+//
+//   if (const auto user = lent_user()) how.filter = OwnFilter::load(*user, error);
+//
+// Threads: any, after it is loaded.
+
+#pragma once
+
+#include <memory>
+
+#include "plugins/shared/lent_user.hpp"
+
+struct on_cpu_own;
+
+namespace ctprof::on_cpu {
+
+class OwnFilter {
+ public:
+  // Null, and an errno, where the kernel does not take it (ENOSYS: it was not built).
+  static std::shared_ptr<const OwnFilter> load(const LentUser& user, int& error);
+  ~OwnFilter();
+  OwnFilter(const OwnFilter&) = delete;
+  OwnFilter& operator=(const OwnFilter&) = delete;
+
+  // Has it run at each sample of an event, as long as that lives. Returns 0, or an errno.
+  int attach(int event) const;
+
+ private:
+  explicit OwnFilter(on_cpu_own* program) : program_(program) {}
+  on_cpu_own* program_;
+};
+
+}  // namespace ctprof::on_cpu
