@@ -1,0 +1,43 @@
+/* A program whose functions have names that only who may read its file is to know: it computes, or
+ * waits, in one of them.
+ *
+ *   hidden spin|wait|undumpable [PROGRAM ARGUMENT]
+ *
+ * With a program, it computes for 0.2 s and then runs that. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+__attribute__((noinline, used)) void secret_function_that_computes(double seconds) {
+  for (const double end = now() + seconds; now() < end;)
+    for (volatile int i = 0; i < 100000; ++i) continue;
+}
+
+/* Wakes up often, so that recorders of waiting see it. */
+__attribute__((noinline, used)) void secret_function_that_waits(void) {
+  for (;;) usleep(2000);
+}
+
+int main(int count, char** words) {
+  if (count < 2) return 2;
+  alarm(120);
+  puts("ready");
+  fflush(stdout);
+  if (count > 3) {
+    secret_function_that_computes(0.2);
+    execl(words[2], words[2], words[3], (char*)0);
+    return 1;
+  }
+  if (strcmp(words[1], "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0);
+  if (strcmp(words[1], "wait") == 0) secret_function_that_waits();
+  secret_function_that_computes(120);
+}

@@ -1,0 +1,301 @@
+#!/usr/bin/python3
+"""A ctprof with capabilities of its file, in the hands of a user who tries to read what only root may: no way leads there.
+
+Each case is one way. The program `hidden` has functions whose names only readers of its file are to know.
+
+Environment: CTPROF; HIDDEN, the program."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+import harness  # noqa: E402
+from product_copy import product_copy  # noqa: E402
+
+CAPABILITIES = "cap_bpf,cap_checkpoint_restore,cap_dac_read_search,cap_ipc_lock,cap_perfmon,cap_sys_admin,cap_sys_ptrace,cap_syslog+ep"
+# Of these the kernel lets none follow mappings to their files, so paths are opened.
+WITHOUT_MAPPINGS = "cap_bpf,cap_dac_read_search,cap_perfmon,cap_sys_ptrace+ep"
+USER = 1000
+SECRET = "secret_function"
+ATTACKER = str(pathlib.Path(__file__).parent / "attacker.py")
+RECORDERS = "on-cpu,off-cpu,sleepers"
+HIGHEST_OFFSET = 1 << 32  # in any file; addresses of the kernel and of libraries are above it
+NOWHERE = (1 << 64) - 1   # the place of what has a weight and no stack
+CANNOT = 77
+CODE = 0x10000000         # where nothing else is mapped
+
+
+class Stacks:
+    """What a file says of call stacks: its texts, and the places of its frames."""
+
+    def __init__(self, path):
+        text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
+        lines = [json.loads(line) for line in text.splitlines()]
+        parts = [line for line in lines if line["kind"] == "stacks"]
+        self.texts = {text for part in parts if part["part"] == "strings" for text in part["text"]}
+        self.kinds = [kind for part in parts if part["part"] == "modules" for kind in part["type"]]
+        self.offsets = [offset for part in parts if part["part"] == "frames" for offset in part["offset"] if offset != NOWHERE]
+
+    def has(self, word):
+        return any(word in text for text in self.texts)
+
+
+@unittest.skipUnless(harness.can_become_user() and shutil.which("setcap") and shutil.which("strip"), "needs root, setcap and strip")
+class Lent(unittest.TestCase):
+    def setUp(self):
+        scratch = harness.closed_scratch()
+        self.addCleanup(scratch.cleanup)
+        self.root = scratch.name  # root's
+        self.program = product_copy(os.environ["CTPROF"], self.root)
+        subprocess.run(["setcap", CAPABILITIES, self.program], check=True)
+        self.work = os.path.join(self.root, "work")  # the user's
+        os.mkdir(self.work)
+        os.chown(self.work, USER, USER)
+
+    # --- what there is to attack, and with what
+
+    def hidden(self, name="hidden", mode=0o711):
+        """A copy of the program, root's."""
+        path = os.path.join(self.root, name)
+        shutil.copy(os.environ["HIDDEN"], path)
+        os.chmod(path, mode)
+        return path
+
+    def runs(self, *command, user=True):
+        """A process of the user, or of root, as long as the test lasts; skips where it cannot do what it is to do."""
+        process = subprocess.Popen([*(harness.USER if user else ()), *map(str, command)], stdout=subprocess.PIPE, text=True, cwd=self.work)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        said = process.stdout.readline()
+        if said != "ready\n":
+            self.assertEqual(process.wait(60), CANNOT, said)
+            self.skipTest(said.strip())
+        return process
+
+    def records(self, *words, user=True, before=(), **more):
+        """Stacks of a window that the user records, or root."""
+        path = os.path.join(self.work, "window.ctprof.zst")
+        done = subprocess.run([*before, *(harness.USER if user else ()), self.program, "record", "-q", "-d", "700ms", "-o", path, *words], check=False,
+                              capture_output=True, text=True, timeout=harness.TIMEOUT, cwd=self.work, **more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return Stacks(path)
+
+    def assert_hidden(self, *words, **more):
+        stacks = self.records("--recorders", RECORDERS, *words, **more)
+        self.assertFalse(stacks.has(SECRET), stacks.texts)
+        self.assertEqual([offset for offset in stacks.offsets if offset >= HIGHEST_OFFSET], [])
+        return stacks
+
+    # --- the user's own processes, so that the others say something
+
+    def test_own_processes_have_names(self):
+        path = self.hidden(mode=0o755)
+        self.runs(path, "spin")
+        self.runs(path, "wait")
+        stacks = self.assert_shown("--recorders", RECORDERS)
+        self.assertEqual([offset for offset in stacks.offsets if offset >= HIGHEST_OFFSET], [])
+        for recorder in RECORDERS.split(","):
+            self.assert_shown("--recorders", recorder)
+
+    def assert_shown(self, *words, **more):
+        stacks = self.records(*words, **more)
+        self.assertTrue(stacks.has(SECRET), stacks.texts)
+        return stacks
+
+    # --- by files
+
+    def test_a_program_that_may_be_executed_and_not_read(self):
+        self.runs(self.hidden(), "spin")
+        self.assert_hidden()
+
+    def test_a_file_with_the_inode_number_of_another(self):
+        place = os.path.join(self.root, "small")
+        os.mkdir(place)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", place], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", place], check=True)
+        secret = self.hidden("small/hidden")
+        symbols = subprocess.run(["nm", secret], check=True, capture_output=True, text=True).stdout
+        offset = re.search(r"^0*([0-9a-f]+) T secret_function_that_computes$", symbols, re.M)[1]
+        subprocess.run(["setcap", WITHOUT_MAPPINGS, self.program], check=True)
+        self.runs(sys.executable, ATTACKER, "namesake", secret, offset)
+        self.assert_hidden()
+
+    def test_a_path_that_became_a_link_to_another_file(self):
+        secret = self.hidden()
+        path = os.path.join(self.work, "program")
+        shutil.copy("/usr/bin/yes", path)
+        process = subprocess.Popen([*harness.USER, path], stdout=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        os.rename(path, path + ".away")
+        os.symlink(secret, path)
+        self.assert_hidden()
+
+    def test_root_opens_no_path_with_its_own_rights(self):
+        """As the user's namesake; recorded by root, who may read the file, but is not to be led there."""
+        place = os.path.join(self.root, "small")
+        os.mkdir(place)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", place], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", place], check=True)
+        secret = self.hidden("small/hidden", 0o700)
+        symbols = subprocess.run(["nm", secret], check=True, capture_output=True, text=True).stdout
+        offset = re.search(r"^0*([0-9a-f]+) T secret_function_that_computes$", symbols, re.M)[1]
+        self.runs(sys.executable, ATTACKER, "namesake", secret, offset)
+        self.assertFalse(self.records("--recorders", "on-cpu", user=False).has(SECRET))
+
+    # --- by perf maps
+
+    def lines(self, mode=0o600):
+        """A file of root's that looks like a perf map."""
+        path = os.path.join(self.root, "lines")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"{CODE:x} 1000 {SECRET}_line\n")
+        os.chmod(path, mode)
+        return path
+
+    def test_a_file_mounted_over_a_perf_map(self):
+        for user in (True, False):
+            process = self.runs(sys.executable, ATTACKER, "perf-map", self.lines(), f"{CODE:x}")
+            self.addCleanup(pathlib.Path(f"/tmp/perf-{process.pid}.map").unlink, missing_ok=True)
+            self.assertFalse(self.records("--recorders", "on-cpu", user=user).has(SECRET))
+
+    def test_a_perf_map_that_is_another_file(self):
+        process = self.runs(self.hidden("other", 0o755), "spin")
+        path = f"/tmp/perf-{process.pid}.map"
+        self.addCleanup(pathlib.Path(path).unlink, missing_ok=True)
+        lines = self.lines()
+        for make in (lambda: os.symlink(lines, path), lambda: os.mkfifo(path), lambda: shutil.copy(lines, path)):
+            make()
+            os.lchown(path, USER if os.path.islink(path) else 0, 0)
+            stacks = self.records("--recorders", "on-cpu")
+            self.assertFalse(stacks.has(SECRET + "_line"), stacks.texts)
+            os.unlink(path)
+
+    # --- by debug files
+
+    def test_debug_files_that_only_root_may_read(self):
+        program = os.path.join(self.work, "stripped")
+        shutil.copy(os.environ["HIDDEN"], program)
+        notes = subprocess.run(["readelf", "-n", program], check=True, capture_output=True, text=True).stdout
+        found = re.search(r"Build ID: ([0-9a-f]+)", notes)
+        if not found:
+            self.skipTest("the program has no build id")
+        subprocess.run(["strip", "--strip-all", program], check=True)
+        directory = os.path.join(self.root, "debug")
+        debug = pathlib.Path(directory, ".build-id", found[1][:2], found[1][2:] + ".debug")
+        debug.parent.mkdir(parents=True)
+        shutil.copy(os.environ["HIDDEN"], debug)
+        self.runs(program, "spin")
+        inside = ["unshare", "--mount", "sh", "-c", f'mount --bind {directory} /usr/lib/debug && exec "$@"', "sh"]
+        debug.chmod(0o644)
+        self.assert_shown("--recorders", "on-cpu", before=inside)
+        debug.chmod(0o600)
+        self.assertFalse(self.records("--recorders", "on-cpu", before=inside).has(SECRET))
+        self.assertFalse(self.records("--recorders", "on-cpu", "--debug-dir", directory).has(SECRET))
+
+    def test_no_server_is_asked_for_debug_files(self):
+        self.runs(self.hidden(mode=0o755), "spin")
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.setblocking(False)
+            address = f"http://127.0.0.1:{server.getsockname()[1]}"
+            self.records("--recorders", "on-cpu", "--inlines", env=os.environ | {"DEBUGINFOD_URLS": address, "DEBUGINFOD_VERBOSE": "1"})
+            self.assertRaises(BlockingIOError, server.accept)
+
+    # --- by processes
+
+    def test_processes_of_root(self):
+        path = self.hidden(mode=0o755)
+        for how in ("spin", "wait"):
+            self.runs(path, how, user=False)
+        self.assert_hidden()
+        self.assert_hidden("--offcpu-stacks", "every")
+        self.assert_hidden("--unwind", "fp")
+
+    def test_one_look_at_processes_of_root(self):
+        self.runs(self.hidden(mode=0o755), "wait", user=False)
+        path = os.path.join(self.work, "look.ctprof.zst")
+        done = subprocess.run([*harness.USER, self.program, "capture", "-q", "--stacks", "-o", path], check=False, capture_output=True, text=True,
+                              timeout=harness.TIMEOUT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stacks = Stacks(path)
+        self.assertFalse(stacks.has(SECRET))
+        self.assertEqual([offset for offset in stacks.offsets if offset >= HIGHEST_OFFSET], [])
+
+    def test_a_setuid_program(self):
+        path = self.hidden(mode=0o4755)
+        for how in ("spin", "wait"):
+            self.runs(path, how)
+        self.assert_hidden()
+
+    def test_a_program_with_a_group(self):
+        path = self.hidden()
+        os.chown(path, 0, 4)
+        os.chmod(path, 0o2755)
+        for how in ("spin", "wait"):
+            self.runs(path, how)
+        self.assert_hidden()
+
+    def test_a_program_with_capabilities(self):
+        path = self.hidden(mode=0o755)
+        subprocess.run(["setcap", "cap_net_raw+ep", path], check=True)
+        for how in ("spin", "wait"):
+            self.runs(path, how)
+        self.assert_hidden()
+
+    def test_a_service_of_the_same_user_with_capabilities(self):
+        self.runs("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--inh-caps=+net_raw", "--ambient-caps=+net_raw",
+                  self.hidden(mode=0o755), "spin", user=False)
+        self.assert_hidden()
+
+    def test_a_process_that_closed_itself(self):
+        self.runs(self.hidden(mode=0o755), "undumpable")
+        self.assert_hidden()
+
+    def test_a_process_of_another_group(self):
+        self.runs("setpriv", f"--reuid={USER}", "--regid=4", "--clear-groups", self.hidden(mode=0o755), "spin", user=False)
+        self.assert_hidden()
+
+    def test_a_process_that_becomes_root_while_it_is_recorded(self):
+        """The first program is stripped; the one that it runs has names."""
+        first = os.path.join(self.work, "first")
+        shutil.copy(os.environ["HIDDEN"], first)
+        subprocess.run(["strip", "--strip-all", first], check=True)
+        self.runs(first, "spin", self.hidden(mode=0o4755), "spin")
+        self.assert_hidden()
+
+    # --- by what is in files
+
+    def test_files_of_root_are_not_read(self):
+        path = os.path.join(self.root, "roots.ctprof.zst")
+        self.runs(self.hidden(mode=0o755), "spin", user=False)
+        subprocess.run([os.environ["CTPROF"], "record", "-q", "-d", "300ms", "--recorders", "on-cpu", "-o", path], check=True)
+        os.chmod(path, 0o600)
+        for words in (("show", path), ("symbolize", path, "-o", "out"), ("flame", path, "-o", "out.html"), ("export", path, "--to", "folded", "-o", "out")):
+            done = subprocess.run([*harness.USER, self.program, *words], check=False, capture_output=True, text=True, timeout=harness.TIMEOUT, cwd=self.work)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn("Permission denied", done.stderr)
+
+    def test_redacted_files_of_root_have_no_addresses(self):
+        self.runs(self.hidden(mode=0o755), "wait", user=False)
+        path, public = (os.path.join(self.root, name) for name in ("roots.ctprof.zst", "public.ctprof.zst"))
+        subprocess.run([os.environ["CTPROF"], "record", "-q", "-d", "300ms", "--recorders", RECORDERS, "-o", path], check=True)
+        self.assertTrue(any(offset > HIGHEST_OFFSET for offset in Stacks(path).offsets))
+        subprocess.run([os.environ["CTPROF"], "export", "-q", "--redact", path, "-o", public], check=True)
+        stacks = Stacks(public)
+        self.assertGreater(len(stacks.offsets), 10)
+        self.assertEqual([offset for offset in stacks.offsets if offset >= HIGHEST_OFFSET], [])
+        self.assertFalse(stacks.has(SECRET))
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
