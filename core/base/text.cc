@@ -116,6 +116,12 @@ std::size_t bad_part(std::string_view text) {
   return wanted == 4 && text.size() > 2 && is_continuation(text[2]) ? 3 : 2;
 }
 
+bool looks_like_formula(std::string_view text) {
+  if (text.starts_with('\t') || text.starts_with('\r')) return true;
+  const auto first = text.find_first_not_of(' ');
+  return first != text.npos && std::string_view("=+-@").find(text[first]) != std::string_view::npos;
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const CodePoint point = first_code_point(text);

@@ -70,6 +70,9 @@ inline constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 // Whether every byte belongs to a valid code point.
 bool is_utf8(std::string_view text);
+// Whether a spreadsheet takes a text for a formula: its first character that is no blank is one of
+// = + - @, or it begins with a tab or a carriage return.
+bool looks_like_formula(std::string_view text);
 
 // The text with U+FFFD for each longest part that is not valid.
 std::string valid_utf8(std::string_view text);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/number.hpp"
+#include "core/base/text.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/render/row_json.hpp"
@@ -51,8 +52,12 @@ struct Figures {
 
 class CsvWriter {
  public:
-  CsvWriter(const Report& report, Sink& sink)
-      : report_(&report), sink_(&sink), sides_(report.sides().size()), allowance_(report.sides()) {}
+  CsvWriter(const Report& report, Sink& sink, bool is_safe)
+      : report_(&report),
+        sink_(&sink),
+        is_safe_(is_safe),
+        sides_(report.sides().size()),
+        allowance_(report.sides()) {}
 
   Result<std::size_t> write() {
     write_header();
@@ -241,17 +246,17 @@ class CsvWriter {
 
   void write_line(const ReportRow& row, std::optional<std::size_t> only, const Figures& figures) {
     if (report_->compares()) field(only ? side_name(*only) : "both");
-    field(printable(row.metric->section));
+    text_field(printable(row.metric->section));
     write_group(row.group);
-    field(printable(row.metric->name));
-    field(printable(figures.key));
-    field(printable(figures.unit));
+    text_field(printable(row.metric->name));
+    text_field(printable(figures.key));
+    text_field(printable(figures.unit));
     if (report_->rollup().tells_rates()) field(figures.per_second ? "true" : "false");
     for (const Field& value : figures.of) field(value.number);
     if (is_window()) field(figures.change);
     for (const Between& one : figures.between) field(one.delta.number), field(one.pct);
-    for (const Field& value : figures.of) field(value.text);
-    for (const Between& one : figures.between) field(one.delta.text);
+    for (const Field& value : figures.of) text_field(value.text);
+    for (const Between& one : figures.between) text_field(one.delta.text);
     if (report_->tells_lives())
       for (const SideFigure& figure : row.sides)
         field(figures.key.empty() ? digits(figure.per_life) : "");
@@ -291,9 +296,13 @@ class CsvWriter {
   void write_group(std::string_view name) {
     const auto parts = key_parts(name);
     for (std::size_t i = 0; i < (has_three_keys() ? 3 : 1); ++i)
-      field(i < parts.size() ? printable(parts[i]) : "");
+      text_field(i < parts.size() ? printable(parts[i]) : "");
   }
 
+  // What is no number.
+  void text_field(const std::string& text) {
+    field(is_safe_ && looks_like_formula(text) ? "'" + text : text);
+  }
   void field(std::string_view text) {
     if (!at_line_begin_) out_ += ',';
     at_line_begin_ = false;
@@ -315,6 +324,7 @@ class CsvWriter {
 
   const Report* report_;
   Sink* sink_;
+  bool is_safe_;
   Result<void> handed_on_;
   std::size_t sides_;
   bool at_line_begin_ = true;
@@ -327,8 +337,8 @@ class CsvWriter {
 
 }  // namespace
 
-Result<std::size_t> write_report_csv(const Report& report, Sink& sink) {
-  return CsvWriter(report, sink).write();
+Result<std::size_t> write_report_csv(const Report& report, Sink& sink, bool is_safe) {
+  return CsvWriter(report, sink, is_safe).write();
 }
 
 }  // namespace ctprof

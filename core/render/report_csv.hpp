@@ -34,6 +34,8 @@
 namespace ctprof {
 
 // In pieces, as write_report_json. Returns how many rows were left out because of the size.
-Result<std::size_t> write_report_csv(const Report& report, Sink& sink);
+// `is_safe`: a text that a spreadsheet would take for a formula has a ' before it; numbers are as
+// they are.
+Result<std::size_t> write_report_csv(const Report& report, Sink& sink, bool is_safe = false);
 
 }  // namespace ctprof

@@ -44,6 +44,8 @@ void RowText::text(std::string_view text) {
 void RowText::csv_text(std::string_view text) {
   std::string valid;
   if (!is_utf8(text)) text = valid = valid_utf8(text);
+  std::string marked;
+  if (is_csv_safe_ && looks_like_formula(text)) text = marked = "'" + std::string(text);
   const bool is_plain = !text.empty() && text.front() != ' ' && text.back() != ' ' &&
                         text.find_first_of(",\"\r\n\t'#\\") == text.npos;
   if (is_plain) return out_.raw(text);

@@ -33,8 +33,10 @@ enum class TableForm : std::uint8_t { Ndjson, Csv };
 
 class RowText {
  public:
+  // `is_csv_safe`: of CSV, a text that a spreadsheet would take for a formula has a ' before it.
   // REQUIRES: the sink outlives this.
-  RowText(TableForm form, Sink& sink) : form_(form), sink_(&sink) {}
+  RowText(TableForm form, Sink& sink, bool is_csv_safe = false)
+      : form_(form), is_csv_safe_(is_csv_safe), sink_(&sink) {}
 
   // The rows from here on have these fields. Of CSV it is the header, so there is one such table.
   void begin_table(const std::vector<std::string>& names);
@@ -61,6 +63,7 @@ class RowText {
   void hand_on();
 
   TableForm form_;
+  bool is_csv_safe_;
   Sink* sink_;
   JsonWriter out_{Escape::Unshowable};
   std::vector<std::string> keys_;  // of JSON, with what stands before them

@@ -104,7 +104,7 @@ struct TableRows::Place {
 };
 
 TableRows::TableRows(TableShape shape, const TableColumns& columns, Sink& sink)
-    : shape_(std::move(shape)), columns_(&columns), out_(shape_.form, sink) {
+    : shape_(std::move(shape)), columns_(&columns), out_(shape_.form, sink, shape_.is_csv_safe) {
   if (shape_.is_long)
     out_.begin_table(long_field_names());
   else if (shape_.form == TableForm::Csv)

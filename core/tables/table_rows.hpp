@@ -45,6 +45,7 @@ struct TableShape {
   TableForm form = TableForm::Ndjson;
   std::vector<Entity> entities{};  // in this order, capture by capture; of CSV that is wide, one
   bool is_long = false;
+  bool is_csv_safe = false;  // see RowText
 };
 
 // Of a wide table: the names of its fields. A metric that is called like one that is no metric, or

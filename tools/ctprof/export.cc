@@ -117,6 +117,8 @@ FileKind kind_of(const FileForm* form, const StackForm* stack_form, const TableE
 Result<void> check_fit(const Options& options, bool is_table) {
   if (options.tables.is_said && (!is_table || options.to == kPrometheus))
     return Error{"--rows is for tables: ndjson, csv, parquet"};
+  if (options.csv_safe && options.to != "csv")
+    return Error{"--csv-safe is for CSV: say --to csv, too"};
   if (options.metrics && !is_table)
     return Error{"--metrics is for figures: " + joined(table_export_names())};
   return {};

@@ -23,7 +23,7 @@ constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgrou
 // is more in the captures, they are told.
 Result<TableShape> shape_of(const Options& options, TableForm form, bool holds_one_table) {
   const TableOptions& asked = options.tables;
-  TableShape shape{form, asked.entities, asked.is_long};
+  TableShape shape{form, asked.entities, asked.is_long, options.csv_safe};
   if (shape.is_long) {
     if (shape.entities.empty()) shape.entities.assign(kAllEntities.begin(), kAllEntities.end());
     return shape;

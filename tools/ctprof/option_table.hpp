@@ -104,9 +104,13 @@ inline constexpr std::array kOptions{
     OptionInfo{"max-series", "N", "export",
                "of prometheus: at most so many series, of the heaviest groups; 5000 by default; 0: "
                "any number"},
-    OptionInfo{"listen", "PORT", "export",
-               "of prometheus: no file, but this host, whenever /metrics is asked for at PORT or "
-               "ADDR:PORT, a loopback address (127.0.0.1 by default), until Ctrl-C"},
+    OptionInfo{
+        "listen", "PORT", "export",
+        "of prometheus: no file, but this host, whenever /metrics is asked for at PORT or "
+        "ADDR:PORT, a loopback address (127.0.0.1 by default), until Ctrl-C"},
+    OptionInfo{"csv-safe", nullptr, "show,compare,export",
+               "in CSV for spreadsheets: put ' before texts that these would take for a formula, "
+               "such as =1+1"},
     OptionInfo{"redact", nullptr, "export",
                "before a file is given away: stable pseudonyms for names, paths, command lines, "
                "functions and the host; figures stay; without --to as columns"},

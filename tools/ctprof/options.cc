@@ -109,6 +109,7 @@ class OptionsReader {
     options_.json_schema = has("json-schema");
     options_.wrap = has("wrap");
     options_.details = has("details");
+    options_.csv_safe = has("csv-safe");
     options_.quiet = has("quiet");
     options_.pager = !has("no-pager");
     options_.sync = !has("no-sync");
@@ -293,6 +294,8 @@ Result<void> check_verb_takes(const Options& options, const po::variables_map& g
   if (options.format == Format::Csv && is_listed(kEvery, options.verb) &&
       !is_listed("show,compare", options.verb))
     return Error{"'" + options.verb + "' has no csv; use --format json"};
+  if (options.csv_safe && options.format != Format::Csv && is_listed("show,compare", options.verb))
+    return Error{"--csv-safe is for CSV: say --format csv, too"};
   return {};
 }
 

@@ -93,6 +93,7 @@ struct Options {
   std::optional<std::string> columns;  // instead of a format
   bool wrap = false;
   bool details = false;
+  bool csv_safe = false;
   std::optional<std::uint64_t> limit;  // 0: none
 };
 

@@ -215,7 +215,7 @@ int print_report(const Report& report, std::span<const std::string> files,
   Printed sink;
   if (options.format == Format::Json) {
     if (!write_report_json(report, files, sink)) return sink.status;
-  } else if (const auto left_out = write_report_csv(report, sink)) {
+  } else if (const auto left_out = write_report_csv(report, sink, options.csv_safe)) {
     note_leftovers(report, *left_out, options);
   }
   return sink.status;

@@ -283,6 +283,20 @@ std::string csv_of(const std::vector<const Snapshot*>& sides, const Spec& spec) 
   return sink.text();
 }
 
+BOOST_AUTO_TEST_CASE(csv_marks_formulas_for_spreadsheets) {
+  Snapshot snapshot = snapshot_of({{7, 7, "=1+1", "t"}});
+  add_i64(snapshot, metric("nice", "OrdinalI32", "RangeI32"), {-5});
+  const Spec spec{.metrics = {"nice"}};
+  const auto csv = [&](bool is_safe) {
+    StringSink sink;
+    BOOST_REQUIRE(write_report_csv(report_of({&snapshot}, spec), sink, is_safe));
+    return sink.text();
+  };
+  BOOST_TEST(csv(false).find(",=1+1,nice,") != std::string::npos);
+  BOOST_TEST(csv(true).find(",'=1+1,nice,") != std::string::npos);
+  BOOST_TEST(csv(true).find("'-5") != std::string::npos);  // as a text: the range of a group
+}
+
 BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_figure) {
   Pair pair;
   add_i64(pair.a, metric("nice", "OrdinalI32", "RangeI32"), {0, -5, 0});

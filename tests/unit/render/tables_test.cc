@@ -42,6 +42,24 @@ std::string rows(TableForm form) {
 
 BOOST_AUTO_TEST_SUITE(tables_test)
 
+std::string safe_row(const std::vector<std::string>& texts) {
+  StringSink sink;
+  RowText out(TableForm::Csv, sink, true);
+  for (const std::string& text : texts) out.text(text);
+  out.number(std::int64_t{-5});
+  out.end_row();
+  BOOST_TEST(out.finish().has_value());
+  return sink.text();
+}
+
+// As OWASP lists them; a number is none.
+BOOST_AUTO_TEST_CASE(texts_that_look_like_formulas_are_marked_for_spreadsheets) {
+  BOOST_TEST(safe_row({"=1+1", "+1", "-1", "@SUM(A1)"}) ==
+             "\"'=1+1\",\"'+1\",\"'-1\",\"'@SUM(A1)\",-5\n");
+  BOOST_TEST(safe_row({"\t=1", "\r=1", " =1"}) == "\"'\t=1\",\"'\r=1\",\"' =1\",-5\n");
+  BOOST_TEST(safe_row({"a=1", "1-1", ""}) == "a=1,1-1,\"\",-5\n");
+}
+
 BOOST_AUTO_TEST_CASE(rows_in_json) {
   BOOST_TEST(rows(TableForm::Ndjson) ==
              "{\"a\":\"x,\\\"y\\\"\\n\",\"b c\":18446744073709551615}\n"
