@@ -144,7 +144,7 @@ class Files(Figures):
 
 class Server:
     def __init__(self, *words):
-        self.process = subprocess.Popen([harness.CTPROF, "export", "--to", "prometheus", "--listen", "0", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([harness.CTPROF, "export", "--to", "prometheus", "--listen", "0", "--public", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.said = ""
         while "listening at" not in self.said:
             line = self.process.stderr.readline()
@@ -306,7 +306,7 @@ class Listening(Figures):
             done = harness.run("export", "--to", "prometheus", "--listen", "0", *words)
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
         server = self.server()
-        done = harness.run("export", "--to", "prometheus", "--listen", str(server.port))
+        done = harness.run("export", "--to", "prometheus", "--public", "--listen", str(server.port))
         self.assertEqual(done.returncode, 2)
         self.assertIn(f"listening at '127.0.0.1:{server.port}': Address already in use", done.stderr)
 

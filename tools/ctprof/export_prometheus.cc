@@ -9,6 +9,7 @@
 #include "core/tables/exposition.hpp"
 #include "core/tables/group_series.hpp"
 #include "tools/ctprof/http_server.hpp"
+#include "tools/ctprof/listen_access.hpp"
 #include "tools/ctprof/output_file.hpp"
 #include "tools/ctprof/report.hpp"
 #include "tools/ctprof/scrape.hpp"
@@ -54,7 +55,10 @@ Exposition form_for(const std::string& accept) {
   return known && !refused ? Exposition::OpenMetrics : Exposition::Text;
 }
 
-HttpAnswer answer(const HttpRequest& request, Scraper& scraper, const Options& options) {
+HttpAnswer answer(const HttpRequest& request, Scraper& scraper, const Options& options,
+                  const std::string& token) {
+  if (!is_authorized(request.authorization, token))
+    return {401, "text/plain; charset=utf-8", "the token of --token-file is missing or wrong\n"};
   if (request.path != kPage) return {404, "text/plain; charset=utf-8", "the page is /metrics\n"};
   const Exposition form = form_for(request.accept);
   const bool had_cut = scraper.cut().groups > 0;
@@ -115,6 +119,9 @@ int listen_prometheus(const Options& options) {
   if (auto sound = check_listen(options); !sound) return fail(sound.error());
   const auto address = parse_loopback(options.tables.listen);
   if (!address) return fail(address.error());
+  if (auto access = check_access(options); !access) return fail(access.error());
+  const auto token = read_token(options.tables.token_file);
+  if (!token) return fail(token.error());
   auto scrape = scrape_options(options);
   if (!scrape) return fail(scrape.error());
   const auto registry = load_metrics(options, Load::Capture);
@@ -123,10 +130,13 @@ int listen_prometheus(const Options& options) {
   auto scraper = Scraper::begin(*registry, std::move(*scrape));
   if (!scraper) return fail(scraper.error());
   note_unused(options, scraper->refused());
-  auto server = HttpServer::open(
-      *address, [&](const HttpRequest& request) { return answer(request, *scraper, options); });
+  auto server = HttpServer::open(*address, [&](const HttpRequest& request) {
+    return answer(request, *scraper, options, *token);
+  });
   if (!server) return fail(server.error());
-  note(options, "listening at http://" + server->name() + std::string(kPage));
+  note(options, address->socket.empty()
+                    ? "listening at http://" + server->name() + std::string(kPage)
+                    : "listening at " + server->name() + ", page " + std::string(kPage));
   while (!is_interrupted()) {
     if (auto served = server->serve(interrupted_fd(), kServeDrainMs); !served)
       return fail(served.error());

@@ -4,6 +4,9 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -53,6 +56,7 @@ std::string_view reason_of(int status) {
   switch (status) {
     case 200: return "OK";
     case 400: return "Bad Request";
+    case 401: return "Unauthorized";
     case 403: return "Forbidden";
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
@@ -99,6 +103,7 @@ int parse(std::string_view head, HttpRequest& request) {
     const std::string name = lower(sdk::take(header, ':'));
     const std::string_view value = sdk::trimmed(header);
     if (name == "host" && !names_this_host(value)) return 403;
+    if (name == "authorization") request.authorization = std::string(value);
     if (name == "accept")
       request.accept += (request.accept.empty() ? "" : ",") + std::string(value);
   }
@@ -115,14 +120,48 @@ std::string response(const HttpAnswer& answer, bool with_body) {
                      std::string(reason_of(answer.status)) + "\r\nContent-Type: " + answer.type +
                      "\r\nContent-Length: " + std::to_string(answer.body.size()) +
                      "\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n";
+  if (answer.status == 401) text += "WWW-Authenticate: Bearer\r\n";
   if (answer.status == 405) text += "Allow: GET, HEAD\r\n";
   return text + "\r\n" + (with_body ? answer.body : "");
 }
 
+bool fill(const std::string& path, sockaddr_un& to) {
+  std::memset(&to, 0, sizeof to);
+  to.sun_family = AF_UNIX;
+  if (path.size() >= sizeof to.sun_path) return false;
+  std::memcpy(to.sun_path, path.data(), path.size());
+  return true;
+}
+
+sdk::Fd new_socket(int family) {
+  return sdk::Fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+// What a server left that was killed: a socket of ours that nobody listens at.
+void remove_stale(const std::string& path, const sockaddr_un& at) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode) ||
+      status.st_uid != ::geteuid())
+    return;
+  const sdk::Fd probe = new_socket(AF_UNIX);
+  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 &&
+      errno == ECONNREFUSED)
+    ::unlink(path.c_str());
+}
+
+constexpr std::string_view kUnix = "unix:";
+
 }  // namespace
+
+bool names_socket(const std::string& text) { return text.starts_with(kUnix); }
 
 Result<LoopbackAddress> parse_loopback(const std::string& text) {
   LoopbackAddress address{"127.0.0.1", 0, false};
+  if (names_socket(text)) {
+    address.socket = text.substr(kUnix.size());
+    if (address.socket.empty()) return Error{"--listen: 'unix:' lacks a path, as in unix:/run/x"};
+    return address;
+  }
   const std::size_t colon = text.rfind(':');
   const std::string_view port =
       colon == text.npos ? std::string_view(text) : std::string_view(text).substr(colon + 1);
@@ -141,7 +180,30 @@ Result<LoopbackAddress> parse_loopback(const std::string& text) {
   return address;
 }
 
+// Nobody else can connect at any moment: the permissions are those that it is made with.
+Result<HttpServer> HttpServer::open_socket(const std::string& path, Answer answer) {
+  sockaddr_un at;
+  if (!fill(path, at)) return errno_error("listening at", path, ENAMETOOLONG);
+  remove_stale(path, at);
+  sdk::Fd fd = new_socket(AF_UNIX);
+  if (!fd) return errno_error("listening at", path, errno);
+  const mode_t before = ::umask(S_IXUSR | S_IRWXG | S_IRWXO);
+  const bool is_bound = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+  const int number = errno;
+  ::umask(before);
+  if (!is_bound) return errno_error("listening at", path, number);
+  HttpServer server(std::move(fd), std::string(kUnix) + path, std::move(answer));
+  server.socket_ = path;
+  if (::listen(server.fd_.get(), kBacklog) != 0) return errno_error("listening at", path, errno);
+  return server;
+}
+
+HttpServer::~HttpServer() {
+  if (fd_ && !socket_.empty()) ::unlink(socket_.c_str());
+}
+
 Result<HttpServer> HttpServer::open(const LoopbackAddress& address, Answer answer) {
+  if (!address.socket.empty()) return open_socket(address.socket, std::move(answer));
   const std::string host = address.is_v6 ? "[" + address.host + "]" : address.host;
   const std::string wanted = host + ":" + std::to_string(address.port);
   Address at;

@@ -26,19 +26,23 @@
 
 namespace ctprof::cli {
 
-// An address of this host that no other host reaches, and a port.
+// An address of this host that no other host reaches, and a port; or a Unix socket.
 struct LoopbackAddress {
   std::string host;  // "127.0.0.1", "::1"
   std::uint16_t port = 0;
   bool is_v6 = false;
+  std::string socket{};  // its path; empty: it is an address
 };
-// "9101", ":9101", "127.0.0.1:9101", "localhost:9101", "[::1]:9101". The error is a sentence for
-// any other address.
+// Whether it is "unix:PATH".
+bool names_socket(const std::string& text);
+// "unix:/run/ctprof.sock", "9101", ":9101", "127.0.0.1:9101", "localhost:9101", "[::1]:9101". The
+// error is a sentence for any other address.
 Result<LoopbackAddress> parse_loopback(const std::string& text);
 
 struct HttpRequest {
   std::string method, path;
-  std::string accept;  // of all such headers
+  std::string accept;         // of all such headers
+  std::string authorization;  // of the last such header
 };
 struct HttpAnswer {
   int status = 200;
@@ -49,9 +53,13 @@ struct HttpAnswer {
 class HttpServer {
  public:
   using Answer = std::function<HttpAnswer(const HttpRequest&)>;
+  // A Unix socket can be opened by the user alone, and replaces one that nobody listens at.
   static Result<HttpServer> open(const LoopbackAddress& address, Answer answer);
+  // Removes the Unix socket.
+  ~HttpServer();
+  HttpServer(HttpServer&&) = default;
 
-  // The address that it listens at, with the port that it got where 0 was asked for.
+  // The address that it listens at, with the port that it got where 0 was asked for; or unix:PATH.
   const std::string& name() const { return name_; }
   // Serves for so long at most, or until `interrupt` becomes readable.
   Result<void> serve(int interrupt, int timeout_ms);
@@ -66,6 +74,7 @@ class HttpServer {
   };
   HttpServer(sdk::Fd fd, std::string name, Answer answer)
       : fd_(std::move(fd)), name_(std::move(name)), answer_(std::move(answer)) {}
+  static Result<HttpServer> open_socket(const std::string& path, Answer answer);
   void accept_clients();
   void attend(Client& client, short events);
   void read_head(Client& client);
@@ -76,6 +85,7 @@ class HttpServer {
   std::string name_;
   Answer answer_;
   std::list<Client> clients_;
+  std::string socket_;  // to be removed; empty: none
 };
 
 }  // namespace ctprof::cli

@@ -107,7 +107,14 @@ inline constexpr std::array kOptions{
     OptionInfo{
         "listen", "PORT", "export",
         "of prometheus: no file, but this host, whenever /metrics is asked for at PORT or "
-        "ADDR:PORT, a loopback address (127.0.0.1 by default), until Ctrl-C"},
+        "ADDR:PORT, a loopback address (127.0.0.1 by default), or at the Unix socket unix:PATH, "
+        "which only its user can open, until Ctrl-C"},
+    OptionInfo{"token-file", "FILE", "export",
+               "with --listen: answer only requests with the token in this file, sent as "
+               "'Authorization: Bearer TOKEN'; 16 characters or more, readable only by its user"},
+    OptionInfo{"public", nullptr, "export",
+               "with --listen: let every user of this host ask, although ctprof runs as root or "
+               "has capabilities"},
     OptionInfo{"csv-safe", nullptr, "show,compare,export",
                "in CSV for spreadsheets: put ' before texts that these would take for a formula, "
                "such as =1+1"},

@@ -17,7 +17,9 @@ struct TableOptions {
   bool is_long = false;
   bool is_said = false;              // --rows
   std::uint64_t most_series = 5000;  // 0: any number
-  std::string listen{};              // [ADDR:]PORT; empty: a file is written
+  std::string listen{};              // [ADDR:]PORT or unix:PATH; empty: a file is written
+  std::string token_file{};          // of --listen; empty: none
+  bool is_public = false;            // of --listen
 };
 
 // What --rows takes.

@@ -22,6 +22,7 @@
 #include "tools/ctprof/http_server.cc"
 #include "tools/ctprof/interleave.cc"
 #include "tools/ctprof/late_runs.cc"
+#include "tools/ctprof/listen_access.cc"
 #include "tools/ctprof/loaded.cc"
 #include "tools/ctprof/main.cc"
 #include "tools/ctprof/manual.cc"
