@@ -44,15 +44,17 @@ std::optional<std::string> beginning_of(int file) {
 // nothing at all once the process runs another program. What happened since is told by records.
 std::optional<ProcessCode> code_of(int proc, std::uint64_t tgid) {
   const std::uint64_t now = boottime_ns();
-  const sdk::Fd file(
-      ::openat(proc, (std::to_string(tgid) + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
+  const sdk::Fd process(
+      ::openat(proc, std::to_string(tgid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const sdk::Fd file(::openat(process.get(), "maps", O_RDONLY | O_CLOEXEC));
   const auto text = file ? beginning_of(file.get()) : std::nullopt;
   if (!text) return std::nullopt;
-  return ProcessCode{tgid, now, code_mappings(*text)};
+  return ProcessCode{tgid, now, code_mappings(*text), owner_of(process.get())};
 }
 
 std::size_t bytes_of(const ProcessCode& code) {
   std::size_t bytes = sizeof code;
+  if (code.owner) bytes += code.owner->groups.size() * sizeof(gid_t);
   for (const Mapping& mapping : code.mappings) bytes += sizeof mapping + mapping.path.size();
   return bytes;
 }

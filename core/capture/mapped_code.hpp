@@ -15,9 +15,11 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "core/capture/target_owner.hpp"
 #include "core/stacks/address_space.hpp"
 
 namespace ctprof {
@@ -27,6 +29,7 @@ struct ProcessCode {
   std::uint64_t tgid = 0;
   std::uint64_t read_ns = 0;  // CLOCK_BOOTTIME
   std::vector<Mapping> mappings;
+  std::optional<TargetOwner> owner = {};  // nothing: it could not be read
 };
 
 class MappedCode {

@@ -47,7 +47,9 @@ RecordedStacks::RecordedStacks(Snapshot& window, int proc, OwnEnds ends,
 sdk::Fd RecordedStacks::open(std::uint64_t process, const CodeRange& range,
                              const std::string& path) {
   const FileId file = range.module < ids_.size() ? ids_[range.module] : FileId{};
-  return file.inode == 0 ? sdk::Fd() : files_.open(process, range, path, file);
+  const auto known = processes_.find(process);
+  const auto owner = known == processes_.end() ? std::nullopt : known->second.owner;
+  return file.inode == 0 ? sdk::Fd() : files_.open(process, range, path, file, owner);
 }
 
 void RecordedStacks::map(Process& process, const Mapping& mapping) {
@@ -61,10 +63,12 @@ void RecordedStacks::map(Process& process, const Mapping& mapping) {
 }
 
 void RecordedStacks::mapped(std::uint64_t tgid, std::uint64_t read_ns,
-                            std::span<const Mapping> mappings) {
-  const auto [process, is_first] = met_.emplace(tgid, Process{AddressSpace(tgid), read_ns});
+                            std::span<const Mapping> mappings,
+                            const std::optional<TargetOwner>& owner) {
+  const auto [process, is_first] =
+      met_.emplace(tgid, Process{AddressSpace(tgid), read_ns, false, owner});
   if (!is_first) {
-    read_later_[tgid].push_back({tgid, read_ns, {mappings.begin(), mappings.end()}});
+    read_later_[tgid].push_back({tgid, read_ns, {mappings.begin(), mappings.end()}, owner});
     return;
   }
   for (const Mapping& mapping : mappings) map(process->second, mapping);
@@ -78,7 +82,7 @@ void RecordedStacks::map_anew(const ctprof_change& change) {
   while (!later.empty() && later.front().read_ns < change.at_ns) later.pop_front();
   if (later.empty()) return;
   Process& process = process_of(change.tgid);
-  process = Process{AddressSpace(change.tgid), later.front().read_ns};
+  process = Process{AddressSpace(change.tgid), later.front().read_ns, false, later.front().owner};
   for (const Mapping& mapping : later.front().mappings) map(process, mapping);
 }
 
@@ -135,10 +139,13 @@ void RecordedStacks::take(const ctprof_change& change) {
       map(process, {change.start, end, change.offset, file,
                     std::string(change.path.data, change.path.size)});
       return;
-    case CTPROF_CHANGE_EXECED: process = Process{AddressSpace(change.tgid)}; return;
+    case CTPROF_CHANGE_EXECED:
+      process = Process{AddressSpace(change.tgid), 0, false, std::move(process.owner)};
+      return;
     case CTPROF_CHANGE_FORKED:
       if (const auto parent = processes_.find(change.parent); parent != processes_.end())
-        process = Process{AddressSpace(change.tgid, parent->second.space)};
+        process = Process{AddressSpace(change.tgid, parent->second.space), 0, false,
+                          parent->second.owner};
       ranges_ += process.space.size();
       return;
     default: process.has_ended = true;
@@ -372,7 +379,7 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnE
                 const NameOptions& names) {
   RecordedStacks stacks(window, proc, ends);
   for (const ProcessCode& code : recorded.code)
-    stacks.mapped(code.tgid, code.read_ns, code.mappings);
+    stacks.mapped(code.tgid, code.read_ns, code.mappings, code.owner);
   for (const Recorded& recorder : recorded.recorders) {
     stacks.begin(recorder.plugin, recorder.source, recorder.metrics);
     recorder.records.for_each([&](const ctprof_record& record) { stacks.take(record); },

@@ -23,6 +23,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -62,7 +63,9 @@ class RecordedStacks {
   // What code a process had mapped at that time; changes before it are in it. Told again of the
   // same process, it is what is found where a change says that it is to be read anew. REQUIRES: of
   // one process in order of time.
-  void mapped(std::uint64_t tgid, std::uint64_t read_ns, std::span<const Mapping> mappings);
+  // `owner`: the user of the process then, as whom its files are opened once it has exited.
+  void mapped(std::uint64_t tgid, std::uint64_t read_ns, std::span<const Mapping> mappings,
+              const std::optional<TargetOwner>& owner = {});
   // From here on it is what this source recorded; `metrics` are its offers in order. Each metric
   // becomes a column: of stacks, in which a thread without a record has none; or of numbers, as
   // ctprof_record says.
@@ -79,6 +82,7 @@ class RecordedStacks {
     AddressSpace space;
     std::uint64_t read_ns = 0;
     bool has_ended = false;
+    std::optional<TargetOwner> owner = {};
   };
   using Processes = std::unordered_map<std::uint64_t, Process, SeededHash>;
   // How a thread's numbers become one.

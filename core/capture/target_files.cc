@@ -156,7 +156,7 @@ sdk::Fd first_readable(std::span<const sdk::Fd> links, const FileId& file) {
 
 // Its thread has fewer rights afterwards.
 sdk::Fd open_mapped(const Directories& at, const std::string& process, const CodeRange& range,
-                    std::string path, FileId file) {
+                    std::string path, FileId file, std::optional<TargetOwner> owner) {
   if (path.ends_with(kDeleted)) path.resize(path.size() - std::string_view(kDeleted).size());
   const sdk::Fd target = directory_of(at.proc.get(), process);
   const sdk::Fd links[] = {named(target.get(), "map_files/" + name_in_map_files(range)),
@@ -164,8 +164,8 @@ sdk::Fd open_mapped(const Directories& at, const std::string& process, const Cod
   const sdk::Fd root = root_of(target.get());
   if (!at.is_lent)
     if (auto fd = first_readable(links, file)) return fd;
-  const auto owner = at.is_lent ? std::nullopt : owner_of(target.get());
-  if (!give_up_rights(owner ? &*owner : nullptr)) return sdk::Fd();
+  if (auto now = owner_of(target.get())) owner = std::move(now);
+  if (!give_up_rights(owner && !at.is_lent ? &*owner : nullptr)) return sdk::Fd();
   if (at.is_lent)
     if (auto fd = first_readable(links, file)) return fd;
   if (auto fd = readable(named_under(root, path), file)) return fd;
@@ -239,9 +239,9 @@ sdk::Fd TargetFiles::in_time(std::function<sdk::Fd(const Directories&)> open) {
 }
 
 sdk::Fd TargetFiles::open(std::uint64_t process, const CodeRange& range, const std::string& path,
-                          FileId file) {
+                          FileId file, const std::optional<TargetOwner>& owner) {
   return in_time([=](const Directories& at) {
-    return open_mapped(at, std::to_string(process), range, path, file);
+    return open_mapped(at, std::to_string(process), range, path, file, owner);
   });
 }
 

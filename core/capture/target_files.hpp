@@ -6,8 +6,8 @@
 //
 //   /proc/PID/map_files, /proc/PID/exe   the mapping itself, with the rights of ctprof
 //   the path under the process's root    as the user of the process, without capabilities
-//   the path under the root of ctprof    likewise, also of a process that has exited: then as the
-//                                        user of ctprof, without capabilities
+//   the path under the root of ctprof    likewise; of a process that has exited as the user that it
+//                                        had, else as the user of ctprof without capabilities
 //
 // With lent rights (the executable has capabilities that its user does not have) every file is
 // opened as that user, without capabilities, also through the mapping: a program that the user may
@@ -26,8 +26,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "core/capture/target_owner.hpp"
 #include "core/stacks/address_space.hpp"
 #include "core/stacks/debug_files.hpp"
 #include "ctprof/files.hpp"
@@ -44,7 +46,9 @@ class TargetFiles {
                        bool is_lent = has_lent_rights());
 
   // The file that is mapped there, to be read with pread(2); none where it cannot be had.
-  sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path, FileId file);
+  // `owner`: the user of the process when it was last read, for a process that has exited.
+  sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path, FileId file,
+               const std::optional<TargetOwner>& owner = {});
   // What /tmp/perf-<pid>.map says in that process, at most 64 MiB of it; empty: there is none. It
   // counts where it is a regular file of the process's user, reached without symbolic links, and
   // was written since the process started.

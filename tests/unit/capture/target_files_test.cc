@@ -238,6 +238,22 @@ BOOST_AUTO_TEST_CASE(a_path_is_opened_with_the_groups_of_the_process, *needs_roo
   BOOST_TEST(read_of(files.open(nobody.id(), {}, path, id_of(path))) == "none");
 }
 
+// It may have had its files in a directory that root cannot enter without capabilities.
+BOOST_AUTO_TEST_CASE(files_of_exited_processes_are_opened_as_the_user_that_they_had,
+                     *needs_root()) {
+  const Scratch scratch;
+  const std::string path = scratch / "file";
+  std::ofstream(path) << "text";
+  const FileId id = id_of(path);
+  BOOST_REQUIRE(::chown((scratch / "").c_str(), kNobody, kNobody) == 0);
+  const auto open = [&](const std::optional<TargetOwner>& owner) {
+    return read_of(TargetFiles(proc().get(), kUntilOpened).open(1 << 22, {}, path, id, owner));
+  };
+  BOOST_TEST(open({}) == "none");
+  BOOST_TEST(open(TargetOwner{kNobody, kNobody, {}, 0}) == "text");
+  BOOST_TEST(open(TargetOwner{kNobody - 1, kNobody, {}, 0}) == "none");
+}
+
 // Capabilities that the user does not have open nothing, not even what is mapped: a program may be
 // executed by somebody who may not read it.
 BOOST_AUTO_TEST_CASE(lent_rights_open_no_file, *needs_root()) {
