@@ -24,9 +24,11 @@ std::string paranoid(const sdk::Host& host) {
 
 bool has(unsigned capability) { return has_capabilities({capability}, true); }
 
-// All that it takes, so that nobody has to ask twice.
+// All that it takes, so that nobody has to ask twice; cap_bpf for the filter (own_filter.hpp),
+// which an executable with capabilities needs.
 sdk::Remedy by_what_it_lacks() {
-  return sdk::by_capabilities(has(CAP_IPC_LOCK) ? "cap_perfmon" : "cap_ipc_lock,cap_perfmon");
+  return sdk::by_capabilities(has(CAP_IPC_LOCK) ? "cap_bpf,cap_perfmon"
+                                                : "cap_bpf,cap_ipc_lock,cap_perfmon");
 }
 
 }  // namespace
