@@ -220,6 +220,13 @@ class Lent(unittest.TestCase):
         self.assert_hidden("--offcpu-stacks", "every")
         self.assert_hidden("--unwind", "fp")
 
+    def test_processes_of_root_that_exit_before_the_end(self):
+        """Nobody can ask then whose they were."""
+        path = self.hidden(mode=0o755)
+        for how in ("spin", "wait"):
+            self.runs("timeout", "0.6", path, how, user=False)
+        self.assert_hidden()
+
     def test_one_look_at_processes_of_root(self):
         self.runs(self.hidden(mode=0o755), "wait", user=False)
         path = os.path.join(self.work, "look.ctprof.zst")
