@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
+#include "core/base/text.hpp"
+
 namespace ctprof {
 namespace {
-
-constexpr std::chrono::seconds kMostForInlines{10};
 
 std::size_t unnamed_in(const StackTable& table) {
   std::size_t unnamed = 0;
@@ -42,10 +43,11 @@ void move_stacks(Column& column, StackPool& pool, const std::vector<std::uint32_
   }
 }
 
-void add_inlines(Snapshot& window, const NameSources& sources, StackNames& told) {
+void add_inlines(Snapshot& window, const NameSources& sources, std::chrono::nanoseconds time,
+                 StackNames& told) {
   StackPool& pool = window.pools->stacks;
   const std::size_t before = inlined_in(pool.table);
-  WithInlines more = with_inlines(pool.table, sources, kMostForInlines);
+  WithInlines more = with_inlines(pool.table, sources, time);
   told.cut = more.cut;
   told.has_reader = more.has_reader;
   told.inlined = inlined_in(more.table) - std::min(before, inlined_in(more.table));
@@ -63,13 +65,35 @@ void add_inlines(Snapshot& window, const NameSources& sources, StackNames& told)
 
 }  // namespace
 
-StackNames name_stacks(Snapshot& window, const NameSources& sources, bool inlines) {
+std::string in_words(const std::vector<Module>& modules) {
+  constexpr std::size_t kMostShown = 3;
+  std::vector<std::string> names;
+  for (const Module& module : modules | std::views::take(kMostShown))
+    names.push_back(module.kind == Module::Kind::Anonymous
+                        ? "process " + std::to_string(module.process)
+                        : "'" + valid_utf8(module.path) + "'");
+  const std::string text = joined(names);
+  const std::size_t more = modules.size() - names.size();
+  return more == 0 ? text
+                   : text + " and " + std::to_string(more) + (more == 1 ? " other" : " others");
+}
+
+std::string unnamed_for_limits(const std::vector<Module>& modules) {
+  return "cannot name all functions: " + in_words(modules) +
+         ": symbols exceed the limits on work; `ctprof symbolize` names more of them";
+}
+
+StackNames name_stacks(Snapshot& window, const NameSources& sources, bool inlines,
+                       const NamingLimits& limits) {
   StackTable& table = window.pools->stacks.table;
   StackNames told;
   const std::size_t before = unnamed_in(table);
-  told.unnamed = name_frames(table, sources);
+  const NamedFrames named = name_frames(table, sources, limits.names);
+  told.unnamed = named.unnamed;
+  for (const std::uint32_t module : named.beyond)
+    told.beyond_limits.push_back(table.modules()[module]);
   told.named = before - told.unnamed;
-  if (inlines) add_inlines(window, sources, told);
+  if (inlines) add_inlines(window, sources, limits.inlines, told);
   told.frames = table.frames().size() - 1;
   for (StackTally& tally : window.meta.stacks) {
     tally.frames = told.frames;

@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -31,13 +32,27 @@ struct StackNames {
   std::size_t unnamed = 0;  // that have none still
   std::size_t inlined = 0;  // that were added
   std::size_t cut = 0;      // modules whose debug information was too large, or took too much
-  bool has_reader = true;   // false: inlined functions are told by libdw, which is not here
+  std::vector<Module> beyond_limits = {};  // with frames that have no name because of a limit
+  bool has_reader = true;  // false: inlined functions are told by libdw, which is not here
 };
 
-// Names what can be. Frames of inlined functions take ten seconds at most, and a stack for which
-// the table has no more room then is its outer part. The tallies of the window are set right.
+// What names may cost, and then how long frames of inlined functions may take. The defaults are for
+// a file that a user names functions in; NameLimits has those for a recording.
+struct NamingLimits {
+  NameLimits names{.steps = 16ULL << 30, .steps_of_module = 4ULL << 30, .first = 64 << 20};
+  std::chrono::nanoseconds inlines = std::chrono::seconds(10);
+};
+
+// Names what can be. Where the table has no more room for a stack with its inlined functions, it is
+// its outer part. The tallies of the window are set right.
 // REQUIRES: `sources` know the modules by their numbers in the window's table.
-StackNames name_stacks(Snapshot& window, const NameSources& sources, bool inlines);
+StackNames name_stacks(Snapshot& window, const NameSources& sources, bool inlines,
+                       const NamingLimits& limits = {});
+
+// "'/bin/a', '/bin/b', '/bin/c' and 2 others", as UTF-8. Of a module of no file, its process.
+std::string in_words(const std::vector<Module>& modules);
+// The message about modules whose frames have no name because of a limit. REQUIRES: there are some.
+std::string unnamed_for_limits(const std::vector<Module>& modules);
 
 // A module with frames that have no name.
 struct Nameless {

@@ -41,6 +41,13 @@ std::string build_id_in(std::string_view notes) {
   return {};
 }
 
+// Reads no more than `name` has: 65,536 sections may refer to one text of a megabyte.
+bool is_name_at(const std::string& names, std::size_t at, std::string_view name) {
+  if (at >= names.size()) return false;
+  const auto text = std::string_view(names).substr(at, name.size() + 1);
+  return text.starts_with(name) && (text.size() == name.size() || text.back() == '\0');
+}
+
 std::uint64_t size_of_file(int fd) {
   struct stat status {};
   const bool regular = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
@@ -94,7 +101,7 @@ std::optional<Elf64_Shdr> ElfFile::section(std::string_view name) const {
   const Elf64_Shdr& of_names = headers[header_.e_shstrndx];
   const std::string names = bytes(of_names.sh_offset, of_names.sh_size, kMostSectionNames);
   for (const Elf64_Shdr& header : headers)
-    if (header.sh_name < names.size() && names.c_str() + header.sh_name == name) return header;
+    if (is_name_at(names, header.sh_name, name)) return header;
   return std::nullopt;
 }
 

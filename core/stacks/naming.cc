@@ -41,12 +41,12 @@ std::optional<std::uint64_t> address_in(const Module& module, const ElfFile* own
 
 std::vector<std::string> names_of(const Module& module, const Files& files,
                                   const NameSources& sources,
-                                  std::span<const std::uint64_t> addresses) {
-  if (files.own) return names_in_file(*files.own, addresses, files.stripped);
-  if (files.stripped) return names_in_file(*files.stripped, addresses);
+                                  std::span<const std::uint64_t> addresses, NameWork& work) {
+  if (files.own) return names_in_file(*files.own, addresses, files.stripped, work);
+  if (files.stripped) return names_in_file(*files.stripped, addresses, nullptr, work);
   if (module.kind == Module::Kind::Kernel) return names_in_kallsyms(sources.kernel(), addresses);
   if (module.kind == Module::Kind::Anonymous)
-    return names_in_perf_map(sources.perf_map(module.process), addresses);
+    return names_in_perf_map(sources.perf_map(module.process), addresses, work);
   return std::vector<std::string>(addresses.size());
 }
 
@@ -89,16 +89,60 @@ struct Batch {
   std::vector<std::uint64_t> addresses;
 };
 
-void name_module(StackTable& table, std::uint32_t number, std::vector<Wanted> wanted,
-                 const NameSources& sources) {
-  const Module& module = table.modules()[number];
-  const Files files = files_of(number, module, sources);
-  const Batch batch(module, files.own, std::move(wanted));
-  const auto names = names_of(module, files, sources, batch.addresses);
-  batch.for_each([&](std::uint32_t frame, std::size_t at) {
-    if (!names[at].empty()) table.set_name(frame, demangled(names[at]));
-  });
-}
+// Names the frames of modules, within limits.
+class Namer {
+ public:
+  Namer(StackTable& table, const NameSources& sources, const NameLimits& limits)
+      : table_(table), sources_(sources), limits_(limits), left_(limits.steps) {}
+
+  // Each of these has an equal share of what is left, but no more than `most`. Returns those that
+  // take more; with `keeps` they have the names that are known by then.
+  std::vector<std::uint32_t> name(const std::vector<std::uint32_t>& modules,
+                                  const std::vector<std::vector<Wanted>>& wanted,
+                                  std::uint64_t most, bool keeps) {
+    std::vector<std::uint32_t> beyond;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      NameWork work(std::min(most, left_ / (modules.size() - i)));
+      const std::uint64_t share = work.left();
+      if (Clock::now() < end_)
+        name(modules[i], wanted[modules[i]], work, keeps);
+      else
+        work.exceed();
+      left_ -= share - work.left();
+      if (work.is_over()) beyond.push_back(modules[i]);
+    }
+    return beyond;
+  }
+  std::uint64_t spent() const { return limits_.steps - left_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void name(std::uint32_t number, std::vector<Wanted> wanted, NameWork& work, bool keeps) {
+    const Module& module = table_.modules()[number];
+    const Files files = files_of(number, module, sources_);
+    const Batch batch(module, files.own, std::move(wanted));
+    auto names = names_of(module, files, sources_, batch.addresses, work);
+    for (std::string& name : names) name = readable(name, work);
+    if (work.is_over() && !keeps) return;
+    batch.for_each([&](std::uint32_t frame, std::size_t at) {
+      if (!names[at].empty()) table_.set_name(frame, names[at]);
+    });
+  }
+
+  // Empty: what it comes to is more than there is left for.
+  static std::string readable(const std::string& name, NameWork& work) {
+    std::string text = demangled(name);
+    const std::size_t more = text.size() - std::min(text.size(), name.size());
+    return more == 0 || work.spend(more * NameWork::kStepsOfNameByte) ? text : std::string();
+  }
+
+  StackTable& table_;
+  const NameSources& sources_;
+  const NameLimits& limits_;
+  std::uint64_t left_;
+  Clock::time_point end_ = Clock::now() + limits_.time;
+};
 
 // Asks modules for what was inlined in their frames.
 class Inliner {
@@ -164,20 +208,22 @@ class Inliner {
 
 }  // namespace
 
-std::size_t name_frames(StackTable& table, const NameSources& sources,
-                        std::chrono::nanoseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
+NamedFrames name_frames(StackTable& table, const NameSources& sources, const NameLimits& limits) {
   const auto is_unnamed = [&](std::uint32_t number, const Frame&) {
     return table.name(number).empty();
   };
-  auto wanted = wanted_of(table, is_unnamed);
+  const auto wanted = wanted_of(table, is_unnamed);
+  std::vector<std::uint32_t> modules;
   for (std::uint32_t number = 0; number < wanted.size(); ++number)
-    if (!wanted[number].empty() && std::chrono::steady_clock::now() < end)
-      name_module(table, number, std::move(wanted[number]), sources);
-  std::size_t unnamed = 0;
+    if (!wanted[number].empty()) modules.push_back(number);
+  Namer namer(table, sources, limits);
+  NamedFrames named;
+  const auto large = namer.name(modules, wanted, limits.first, false);
+  named.beyond = namer.name(large, wanted, limits.steps_of_module, true);
+  named.steps = namer.spent();
   for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
-    unnamed += table.name(frame).empty();
-  return unnamed;
+    named.unnamed += table.name(frame).empty();
+  return named;
 }
 
 WithInlines with_inlines(const StackTable& table, const NameSources& sources,

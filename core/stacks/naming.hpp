@@ -33,10 +33,25 @@ struct NameSources {
   std::function<const ElfFile*(const ElfFile& file)> moved{};
 };
 
-// Leaves alone what has a name. Returns how many frames have none. Some thousand modules take a
-// second; hostile ones can take a second each, so no module is asked any more once `time` is over.
-std::size_t name_frames(StackTable& table, const NameSources& sources,
-                        std::chrono::nanoseconds time = std::chrono::seconds(30));
+// What names may cost: steps as NameWork counts them, and time for what these do not bound. Every
+// module has an equal share of the steps, so those that take most of it leave the others theirs: at
+// first each has at most `first`, then what is left is for those that this did not suffice for.
+struct NameLimits {
+  std::uint64_t steps = 1 << 30;
+  std::uint64_t steps_of_module = 256 << 20;  // 300,000 places in node take 200 million
+  std::uint64_t first = 8 << 20;
+  std::chrono::nanoseconds time = std::chrono::seconds(30);
+};
+
+struct NamedFrames {
+  std::size_t unnamed = 0;            // frames that have no name
+  std::vector<std::uint32_t> beyond;  // modules with such frames because of a limit
+  std::uint64_t steps = 0;            // that it took
+};
+
+// Leaves alone what has a name. No module is asked any more once the time is over.
+NamedFrames name_frames(StackTable& table, const NameSources& sources,
+                        const NameLimits& limits = {});
 
 // What with_inlines() made of a table.
 struct WithInlines {

@@ -85,13 +85,16 @@ bool is_function(const Elf64_Sym& symbol) {
 // The symbols of a file, by the sections that list them.
 class FileSymbols {
  public:
-  explicit FileSymbols(const ElfFile& file) : file_(file), sections_(file.sections()) {}
+  FileSymbols(const ElfFile& file, NameWork& work)
+      : file_(file), sections_(file.sections()), work_(work) {}
 
-  // Fills in the names that lists of this type tell, where there are none yet.
+  // Fills in the names that lists of this type tell, where there are none yet. Where there is too
+  // little left for a list, lists after it are not asked: they might name other functions.
   void fill(std::uint32_t type, std::span<const FileAddress> addresses,
             std::vector<std::string>& names) const {
     for (const Elf64_Shdr& list : sections_)
-      if (list.sh_type == type && list.sh_link < sections_.size())
+      if (list.sh_type == type && list.sh_link < sections_.size() && !work_.is_over() &&
+          work_.spend(size_of(list)))
         fill(sections_[list.sh_link], search(list, addresses), names);
   }
 
@@ -100,7 +103,18 @@ class FileSymbols {
             std::vector<std::string>& names) const {
     for (std::size_t i = 0; i < names.size(); ++i)
       if (names[i].empty() && tags[i] < texts.sh_size)
-        names[i] = file_.text(texts.sh_offset + tags[i], kLongestFunctionName);
+        names[i] = name_at(texts.sh_offset + tags[i]);
+  }
+
+  std::string name_at(std::uint64_t offset) const {
+    if (work_.is_over()) return {};
+    std::string name = file_.text(offset, kLongestFunctionName);
+    return work_.spend(name.size() * NameWork::kStepsOfNameByte) ? name : std::string();
+  }
+
+  // Of a list, as far as the file has it.
+  std::uint64_t size_of(const Elf64_Shdr& list) const {
+    return std::min(list.sh_size, file_.size() - std::min(list.sh_offset, file_.size()));
   }
 
   std::vector<std::uint64_t> search(const Elf64_Shdr& list,
@@ -128,6 +142,7 @@ class FileSymbols {
 
   const ElfFile& file_;
   std::vector<Elf64_Shdr> sections_;
+  NameWork& work_;
 };
 
 bool all_are_named(const std::vector<std::string>& names) {
@@ -136,13 +151,18 @@ bool all_are_named(const std::vector<std::string>& names) {
 
 // A small ELF file in the file, packed, which lists functions that .dynsym lacks.
 void fill_from_packed(const ElfFile& file, std::span<const FileAddress> addresses,
-                      std::vector<std::string>& names) {
+                      std::vector<std::string>& names, NameWork& work) {
   const auto section = file.section(".gnu_debugdata");
   if (!section || section->sh_type == SHT_NOBITS) return;
-  const std::string image =
-      unpacked_xz(file.bytes(section->sh_offset, section->sh_size, kMostPacked), kMostPacked);
-  const ElfFile packed(image);
-  FileSymbols(packed).fill(SHT_SYMTAB, addresses, names);
+  const std::uint64_t most =
+      std::min<std::uint64_t>(kMostPacked, work.left() / NameWork::kStepsOfUnpackedByte);
+  const std::string bytes = file.bytes(section->sh_offset, section->sh_size, kMostPacked);
+  const UnpackedXz unpacked = unpacked_xz(bytes, most - std::min(most, bytes.size()));
+  const std::size_t done = bytes.size() + unpacked.produced;
+  if (!work.spend(done * NameWork::kStepsOfUnpackedByte) || unpacked.is_too_large)
+    return work.exceed();
+  const ElfFile packed(unpacked.bytes);
+  FileSymbols(packed, work).fill(SHT_SYMTAB, addresses, names);
 }
 
 std::optional<std::uint64_t> hexadecimal(std::string_view text) {
@@ -159,26 +179,43 @@ std::string_view line_at(std::string_view text, std::uint64_t at) {
   return sdk::take(rest, '\n');
 }
 
-std::vector<std::string> names_at(std::string_view text, const std::vector<std::uint64_t>& tags) {
+std::vector<std::string> names_at(std::string_view text, const std::vector<std::uint64_t>& tags,
+                                  NameWork& work) {
   std::vector<std::string> names;
-  for (const std::uint64_t tag : tags)
-    names.emplace_back(tag == kNoTag ? std::string_view() : line_at(text, tag));
+  for (const std::uint64_t tag : tags) {
+    const auto name = tag == kNoTag ? std::string_view() : line_at(text, tag);
+    names.emplace_back(work.spend(name.size() * NameWork::kStepsOfNameByte) ? name : "");
+  }
   return names;
 }
 
 }  // namespace
 
+bool NameWork::spend(std::uint64_t steps) {
+  if (steps > left_) is_over_ = true;
+  if (is_over_) return false;
+  left_ -= left_ == UINT64_MAX ? 0 : steps;
+  return true;
+}
+
 std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses,
-                                       const ElfFile* stripped) {
+                                       const ElfFile* stripped, NameWork& work) {
   std::vector<std::string> names(addresses.size());
   std::vector<const ElfFile*> files{&file};
   if (stripped) files.push_back(stripped);
-  for (const ElfFile* file : files) FileSymbols(*file).fill(SHT_SYMTAB, addresses, names);
+  const auto goes_on = [&] { return !work.is_over() && !all_are_named(names); };
+  for (const ElfFile* file : files) FileSymbols(*file, work).fill(SHT_SYMTAB, addresses, names);
   for (const ElfFile* file : files)
-    if (!all_are_named(names)) fill_from_packed(*file, addresses, names);
+    if (goes_on()) fill_from_packed(*file, addresses, names, work);
   for (const ElfFile* file : files)
-    if (!all_are_named(names)) FileSymbols(*file).fill(SHT_DYNSYM, addresses, names);
+    if (goes_on()) FileSymbols(*file, work).fill(SHT_DYNSYM, addresses, names);
   return names;
+}
+
+std::vector<std::string> names_in_file(const ElfFile& file,
+                                       std::span<const FileAddress> addresses) {
+  NameWork work;
+  return names_in_file(file, addresses, nullptr, work);
 }
 
 bool is_unstripped(const ElfFile& file) {
@@ -187,7 +224,10 @@ bool is_unstripped(const ElfFile& file) {
 }
 
 std::vector<std::string> names_in_perf_map(std::string_view text,
-                                           std::span<const std::uint64_t> addresses) {
+                                           std::span<const std::uint64_t> addresses,
+                                           NameWork& work) {
+  if (!work.spend(text.size() * NameWork::kStepsOfTextByte))
+    return std::vector<std::string>(addresses.size());
   Search search(addresses);
   for (std::string_view rest = text; !rest.empty();) {
     std::string_view line = sdk::take(rest, '\n');
@@ -196,7 +236,13 @@ std::vector<std::string> names_in_perf_map(std::string_view text,
     const auto name = static_cast<std::uint64_t>(line.data() - text.data());
     if (start && size && *size != 0 && !line.empty()) search.add(*start, *size, name);
   }
-  return names_at(text, search.tags());
+  return names_at(text, search.tags(), work);
+}
+
+std::vector<std::string> names_in_perf_map(std::string_view text,
+                                           std::span<const std::uint64_t> addresses) {
+  NameWork work;
+  return names_in_perf_map(text, addresses, work);
 }
 
 std::vector<std::string> names_in_kallsyms(std::string_view text,
@@ -211,7 +257,8 @@ std::vector<std::string> names_in_kallsyms(std::string_view text,
     if (start && *start != 0 && type.size() == 1 && kCode.find(type) != kCode.npos)
       search.add_unsized(*start, UINT64_MAX, name);
   }
-  std::vector<std::string> names = names_at(text, search.tags());
+  NameWork work;
+  std::vector<std::string> names = names_at(text, search.tags(), work);
   for (std::string& name : names) std::ranges::replace(name, '\t', ' ');
   return names;
 }

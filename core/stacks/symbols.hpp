@@ -8,6 +8,10 @@
 // its section. Where several begin at one address, the last one counts, as in the maps
 // of just-in-time compilers, which use memory again.
 //
+// Lists may also be made to cause work, so it is counted, and NameWork limits it: a list that would
+// take more than is left is not searched at all, for the nearest of some symbols may be another one
+// than that of all; and a name that is not read is empty.
+//
 // All functions take addresses in ascending order, each once, and return a name for each as it
 // stands in the list (demangle.hpp); empty: it has none.
 
@@ -27,17 +31,51 @@ namespace ctprof {
 // Bytes; longer names are cut.
 inline constexpr std::size_t kLongestFunctionName = 8192;
 
+// Counts work: a step is a byte of a symbol that is passed over, an eighth of a byte of a name, a
+// quarter of a byte of a text, and a sixteenth of one that is unpacked. 100 million take about a
+// quarter of a second.
+class NameWork {
+ public:
+  static constexpr std::uint64_t kStepsOfNameByte = 8, kStepsOfTextByte = 4,
+                                 kStepsOfUnpackedByte = 16;
+
+  // Without a limit.
+  NameWork() = default;
+  explicit NameWork(std::uint64_t most) : left_(most) {}
+
+  // Whether there is as much left. Where there is not, nothing is spent, and is_over().
+  bool spend(std::uint64_t steps);
+  // Spends all that is left, for something that takes more.
+  void exceed() {
+    left_ = 0;
+    is_over_ = true;
+  }
+  // True: something was left out.
+  bool is_over() const { return is_over_; }
+  std::uint64_t left() const { return left_; }
+
+ private:
+  std::uint64_t left_ = UINT64_MAX;
+  bool is_over_ = false;
+};
+
 // From .symtab; what is not found there from the list that some distributions leave packed in
 // stripped files (.gnu_debugdata), and last from .dynsym. `stripped`: what was stripped from the
 // file, or null.
 std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses,
-                                       const ElfFile* stripped = nullptr);
+                                       const ElfFile* stripped, NameWork& work);
+// Of the file itself, whatever work it takes.
+std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses);
 
 // Whether a file still has the list of all its functions, .symtab.
 bool is_unstripped(const ElfFile& file);
 
 // From the text of /tmp/perf-<pid>.map, which just-in-time compilers write: lines of start, size
 // and name, the numbers hexadecimal, with or without 0x.
+std::vector<std::string> names_in_perf_map(std::string_view text,
+                                           std::span<const std::uint64_t> addresses,
+                                           NameWork& work);
+// The same, whatever work it takes.
 std::vector<std::string> names_in_perf_map(std::string_view text,
                                            std::span<const std::uint64_t> addresses);
 

@@ -49,15 +49,18 @@ std::string unpacked_section(std::string_view section, std::size_t most) {
   return outcome == Z_OK && size == bytes.size() ? bytes : std::string();
 }
 
-std::string unpacked_xz(std::string_view file, std::size_t most) {
+UnpackedXz unpacked_xz(std::string_view file, std::size_t most) {
   lzma_stream stream = LZMA_STREAM_INIT;
   const std::unique_ptr<lzma_stream, EndStream> owner(&stream);
   if (::lzma_stream_decoder(&stream, kMostMemory, 0) != LZMA_OK) return {};
   stream.next_in = reinterpret_cast<const std::uint8_t*>(file.data());
   stream.avail_in = file.size();
-  std::string bytes;
-  const bool whole = unpack(stream, bytes, most) == LZMA_STREAM_END && bytes.size() <= most;
-  return whole ? bytes : std::string();
+  UnpackedXz unpacked;
+  const lzma_ret outcome = unpack(stream, unpacked.bytes, most);
+  unpacked.produced = unpacked.bytes.size();
+  unpacked.is_too_large = unpacked.produced > most;
+  if (outcome != LZMA_STREAM_END || unpacked.is_too_large) unpacked.bytes.clear();
+  return unpacked;
 }
 
 }  // namespace ctprof

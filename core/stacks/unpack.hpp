@@ -15,7 +15,13 @@ namespace ctprof {
 // size, at most `most`, and the rest.
 std::string unpacked_section(std::string_view section, std::size_t most);
 
+struct UnpackedXz {
+  std::string bytes;
+  std::size_t produced = 0;  // bytes, also of a file that is broken behind them
+  bool is_too_large = false;
+};
+
 // Of an .xz file, which unpacks to at most `most`.
-std::string unpacked_xz(std::string_view file, std::size_t most);
+UnpackedXz unpacked_xz(std::string_view file, std::size_t most);
 
 }  // namespace ctprof

@@ -1,5 +1,6 @@
 // Any bytes as what a just-in-time compiler or the kernel says of its functions, and as names: no
-// crash, one name for each address, none longer than it may be.
+// crash, one name for each address, none longer than it may be, and none of a text that takes more
+// work than is allowed.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,6 +18,9 @@ using namespace ctprof;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::vector<std::uint64_t> addresses{0, 1, 0x10, 0x500, 0x1000, 0x7f10, 0xffffffff81000000};
+  NameWork too_little(NameWork::kStepsOfTextByte * text.size() / 2);
+  for (const std::string& name : names_in_perf_map(text, addresses, too_little))
+    if (!name.empty()) std::abort();
   for (const auto& names :
        {names_in_perf_map(text, addresses), names_in_kallsyms(text, addresses)}) {
     if (names.size() != addresses.size()) std::abort();

@@ -86,6 +86,7 @@ void note_inlines(const Options& options, const StackNames& names) {
   if (names.cut > 0)
     note(options, "debug information that was too large to be read, or took too long: of " +
                       count(names.cut, "file"));
+  if (!names.beyond_limits.empty()) note(options, unnamed_for_limits(names.beyond_limits));
 }
 
 Result<std::uint64_t> write(const Snapshot& window, const Vocabulary& vocabulary,

@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(names_of_a_file_that_is_not_here) {
   for (std::uint64_t offset = 0; offset < 0x2000; offset += 16) frames.push_back({offset, module});
   const auto stack = table.stack(table.add_stack(frames, Ending::Root));
   DebugFiles files({form("debug")});
-  name_frames(table, sources_here(files, table), std::chrono::hours(24));
+  name_frames(table, sources_here(files, table), {.time = std::chrono::hours(24)});
   std::size_t count = 0;
   for (const std::uint32_t frame : stack) {
     const auto address = whole.file.code_address(table.frames()[frame].offset);

@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(frames_of_their_own) {
   const std::uint32_t node = table.add_stack(frames, Ending::Root);
   DebugFiles files({form("debug")});
   const NameSources sources = sources_here(files, table);
-  name_frames(table, sources, kUntilDone);
+  name_frames(table, sources, {.time = kUntilDone});
   const WithInlines made = with_inlines(table, sources, kUntilDone);
   BOOST_TEST(made.told == 1u);
   BOOST_TEST(made.cut == 0u);

@@ -161,8 +161,8 @@ BOOST_AUTO_TEST_CASE(frames_of_this_program) {
       [&](std::uint32_t) { return &file; },
       [](std::uint64_t process) { return "500 8 made_by_" + std::to_string(process); },
       [] { return std::string(); }};
-  BOOST_TEST(name_frames(table, sources, std::chrono::seconds(0)) == 3u);
-  const std::size_t unnamed = name_frames(table, sources, std::chrono::hours(24));
+  BOOST_TEST(name_frames(table, sources, {.time = std::chrono::seconds(0)}).unnamed == 3u);
+  const std::size_t unnamed = name_frames(table, sources, {.time = std::chrono::hours(24)}).unnamed;
   const Numbers stack = table.stack(node);
   BOOST_TEST(table.name(stack[0]) == "ctprof_named_function");
   BOOST_TEST(table.name(stack[1]) == "made_by_42");

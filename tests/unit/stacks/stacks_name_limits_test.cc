@@ -1,0 +1,183 @@
+// Lists of symbols that cause as much work as they can, and what the limits on work leave of them.
+// Work is counted in steps, so each figure is exact.
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/stacks/naming.hpp"
+#include "core/stacks/symbols.hpp"
+#include "tests/unit/stacks/made_elf.hpp"
+
+namespace ctprof::tests::stacks_name_limits_test {
+namespace {
+
+constexpr std::uint64_t kStart = 0x4000;
+
+// Bytes of a file that are section headers: the first one is that of the names of sections.
+class Sections {
+ public:
+  void add(std::string_view name, Elf64_Shdr header) {
+    header.sh_name = static_cast<Elf64_Word>(names_.size());
+    headers_.push_back(header);
+    names_ += std::string(name) + '\0';
+  }
+  // Puts them into the file, at its end.
+  std::string in(std::string image) const {
+    std::vector<Elf64_Shdr> headers = headers_;
+    Elf64_Shdr of_names{};
+    of_names.sh_type = SHT_STRTAB;
+    of_names.sh_offset = image.size();
+    of_names.sh_size = names_.size();
+    headers.push_back(of_names);
+    image += names_;
+    Elf64_Ehdr header;
+    std::memcpy(&header, image.data(), sizeof header);
+    header.e_shoff = image.size();
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = static_cast<Elf64_Half>(headers.size());
+    header.e_shstrndx = static_cast<Elf64_Half>(headers.size() - 1);
+    image.replace(0, sizeof header, bytes_of(header));
+    for (const Elf64_Shdr& one : headers) image += bytes_of(one);
+    return image;
+  }
+
+ private:
+  std::vector<Elf64_Shdr> headers_;
+  std::string names_ = std::string(1, '\0');
+};
+
+constexpr std::uint64_t kSymbols = 200, kTextSize = 8000;
+
+// A file with functions of 16 bytes each, whose names are the ends of one long text.
+std::string with_suffix_names() {
+  std::string image = MadeElf().image(), symbols;
+  for (std::uint64_t i = 0; i < kSymbols; ++i)
+    symbols += bytes_of(Elf64_Sym{static_cast<Elf64_Word>(i), STT_FUNC, 0, 1, kStart + 16 * i, 16});
+  Sections sections;
+  Elf64_Shdr list{}, texts{};
+  list.sh_type = SHT_SYMTAB;
+  list.sh_offset = image.size();
+  list.sh_size = symbols.size();
+  list.sh_link = 1;
+  texts.sh_type = SHT_STRTAB;
+  texts.sh_offset = image.size() + symbols.size();
+  texts.sh_size = kTextSize + 1;
+  sections.add(".symtab", list);
+  sections.add(".strtab", texts);
+  return sections.in(image + symbols + std::string(kTextSize, 'x') + '\0');
+}
+
+std::vector<FileAddress> addresses_of_functions(std::uint64_t count) {
+  std::vector<FileAddress> addresses;
+  for (std::uint64_t i = 0; i < count; ++i) addresses.push_back(kStart + 16 * i);
+  return addresses;
+}
+
+std::size_t count_named(const std::vector<std::string>& names) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(names, [](const std::string& name) { return !name.empty(); }));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stacks_name_limits_test)
+
+// Names that are the ends of one text took 500 MiB.
+BOOST_AUTO_TEST_CASE(reads_names_up_to_the_limit) {
+  const std::string image = with_suffix_names();
+  const ElfFile file(image);
+  const auto addresses = addresses_of_functions(kSymbols);
+  NameWork enough;
+  BOOST_TEST(count_named(names_in_file(file, addresses, nullptr, enough)) == kSymbols);
+  BOOST_TEST(!enough.is_over());
+  const std::uint64_t list = kSymbols * sizeof(Elf64_Sym);
+  NameWork work(list + (3 * kTextSize - 0 - 1 - 2) * NameWork::kStepsOfNameByte);
+  const auto names = names_in_file(file, addresses, nullptr, work);
+  BOOST_TEST(count_named(names) == 3u);
+  BOOST_TEST(names[2].size() == kTextSize - 2);
+  BOOST_TEST(work.is_over());
+  BOOST_TEST(work.left() == 0u);
+}
+
+// The nearest of some symbols may be the wrong one.
+BOOST_AUTO_TEST_CASE(searches_no_part_of_a_list) {
+  const std::string image = with_suffix_names();
+  const ElfFile file(image);
+  NameWork work(kSymbols * sizeof(Elf64_Sym) - 1);
+  BOOST_TEST(count_named(names_in_file(file, addresses_of_functions(1), nullptr, work)) == 0u);
+  BOOST_TEST(work.is_over());
+  const std::string map = "1000 1000 outer\n1100 10 inner\n";
+  NameWork of_map(map.size() * NameWork::kStepsOfTextByte - 1);
+  const std::vector<std::uint64_t> address{0x1105};
+  BOOST_TEST(names_in_perf_map(map, address, of_map)[0] == "");
+  BOOST_TEST(of_map.is_over());
+}
+
+// Sections of one type that are all the same bytes.
+BOOST_AUTO_TEST_CASE(counts_each_list_of_symbols) {
+  Sections sections;
+  Elf64_Shdr list{};
+  list.sh_type = SHT_DYNSYM;
+  list.sh_size = MadeElf::kSize;
+  for (int i = 0; i < 100; ++i) sections.add("", list);
+  const std::string image = sections.in(MadeElf().image());
+  const ElfFile file(image);
+  NameWork work(10 * MadeElf::kSize);
+  names_in_file(file, addresses_of_functions(1), nullptr, work);
+  BOOST_TEST(work.is_over());
+  BOOST_TEST(work.left() == 0u);
+}
+
+// 65,536 sections with one name of a megabyte took seconds for each section that was looked for.
+BOOST_AUTO_TEST_CASE(finds_sections_by_their_whole_name) {
+  Sections sections;
+  Elf64_Shdr header{};
+  const std::vector<std::string> names{".eh_fram", ".eh_frame_hdr", ".eh_frame", ".eh_frame"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    header.sh_info = static_cast<Elf64_Word>(i);
+    sections.add(names[i], header);
+  }
+  const std::string image = sections.in(MadeElf().image());
+  const ElfFile file(image);
+  for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(file.section(names[i])->sh_info == i);
+  BOOST_TEST(!file.section(".eh_frame_"));
+  BOOST_TEST(!file.section("eh_frame_hdrs"));
+}
+
+BOOST_AUTO_TEST_CASE(names_small_modules_whatever_large_ones_take) {
+  const std::string image = with_suffix_names();
+  const ElfFile file(image);
+  StackTable table;
+  std::vector<Frame> frames;
+  const std::uint32_t hostile = table.add_module({Module::Kind::File, "/tmp/hostile", "", 0});
+  for (const FileAddress address : addresses_of_functions(kSymbols))
+    frames.push_back({address, hostile});
+  const std::uint32_t jit = table.add_module({Module::Kind::Anonymous, "", "", 42});
+  frames.push_back({0x501, jit});
+  for (const Frame& frame : frames) table.add_stack({&frame, 1}, Ending::Root);
+  const NameSources sources{[&](std::uint32_t) { return &file; },
+                            [](std::uint64_t) { return std::string("500 8 made\n"); },
+                            [] { return std::string(); }};
+  const NameLimits limits{.steps = 1 << 20,
+                          .steps_of_module = 1 << 19,
+                          .first = 1 << 10,
+                          .time = std::chrono::hours(1)};
+  const NamedFrames named = name_frames(table, sources, limits);
+  BOOST_TEST(named.beyond == std::vector<std::uint32_t>{hostile});
+  BOOST_TEST(named.steps <= limits.steps);
+  BOOST_TEST(named.steps > limits.steps_of_module - NameWork::kStepsOfNameByte * kTextSize);
+  const std::uint64_t read = (limits.steps_of_module - kSymbols * sizeof(Elf64_Sym)) /
+                             (NameWork::kStepsOfNameByte * kTextSize);
+  BOOST_TEST(named.unnamed == kSymbols - read);
+  BOOST_TEST(table.name(static_cast<std::uint32_t>(table.frames().size() - 1)) == "made");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof::tests::stacks_name_limits_test
