@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -20,6 +21,10 @@ constexpr std::uint32_t kNoNumber = std::numeric_limits<std::uint32_t>::max();
 // Of code of all processes, some 40 bytes each: 10,000 processes have a million.
 constexpr std::size_t kMostRanges = 4 << 20;
 constexpr std::size_t kMostProcesses = 1 << 18;
+constexpr std::size_t kBetweenAttempts = 4096;
+// From the first record until all frames have their names: what limits on work do not bound.
+constexpr std::chrono::seconds kMostTime{8};
+constexpr std::chrono::seconds kLeastNameTime{1};
 
 // The metric, marked as one that is about the window.
 SharedMetric of_window(MetricDef metric) {
@@ -32,16 +37,17 @@ SharedMetric of_window(MetricDef metric) {
 // --- what its process had mapped ---
 
 RecordedStacks::RecordedStacks(Snapshot& window, int proc, OwnEnds ends,
-                               std::chrono::milliseconds patience, bool is_lent)
+                               std::chrono::milliseconds patience, const FrameLimits& limits,
+                               bool is_lent)
     : window_(window),
       ends_(ends),
       is_lent_(is_lent),
       own_(proc, is_lent),
       rows_(window),
       files_(proc, patience, is_lent),
-      modules_([this](std::uint64_t process, const CodeRange& range, const std::string& path) {
-        return open(process, range, path);
-      }),
+      modules_([this](std::uint64_t process, const CodeRange& range,
+                      const std::string& path) { return open(process, range, path); },
+               limits),
       unwinder_(modules_) {}
 
 sdk::Fd RecordedStacks::open(std::uint64_t process, const CodeRange& range,
@@ -111,14 +117,27 @@ void RecordedStacks::begin(const std::string& plugin, const std::string& source,
   }
 }
 
-// Processes that ended are kept while there is room: records may come late.
+// Processes that ended are kept while there is room: records may come late. Where that made too
+// little, it is tried again only after many more processes: each attempt looks at all of them.
 void RecordedStacks::make_room() {
-  if (processes_.size() < kMostProcesses && ranges_ < kMostRanges) return;
+  const bool is_full = processes_.size() >= kMostProcesses;
+  if (!is_full && (ranges_ < kMostRanges || processes_.size() < room_after_)) return;
   std::erase_if(processes_, [](const auto& process) { return process.second.has_ended; });
   if (processes_.size() == kMostProcesses) processes_.clear();
   ranges_ = 0;
   for (const Processes* all : {&met_, &processes_})
     for (const auto& [tgid, process] : *all) ranges_ += process.space.size();
+  room_after_ = processes_.size() + kBetweenAttempts;
+}
+
+// As fork(2) makes it; without code where that would take too much memory.
+void RecordedStacks::fork(Process& process, std::uint64_t tgid, std::uint64_t parent) {
+  const auto found = processes_.find(parent);
+  if (found == processes_.end()) return;
+  const std::size_t more = found->second.space.size();
+  if (ranges_ + more > kMostRanges) return void(++unmapped_);
+  process = Process{AddressSpace(tgid, found->second.space), 0, false, found->second.owner};
+  ranges_ += more;
 }
 
 RecordedStacks::Process& RecordedStacks::process_of(std::uint64_t tgid) {
@@ -142,12 +161,7 @@ void RecordedStacks::take(const ctprof_change& change) {
     case CTPROF_CHANGE_EXECED:
       process = Process{AddressSpace(change.tgid), 0, false, std::move(process.owner)};
       return;
-    case CTPROF_CHANGE_FORKED:
-      if (const auto parent = processes_.find(change.parent); parent != processes_.end())
-        process = Process{AddressSpace(change.tgid, parent->second.space), 0, false,
-                          parent->second.owner};
-      ranges_ += process.space.size();
-      return;
+    case CTPROF_CHANGE_FORKED: return fork(process, change.tgid, change.parent);
     default: process.has_ended = true;
   }
 }
@@ -355,19 +369,33 @@ StackNames RecordedStacks::name_all(const NameOptions& names) {
   sources.file = file;
   sources.perf_map = [this](std::uint64_t of) { return files_.perf_map(of); };
   sources.kernel = [this] { return files_.kernel_symbols(); };
-  return name_stacks(window_, sources, names.inlines);
+  const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begun_;
+  const auto left = std::max<std::chrono::nanoseconds>(kMostTime - spent, kLeastNameTime);
+  return name_stacks(window_, sources, names.inlines,
+                     {.names = {.time = left / 2}, .inlines = left / 2});
+}
+
+void RecordedStacks::note_refused() {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> refused;
+  std::uint64_t places = 0;
+  for (std::uint32_t module = 0; module < modules_.size(); ++module)
+    if (const std::uint64_t count = modules_.refused(module); count > 0) {
+      refused.emplace_back(count, module);
+      places += count;
+    }
+  std::ranges::sort(refused, std::greater());
+  std::vector<Module> files;
+  for (const auto& [count, module] : refused) files.push_back(modules_[module]);
+  if (!files.empty()) window_.meta.notes.push_back(refused_in_words(files, places));
+  if (unmapped_ > 0) window_.meta.notes.push_back(unmapped_in_words(unmapped_));
 }
 
 void RecordedStacks::finish(const NameOptions& names) {
   for (const Sums& sums : sums_) fill(sums);
-  const StackNames named = name_all(names);
+  note_refused();
+  for (std::string& note : names_in_words(name_all(names)))
+    window_.meta.notes.push_back(std::move(note));
   if (is_lent_) hide_addresses();
-  if (!named.has_reader)
-    window_.meta.notes.push_back("inlined functions are not told: libdw.so.1 is not here");
-  if (named.cut > 0)
-    window_.meta.notes.push_back(
-        "debug information that was too large to be read, or took too long: of " +
-        std::to_string(named.cut) + (named.cut == 1 ? " file" : " files"));
   if (files_.held_up() > 0)
     window_.meta.notes.push_back(
         "files of programs whose file system did not answer: " + std::to_string(files_.held_up()) +

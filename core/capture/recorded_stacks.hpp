@@ -10,8 +10,9 @@
 // one that ended; one that has a row with others is told by its process. What belongs to no row is
 // told as a sum.
 //
-// What records and files say is believed by nobody: all work is bounded, files are opened as
-// target_files.hpp does.
+// What records and files say is believed by nobody: all work is bounded (FrameLimits, NameLimits),
+// files are opened as target_files.hpp does. What a limit leaves out is counted, and notes name the
+// files. It takes eight seconds at most, beside what the records of the window themselves take.
 //
 // What is here:   who the thread is, what its process had mapped when, where names come from.
 // What is not:    reading rings (a recorder), unwinding and naming (core/stacks).
@@ -58,7 +59,7 @@ class RecordedStacks {
   // generated code. REQUIRES: the window outlives this.
   RecordedStacks(Snapshot& window, int proc, OwnEnds ends = {},
                  std::chrono::milliseconds patience = TargetFiles::kPatience,
-                 bool is_lent = has_lent_rights());
+                 const FrameLimits& limits = {}, bool is_lent = has_lent_rights());
 
   // What code a process had mapped at that time; changes before it are in it. Told again of the
   // same process, it is what is found where a change says that it is to be read anew. REQUIRES: of
@@ -112,6 +113,7 @@ class RecordedStacks {
   Process& process_of(std::uint64_t tgid);
   void map(Process& process, const Mapping& mapping);
   void make_room();
+  void fork(Process& process, std::uint64_t tgid, std::uint64_t parent);
   void map_anew(const ctprof_change& change);
   Walked walk(const ctprof_record& record);
   Walked stack_of(const ctprof_record& record);
@@ -133,6 +135,7 @@ class RecordedStacks {
   void mark_foreign(Column& column);
   void hide_addresses();
   StackNames name_all(const NameOptions& names);
+  void note_refused();
   StackTable& table() { return window_.pools->stacks.table; }
 
   Snapshot& window_;
@@ -149,7 +152,10 @@ class RecordedStacks {
   Processes met_, processes_;           // when the window opened; now
   // What was read later of processes that are met already, oldest first.
   std::unordered_map<std::uint64_t, std::deque<ProcessCode>, SeededHash> read_later_;
-  std::size_t ranges_ = 0;  // in all of them, about
+  std::size_t ranges_ = 0;      // in all of them, about
+  std::size_t room_after_ = 0;  // processes from which on room is made again
+  std::uint64_t unmapped_ = 0;  // processes whose code there was no memory for
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::deque<Sums> sums_;
   std::set<std::size_t> told_in_no_row_;
   std::vector<Sums*> by_offer_;  // of the source; null: the window has such a column already

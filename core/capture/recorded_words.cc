@@ -85,4 +85,27 @@ std::string in_words(const Recorded& recorded, const StackTally& tally) {
          (recorded.failed.empty() ? "" : "; then it failed: " + recorded.failed);
 }
 
+std::string refused_in_words(const std::vector<Module>& files, std::uint64_t places) {
+  return "cannot unwind all stacks: " + in_words(files) +
+         ": call frame information exceeds the limits on work at " + std::to_string(places) +
+         (places == 1 ? " place" : " places");
+}
+
+std::string unmapped_in_words(std::uint64_t processes) {
+  return "cannot keep the mappings of " + std::to_string(processes) +
+         (processes == 1 ? " process" : " processes") +
+         ": they have too many; their stacks have no names";
+}
+
+std::vector<std::string> names_in_words(const StackNames& named) {
+  std::vector<std::string> notes;
+  if (!named.has_reader)
+    notes.emplace_back("inlined functions are not told: libdw.so.1 is not here");
+  if (named.cut > 0)
+    notes.push_back("debug information that was too large to be read, or took too long: of " +
+                    std::to_string(named.cut) + (named.cut == 1 ? " file" : " files"));
+  if (!named.beyond_limits.empty()) notes.push_back(unnamed_for_limits(named.beyond_limits));
+  return notes;
+}
+
 }  // namespace ctprof

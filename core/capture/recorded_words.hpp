@@ -6,15 +6,25 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/capture/records.hpp"
 #include "core/snapshot/snapshot.hpp"
+#include "core/snapshot/stack_names.hpp"
 
 namespace ctprof {
 
 // What was taken and what is missing, where, and what it cost. `tally`: what became of the stacks;
 // those that are of threads while their rows were open are told, and all that came where none is.
 std::string in_words(const Recorded& recorded, const StackTally& tally);
+
+// Files whose call frame information exceeds the limits on work, and how often rules were refused.
+std::string refused_in_words(const std::vector<Module>& files, std::uint64_t places);
+// Processes whose mappings there was no memory for.
+std::string unmapped_in_words(std::uint64_t processes);
+// What kept frames from having names, a sentence for each reason.
+std::vector<std::string> names_in_words(const StackNames& named);
 
 }  // namespace ctprof

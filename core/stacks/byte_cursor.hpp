@@ -1,7 +1,8 @@
 // Reads numbers out of bytes that may be cut short or hostile, one after the other.
 //
 // It never reads outside them. From the first read on that did not fit it gives zeroes and is not
-// ok(), so a decoder asks once, at its end.
+// ok(), so a decoder asks once, at its end. A number or a text takes no more bytes than its reader
+// allows: otherwise one of many megabytes could be read again for each entry that refers to it.
 
 #pragma once
 
@@ -38,27 +39,29 @@ class ByteCursor {
   }
   void skip(std::uint64_t size) { take(size); }
 
-  // Up to the next NUL, which is passed over.
-  std::string_view text() {
-    const auto end = bytes_.find('\0', at_);
+  // Up to the next NUL, which is passed over; a text of more than `longest` bytes is not read.
+  std::string_view text(std::size_t longest) {
+    const auto end = bytes_.substr(at_, longest + 1).find('\0');
     if (end == bytes_.npos) ok_ = false;
-    const std::string_view text = take(end - at_);
+    const std::string_view text = take(ok_ ? end : 0);
     skip(1);
     return text;
   }
 
-  // LEB128. Bits above the 64th are dropped.
+  // LEB128. Bits above the 64th are dropped; a number of more than 16 bytes is not read.
   std::uint64_t unsigned_leb() {
     std::uint64_t value = 0;
-    for (unsigned shift = 0;; shift += 7) {
+    for (unsigned shift = 0; shift < kMostLebBits; shift += 7) {
       const auto byte = get<std::uint8_t>();
       if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if ((byte & 0x80) == 0) return value;
     }
+    ok_ = false;
+    return 0;
   }
   std::int64_t signed_leb() {
     std::uint64_t value = 0;
-    for (unsigned shift = 0;;) {
+    for (unsigned shift = 0; shift < kMostLebBits;) {
       const auto byte = get<std::uint8_t>();
       if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       shift += 7;
@@ -66,9 +69,14 @@ class ByteCursor {
       if ((byte & 0x40) != 0 && shift < 64) value |= ~std::uint64_t{0} << shift;
       return static_cast<std::int64_t>(value);
     }
+    ok_ = false;
+    return 0;
   }
 
  private:
+  // Assemblers fill a number up to ten bytes at most.
+  static constexpr unsigned kMostLebBits = 16 * 7;
+
   std::string_view bytes_;
   std::size_t at_ = 0;
   bool ok_ = true;

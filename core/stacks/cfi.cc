@@ -1,5 +1,6 @@
 #include "core/stacks/cfi.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,10 @@ namespace {
 
 // Of one section.
 constexpr std::uint64_t kMostSectionBytes = 64 << 20;
+// Of an unpacked section: a small file can claim to have a large one. Each byte is a step.
+constexpr std::uint64_t kMostUnpackedBytes = 16 << 20;
+// Bytes that are read in one step.
+constexpr std::uint64_t kBytesInStep = 8;
 constexpr std::uint8_t kNearPointer = 0x1b;  // four bytes, signed, from where they stand
 
 // Where .eh_frame is loaded, by the header of its table.
@@ -36,42 +41,60 @@ std::string loaded_bytes(const ElfFile& file, FileAddress address,
   return file.bytes(place->offset, told ? section->sh_size : place->size, kMostSectionBytes);
 }
 
-FrameEntries read_eh_frame(const ElfFile& file) {
+}  // namespace
+
+FrameEntries Cfi::read_eh_frame(const ElfFile& file) {
   const auto section = file.section(".eh_frame");
   const Elf64_Phdr* table = file.segment(PT_GNU_EH_FRAME);
   const std::string header =
       table ? file.bytes(table->p_offset, table->p_filesz, kMostSectionBytes) : std::string();
   const FileAddress pointed = table ? eh_frame_address(header, table->p_vaddr) : 0;
   const FileAddress address = pointed != 0 || !section ? pointed : section->sh_addr;
+  if (section && section->sh_size > kMostSectionBytes) is_cut_ = true;
   FrameEntries entries(FrameEntries::Format::EhFrame, loaded_bytes(file, address, section),
                        address);
   if (pointed == 0 || !entries.take_table(header, table->p_vaddr)) entries.make_table();
   return entries;
 }
 
-FrameEntries read_debug_frame(const ElfFile& file) {
+std::string Cfi::unpacked(std::string_view section) {
+  std::string bytes = unpacked_section(section, kMostUnpackedBytes);
+  steps_ += bytes.size();
+  const auto claimed = ByteCursor(section, offsetof(Elf64_Chdr, ch_size)).get<std::uint64_t>();
+  if (claimed > kMostUnpackedBytes) is_cut_ = true;
+  return bytes;
+}
+
+FrameEntries Cfi::read_debug_frame(const ElfFile& file) {
   const auto section = file.section(".debug_frame");
   if (!section || section->sh_type == SHT_NOBITS) return {};
   std::string bytes = file.bytes(section->sh_offset, section->sh_size, kMostSectionBytes);
-  if ((section->sh_flags & SHF_COMPRESSED) != 0) bytes = unpacked_section(bytes, kMostSectionBytes);
+  if (section->sh_size > kMostSectionBytes) is_cut_ = true;
+  if ((section->sh_flags & SHF_COMPRESSED) != 0) bytes = unpacked(bytes);
   FrameEntries entries(FrameEntries::Format::DebugFrame, std::move(bytes), 0);
   entries.make_table();
   return entries;
 }
-
-}  // namespace
 
 Cfi::Cfi(const ElfFile& file) {
   if (!file.is_valid()) return;
   if (file.machine() == EM_AARCH64) registers_ = kArmRegisters;
   eh_frame_ = read_eh_frame(file);
   debug_frame_ = read_debug_frame(file);
+  steps_ += bytes() / kBytesInStep;
+}
+
+void Cfi::drop() {
+  steps_ = steps();
+  eh_frame_ = {};
+  debug_frame_ = {};
+  programs_.clear();
 }
 
 Rule Cfi::rule_at(FileAddress address) const {
   auto function = eh_frame_.find(address);
   if (!function) function = debug_frame_.find(address);
-  return function ? rule_in(*function, address, registers_) : Rule{};
+  return function ? rule_in(*function, address, registers_, programs_, steps_) : Rule{};
 }
 
 }  // namespace ctprof

@@ -54,7 +54,7 @@ std::optional<Link> link_in(const ElfFile& file) {
   if (!section || section->sh_type == SHT_NOBITS) return std::nullopt;
   const std::string bytes = file.bytes(section->sh_offset, section->sh_size, kLongestLink);
   ByteCursor cursor(bytes);
-  Link link{std::string(cursor.text()), 0};
+  Link link{std::string(cursor.text(kLongestLink)), 0};
   cursor.skip((4 - cursor.position() % 4) % 4);
   link.checksum = cursor.get<std::uint32_t>();
   const bool is_plain = !link.name.empty() && link.name.find('/') == link.name.npos;
@@ -67,7 +67,7 @@ std::string id_of_moved(const ElfFile& file) {
   if (!section || section->sh_type == SHT_NOBITS) return {};
   const std::string bytes = file.bytes(section->sh_offset, section->sh_size, kLongestLink);
   ByteCursor cursor(bytes);
-  cursor.text();
+  cursor.text(kLongestLink);
   return std::string(cursor.take(bytes.size() - cursor.position()));
 }
 

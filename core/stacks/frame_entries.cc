@@ -9,6 +9,13 @@ namespace {
 // Of functions in one file; the largest browsers have a million.
 constexpr std::size_t kMostFunctions = 4 << 20;
 
+// CIEs that are kept; the largest programs have some twenty.
+constexpr std::size_t kMostCommons = 1024;
+// Letters of an augmentation; compilers write five at most.
+constexpr std::size_t kMostLetters = 32;
+// Entries of a linker's table that are taken in one step.
+constexpr std::uint64_t kTakenInStep = 4;
+
 // How pointers are written: the low four bits say as what, the next three from where.
 constexpr std::uint8_t kAbsolute = 0x00, kUnsigned2 = 0x02, kUnsigned4 = 0x03, kUnsigned8 = 0x04,
                        kSigned2 = 0x0a, kSigned4 = 0x0b, kSigned8 = 0x0c;
@@ -79,6 +86,7 @@ bool FrameEntries::take_table(std::string_view header, FileAddress address) {
   written(cursor, section);
   const std::size_t size = std::min<std::size_t>(cursor.get<std::uint32_t>(), kMostFunctions);
   table_.reserve(std::min(size, header.size() / sizeof(Place)));
+  steps_ += std::min(size, header.size() / sizeof(Place)) / kTakenInStep;
   for (std::size_t i = 0; i < size && cursor.ok(); ++i) {
     const FileAddress start = address + extended(cursor.get<std::int32_t>());
     const FileAddress entry = address + extended(cursor.get<std::int32_t>());
@@ -89,7 +97,11 @@ bool FrameEntries::take_table(std::string_view header, FileAddress address) {
 
 void FrameEntries::make_table() {
   std::vector<std::pair<FileAddress, std::uint64_t>> found;
-  for (std::uint64_t at = 0; at < bytes_.size() && found.size() < kMostFunctions;) {
+  std::size_t walked = 0;
+  for (std::uint64_t at = 0; at < bytes_.size(); ++walked) {
+    is_cut_ = walked == kMostWalked || commons_read_ > kMostCommonsWalked;
+    if (is_cut_) break;
+    ++steps_;
     ByteCursor cursor(bytes_, at);
     const Head head = head_at(cursor, format_);
     if (!cursor.ok() || head.size > bytes_.size() - head.id_at) break;
@@ -118,6 +130,7 @@ std::optional<FunctionEntry> FrameEntries::find(FileAddress address) const {
 }
 
 std::optional<FunctionEntry> FrameEntries::function_at(std::uint64_t offset) const {
+  steps_ += kStepsOfFunction;
   ByteCursor cursor(bytes_, offset);
   const Head head = head_at(cursor, format_);
   if (!cursor.ok() || head.size == 0 || is_common(head, format_)) return std::nullopt;
@@ -133,12 +146,27 @@ std::optional<FunctionEntry> FrameEntries::function_at(std::uint64_t offset) con
 }
 
 std::optional<CommonEntry> FrameEntries::common_at(std::uint64_t offset) const {
+  auto known = commons_.find(offset);
+  if (known == commons_.end()) {
+    if (commons_.size() == kMostCommons) commons_.clear();
+    known = commons_.emplace(offset, read_common(offset)).first;
+  }
+  const Common& common = known->second;
+  auto entry = common.entry;
+  if (entry)
+    entry->program = std::string_view(bytes_).substr(common.program_at, common.program_size);
+  return entry;
+}
+
+FrameEntries::Common FrameEntries::read_common(std::uint64_t offset) const {
+  steps_ += kStepsOfCommon;
+  ++commons_read_;
   ByteCursor cursor(bytes_, offset);
   const Head head = head_at(cursor, format_);
-  if (!cursor.ok() || !is_common(head, format_)) return std::nullopt;
+  if (!cursor.ok() || !is_common(head, format_)) return {};
   CommonEntry common;
   const auto version = cursor.get<std::uint8_t>();
-  const std::string_view letters = cursor.text();
+  const std::string_view letters = cursor.text(kMostLetters);
   if (version == 4) cursor.skip(2);  // sizes of an address, and of a segment's number
   common.code_factor = cursor.unsigned_leb();
   common.data_factor = cursor.signed_leb();
@@ -146,10 +174,12 @@ std::optional<CommonEntry> FrameEntries::common_at(std::uint64_t offset) const {
   common.has_augmentation = letters.starts_with('z');
   if (common.has_augmentation)
     read_augmentation(ByteCursor(cursor.take(cursor.unsigned_leb())), letters, common);
-  common.program = cursor.take(head.id_at + head.size - cursor.position());
+  const std::size_t program_at = cursor.position();
+  const std::string_view program = cursor.take(head.id_at + head.size - program_at);
   const bool known = version == 1 || version == 3 || version == 4;
   const bool plain = letters.empty() || common.has_augmentation;
-  return cursor.ok() && known && plain ? std::optional(common) : std::nullopt;
+  if (!cursor.ok() || !known || !plain) return {};
+  return {common, program_at, program.size()};
 }
 
 std::uint64_t FrameEntries::pointer(ByteCursor& cursor, std::uint8_t encoding) const {

@@ -45,8 +45,8 @@ std::int64_t negative(std::int64_t a) {
 // A stack machine that fails once and for all.
 class Machine {
  public:
-  Machine(FileAddress address, const RegisterNumbers& registers)
-      : address_(address), registers_(registers) {}
+  Machine(FileAddress address, const RegisterNumbers& registers, bool& uses_address)
+      : address_(address), registers_(registers), uses_address_(uses_address) {}
 
   void push(const FrameValue& value) {
     if (size_ == kDeepestStack) return fail();
@@ -88,6 +88,7 @@ class Machine {
     if (number == registers_.sp) return push({FrameValue::Base::Sp, false, offset, 0});
     if (number == registers_.bp) return push({FrameValue::Base::Bp, false, offset, 0});
     if (number != registers_.ra || registers_.has_link) return fail();
+    uses_address_ = true;
     push_number(sum(static_cast<std::int64_t>(address_), offset));
   }
 
@@ -134,6 +135,7 @@ class Machine {
 
   FileAddress address_;
   const RegisterNumbers& registers_;
+  bool& uses_address_;
   std::array<FrameValue, kDeepestStack> stack_;
   std::size_t size_ = 0;
   bool ok_ = true;
@@ -142,8 +144,8 @@ class Machine {
 }  // namespace
 
 std::optional<FrameValue> evaluate(std::string_view expression, FileAddress address, bool on_cfa,
-                                   const RegisterNumbers& registers) {
-  Machine machine(address, registers);
+                                   const RegisterNumbers& registers, bool& uses_address) {
+  Machine machine(address, registers, uses_address);
   if (on_cfa) machine.push({FrameValue::Base::Cfa, false, 0, 0});
   ByteCursor code(expression);
   machine.run(code);

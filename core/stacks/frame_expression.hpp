@@ -26,8 +26,9 @@ struct FrameValue {
 };
 
 // What the expression comes to in code at `address`; `on_cfa`: it begins with the CFA on its stack.
-// Nothing where it is anything else, or broken.
+// Nothing where it is anything else, or broken. Sets `uses_address` where the result may be another
+// one for another address.
 std::optional<FrameValue> evaluate(std::string_view expression, FileAddress address, bool on_cfa,
-                                   const RegisterNumbers& registers);
+                                   const RegisterNumbers& registers, bool& uses_address);
 
 }  // namespace ctprof

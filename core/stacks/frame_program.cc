@@ -1,10 +1,13 @@
 #include "core/stacks/frame_program.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "core/stacks/byte_cursor.hpp"
 #include "core/stacks/frame_expression.hpp"
@@ -12,9 +15,15 @@
 namespace ctprof {
 namespace {
 
-// Of one function. An interpreter's main loop has some ten thousand.
-constexpr std::size_t kLongestProgram = 128 << 10;
+// Of one function. The longest one of Debian's compilers has 20,000.
+constexpr std::size_t kLongestProgram = 64 << 10;
 constexpr std::size_t kMostRemembered = 16;
+// Of what functions share. Compilers write some 20 bytes.
+constexpr std::size_t kLongestCommon = 4 << 10;
+// Programs above this length have checkpoints, so far apart.
+constexpr std::size_t kBetweenCheckpoints = 2 << 10;
+// With checkpoints, of a file; all are forgotten when there is another one.
+constexpr std::size_t kMostLongPrograms = 16;
 
 // The first three have their operand in the lower six bits.
 enum Step : std::uint8_t {
@@ -50,19 +59,6 @@ enum Step : std::uint8_t {
   kNegativeOffsetExtended = 0x2f,
 };
 
-struct Where {
-  Saved saved = Saved::Unknown;
-  std::int64_t offset = 0;
-};
-
-struct State {
-  std::uint64_t cfa_register = UINT64_MAX;  // where cfa is Sp: by number, it may yet change
-  Cfa cfa = Cfa::Unknown;
-  std::int64_t cfa_offset = 0;
-  std::int64_t cfa_added = 0;
-  Where ra, bp;
-};
-
 std::int64_t product(std::uint64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(a * static_cast<std::uint64_t>(b));
 }
@@ -83,14 +79,27 @@ class Program {
     state_.bp.saved = Saved::Same;
   }
 
-  // Until the end, or a step that is for a later address.
-  void run(std::string_view program) {
-    if (program.size() > kLongestProgram) return fail();
+  void run_common() {
+    const std::string_view program = common_.program;
+    if (program.size() > kLongestCommon) return fail();
     ByteCursor code(program);
-    while (ok_ && code.ok() && !code.at_end() && location_ <= address_) step(code);
-    if (!code.ok()) fail();
+    while (goes_on(code)) step(code);
+    count(code, 0);
+    initial_ = state_;
   }
-  void keep_initial() { initial_ = state_; }
+
+  // Until the end, or a step that is for a later address; from a checkpoint on, if there is one.
+  void run(std::string_view program, FrameCheckpoints* checkpoints) {
+    if (program.size() > kLongestProgram) return fail();
+    const std::size_t from = checkpoints ? resume_from(*checkpoints) : 0;
+    ByteCursor code(program, from);
+    while (goes_on(code)) {
+      if (checkpoints) add_checkpoint(*checkpoints, code.position());
+      step(code);
+    }
+    count(code, from);
+  }
+  std::uint64_t steps() const { return steps_; }
 
   Rule rule() const {
     Rule rule;
@@ -111,6 +120,44 @@ class Program {
 
  private:
   void fail() { ok_ = false; }
+
+  bool goes_on(const ByteCursor& code) const {
+    return ok_ && code.ok() && !code.at_end() && location_ <= address_;
+  }
+  void count(const ByteCursor& code, std::size_t from) {
+    if (!code.ok()) fail();
+    steps_ += code.position() - from + (kMostStepsOfByte - 1) * std::exchange(kept_, 0);
+  }
+
+  // The last one that is not behind the address. Returns its place in the program.
+  std::size_t resume_from(const FrameCheckpoints& checkpoints) {
+    const auto after = std::ranges::upper_bound(checkpoints.all, address_, {},
+                                                &FrameCheckpoints::Checkpoint::location);
+    if (after == checkpoints.all.begin()) return 0;
+    const FrameCheckpoints::Checkpoint& last = *std::prev(after);
+    location_ = last.location;
+    state_ = last.state;
+    remembered_ = last.remembered;
+    std::ranges::copy_n(last.states.begin(), static_cast<std::ptrdiff_t>(remembered_),
+                        states_.begin());
+    return last.position;
+  }
+
+  // Not where the state depends on the address that is asked for, or is unusually large.
+  void add_checkpoint(FrameCheckpoints& checkpoints, std::size_t position) {
+    auto& all = checkpoints.all;
+    const std::size_t last = all.empty() ? 0 : all.back().position;
+    if (position < last + kBetweenCheckpoints || uses_address_ ||
+        remembered_ > FrameCheckpoints::kMostRemembered)
+      return;
+    FrameCheckpoints::Checkpoint& next = all.emplace_back();
+    next.location = location_;
+    next.position = position;
+    next.state = state_;
+    next.remembered = remembered_;
+    std::ranges::copy_n(states_.begin(), static_cast<std::ptrdiff_t>(remembered_),
+                        next.states.begin());
+  }
 
   Cfa cfa() const {
     if (state_.cfa_register == registers_.sp) return Cfa::Sp;
@@ -135,7 +182,12 @@ class Program {
     skip(byte, code);
   }
 
-  void advance(std::uint64_t units) { location_ += units * common_.code_factor; }
+  void advance(std::uint64_t units) {
+    std::uint64_t distance = 0;
+    if (__builtin_mul_overflow(units, common_.code_factor, &distance) ||
+        __builtin_add_overflow(location_, distance, &location_))
+      fail();
+  }
 
   void move(std::uint8_t step, ByteCursor& code) {
     switch (step) {
@@ -148,6 +200,7 @@ class Program {
   }
 
   void keep(std::uint8_t step) {
+    ++kept_;
     if (step == kRememberState) {
       if (remembered_ == kMostRemembered) return fail();
       states_[remembered_++] = state_;
@@ -172,7 +225,7 @@ class Program {
 
   void compute_cfa(std::string_view expression) {
     using Base = FrameValue::Base;
-    const auto value = evaluate(expression, address_, false, registers_);
+    const auto value = evaluate(expression, address_, false, registers_, uses_address_);
     state_.cfa_register = UINT64_MAX;
     state_.cfa = Cfa::Unknown;
     if (!value) return;
@@ -200,12 +253,12 @@ class Program {
     }
   }
 
-  Where* find(std::uint64_t number) {
+  FrameState::Where* find(std::uint64_t number) {
     if (number == common_.ra_register) return &state_.ra;
     return number == registers_.bp ? &state_.bp : nullptr;
   }
-  void set(std::uint64_t number, const Where& where) {
-    if (Where* place = find(number)) *place = where;
+  void set(std::uint64_t number, const FrameState::Where& where) {
+    if (FrameState::Where* place = find(number)) *place = where;
   }
   void save(std::uint64_t number, std::int64_t offset) { set(number, {Saved::AtCfa, offset}); }
   void restore(std::uint64_t number) {
@@ -216,7 +269,7 @@ class Program {
   void compute(std::uint64_t number, std::string_view expression, bool is_value) {
     using Base = FrameValue::Base;
     if (!find(number)) return;
-    const auto value = evaluate(expression, address_, true, registers_);
+    const auto value = evaluate(expression, address_, true, registers_, uses_address_);
     if (!value || value->is_stored != is_value || value->added != 0)
       return set(number, {Saved::Unknown, 0});
     const Saved saved = value->base == Base::Cfa  ? Saved::AtCfa
@@ -243,20 +296,37 @@ class Program {
   const RegisterNumbers& registers_;
   FileAddress address_;
   FileAddress location_;
-  State state_;
-  State initial_;
-  std::array<State, kMostRemembered> states_;
+  FrameState state_;
+  FrameState initial_;
+  std::array<FrameState, kMostRemembered> states_;
   std::size_t remembered_ = 0;
+  std::uint64_t kept_ = 0;  // states that were remembered or restored, by this program
+  std::uint64_t steps_ = 0;
+  bool uses_address_ = false;
   bool ok_ = true;
 };
 
+// Those of this program, under what the function shares with others.
+FrameCheckpoints* checkpoints_of(const FunctionEntry& function, LongPrograms& programs) {
+  if (function.program.size() <= kBetweenCheckpoints) return nullptr;
+  if (programs.size() == kMostLongPrograms && !programs.contains(function.program.data()))
+    programs.clear();
+  FrameCheckpoints& known = programs[function.program.data()];
+  const CommonEntry& common = function.common;
+  const FrameCheckpoints::Owner owner{function.start, common.program.data(), common.code_factor,
+                                      common.data_factor, common.ra_register};
+  if (known.owner != owner) known = {owner, {}};
+  return &known;
+}
+
 }  // namespace
 
-Rule rule_in(const FunctionEntry& function, FileAddress address, const RegisterNumbers& registers) {
+Rule rule_in(const FunctionEntry& function, FileAddress address, const RegisterNumbers& registers,
+             LongPrograms& programs, std::uint64_t& steps) {
   Program program(function, address, registers);
-  program.run(function.common.program);
-  program.keep_initial();
-  program.run(function.program);
+  program.run_common();
+  program.run(function.program, checkpoints_of(function, programs));
+  steps += program.steps();
   return program.rule();
 }
 

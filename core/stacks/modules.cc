@@ -2,6 +2,7 @@
 
 #include <sys/auxv.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -9,8 +10,6 @@
 namespace ctprof {
 namespace {
 
-// Of call frame information in memory: the libraries of a desktop come to 100 MiB.
-constexpr std::size_t kMostFrameBytes = 512 << 20;
 // A process may be gone before its file is opened; another that maps it may live.
 constexpr unsigned kMostAttempts = 3;
 
@@ -36,7 +35,8 @@ std::string_view own_vdso() {
 
 }  // namespace
 
-Modules::Modules(OpenMapped open) : open_(std::move(open)) {
+Modules::Modules(OpenMapped open, const FrameLimits& limits)
+    : open_(std::move(open)), limits_(limits) {
   add({Module::Kind::Unknown, {}, {}, 0});
   add({Module::Kind::Kernel, {}, {}, 0});
   vdso_ = add({Module::Kind::Vdso, "[vdso]", {}, 0});
@@ -45,7 +45,7 @@ Modules::Modules(OpenMapped open) : open_(std::move(open)) {
 }
 
 std::uint32_t Modules::add(const Module& module) {
-  known_.push_back({module, sdk::Fd(), nullptr, Cfi(), 0});
+  known_.emplace_back().module = module;
   return static_cast<std::uint32_t>(known_.size() - 1);
 }
 
@@ -76,27 +76,79 @@ std::uint32_t Modules::number_in(Numbers& numbers, const typename Numbers::key_t
 std::optional<Rule> Modules::rule_at(std::uint64_t process, const CodeRange& range,
                                      std::uint64_t offset) {
   Known& known = known_[range.module];
-  const bool is_file = known.module.kind == Module::Kind::File;
-  if (is_file && !known.file && known.attempts < kMostAttempts) open(known, process, range);
-  if (is_file && !known.file && known.attempts < kMostAttempts) return std::nullopt;
+  if (known.module.kind != Module::Kind::File) return rule_in(known, offset);
+  Spent& spent = spent_[process];
+  if (!known.file && known.attempts < kMostAttempts) {
+    if (!can_open(spent)) return refuse(known);
+    ++spent.files;
+    open(known, process, range);
+    charge(known, spent);
+    if (!known.file && known.attempts < kMostAttempts) return std::nullopt;
+  }
+  if (!known.file) return Rule{};
+  if (known.is_dropped || !has_budget(known, spent)) return refuse(known);
+  const Rule rule = rule_in(known, offset);
+  charge(known, spent);
+  return rule.cfa == Cfa::None && known.cfi.is_cut() ? refuse(known) : rule;
+}
+
+Rule Modules::rule_in(const Known& known, std::uint64_t offset) {
   const auto address = known.file ? known.file->code_address(offset) : std::nullopt;
   return address ? known.cfi.rule_at(*address) : Rule{};
 }
 
+Rule Modules::refuse(Known& known) {
+  ++known.refused;
+  Rule rule;
+  rule.cfa = Cfa::Unknown;
+  return rule;
+}
+
+bool Modules::has_budget(const Known& known, const Spent& spent) const {
+  const bool is_assured =
+      spent.steps < limits_.assured && steps_ < limits_.steps + limits_.steps / 4;
+  return is_assured || (known.steps < limits_.steps_of_file &&
+                        spent.steps < limits_.steps_of_process && steps_ < limits_.steps);
+}
+
+void Modules::charge(Known& known, Spent& spent) {
+  const std::uint64_t steps = known.cfi.steps() - known.steps;
+  known.steps += steps;
+  spent.steps += steps;
+  steps_ += steps;
+}
+
+bool Modules::can_open(const Spent& spent) const {
+  return spent.files < limits_.files_of_process && has_budget(Known(), spent) &&
+         opening_ < limits_.opening;
+}
+
 void Modules::open(Known& known, std::uint64_t process, const CodeRange& range) {
+  const auto before = std::chrono::steady_clock::now();
   ++known.attempts;
   known.fd = open_(process, range, known.module.path);
-  if (!known.fd) return;
-  known.file = std::make_unique<ElfFile>(known.fd.get());
-  read(known);
+  if (known.fd) {
+    known.file = std::make_unique<ElfFile>(known.fd.get());
+    read(known);
+  }
+  opening_ += std::chrono::steady_clock::now() - before;
 }
 
 void Modules::read(Known& known) {
   known.module.build_id = known.file->build_id();
   known.module.shift = known.file->code_shift();
-  if (bytes_ > kMostFrameBytes) return;
   known.cfi = Cfi(*known.file);
   bytes_ += known.cfi.bytes();
+  while (bytes_ > limits_.bytes) drop_largest();
+}
+
+// Its steps remain counted.
+void Modules::drop_largest() {
+  const auto bytes_of = [](const Known& known) { return known.cfi.bytes(); };
+  Known& largest = *std::ranges::max_element(known_, {}, bytes_of);
+  bytes_ -= largest.cfi.bytes();
+  largest.cfi.drop();
+  largest.is_dropped = true;
 }
 
 }  // namespace ctprof

@@ -6,11 +6,17 @@
 // occurs in a stack, and stays open, so that its inode is given to no other file, and names can be
 // read of it later though it was replaced or deleted.
 //
+// Files may be made to cause work, so FrameLimits bounds it: of a file, on behalf of a process, and
+// in all. A place in a file whose budget is spent has a rule that ends its stack (Cfa::Unknown),
+// and is counted. The call frame information in memory is bounded, too: the file that takes most of
+// it is the first that loses it, so small files keep theirs whatever the others are like.
+//
 // What is here:   which modules there are, what they are called, rules out of them.
 // What is not:    how a process's files are opened: whoever makes this says so.
 
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -34,6 +40,23 @@ namespace ctprof {
 using OpenMapped =
     std::function<sdk::Fd(std::uint64_t process, const CodeRange& range, const std::string& path)>;
 
+// Steps are those of Cfi; 100 million take less than half a second.
+struct FrameLimits {
+  // 300,000 places in GCC's compiler, all over its code, take 58 million.
+  std::uint64_t steps_of_file = 64 << 20;
+  std::uint64_t steps_of_process = 192 << 20;
+  std::uint64_t steps = 1 << 30;
+  // Of a process, also where others have spent the budget of a file, or that of all. It comes out
+  // of a reserve, a quarter of `steps`.
+  std::uint64_t assured = 1 << 20;
+  // Of call frame information in memory: the libraries of a desktop come to 100 MiB.
+  std::size_t bytes = 512 << 20;
+  // Files that are opened because a process has mapped them; browsers have some hundred.
+  std::size_t files_of_process = 4096;
+  // The time that is spent on opening files and reading them, for file systems that are slow.
+  std::chrono::nanoseconds opening = std::chrono::seconds(4);
+};
+
 class Modules {
  public:
   static constexpr std::size_t kMost = 65536;
@@ -41,7 +64,7 @@ class Modules {
   static constexpr std::uint32_t kUnknown = 0;
   static constexpr std::uint32_t kKernel = 1;
 
-  explicit Modules(OpenMapped open);
+  explicit Modules(OpenMapped open, const FrameLimits& limits = {});
 
   // The mapping, with the number of its module. kUnknown where there are too many.
   CodeRange range_of(std::uint64_t process, const Mapping& mapping);
@@ -56,6 +79,10 @@ class Modules {
   const Module& operator[](std::uint32_t module) const { return known_[module].module; }
   // Open, or null: it was not needed yet, could not be opened, or is no file.
   const ElfFile* file(std::uint32_t module) const { return known_[module].file.get(); }
+  // How often a rule was refused for one of the limits.
+  std::uint64_t refused(std::uint32_t module) const { return known_[module].refused; }
+  // The work that was done until now.
+  std::uint64_t steps() const { return steps_; }
 
  private:
   struct Known {
@@ -64,6 +91,14 @@ class Modules {
     std::unique_ptr<ElfFile> file;
     Cfi cfi;
     unsigned attempts = 0;
+    std::uint64_t steps = 0;  // that were charged to it
+    std::uint64_t refused = 0;
+    bool is_dropped = false;  // its call frame information, for others
+  };
+  // On behalf of a process.
+  struct Spent {
+    std::uint64_t steps = 0;
+    std::size_t files = 0;
   };
   struct IdHash {
     std::size_t operator()(const FileId& id) const {
@@ -76,15 +111,25 @@ class Modules {
   std::uint32_t number_in(Numbers& numbers, const typename Numbers::key_type& key,
                           const Module& module);
   std::uint32_t add(const Module& module);
+  bool can_open(const Spent& spent) const;
   void open(Known& known, std::uint64_t process, const CodeRange& range);
   void read(Known& known);
+  void drop_largest();
+  bool has_budget(const Known& known, const Spent& spent) const;
+  void charge(Known& known, Spent& spent);
+  static Rule rule_in(const Known& known, std::uint64_t offset);
+  static Rule refuse(Known& known);
 
   OpenMapped open_;
+  FrameLimits limits_;
   std::vector<Known> known_;
   std::unordered_map<FileId, std::uint32_t, IdHash> files_;
   std::unordered_map<std::uint64_t, std::uint32_t, SeededHash> anonymous_;
   std::uint32_t vdso_ = kUnknown;
   std::size_t bytes_ = 0;  // of call frame information
+  std::uint64_t steps_ = 0;
+  std::chrono::nanoseconds opening_{0};
+  std::unordered_map<std::uint64_t, Spent, SeededHash> spent_;  // by process
 };
 
 }  // namespace ctprof

@@ -1,6 +1,7 @@
-// Any bytes as a file that a process has mapped: no crash, and the same rule each time that it is
-// asked for.
+// Any bytes as a file that a process has mapped: no crash, the same rule each time that it is asked
+// for, and no more work than the documented limits and the size of the file allow.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "core/stacks/cfi.hpp"
+#include "core/stacks/frame_program.hpp"
 #include "core/stacks/symbols.hpp"
 
 using namespace ctprof;
@@ -19,19 +21,50 @@ bool same(const Rule& a, const Rule& b) {
          a.ra_offset == b.ra_offset && a.bp_offset == b.bp_offset && a.is_signal == b.is_signal;
 }
 
+// Reading: an entry takes four bytes of a section at least, and there are two sections, one of
+// which may be packed. A rule: each byte of two programs, and two entries.
+std::uint64_t most_for_reading(std::size_t size) {
+  constexpr std::uint64_t kMostPacked = 1032;  // what zlib makes of one byte at most
+  const std::uint64_t entries = size * (1 + kMostPacked) / 4 + 2;
+  const std::uint64_t most = entries * (1 + FrameEntries::kMostStepsOfEntry) + size * kMostPacked;
+  return std::min(most, Cfi::kMostStepsOfReading);
+}
+std::uint64_t most_for_rule(std::size_t size) {
+  const std::uint64_t most = 2 * kMostStepsOfByte * (1 + 1032) * size;
+  return 2 * FrameEntries::kMostStepsOfEntry + std::min(most, kMostStepsOfRule);
+}
+
+// Whatever is left out, names are those without a limit, or empty, and no larger than it allows.
+void check_names(const ElfFile& file, const std::vector<FileAddress>& addresses) {
+  constexpr std::uint64_t kMost = 4096;
+  const auto all = names_in_file(file, addresses);
+  NameWork work(kMost);
+  const auto some = names_in_file(file, addresses, nullptr, work);
+  if (all.size() != addresses.size() || some.size() != addresses.size()) std::abort();
+  std::uint64_t steps = 0;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    if (!some[i].empty() && some[i] != all[i]) std::abort();
+    steps += some[i].size() * NameWork::kStepsOfNameByte;
+  }
+  if (steps + work.left() > kMost || (!work.is_over() && some != all)) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ElfFile file(std::string_view(reinterpret_cast<const char*>(data), size));
   file.build_id();
   const Cfi cfi(file);
+  if (cfi.steps() > most_for_reading(size)) std::abort();
   std::vector<FileAddress> addresses;
   for (std::uint64_t offset = 0; offset < 0x4000; offset += 61) {
     const auto address = file.code_address(offset);
     if (!address) continue;
+    const std::uint64_t before = cfi.steps();
     if (!same(cfi.rule_at(*address), cfi.rule_at(*address))) std::abort();
+    if (cfi.steps() - before > 2 * most_for_rule(size)) std::abort();
     if (addresses.empty() || *address > addresses.back()) addresses.push_back(*address);
   }
-  if (names_in_file(file, addresses).size() != addresses.size()) std::abort();
+  check_names(file, addresses);
   return 0;
 }

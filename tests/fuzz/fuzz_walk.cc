@@ -1,5 +1,5 @@
 // Any registers and any stack, over a program with rules of every kind: no crash, no byte read
-// outside of the copy, and only frames of code that there is.
+// outside of the copy, only frames of code that there is, and no more work than a walk may cause.
 
 #include <algorithm>
 #include <cstddef>
@@ -40,8 +40,10 @@ MadeElf program() {
 }
 
 struct World {
+  // All walks are of one process, whose budget would end.
   Modules modules{
-      [](std::uint64_t, const CodeRange&, const std::string&) { return program().open(); }};
+      [](std::uint64_t, const CodeRange&, const std::string&) { return program().open(); },
+      {.steps_of_file = UINT64_MAX, .steps_of_process = UINT64_MAX, .steps = UINT64_MAX / 2}};
   Unwinder x86{modules, EM_X86_64};
   Unwinder arm{modules, EM_AARCH64};
   AddressSpace space{7};
@@ -72,7 +74,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // A copy of its own, so that a read outside of it is seen.
   const std::vector<char> stack(data + head, data + size);
   std::vector<Frame> frames;
+  const std::uint64_t before = world.modules.steps();
   unwinder.walk(world.space, registers, {start, {stack.data(), stack.size()}}, frames, most);
+  // Each frame looks up two rules, and the first one may open the file.
+  const std::uint64_t most_steps =
+      Cfi::kMostStepsOfReading + 2 * most * (FrameEntries::kMostStepsOfEntry + kMostStepsOfRule);
+  if (world.modules.steps() - before > most_steps) std::abort();
   if (frames.empty() || frames.size() > most) std::abort();
   const bool is_first_unknown = frames[0].module == Modules::kUnknown;
   if (!std::all_of(frames.begin() + is_first_unknown, frames.end(),

@@ -31,9 +31,10 @@ inline Snapshot made_window() {
 // Records and their column, of metric kStacks.
 class Recording {
  public:
-  explicit Recording(Snapshot window = made_window(), OwnEnds ends = {}, bool is_lent = false)
+  explicit Recording(Snapshot window = made_window(), OwnEnds ends = {},
+                     const FrameLimits& limits = {}, bool is_lent = false)
       : window_(std::move(window)),
-        stacks_(window_, proc().get(), ends, std::chrono::hours(1), is_lent) {}
+        stacks_(window_, proc().get(), ends, std::chrono::hours(1), limits, is_lent) {}
 
   RecordedStacks& stacks() { return stacks_; }
   void begin() { stacks_.begin("test", "tests", {kStacks}); }

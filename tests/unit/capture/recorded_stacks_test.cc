@@ -128,6 +128,51 @@ BOOST_AUTO_TEST_CASE(a_stack_of_our_own_is_unwound_and_named) {
   // The copy ends in `room`.
   BOOST_TEST(tally.to_root + tally.cut == 3u);
   BOOST_TEST(tally.lost == 0u);
+  BOOST_TEST(recording.window().meta.notes.empty());
+}
+
+// The stack has the frames up to there, and a note names the file.
+BOOST_AUTO_TEST_CASE(reports_a_file_that_exceeds_the_limits_on_work) {
+  const Taken taken = taken_in_a_thread();
+  Recording recording(window_of_self(), {}, {.steps_of_file = 1, .assured = 0});
+  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.begin();
+  for (int i = 0; i < 3; ++i)
+    recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
+  recording.stacks().finish();
+  BOOST_TEST(recording.frames(0).size() == 2u);  // with "[truncated]"
+  BOOST_TEST(recording.window().meta.stacks.at(0).lost == 3u);
+  BOOST_TEST(recording.window().meta.notes ==
+             std::vector{"cannot unwind all stacks: '" +
+                         std::filesystem::canonical("/proc/self/exe").string() +
+                         "': call frame information exceeds the limits on work at 1 place"});
+}
+
+// Each child has a copy of what its parent has mapped, so forks could take any amount of memory.
+BOOST_AUTO_TEST_CASE(keeps_the_mappings_of_a_bounded_number_of_forks) {
+  std::vector<Mapping> mappings;
+  constexpr std::uint64_t kMappings = 16'384, kMostRanges = 4 << 20;
+  for (std::uint64_t i = 0; i < kMappings; ++i)
+    mappings.push_back({i * 0x2000 + 0x1000, i * 0x2000 + 0x2000, 0, {1, 2}, "/bin/made"});
+  Recording recording;
+  recording.stacks().mapped(7, 1, mappings);
+  recording.begin();
+  constexpr std::uint64_t kForks = 2 * kMostRanges / kMappings;
+  for (std::uint64_t i = 0; i < kForks; ++i) {
+    ctprof_change change{};
+    change.size = sizeof change;
+    change.kind = CTPROF_CHANGE_FORKED;
+    change.tgid = 100 + i;
+    change.parent = 7;
+    change.at_ns = 2 + i;
+    recording.stacks().take(change);
+  }
+  recording.stacks().finish();
+  // One copy is for the first of several recorders.
+  BOOST_TEST(recording.window().meta.notes ==
+             std::vector{"cannot keep the mappings of " +
+                         std::to_string(kForks - kMostRanges / kMappings + 1) +
+                         " processes: they have too many; their stacks have no names"});
 }
 
 // The same by addresses alone, kernel frames above.

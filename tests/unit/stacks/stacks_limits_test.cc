@@ -1,0 +1,270 @@
+// Files that cause as much work as they can, and what the limits on work leave of them. Work is
+// counted in steps, so each figure is exact.
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/stacks/cfi.hpp"
+#include "core/stacks/frame_program.hpp"
+#include "core/stacks/unwinder.hpp"
+#include "tests/unit/stacks/made_elf.hpp"
+
+namespace ctprof::tests::stacks_limits_test {
+namespace {
+
+constexpr std::uint64_t kStart = 0x4000;
+constexpr std::uint64_t kLoaded = 0x7f0000000000;
+
+// A file whose table is of a kind that no linker makes, so that all its entries are walked.
+std::string walked(const MadeElf& elf) {
+  std::string image = elf.image();
+  image[MadeElf::kTable + 3] = 0x1b;
+  return image;
+}
+
+std::uint64_t bytes_in_steps(const Cfi& cfi) { return cfi.bytes() / 8; }
+
+Cfa cfa_at(const std::string& image, std::uint64_t address) {
+  const ElfFile file(image);
+  return Cfi(file).rule_at(address).cfa;
+}
+
+// A function whose program has so many steps before its first address.
+MadeElf with_program(std::size_t steps) {
+  MadeElf elf;
+  elf.common(kX86Start);
+  elf.function(kStart, 64, std::string(steps, '\0'));
+  return elf;
+}
+
+// Processes that have mapped files, each made by its number.
+class Host {
+ public:
+  explicit Host(std::vector<MadeElf> files, const FrameLimits& limits)
+      : files_(std::move(files)),
+        modules(
+            [this](std::uint64_t, const CodeRange& range, const std::string&) {
+              ++opened;
+              return files_[range.module - kFirst].open();
+            },
+            limits) {
+    for (std::size_t i = 0; i < files_.size(); ++i)
+      ranges_.push_back(
+          modules.range_of(1, {kLoaded, kLoaded + MadeElf::kSize, 0, {1, i + 1}, path(i)}));
+  }
+  static std::string path(std::size_t file) { return "/bin/" + std::to_string(file); }
+  std::uint32_t module(std::size_t file) const { return ranges_[file].module; }
+  Cfa cfa(std::uint64_t process, std::size_t file, std::uint64_t offset = 0) {
+    return modules.rule_at(process, ranges_[file], kStart + offset).value_or(Rule{}).cfa;
+  }
+  std::uint64_t refused(std::size_t file) const { return modules.refused(module(file)); }
+
+ private:
+  static constexpr std::uint32_t kFirst = 3;  // after what is always there
+  std::vector<MadeElf> files_;
+  std::vector<CodeRange> ranges_;
+
+ public:
+  Modules modules;
+  std::size_t opened = 0;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stacks_limits_test)
+
+// Not once for each function: one CIE of 1 MiB with 20,000 functions took 25 s.
+BOOST_AUTO_TEST_CASE(reads_a_common_entry_once) {
+  constexpr std::uint64_t kFunctions = 100;
+  MadeElf elf;
+  elf.common(kX86Start);
+  for (std::uint64_t i = 0; i < kFunctions; ++i) elf.function(kStart + 64 * i, 64, "");
+  const std::string image = walked(elf);
+  const ElfFile file(image);
+  const Cfi cfi(file);
+  // The zeroes behind the entries are walked in words of four bytes.
+  const std::uint64_t words = (MadeElf::kSize - MadeElf::kFrames - elf.frames().size() + 3) / 4;
+  BOOST_TEST(cfi.steps() - bytes_in_steps(cfi) == FrameEntries::kStepsOfCommon +
+                                                      kFunctions * FrameEntries::kStepsOfFunction +
+                                                      /*heads*/ 1 + kFunctions + words);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_long_texts_and_numbers_in_a_common_entry) {
+  const auto cfa_with = [](const std::string& letters, const std::string& start) {
+    MadeElf elf;
+    elf.common(start, letters);
+    elf.function(kStart, 64, "");
+    return cfa_at(elf.image(), kStart);
+  };
+  BOOST_CHECK(cfa_with("zR", kX86Start) == Cfa::Sp);
+  BOOST_CHECK(cfa_with("zR" + std::string(30, 'B'), kX86Start) == Cfa::Sp);
+  BOOST_CHECK(cfa_with("zR" + std::string(31, 'B'), kX86Start) == Cfa::None);
+  const auto defined_with = [](std::size_t filling) {
+    return code({0x0c, 7}) + std::string(filling, '\x80') + code({8, 0x90, 1});
+  };
+  BOOST_CHECK(cfa_with("zR", defined_with(9)) == Cfa::Sp);
+  BOOST_CHECK(cfa_with("zR", defined_with(16)) == Cfa::Unknown);
+}
+
+BOOST_AUTO_TEST_CASE(ends_the_walk_of_too_many_entries) {
+  std::string frames(4 * FrameEntries::kMostWalked, '\0');
+  FrameEntries most(FrameEntries::Format::EhFrame, frames, 0);
+  most.make_table();
+  BOOST_TEST(!most.is_cut());
+  FrameEntries more(FrameEntries::Format::EhFrame, frames + std::string(4, '\0'), 0);
+  more.make_table();
+  BOOST_TEST(more.is_cut());
+  BOOST_TEST(more.steps() == FrameEntries::kMostWalked);
+}
+
+BOOST_AUTO_TEST_CASE(counts_the_bytes_of_programs) {
+  const auto steps_of = [](const std::string& program) {
+    MadeElf elf;
+    elf.common(kX86Start);
+    elf.function(kStart, 64, program);
+    const std::string image = elf.image();
+    const ElfFile file(image);
+    const Cfi cfi(file);
+    cfi.rule_at(kStart);
+    const std::uint64_t before = cfi.steps();
+    cfi.rule_at(kStart);
+    return cfi.steps() - before;
+  };
+  const std::uint64_t least = FrameEntries::kStepsOfFunction + kX86Start.size();
+  BOOST_TEST(steps_of("") == least);
+  BOOST_TEST(steps_of(std::string(1000, '\0')) == least + 1000);
+  BOOST_TEST(steps_of(code({0x0a, 0x0b})) == least + 2 * kMostStepsOfByte);
+  // What is for a later address is not run.
+  BOOST_TEST(steps_of(code({0x41}) + std::string(1000, '\0')) == least + 1);
+}
+
+// An interpreter's main loop has a long one, and most of its samples.
+BOOST_AUTO_TEST_CASE(runs_long_programs_from_checkpoints) {
+  std::string program;
+  for (int i = 0; i < 5000; ++i)  // after each byte of code, another CFA
+    program += code({0x41, 0x0e, 16 + i % 64, 0x0a, 0x0e, 8, 0x0b});
+  MadeElf elf;
+  elf.common(kX86Start);
+  elf.function(kStart, 5000, program);
+  const std::string image = elf.image();
+  const ElfFile file(image);
+  const Cfi cfi(file);
+  for (const int at : {4999, 4998, 1, 2500, 3000, 2999, 4000, 0}) BOOST_TEST_CONTEXT(at) {
+      BOOST_TEST(cfi.rule_at(kStart + at).cfa_offset == (at == 0 ? 8 : 16 + (at - 1) % 64));
+      BOOST_TEST(cfi.rule_at(kStart + at).cfa_offset == Cfi(file).rule_at(kStart + at).cfa_offset);
+    }
+  const std::uint64_t before = cfi.steps();
+  cfi.rule_at(kStart + 4999);
+  BOOST_TEST(cfi.steps() - before < 2048 * kMostStepsOfByte);
+  BOOST_TEST(cfi.steps() > before);
+}
+
+// A rule that depends on the address is right at each of them.
+BOOST_AUTO_TEST_CASE(keeps_no_state_that_depends_on_the_address) {
+  const std::string linkage =
+      code({0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22});
+  MadeElf elf;
+  elf.common(kX86Start);
+  elf.function(kStart, 4096, linkage + std::string(10'000, '\0'));
+  const std::string image = elf.image();
+  const ElfFile file(image);
+  const Cfi cfi(file);
+  for (const int at : {16 + 10, 16 + 11, 32 + 10})
+    BOOST_TEST(cfi.rule_at(kStart + at).cfa_offset == (at % 16 < 11 ? 8 : 16));
+}
+
+// Call frame programs of 128 KiB, run for each address, took more than 200 s.
+BOOST_AUTO_TEST_CASE(refuses_rules_beyond_the_budget_of_a_file) {
+  Host host({with_program(1000), with_program(10)},
+            {.steps_of_file = 14'000, .steps_of_process = 1 << 20, .assured = 0});
+  for (std::uint64_t i = 0; i < 20; ++i) BOOST_TEST_CONTEXT(i) {
+      // Reading the file takes 7,681 of them, the first rule 1,101, and each other 1,037.
+      BOOST_CHECK(host.cfa(1, 0, i) == (i < 7 ? Cfa::Sp : Cfa::Unknown));
+    }
+  BOOST_TEST(host.refused(0) == 13u);
+  BOOST_CHECK(host.cfa(1, 1) == Cfa::Sp);
+  BOOST_TEST(host.refused(1) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_rules_beyond_the_budget_of_a_process) {
+  Host host({with_program(1000), with_program(1000)},
+            {.steps_of_file = 1 << 20, .steps_of_process = 14'000, .assured = 0});
+  for (std::uint64_t i = 0; i < 20; ++i) host.cfa(1, 0, i);
+  const std::uint64_t refused = host.refused(0);
+  BOOST_TEST(refused == 13u);
+  BOOST_CHECK(host.cfa(1, 1) == Cfa::Unknown);  // it opens nothing more either
+  BOOST_TEST(host.opened == 1u);
+  BOOST_CHECK(host.cfa(2, 0, 30) == Cfa::Sp);  // what another process has mapped, too
+  BOOST_CHECK(host.cfa(2, 1) == Cfa::Sp);
+  BOOST_TEST(host.refused(0) == refused);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_rules_beyond_the_budget_of_all) {
+  Host host({with_program(1000), with_program(1000)}, {.steps = 14'000, .assured = 0});
+  for (std::uint64_t i = 0; i < 20; ++i) host.cfa(1, 0, i);
+  BOOST_TEST(host.refused(0) == 13u);
+  BOOST_CHECK(host.cfa(2, 1) == Cfa::Unknown);
+  BOOST_TEST(host.refused(1) == 1u);
+}
+
+// Who takes what a file or all may take does not take it from others.
+BOOST_AUTO_TEST_CASE(assures_each_process_of_some_steps) {
+  Host host({with_program(1000), with_program(10)},
+            {.steps_of_file = 14'000, .steps = 14'000, .assured = 2'500});
+  for (std::uint64_t i = 0; i < 20; ++i) host.cfa(1, 0, i);
+  BOOST_TEST(host.refused(0) == 13u);
+  BOOST_CHECK(host.cfa(2, 0, 30) == Cfa::Sp);
+  BOOST_CHECK(host.cfa(2, 0, 31) == Cfa::Sp);
+  BOOST_CHECK(host.cfa(2, 0, 32) == Cfa::Sp);
+  BOOST_CHECK(host.cfa(2, 0, 33) == Cfa::Unknown);
+  BOOST_CHECK(host.cfa(3, 0, 34) == Cfa::Unknown);  // the reserve is a quarter, and spent
+}
+
+BOOST_AUTO_TEST_CASE(opens_so_many_files_for_a_process) {
+  Host host({with_program(1), with_program(1), with_program(1)}, {.files_of_process = 2});
+  BOOST_CHECK(host.cfa(1, 0) == Cfa::Sp);
+  BOOST_CHECK(host.cfa(1, 1) == Cfa::Sp);
+  BOOST_CHECK(host.cfa(1, 2) == Cfa::Unknown);
+  BOOST_TEST(host.opened == 2u);
+  BOOST_CHECK(host.cfa(2, 2) == Cfa::Sp);
+}
+
+// Not the last one that is met: large files would keep small ones out.
+BOOST_AUTO_TEST_CASE(drops_the_largest_information) {
+  MadeElf large;
+  large.common(kX86Start);
+  for (std::uint64_t i = 0; i < 1000; ++i) large.function(kStart + i, 1, "");
+  Host host({with_program(1), large, with_program(1)}, {.bytes = 3 * MadeElf::kSize});
+  for (std::size_t file = 0; file < 3; ++file) BOOST_CHECK(host.cfa(1, file) == Cfa::Sp);
+  Host smaller({with_program(1), large, with_program(1)},
+               {.bytes = 3 * (MadeElf::kSize - MadeElf::kFrames)});
+  for (const std::size_t file : {0, 1, 2}) smaller.cfa(1, file);
+  BOOST_CHECK(smaller.cfa(1, 0, 1) == Cfa::Sp);
+  BOOST_CHECK(smaller.cfa(1, 1, 1) == Cfa::Unknown);
+  BOOST_CHECK(smaller.cfa(1, 2, 1) == Cfa::Sp);
+  BOOST_TEST(smaller.refused(1) > 0u);
+}
+
+// A refused place is not guessed by frame pointers: its stack ends there, and shows it.
+BOOST_AUTO_TEST_CASE(ends_a_stack_where_the_budget_does) {
+  Modules modules(
+      [](std::uint64_t, const CodeRange&, const std::string&) { return with_program(10).open(); },
+      {.files_of_process = 0});
+  Unwinder unwinder(modules);
+  AddressSpace space(7);
+  space.map(modules.range_of(7, {kLoaded, kLoaded + MadeElf::kSize, 0, {1, 2}, "/bin/made"}));
+  std::vector<Frame> frames;
+  const std::vector<std::uint64_t> stack{0, kLoaded + kStart + 9, 0, 0};
+  const std::string_view bytes(reinterpret_cast<const char*>(stack.data()), 32);
+  const Registers registers{kLoaded + kStart, 0x1000, 0x1000, 0};
+  BOOST_CHECK(unwinder.walk(space, registers, {0x1000, bytes}, frames) == Ending::Lost);
+  BOOST_TEST(frames.size() == 1u);
+  BOOST_TEST(!frames[0].is_guessed);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof::tests::stacks_limits_test
