@@ -396,11 +396,8 @@ void RecordedStacks::finish(const NameOptions& names) {
   for (std::string& note : names_in_words(name_all(names)))
     window_.meta.notes.push_back(std::move(note));
   if (is_lent_) hide_addresses();
-  if (files_.held_up() > 0)
-    window_.meta.notes.push_back(
-        "files of programs whose file system did not answer: " + std::to_string(files_.held_up()) +
-        "; their stacks are not "
-        "unwound by them, and have no names");
+  if (!files_.left_out().empty())
+    window_.meta.notes.push_back(left_out_in_words(files_.left_out(), files_.held_up()));
 }
 
 void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnEnds ends,

@@ -97,6 +97,15 @@ std::string unmapped_in_words(std::uint64_t processes) {
          ": they have too many; their stacks have no names";
 }
 
+std::string left_out_in_words(const std::vector<std::string>& paths, std::size_t unanswered) {
+  std::vector<Module> files;
+  for (const std::string& path : paths) files.push_back({Module::Kind::File, path, {}, 0});
+  return "cannot open files of programs: " + in_words(files) + ": " +
+         (unanswered > 0 ? "a file system did not answer"
+                         : "copies of files that are on no disk take too much memory") +
+         "; their stacks are not unwound by them, and have no names";
+}
+
 std::vector<std::string> names_in_words(const StackNames& named) {
   std::vector<std::string> notes;
   if (!named.has_reader)

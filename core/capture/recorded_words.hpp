@@ -24,6 +24,8 @@ std::string in_words(const Recorded& recorded, const StackTally& tally);
 std::string refused_in_words(const std::vector<Module>& files, std::uint64_t places);
 // Processes whose mappings there was no memory for.
 std::string unmapped_in_words(std::uint64_t processes);
+// Files that were not opened; `unanswered`: how often a file system did not answer.
+std::string left_out_in_words(const std::vector<std::string>& paths, std::size_t unanswered);
 // What kept frames from having names, a sentence for each reason.
 std::vector<std::string> names_in_words(const StackNames& named);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <future>
@@ -38,8 +39,9 @@ using Directories = TargetFiles::Directories;
 
 // Each costs a thread and the time that it was waited for.
 constexpr std::size_t kMostHeldUp = 5;
-// Of one file that is copied: programs with a whole browser in them have 200.
-constexpr off_t kMostCopied = 256 << 20;
+constexpr std::size_t kMostLeftOut = 100;
+// A server may be slow: whether anybody still waits is asked so often.
+constexpr std::size_t kCopiedAtOnce = 1 << 20;
 constexpr std::size_t kMostFileText = 64 << 20;
 // Times of files and of starts are those of a clock tick.
 constexpr std::uint64_t kClockSlackNs = 50'000'000;
@@ -60,12 +62,37 @@ bool is_local(int fd, dev_t device) {
   return status.f_type == TMPFS_MAGIC || status.f_type == BTRFS_SUPER_MAGIC;
 }
 
+// What one attempt to open a file may copy, and whether anybody waits for it.
+struct Copying {
+  std::shared_ptr<std::atomic<std::uint64_t>> left;  // bytes, of all attempts
+  std::atomic<bool> is_left_behind{false};
+  std::atomic<bool> is_too_large{false};
+
+  // Takes it from what is left; false: there is not as much.
+  bool take(std::uint64_t size) {
+    std::uint64_t before = left->load();
+    while (size <= before)
+      if (left->compare_exchange_weak(before, before - size)) return true;
+    is_too_large = true;
+    return false;
+  }
+};
+
+// Each attempt has a thread of its own, and this is the attempt's.
+thread_local Copying* t_copying = nullptr;
+
 sdk::Fd copy_of(int fd, off_t size) {
+  const auto bytes = static_cast<std::uint64_t>(std::max<off_t>(size, 0));
+  if (!t_copying || !t_copying->take(bytes)) return sdk::Fd();
   sdk::Fd copy(::memfd_create("mapped", MFD_CLOEXEC));
-  if (!copy || size > kMostCopied) return sdk::Fd();
-  for (off_t at = 0; at < size;)
-    if (::sendfile(copy.get(), fd, &at, static_cast<std::size_t>(size - at)) <= 0) return sdk::Fd();
-  return copy;
+  bool is_whole = static_cast<bool>(copy);
+  for (off_t at = 0; is_whole && at < size;) {
+    const std::size_t next = std::min(kCopiedAtOnce, static_cast<std::size_t>(size - at));
+    is_whole = !t_copying->is_left_behind && ::sendfile(copy.get(), fd, &at, next) > 0;
+  }
+  if (is_whole) return copy;
+  *t_copying->left += bytes;
+  return sdk::Fd();
 }
 
 // The file as the kernel lists it in maps, which on some file systems (btrfs, overlayfs) has
@@ -217,35 +244,64 @@ std::string text_of(int fd, std::size_t most) {
 
 }  // namespace
 
-TargetFiles::TargetFiles(int proc, std::chrono::milliseconds patience, bool is_lent)
+TargetFiles::TargetFiles(int proc, std::chrono::milliseconds patience, bool is_lent,
+                         std::uint64_t most_copied)
     : at_(std::make_shared<Directories>(
           Directories{sdk::Fd(::fcntl(proc, F_DUPFD_CLOEXEC, 0)),
                       sdk::Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)), is_lent})),
-      patience_(patience) {}
+      patience_(patience),
+      left_to_copy_(std::make_shared<std::atomic<std::uint64_t>>(most_copied)) {}
+
+// Disks of the host and what we run on ourselves always answer.
+bool TargetFiles::may_wait_for(const FileId& file) const {
+  if (silent_.contains(file.device)) return false;
+  return held_up_ < kMostHeldUp || major(file.device) != 0 || file.device == root_device();
+}
+
+void TargetFiles::leave_out(const std::string& path) {
+  if (left_out_.size() < kMostLeftOut && !std::ranges::count(left_out_, path))
+    left_out_.push_back(path);
+}
 
 // What the thread still opens after that is closed with its promise.
 sdk::Fd TargetFiles::in_time(std::function<sdk::Fd(const Directories&)> open) {
-  if (held_up_ == kMostHeldUp) return sdk::Fd();
-  std::packaged_task<sdk::Fd()> task([at = at_, open = std::move(open)] { return open(*at); });
+  const auto copying = std::make_shared<Copying>(left_to_copy_);
+  std::packaged_task<sdk::Fd()> task([copying, at = at_, open = std::move(open)] {
+    t_copying = copying.get();
+    return open(*at);
+  });
+  is_left_out_ = true;
   auto opened = task.get_future();
   try {
     std::thread(std::move(task)).detach();
   } catch (const std::system_error&) {
     return sdk::Fd();  // RLIMIT_NPROC has no more to give
   }
-  if (opened.wait_for(patience_) == std::future_status::ready) return opened.get();
+  if (opened.wait_for(patience_) == std::future_status::ready) {
+    is_left_out_ = copying->is_too_large;
+    return opened.get();
+  }
+  copying->is_left_behind = true;
   ++held_up_;
   return sdk::Fd();
 }
 
 sdk::Fd TargetFiles::open(std::uint64_t process, const CodeRange& range, const std::string& path,
                           FileId file, const std::optional<TargetOwner>& owner) {
-  return in_time([=](const Directories& at) {
-    return open_mapped(at, std::to_string(process), range, path, file, owner);
-  });
+  const std::size_t before = held_up_;
+  is_left_out_ = true;
+  sdk::Fd fd;
+  if (may_wait_for(file))
+    fd = in_time([=](const Directories& at) {
+      return open_mapped(at, std::to_string(process), range, path, file, owner);
+    });
+  if (held_up_ > before) silent_.insert(file.device);
+  if (is_left_out_) leave_out(path);
+  return fd;
 }
 
 std::string TargetFiles::perf_map(std::uint64_t process) {
+  if (held_up_ >= kMostHeldUp) return "";
   const auto fd = in_time([number = std::to_string(process)](const Directories& at) {
     return open_perf_map(at, number);
   });

@@ -15,19 +15,24 @@
 //
 // A file server may never answer, and anybody may mount one. So a thread of its own opens, and what
 // has taken a second is left behind. What is on no disk of the host is copied by that thread,
-// whole, so that nobody waits for its server later.
+// whole, so that nobody waits for its server later. Copies are limited in all, and a thread that
+// was left behind stops copying. A file system that did not answer is not asked again, and after
+// five of them only files on disks of the host are opened.
 //
 // Threads: one at a time.
 
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "core/capture/target_owner.hpp"
 #include "core/stacks/address_space.hpp"
@@ -39,11 +44,13 @@ namespace ctprof {
 class TargetFiles {
  public:
   static constexpr std::chrono::milliseconds kPatience{1000};
+  // Bytes of all files that are copied: a container with a browser in it has 300 MiB.
+  static constexpr std::uint64_t kMostCopied = 512 << 20;
 
   // `proc`: the open directory /proc; it may be closed afterwards. `patience`: how long a file may
   // take to be opened. `is_lent`: whether ctprof has rights that its user does not have.
   explicit TargetFiles(int proc, std::chrono::milliseconds patience = kPatience,
-                       bool is_lent = has_lent_rights());
+                       bool is_lent = has_lent_rights(), std::uint64_t most_copied = kMostCopied);
 
   // The file that is mapped there, to be read with pread(2); none where it cannot be had.
   // `owner`: the user of the process when it was last read, for a process that has exited.
@@ -56,17 +63,25 @@ class TargetFiles {
   // What /proc/kallsyms says.
   std::string kernel_symbols();
 
-  // How often nobody answered. After a few times nothing is opened any more.
+  // How often nobody answered.
   std::size_t held_up() const { return held_up_; }
+  // Files that were not opened for that, or because copies take too much memory: the first hundred.
+  const std::vector<std::string>& left_out() const { return left_out_; }
 
   struct Directories;  // of the implementation
 
  private:
   sdk::Fd in_time(std::function<sdk::Fd(const Directories&)> open);
+  bool may_wait_for(const FileId& file) const;
+  void leave_out(const std::string& path);
 
   std::shared_ptr<const Directories> at_;  // of threads left behind, too
   std::chrono::milliseconds patience_;
   std::size_t held_up_ = 0;
+  std::shared_ptr<std::atomic<std::uint64_t>> left_to_copy_;  // of threads left behind, too
+  std::set<std::uint64_t> silent_;                            // devices
+  std::vector<std::string> left_out_;
+  bool is_left_out_ = false;  // the last file, for lack of memory or an answer
 };
 
 }  // namespace ctprof

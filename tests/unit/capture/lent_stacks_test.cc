@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(processes_of_others_are_foreign, *needs_root()) {
 }
 
 BOOST_AUTO_TEST_CASE(own_stacks_have_no_addresses) {
-  Recording recording(window_of(kSelf), {}, true);
+  Recording recording(window_of(kSelf), {}, {}, true);
   record_stack(recording, kSelf);
   BOOST_TEST((gap_of(recording, 0) == Gap::None));
   BOOST_TEST((gap_of(recording, 1) == Gap::None));
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(stacks_keep_addresses_without_lent_rights) {
 
 BOOST_AUTO_TEST_CASE(stacks_of_others_are_denied, *needs_root()) {
   const Somebody somebody;
-  Recording recording(window_of(somebody.id()), {}, true);
+  Recording recording(window_of(somebody.id()), {}, {}, true);
   record_stack(recording, somebody.id());
   BOOST_TEST((gap_of(recording, 0) == Gap::Denied));
   BOOST_TEST((gap_of(recording, 1) == Gap::Denied));
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(stacks_of_others_are_denied, *needs_root()) {
 
 // A recorder records nothing of others, so a process that has exited may have had any stack.
 BOOST_AUTO_TEST_CASE(no_record_of_an_exited_process_is_denied) {
-  Recording recording(window_of(kNoProcess), {}, true);
+  Recording recording(window_of(kNoProcess), {}, {}, true);
   record_stack(recording, kNoProcess);
   BOOST_TEST((gap_of(recording, 0) == Gap::None));
   BOOST_TEST((gap_of(recording, 1) == Gap::Denied));

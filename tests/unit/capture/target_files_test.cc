@@ -292,6 +292,24 @@ std::string perf_map_of(std::uint64_t process, bool is_lent = false) {
   return TargetFiles(proc().get(), kUntilOpened, is_lent).perf_map(process);
 }
 
+// sysfs is on no disk, so its files are copied.
+BOOST_AUTO_TEST_CASE(copies_no_more_than_the_limit) {
+  const std::string path = "/sys/kernel/notes";
+  const std::uint64_t size = std::filesystem::file_size(path);
+  const auto copies = [&](std::uint64_t most) {
+    TargetFiles files(proc().get(), kUntilOpened, false, most);
+    std::size_t opened = 0;
+    for (int i = 0; i < 3; ++i) opened += files.open(kSelf, {}, path, id_of(path)) ? 1 : 0;
+    BOOST_TEST(files.left_out().size() == (opened < 3 ? 1u : 0u));
+    if (opened < 3) BOOST_TEST(files.left_out()[0] == path);
+    return opened;
+  };
+  BOOST_TEST(copies(size - 1) == 0u);
+  BOOST_TEST(copies(size) == 1u);
+  BOOST_TEST(copies(3 * size - 1) == 2u);
+  BOOST_TEST(copies(3 * size) == 3u);
+}
+
 BOOST_AUTO_TEST_CASE(maps_of_compilers_are_found) {
   {
     const PerfMap map(kSelf);
