@@ -60,21 +60,35 @@ void BpfLooker::find_moved(const Pass& pass, std::span<const std::uint32_t> slee
 void BpfLooker::look(std::uint32_t round, Pass& pass) {
   input_->begin(round);
   kept_ = 0;
+  read_all(pass);
+}
+
+// What was copied of the users that were read last may be incomplete: they are copied anew.
+void BpfLooker::go_on(Pass& pass) {
+  copy_users(pass);
+  read_all(pass);
+}
+
+void BpfLooker::read_all(Pass& pass) {
   while (const std::size_t got = input_->read(std::span(buffer_).subspan(kept_, kAsked))) {
     const std::size_t first = pass.fresh.size();
     take_all(pass, kept_ + got);
-    copy_users(pass, first);
+    find_users(pass, first);
+    copy_users(pass);
     if (pass.sleepers() > kMostRecords) break;
   }
   if (kept_ > 0) throw std::runtime_error("reading the sleepers by BPF: a record in pieces");
 }
 
-// Who runs on while it is copied is looked at and copied once more, as soon as it sleeps again, and
-// at last has no user part.
-void BpfLooker::copy_users(Pass& pass, std::size_t first) {
+void BpfLooker::find_users(const Pass& pass, std::size_t first) {
   users_.clear();
   for (std::size_t i = first; i < pass.fresh.size(); ++i)
     if (pass.fresh[i].user == UserPart::Copied) users_.push_back(static_cast<std::uint32_t>(i));
+}
+
+// Who runs on while it is copied is looked at and copied once more, as soon as it sleeps again, and
+// at last has no user part.
+void BpfLooker::copy_users(Pass& pass) {
   for (int tries = kTries; !users_.empty(); --tries) {
     input_->copy(pass, users_);
     moved_.clear();

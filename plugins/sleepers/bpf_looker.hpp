@@ -34,18 +34,26 @@ class BpfLooker : public Looker {
 
   void look(std::uint32_t round, Pass& pass) override;
   std::uint32_t reads_from() const override { return input_->reads_from(); }
+  bool take_over(std::uint32_t process, Pass& pass) override {
+    return input_->take_over(process, pass);
+  }
+  std::uint64_t reads_since_ns() const override { return input_->reads_since_ns(); }
+  void go_on(Pass& pass) override;
 
  private:
   void take_all(Pass& pass, std::size_t size);
   void take(Pass& pass, const ::look& record) const;
   void fill(Pass& pass, Sleeper& sleeper, const ::look& record) const;
-  void copy_users(Pass& pass, std::size_t first);
+  void read_all(Pass& pass);
+  void find_users(const Pass& pass, std::size_t first);
+  void copy_users(Pass& pass);
   template <class Moved>
   void find_moved(const Pass& pass, std::span<const std::uint32_t> sleepers, Moved moved);
 
   std::unique_ptr<LookInput> input_;
   std::uint64_t ns_per_tick_;
-  std::vector<std::uint32_t> users_, moved_;  // sleepers of a pass
+  std::vector<std::uint32_t> users_;  // sleepers of a pass whose stacks are to be copied
+  std::vector<std::uint32_t> moved_;  // of these, to be copied once more
   std::vector<std::byte> buffer_;
   std::size_t kept_ = 0;  // of a record whose rest was not read yet
 };

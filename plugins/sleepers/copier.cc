@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "plugins/shared/clock.hpp"
+
 namespace ctprof::sleepers {
 namespace {
 
@@ -61,10 +63,16 @@ void Copier::copy_process(Pass& pass, std::span<const std::uint32_t> sleepers) {
     wanted_.push_back({i, granted(pass, wanted)});
     total += wanted_.back().size;
   }
-  reads_from_.store(tgid, std::memory_order_relaxed);
   for (std::size_t done = 0; done < wanted_.size();)
     done += read(pass, std::span(wanted_).subspan(done));
-  reads_from_.store(0, std::memory_order_relaxed);
+}
+
+// The other thread waits for memory, and what it reads goes where nobody looks.
+bool Copier::take_over(std::uint32_t process, Pass& pass) {
+  if (!reads_from_.compare_exchange_strong(process, 0)) return false;
+  avoided_.insert(process);
+  pass.copies.move_away(pass.copied);
+  return true;
 }
 
 // The kernel reads one after the other and stops where memory ends, often in the middle of one: the
@@ -79,9 +87,15 @@ std::size_t Copier::read(Pass& pass, std::span<const Wanted> wanted) {
   for (const Wanted& one : wanted)
     there_.push_back({reinterpret_cast<void*>(pass.fresh[one.sleeper].sp), one.size});
   const auto tgid = static_cast<pid_t>(pass.fresh[wanted.front().sleeper].tgid);
+  const auto kept = pass.copies.shared();
+  auto from = static_cast<std::uint32_t>(tgid);
+  reads_since_ns_ = clock_ns(CLOCK_MONOTONIC);
+  reads_from_ = from;
   const ssize_t got =
       ::process_vm_readv(tgid, here_.data(), here_.size(), there_.data(), there_.size(), 0);
-  const bool is_closed = got < 0 && errno != EFAULT && errno != EINVAL;
+  const int error = errno;
+  if (!reads_from_.compare_exchange_strong(from, 0)) throw LeftBehind();
+  const bool is_closed = got < 0 && error != EFAULT && error != EINVAL;
   std::size_t left = got > 0 ? static_cast<std::size_t>(got) : 0, done = 0;
   for (const Wanted& one : wanted) {
     Sleeper& sleeper = pass.fresh[one.sleeper];

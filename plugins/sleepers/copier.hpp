@@ -9,6 +9,7 @@
 //
 // A process can hold up who reads its memory, with a stack in a file of a file system of its own;
 // so this runs in a thread that can be left behind (watch.hpp), and says whom it reads from.
+// Another thread then goes on with what was copied before.
 
 #pragma once
 
@@ -34,9 +35,13 @@ class Copier {
       : most_(most), avoided_(std::move(avoided)) {}
 
   // Fills the user parts of these, which are Copied then; Lacking where there is nothing to be had.
+  // Throws LeftBehind after take_over().
   void copy(Pass& pass, std::span<const std::uint32_t> sleepers);
+  // See Looker.
+  bool take_over(std::uint32_t process, Pass& pass);
   // From any thread.
-  std::uint32_t reads_from() const { return reads_from_.load(std::memory_order_relaxed); }
+  std::uint32_t reads_from() const { return reads_from_; }
+  std::uint64_t reads_since_ns() const { return reads_since_ns_; }
 
  private:
   struct Wanted {
@@ -53,7 +58,8 @@ class Copier {
 
   std::size_t most_;
   std::set<std::uint32_t> avoided_;
-  std::atomic<std::uint32_t> reads_from_{0};
+  std::atomic<std::uint32_t> reads_from_{0};  // the pass is of the thread that sets it to 0
+  std::atomic<std::uint64_t> reads_since_ns_{0};
   std::vector<std::uint32_t> order_;
   std::vector<Wanted> wanted_;
   std::vector<iovec> here_, there_;

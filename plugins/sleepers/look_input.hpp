@@ -44,6 +44,11 @@ class LookInput {
   virtual bool recheck(std::size_t count) = 0;
   // See Looker.
   virtual std::uint32_t reads_from() const = 0;
+  virtual std::uint64_t reads_since_ns() const { return 0; }
+  virtual bool take_over(std::uint32_t process, Pass& pass) {
+    static_cast<void>(process), static_cast<void>(pass);
+    return false;
+  }
 };
 
 // The loaded program; nothing of it stays in the kernel once it is gone.
@@ -75,6 +80,10 @@ class KernelLooks final : public LookInput {
   std::size_t read(std::span<std::byte> room) override;
   void copy(Pass& pass, std::span<const std::uint32_t> sleepers) override {
     copier_.copy(pass, sleepers);
+  }
+  std::uint64_t reads_since_ns() const override { return copier_.reads_since_ns(); }
+  bool take_over(std::uint32_t process, Pass& pass) override {
+    return copier_.take_over(process, pass);
   }
   rechecked* recheck_room() override;
   bool recheck(std::size_t count) override;

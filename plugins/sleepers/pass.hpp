@@ -50,12 +50,16 @@ class Bytes {
  public:
   // REQUIRES: what stood there before `used` is all that is still needed.
   std::uint8_t* room(std::size_t used, std::size_t more);
+  // Keeps what room() returned alive, for a system call that may outlive this object.
+  std::shared_ptr<const std::uint8_t[]> shared() const { return bytes_; }
+  // Moves the first `used` bytes elsewhere: a system call may yet write to those behind them.
+  void move_away(std::size_t used);
   std::span<const std::uint8_t> part(std::size_t at, std::size_t size) const {
     return {bytes_.get() + at, size};
   }
 
  private:
-  std::unique_ptr<std::uint8_t[]> bytes_;
+  std::shared_ptr<std::uint8_t[]> bytes_;
   std::size_t size_ = 0;
 };
 
@@ -77,6 +81,10 @@ struct Pass {
   std::uint64_t sleepers() const { return fresh.size() + again.size() + closed.size(); }
 };
 
+// Thrown in a thread whose pass was taken over, while it waited for the memory of a process. It
+// must touch neither the pass nor the looker any more.
+struct LeftBehind {};
+
 // Looks at all threads that sleep.
 //
 // In each round a thread is told whole before it is told as one that is still asleep; so whoever
@@ -88,6 +96,18 @@ class Looker {
   virtual void look(std::uint32_t round, Pass& pass) = 0;
   // The process that it is reading from, and that may hold it up; 0: none. From any thread.
   virtual std::uint32_t reads_from() const = 0;
+  // Since when, on the monotonic clock.
+  virtual std::uint64_t reads_since_ns() const { return 0; }
+
+  // Takes the pass from the thread that reads from this process, if it still does: when the process
+  // answers, look() or go_on() throws LeftBehind there. The pass has all that was copied before. No
+  // memory of this process is read any more. From another thread than look().
+  virtual bool take_over(std::uint32_t process, Pass& pass) {
+    static_cast<void>(process), static_cast<void>(pass);
+    return false;
+  }
+  // Goes on with a pass that was taken over.
+  virtual void go_on(Pass& pass) { static_cast<void>(pass); }
 };
 
 }  // namespace ctprof::sleepers

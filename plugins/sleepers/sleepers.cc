@@ -73,8 +73,7 @@ class Sleepers : public sdk::RecordSource {
     has_budget_ = window.budget_ppm() > 0;
     tally_ =
         std::make_unique<Tally>(Shape{window.depth(), window.user_kind() == CTPROF_USER_ADDRESSES});
-    watch_ = std::make_unique<Watch>([this](const auto& avoided) { return looker(avoided); },
-                                     pace_of(window));
+    watch_ = std::make_unique<Watch>([this] { return looker(); }, pace_of(window));
     watch_->begin();
   }
 
@@ -99,7 +98,7 @@ class Sleepers : public sdk::RecordSource {
   }
 
  private:
-  std::unique_ptr<Looker> looker(const std::set<std::uint32_t>& avoided);
+  std::unique_ptr<Looker> looker();
   void take(std::unique_ptr<Pass> pass, const sdk::Records& records);
   void tell_hidden(const sdk::Records& records);
   void tell(const Watch::Account& account, const sdk::Records& records) const;
@@ -120,12 +119,12 @@ class Sleepers : public sdk::RecordSource {
   std::string without_bpf_;  // why; empty: BPF it is
 };
 
-std::unique_ptr<Looker> Sleepers::looker(const std::set<std::uint32_t>& avoided) {
+std::unique_ptr<Looker> Sleepers::looker() {
   BpfRefusal why;
   if (auto program = load_program(host_, why)) {
     program->want(pids_);
     return std::make_unique<BpfLooker>(std::move(program), kNsPerSecond / host_.user_hz(),
-                                       most_copied_, avoided);
+                                       most_copied_, std::set<std::uint32_t>{});
   }
   if (lent_user())
     throw std::runtime_error(why.why +
@@ -135,6 +134,20 @@ std::unique_ptr<Looker> Sleepers::looker(const std::set<std::uint32_t>& avoided)
     throw std::runtime_error(why.why + "; " + refused->why);
   without_bpf_ = why.why;
   return std::make_unique<ProcLooker>(host_, pids_);
+}
+
+// "process 7" or "processes 7, 8, 9 and 2 others"
+std::string in_words(const std::set<std::uint32_t>& processes) {
+  constexpr std::size_t kMostShown = 5;
+  std::string text = processes.size() > 1 ? "processes" : "process";
+  std::size_t shown = 0;
+  for (const std::uint32_t process : processes) {
+    if (shown == kMostShown) break;
+    text += (shown++ > 0 ? ", " : " ") + std::to_string(process);
+  }
+  const std::size_t more = processes.size() - shown;
+  if (more > 0) text += " and " + std::to_string(more) + (more == 1 ? " other" : " others");
+  return text;
 }
 
 // One that was made too late for its window is not told.
@@ -182,8 +195,7 @@ void Sleepers::tell(const Watch::Account& account, const sdk::Records& records) 
         std::to_string(account.spared) +
         (has_budget_ ? " were left out, so that the budget lasts" : " came too late"));
   if (!watch_->avoided().empty())
-    add("memory of process " + std::to_string(*watch_->avoided().begin()) +
-        (watch_->avoided().size() > 1 ? " and of others" : "") +
+    add("memory of " + in_words(watch_->avoided()) +
         " did not answer: its stacks have no user part from then on");
   if (hidden_ > 0)
     add("this kernel keeps " + std::to_string(hidden_) +

@@ -20,8 +20,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// Until a thread that reads from one process is taken to be held up.
-constexpr std::uint64_t kPatienceNs = 2'000'000'000;
+constexpr std::size_t kMostHalvings = 4;
+// Until a window that has no pass yet ends without one.
+constexpr std::uint64_t kFirstPassNs = 4'000'000'000;
 // Until a pass that is being made when a window ends is left out.
 constexpr milliseconds kPassEnds{200};
 // Passes that nobody took; a drain takes all, some fifty times a second.
@@ -53,8 +54,12 @@ std::uint64_t next_due(const Pace& pace, std::uint64_t began_ns, std::uint64_t c
 struct Watch::Shared {
   Shared(std::unique_ptr<Looker> who, const Pace& how) : looker(std::move(who)), pace(how) {}
 
+  // What the thread does; with a pass that was taken over, if there is one.
   void run();
-  void make_pass(std::unique_lock<std::mutex>& lock);
+  bool make_pass(std::unique_lock<std::mutex>& lock);
+  template <class Look>
+  bool finish_pass(std::unique_lock<std::mutex>& lock, Look look);
+  bool plan_another();
   std::unique_ptr<Pass> empty_pass();
   void wait_until(std::unique_lock<std::mutex>& lock, std::uint64_t due_ns);
   void plan_next();
@@ -64,6 +69,7 @@ struct Watch::Shared {
   const Pace pace;
   std::mutex mutex;  // of all below
   std::condition_variable changed;
+  std::unique_ptr<Pass> current;  // that is being made: of the thread, while it is
   std::deque<std::unique_ptr<Pass>> done;
   std::vector<std::unique_ptr<Pass>> kept;  // for later passes
   std::exception_ptr thrown;
@@ -88,30 +94,44 @@ std::unique_ptr<Pass> Watch::Shared::empty_pass() {
   return pass;
 }
 
-void Watch::Shared::make_pass(std::unique_lock<std::mutex>& lock) {
-  std::unique_ptr<Pass> pass = empty_pass();
-  pass->window = window;
+bool Watch::Shared::make_pass(std::unique_lock<std::mutex>& lock) {
+  current = empty_pass();
+  current->window = window;
   const std::uint32_t this_round = round;
-  pass->at_ns = clock_ns(CLOCK_BOOTTIME);
+  current->at_ns = clock_ns(CLOCK_BOOTTIME);
   began_ns = clock_ns(CLOCK_MONOTONIC);
+  return finish_pass(lock, [&] { looker->look(this_round, *current); });
+}
+
+// False: it was taken over, and this thread is to end, with nothing locked.
+template <class Look>
+bool Watch::Shared::finish_pass(std::unique_lock<std::mutex>& lock, Look look) {
   lock.unlock();
   const std::uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   std::exception_ptr failed;
   try {
-    looker->look(this_round, *pass);
+    look();
+  } catch (const LeftBehind&) {
+    return false;
   } catch (...) {
     failed = std::current_exception();
   }
-  pass->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+  const std::uint64_t cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
   lock.lock();
+  std::unique_ptr<Pass> pass = std::move(current);
+  pass->cpu_ns += cost_ns;
   began_ns = 0;
   thrown = failed;
   last_sleepers = pass->sleepers();
   last_cost_ns = pass->cpu_ns + handover_ns;
   ++account.made;
-  if (done.size() < kMostWaiting) return done.push_back(std::move(pass));
-  account.unseen += pass->unseen + last_sleepers;
-  ++round;  // nobody knows whom it told whole
+  if (done.size() < kMostWaiting) {
+    done.push_back(std::move(pass));
+  } else {
+    account.unseen += pass->unseen + last_sleepers;
+    ++round;  // nobody knows whom it told whole
+  }
+  return true;
 }
 
 void Watch::Shared::wait_until(std::unique_lock<std::mutex>& lock, std::uint64_t due_ns) {
@@ -136,19 +156,29 @@ void Watch::Shared::plan_next() {
     due_ns += (now - due_ns) / pace.every_ns * pace.every_ns;
 }
 
-// What the thread does.
+// False: there is none.
+bool Watch::Shared::plan_another() {
+  changed.notify_all();
+  if (!pace.once) plan_next();
+  return !pace.once && !ends && !thrown;
+}
+
 void Watch::Shared::run() {
   std::unique_lock lock(mutex);
-  due_ns = clock_ns(CLOCK_MONOTONIC) + (pace.once ? 0 : pace.every_ns / 2);
-  if (counted_ns == 0) counted_ns = due_ns - pace.every_ns;
-  while (!ends && !thrown) {
+  bool goes_on = !ends;
+  if (current) {
+    if (!finish_pass(lock, [&] { looker->go_on(*current); })) return;
+    goes_on = plan_another();
+  } else {
+    due_ns = clock_ns(CLOCK_MONOTONIC) + (pace.once ? 0 : pace.every_ns / 2);
+    counted_ns = due_ns - pace.every_ns;
+  }
+  while (goes_on) {
     wait_until(lock, due_ns);
     if (ends) break;
     count_spared(due_ns);
-    make_pass(lock);
-    changed.notify_all();
-    if (pace.once) break;
-    plan_next();
+    if (!make_pass(lock)) return;
+    goes_on = plan_another();
   }
   runs = false;
   changed.notify_all();
@@ -158,20 +188,8 @@ Watch::Watch(MakeLooker make, const Pace& pace) : make_(std::move(make)), pace_(
 
 Watch::~Watch() { stop(); }
 
-void Watch::begin() { run_another(); }
-
-void Watch::run_another() {
-  auto shared = std::make_shared<Shared>(make_(avoided_), pace_);
-  if (shared_) {
-    const std::lock_guard lock(shared_->mutex);
-    shared->round = shared_->round + 1;
-    shared->window = shared_->window;
-    shared->done = std::move(shared_->done);
-    shared->last_sleepers = shared_->last_sleepers;
-    shared->account = shared_->account;
-    shared->counted_ns = shared_->counted_ns;
-  }
-  shared_ = std::move(shared);
+void Watch::begin() {
+  shared_ = std::make_shared<Shared>(make_(), pace_);
   thread_ = quiet_thread([shared = shared_] { shared->run(); });
 }
 
@@ -185,17 +203,25 @@ void Watch::leave() {
   ended ? thread_.join() : thread_.detach();
 }
 
-// Whether a process holds it up, and another thread is to go on.
+std::uint64_t Watch::patience_ns() const {
+  return pace_.patience_ns >> std::min(avoided_.size(), kMostHalvings);
+}
+
+// REQUIRES: the mutex is locked.
+bool Watch::is_held_up() const {
+  const std::uint64_t since = std::max(shared_->began_ns, shared_->looker->reads_since_ns());
+  return shared_->began_ns != 0 && clock_ns(CLOCK_MONOTONIC) - since >= patience_ns();
+}
+
+// Lets another thread go on where a process does not answer.
 void Watch::look_after() {
-  std::unique_lock lock(shared_->mutex);
-  const std::uint64_t began = shared_->began_ns;
+  const std::lock_guard lock(shared_->mutex);
   const std::uint32_t from = shared_->looker->reads_from();
-  if (began == 0 || from == 0 || clock_ns(CLOCK_MONOTONIC) - began < kPatienceNs) return;
-  shared_->ends = true;
-  lock.unlock();
-  thread_.detach();
+  if (from == 0 || !thread_.joinable() || !is_held_up()) return;
+  if (!shared_->looker->take_over(from, *shared_->current)) return;  // it has answered
   avoided_.insert(from);
-  run_another();
+  thread_.detach();
+  thread_ = quiet_thread([shared = shared_] { shared->run(); });
 }
 
 std::unique_ptr<Pass> Watch::next() {
@@ -203,7 +229,7 @@ std::unique_ptr<Pass> Watch::next() {
   for (;;) {
     look_after();
     std::unique_lock lock(shared_->mutex);
-    if (pace_.once) shared_->changed.wait_for(lock, nanoseconds(kPatienceNs), is_there);
+    if (pace_.once) shared_->changed.wait_for(lock, nanoseconds(patience_ns()), is_there);
     if (shared_->thrown) std::rethrow_exception(shared_->thrown);
     if (pace_.once && !is_there()) continue;
     if (shared_->done.empty()) return nullptr;
@@ -220,8 +246,17 @@ void Watch::give_back(std::unique_ptr<Pass> pass, std::uint64_t took_ns) {
 }
 
 std::uint32_t Watch::end_window() {
+  const std::uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + kFirstPassNs;
   std::unique_lock lock(shared_->mutex);
-  shared_->changed.wait_for(lock, kPassEnds, [&] { return shared_->began_ns == 0; });
+  const auto is_made = [&] { return shared_->began_ns == 0 && (!pace_.once || !shared_->runs); };
+  const bool is_first = shared_->account.made == 0;
+  while (!shared_->changed.wait_for(lock, kPassEnds, is_made) && is_first &&
+         (pace_.once || shared_->looker->reads_from() != 0) &&
+         clock_ns(CLOCK_MONOTONIC) < until_ns) {
+    lock.unlock();
+    look_after();
+    lock.lock();
+  }
   ++shared_->round;
   return ++shared_->window;
 }

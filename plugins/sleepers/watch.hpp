@@ -1,9 +1,10 @@
 // Passes at their time, in a thread of their own: so they come when they are due, whoever drains
 // when, and a process that holds up who reads its memory holds up nobody else.
 //
-// A thread that is held up is left behind after two seconds, and another one goes on, which reads
-// no more of that process. What was not looked at meanwhile is counted, as is what a budget left
-// out, or what nobody took in time.
+// A thread that waits for the memory of a process is left behind after a second, and sooner where
+// others were before. Another thread goes on with its pass, which keeps all that was copied, and
+// reads no more of that process. What was not looked at meanwhile is counted, as is what a budget
+// left out, or what nobody took in time.
 //
 //   Watch watch(make_looker, pace);
 //   watch.begin();
@@ -30,6 +31,9 @@ struct Pace {
   std::uint64_t budget_ppm = 0;  // of all CPUs' time; 0: no limit
   unsigned cpus = 1;
   bool once = false;
+  // Until a thread that reads from one process is taken to be held up: the first time, half of that
+  // the second time, and so on, down to a sixteenth.
+  std::uint64_t patience_ns = 1'000'000'000;
 };
 
 // When the next pass is due that began at `began_ns` and cost `cost_ns`, so that no more than the
@@ -38,8 +42,8 @@ std::uint64_t next_due(const Pace& pace, std::uint64_t began_ns, std::uint64_t c
 
 class Watch {
  public:
-  // Makes who looks, and reads nothing of these processes. May throw.
-  using MakeLooker = std::function<std::unique_ptr<Looker>(const std::set<std::uint32_t>& avoided)>;
+  // Makes who looks. May throw.
+  using MakeLooker = std::function<std::unique_ptr<Looker>()>;
 
   Watch(MakeLooker make, const Pace& pace);
   ~Watch();
@@ -53,7 +57,8 @@ class Watch {
   std::unique_ptr<Pass> next();
   // `took_ns`: what it cost to make use of it, which counts towards the budget.
   void give_back(std::unique_ptr<Pass> pass, std::uint64_t took_ns);
-  // Waits for a pass that is being made, but not for long. Returns the number of the next window,
+  // Waits for a pass that is being made, but not for long; longer only where the window has no pass
+  // yet, because a process does not answer. Returns the number of the next window,
   // whose passes tell every thread whole once more.
   std::uint32_t end_window();
   void stop();
@@ -70,7 +75,8 @@ class Watch {
  private:
   struct Shared;
 
-  void run_another();
+  std::uint64_t patience_ns() const;
+  bool is_held_up() const;
   void leave();
   void look_after();
 

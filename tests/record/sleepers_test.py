@@ -118,9 +118,9 @@ class Case(unittest.TestCase):
         if "kernel alone, from /proc" in said:
             self.skipTest("no BPF here: " + said)
 
-    def captured(self, *words):
+    def captured(self, *words, **more):
         done = subprocess.run([harness.CTPROF, "capture", "--no-sync", "-o", self.file, "--stacks", *map(str, words)], capture_output=True,
-                              text=True, timeout=recording.TIMEOUT, check=False)
+                              text=True, timeout=recording.TIMEOUT, check=False, **more)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stderr
 
@@ -306,6 +306,19 @@ class Once(Case):
         self.assertEqual(crowd, ["24"])
         for name in ("at_futex", "at_pipe", "crowd"):
             self.check_thread(threads[name][0], name)
+
+    def test_keeps_all_other_stacks_where_one_process_never_answers(self):
+        with Waits("trap") as trap, Waits(self.here) as waits:
+            if not trap.is_ready:
+                self.skipTest("no userfaultfd here")
+            said = self.captured(env=os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
+        self.by_bpf(said)
+        self.assertRegex(said, rf"memory of process(es)? (\d+, )*{trap.pid}\b")
+        file = File(self.file)
+        threads = file.of(waits.pid)
+        for name in ("at_futex", "at_pipe", "crowd"):
+            self.check_thread(threads[name][0], name)
+        self.assertTrue(all(names(stack, True) for stack in file.of(trap.pid)["trap"][0]["stacks"]))
 
     def test_a_look_says_nothing_of_the_time_before(self):
         first = self.here / ("first" + recording.SUFFIX)
