@@ -1,0 +1,171 @@
+// When passes over sleepers come, and what becomes of one whose thread waits for a process.
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <memory>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "plugins/sleepers/watch.hpp"
+
+namespace sleepers_watch_test {
+using namespace ctprof::sleepers;
+
+namespace {
+
+Sleeper sleeper_of(std::uint32_t process) {
+  Sleeper one;
+  one.tgid = one.tid = process;
+  return one;
+}
+
+// Counts its looks, and finds one sleeper in each.
+struct Fake : Looker {
+  explicit Fake(std::atomic<int>& counted) : looks(counted) {}
+  void look(std::uint32_t, Pass& pass) override {
+    ++looks;
+    pass.fresh.push_back(sleeper_of(7));
+  }
+  std::uint32_t reads_from() const override { return 0; }
+
+  std::atomic<int>& looks;
+};
+
+// Finds sleepers in processes 7, 41, 42 and 8, of which some never answer. A thread that waits for
+// one goes on only when the looker is destroyed, as it would when the process ends.
+struct Hanging : Looker {
+  explicit Hanging(std::set<std::uint32_t> silent) : avoided(), hangs(std::move(silent)) {}
+  void look(std::uint32_t, Pass& pass) override {
+    next = 0;
+    go_on(pass);
+  }
+  void go_on(Pass& pass) override {
+    constexpr std::array<std::uint32_t, 4> kProcesses{7, 41, 42, 8};
+    for (; next < kProcesses.size(); ++next) {
+      const std::uint32_t process = kProcesses[next];
+      if (hangs.contains(process) && !avoided.contains(process)) {
+        at = process;
+        at.wait(process);
+        throw LeftBehind();
+      }
+      pass.fresh.push_back(sleeper_of(process));
+    }
+  }
+  std::uint32_t reads_from() const override { return at; }
+  bool take_over(std::uint32_t process, Pass&) override {
+    if (!at.compare_exchange_strong(process, 0)) return false;
+    avoided.insert(process);
+    at.notify_all();
+    return true;
+  }
+
+  std::set<std::uint32_t> avoided, hangs;
+  std::size_t next = 0;
+  std::atomic<std::uint32_t> at{0};
+};
+
+std::unique_ptr<Pass> wait_for_pass(Watch& watch) {
+  for (;;) {
+    if (auto pass = watch.next()) return pass;
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(sleepers_watch_test)
+
+BOOST_AUTO_TEST_CASE(a_budget_lengthens_the_pause) {
+  const Pace free{.every_ns = 100, .cpus = 2};
+  BOOST_TEST(next_due(free, 1000, 1'000'000) == 1100u);
+  const Pace tight{.every_ns = 100, .budget_ppm = 10'000, .cpus = 2};  // 1 % of two CPUs
+  BOOST_TEST(next_due(tight, 1000, 1) == 1100u);
+  BOOST_TEST(next_due(tight, 1000, 10) == 1500u);
+}
+
+BOOST_AUTO_TEST_CASE(once_is_one_pass_and_it_is_waited_for) {
+  std::atomic<int> looks{0};
+  Watch watch([&] { return std::make_unique<Fake>(looks); }, {.every_ns = 1'000'000, .once = true});
+  watch.begin();
+  BOOST_TEST((watch.next() != nullptr));
+  BOOST_TEST((watch.next() == nullptr));
+  watch.stop();
+  BOOST_TEST(looks == 1);
+}
+
+BOOST_AUTO_TEST_CASE(windows_follow_each_other) {
+  std::atomic<int> looks{0};
+  Watch watch([&] { return std::make_unique<Fake>(looks); }, {.every_ns = 1'000'000});
+  watch.begin();
+  auto pass = wait_for_pass(watch);
+  BOOST_TEST(pass->window == 0u);
+  watch.give_back(std::move(pass), 0);
+  const std::uint32_t next = watch.end_window();
+  BOOST_TEST(next == 1u);
+  do pass = wait_for_pass(watch);
+  while (pass->window == 0);
+  BOOST_TEST(pass->window == 1u);
+  BOOST_TEST(pass->sleepers() == 1u);  // what was used again is empty
+}
+
+// Each pass is whole: what was found before, and what comes after.
+BOOST_AUTO_TEST_CASE(goes_on_with_a_pass_whose_thread_a_process_blocks) {
+  for (const bool once : {false, true}) BOOST_TEST_CONTEXT(once) {
+      Watch watch(
+          [] {
+            return std::make_unique<Hanging>(std::set<std::uint32_t>{41, 42});
+          },
+          {.every_ns = 1'000'000, .once = once, .patience_ns = 1'000'000});
+      watch.begin();
+      const auto pass = wait_for_pass(watch);
+      BOOST_REQUIRE(pass->sleepers() == 4u);
+      BOOST_TEST(pass->fresh[0].tgid == 7u);
+      BOOST_TEST(pass->fresh[3].tgid == 8u);
+      BOOST_TEST(pass->window == 0u);
+      BOOST_TEST((watch.avoided() == std::set<std::uint32_t>{41, 42}));
+    }
+}
+
+// It would otherwise end without any stack.
+BOOST_AUTO_TEST_CASE(a_window_waits_for_its_first_pass) {
+  Watch watch([] { return std::make_unique<Hanging>(std::set<std::uint32_t>{42}); },
+              {.every_ns = 1'000'000, .once = true, .patience_ns = 1'000'000});
+  watch.begin();
+  BOOST_TEST(watch.end_window() == 1u);
+  const auto pass = watch.next();
+  BOOST_REQUIRE(pass);
+  BOOST_TEST(pass->window == 0u);
+  BOOST_TEST(pass->sleepers() == 4u);
+}
+
+// What a blocked system call writes when it ends goes where nobody reads.
+BOOST_AUTO_TEST_CASE(copies_move_away_from_a_blocked_system_call) {
+  Bytes bytes;
+  std::uint8_t* room = bytes.room(0, 16);
+  std::ranges::fill(std::span(room, 16), std::uint8_t{1});
+  const auto kept = bytes.shared();
+  bytes.move_away(8);
+  std::ranges::fill(std::span(room, 16), std::uint8_t{2});
+  BOOST_TEST(bytes.room(8, 8) != room);
+  for (const std::uint8_t byte : bytes.part(0, 8)) BOOST_TEST(byte == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_look_throws_is_thrown_to_who_drains) {
+  struct Broken : Looker {
+    void look(std::uint32_t, Pass&) override { throw std::runtime_error("no more"); }
+    std::uint32_t reads_from() const override { return 0; }
+  };
+  Watch watch([] { return std::make_unique<Broken>(); }, {.once = true});
+  watch.begin();
+  BOOST_CHECK_EXCEPTION(watch.next(), std::runtime_error,
+                        [](const auto& error) { return error.what() == std::string("no more"); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace sleepers_watch_test
