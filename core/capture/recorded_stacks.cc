@@ -372,7 +372,7 @@ StackNames RecordedStacks::name_all(const NameOptions& names) {
   const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begun_;
   const auto left = std::max<std::chrono::nanoseconds>(kMostTime - spent, kLeastNameTime);
   return name_stacks(window_, sources, names.inlines,
-                     {.names = {.time = left / 2}, .inlines = left / 2});
+                     {.names = {.time = left / 2, .stop = names.stop}, .inlines = left / 2});
 }
 
 void RecordedStacks::note_refused() {
@@ -390,25 +390,38 @@ void RecordedStacks::note_refused() {
   if (unmapped_ > 0) window_.meta.notes.push_back(unmapped_in_words(unmapped_));
 }
 
+void RecordedStacks::interrupt() {
+  is_interrupted_ = true;
+  modules_.stop();
+}
+
 void RecordedStacks::finish(const NameOptions& names) {
   for (const Sums& sums : sums_) fill(sums);
-  note_refused();
-  for (std::string& note : names_in_words(name_all(names)))
-    window_.meta.notes.push_back(std::move(note));
+  if (!is_interrupted_) note_refused();
+  auto notes = names_in_words(name_all(names));
+  is_interrupted_ = is_interrupted_ || (names.stop && *names.stop);
+  if (is_interrupted_) notes = {interrupted_in_words()};
+  for (std::string& note : notes) window_.meta.notes.push_back(std::move(note));
   if (is_lent_) hide_addresses();
   if (!files_.left_out().empty())
     window_.meta.notes.push_back(left_out_in_words(files_.left_out(), files_.held_up()));
 }
 
 void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnEnds ends,
-                const NameOptions& names) {
+                const NameOptions& wanted) {
+  NameOptions names = wanted;
+  if (names.stop && *names.stop) names.stop = nullptr;
   RecordedStacks stacks(window, proc, ends);
   for (const ProcessCode& code : recorded.code)
     stacks.mapped(code.tgid, code.read_ns, code.mappings, code.owner);
   for (const Recorded& recorder : recorded.recorders) {
     stacks.begin(recorder.plugin, recorder.source, recorder.metrics);
-    recorder.records.for_each([&](const ctprof_record& record) { stacks.take(record); },
-                              [&](const ctprof_change& change) { stacks.take(change); });
+    recorder.records.for_each(
+        [&](const ctprof_record& record) {
+          if (names.stop && *names.stop) stacks.interrupt();
+          stacks.take(record);
+        },
+        [&](const ctprof_change& change) { stacks.take(change); });
   }
   stacks.finish(names);
   for (std::size_t i = 0; i < recorded.recorders.size(); ++i) {

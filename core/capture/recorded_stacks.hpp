@@ -74,6 +74,8 @@ class RecordedStacks {
              const std::vector<SharedMetric>& metrics);
   void take(const ctprof_change& change);
   void take(const ctprof_record& record);
+  // Does not unwind anything more: records count, with stacks that are known or end at once.
+  void interrupt();
   // Fills the columns, names the frames, and says in Meta::stacks and in notes what was not
   // possible.
   void finish(const NameOptions& names = {});
@@ -154,6 +156,7 @@ class RecordedStacks {
   std::unordered_map<std::uint64_t, std::deque<ProcessCode>, SeededHash> read_later_;
   std::size_t ranges_ = 0;      // in all of them, about
   std::size_t room_after_ = 0;  // processes from which on room is made again
+  bool is_interrupted_ = false;
   std::uint64_t unmapped_ = 0;  // processes whose code there was no memory for
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::deque<Sums> sums_;

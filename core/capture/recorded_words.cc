@@ -91,6 +91,11 @@ std::string refused_in_words(const std::vector<Module>& files, std::uint64_t pla
          (places == 1 ? " place" : " places");
 }
 
+std::string interrupted_in_words() {
+  return "interrupted while stacks were unwound and named: some of them are not whole, and some "
+         "functions have no names; `ctprof symbolize` names more of them";
+}
+
 std::string unmapped_in_words(std::uint64_t processes) {
   return "cannot keep the mappings of " + std::to_string(processes) +
          (processes == 1 ? " process" : " processes") +

@@ -44,10 +44,10 @@ void move_stacks(Column& column, StackPool& pool, const std::vector<std::uint32_
 }
 
 void add_inlines(Snapshot& window, const NameSources& sources, std::chrono::nanoseconds time,
-                 StackNames& told) {
+                 const std::atomic<bool>* stop, StackNames& told) {
   StackPool& pool = window.pools->stacks;
   const std::size_t before = inlined_in(pool.table);
-  WithInlines more = with_inlines(pool.table, sources, time);
+  WithInlines more = with_inlines(pool.table, sources, time, stop);
   told.cut = more.cut;
   told.has_reader = more.has_reader;
   told.inlined = inlined_in(more.table) - std::min(before, inlined_in(more.table));
@@ -93,7 +93,7 @@ StackNames name_stacks(Snapshot& window, const NameSources& sources, bool inline
   for (const std::uint32_t module : named.beyond)
     told.beyond_limits.push_back(table.modules()[module]);
   told.named = before - told.unnamed;
-  if (inlines) add_inlines(window, sources, limits.inlines, told);
+  if (inlines) add_inlines(window, sources, limits.inlines, limits.names.stop, told);
   told.frames = table.frames().size() - 1;
   for (StackTally& tally : window.meta.stacks) {
     tally.frames = told.frames;

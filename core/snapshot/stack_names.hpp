@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,9 @@ namespace ctprof {
 struct NameOptions {
   std::vector<std::string> debug_directories = {};  // searched before /usr/lib/debug
   bool inlines = false;
+  // Null, or: what takes long ends, and what is known by then is kept, once it is true. Where it is
+  // true already when a window is unwound, it ended the window, and nothing else.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 struct StackNames {

@@ -241,10 +241,11 @@ class Descent {
  public:
   Descent(const Libdw& dw, const Sections& sections, bool has_moved,
           std::span<const FileAddress> addresses, std::chrono::steady_clock::time_point until,
-          Inlines& inlines)
+          const std::atomic<bool>* stop, Inlines& inlines)
       : dw_(dw),
         addresses_(addresses),
         until_(until),
+        stop_(stop),
         names_(dw, sections, has_moved, inlines.names),
         chains_(inlines.chains) {
     for (std::uint32_t i = 0; i < addresses.size(); ++i) all_.push_back(i);
@@ -266,10 +267,12 @@ class Descent {
  private:
   using Places = std::vector<std::uint32_t>;  // of addresses, ascending
 
+  bool is_stopped() const { return stop_ && *stop_; }
   // Looks at the time now and then.
   bool goes_on() {
     constexpr std::uint64_t kOften = 1024;
-    if (steps_++ % kOften == 0 && std::chrono::steady_clock::now() > until_) is_over_ = true;
+    if (steps_++ % kOften == 0 && (std::chrono::steady_clock::now() > until_ || is_stopped()))
+      is_over_ = true;
     if (names_.is_full() || inlined_ > kMostInlined) is_over_ = true;
     return !is_over_;
   }
@@ -330,6 +333,7 @@ class Descent {
   const Libdw& dw_;
   std::span<const FileAddress> addresses_;
   std::chrono::steady_clock::time_point until_;
+  const std::atomic<bool>* stop_;
   Names names_;
   std::vector<std::vector<std::uint32_t>>& chains_;
   Places all_;
@@ -340,7 +344,8 @@ class Descent {
 
 Inlines::Outcome read(const ElfFile& file, const ElfFile* moved,
                       std::span<const FileAddress> addresses,
-                      std::chrono::steady_clock::time_point until, Inlines& inlines) {
+                      std::chrono::steady_clock::time_point until, const std::atomic<bool>* stop,
+                      Inlines& inlines) {
   using Outcome = Inlines::Outcome;
   if (is_too_large(file) || (moved && is_too_large(*moved))) return Outcome::TooLarge;
   const Libdw* dw = libdw();
@@ -354,7 +359,7 @@ Inlines::Outcome read(const ElfFile& file, const ElfFile* moved,
   Sections sections;
   sections.add(*dw, dwarf.elf());
   if (has_moved) sections.add(*dw, others->elf());
-  Descent descent(*dw, sections, has_moved, addresses, until, inlines);
+  Descent descent(*dw, sections, has_moved, addresses, until, stop, inlines);
   return descent.run(dwarf.get()) ? Outcome::Told : Outcome::Cut;
 }
 
@@ -362,15 +367,15 @@ Inlines::Outcome read(const ElfFile& file, const ElfFile* moved,
 
 Inlines inlines_in(const ElfFile& file, const ElfFile* moved,
                    std::span<const FileAddress> addresses,
-                   std::chrono::steady_clock::time_point until) {
+                   std::chrono::steady_clock::time_point until, const std::atomic<bool>* stop) {
   Inlines inlines;
   inlines.chains.resize(addresses.size());
-  inlines.outcome = read(file, moved, addresses, until, inlines);
+  inlines.outcome = read(file, moved, addresses, until, stop, inlines);
   return inlines;
 }
 #else
 Inlines inlines_in(const ElfFile&, const ElfFile*, std::span<const FileAddress> addresses,
-                   std::chrono::steady_clock::time_point) {
+                   std::chrono::steady_clock::time_point, const std::atomic<bool>*) {
   Inlines inlines;
   inlines.chains.resize(addresses.size());
   inlines.outcome = Inlines::Outcome::NoReader;

@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <span>
@@ -37,9 +38,10 @@ struct Inlines {
 };
 
 // Of addresses in ascending order, each once. The files have descriptors; `moved` is what dwz moved
-// out of the file, or null.
+// out of the file, or null. It also ends once `stop` is true, which may be null.
 Inlines inlines_in(const ElfFile& file, const ElfFile* moved,
                    std::span<const FileAddress> addresses,
-                   std::chrono::steady_clock::time_point until);
+                   std::chrono::steady_clock::time_point until,
+                   const std::atomic<bool>* stop = nullptr);
 
 }  // namespace ctprof

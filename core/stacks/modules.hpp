@@ -83,6 +83,8 @@ class Modules {
   std::uint64_t refused(std::uint32_t module) const { return known_[module].refused; }
   // The work that was done until now.
   std::uint64_t steps() const { return steps_; }
+  // Refuses all rules from now on.
+  void stop() { limits_ = {.steps = 0, .assured = 0}; }
 
  private:
   struct Known {

@@ -104,7 +104,7 @@ class Namer {
     for (std::size_t i = 0; i < modules.size(); ++i) {
       NameWork work(std::min(most, left_ / (modules.size() - i)));
       const std::uint64_t share = work.left();
-      if (Clock::now() < end_)
+      if (Clock::now() < end_ && !(limits_.stop && *limits_.stop))
         name(modules[i], wanted[modules[i]], work, keeps);
       else
         work.exceed();
@@ -147,14 +147,16 @@ class Namer {
 // Asks modules for what was inlined in their frames.
 class Inliner {
  public:
-  Inliner(const StackTable& table, const NameSources& sources, std::chrono::nanoseconds time)
-      : table_(table), sources_(sources), end_(Clock::now() + time) {
+  Inliner(const StackTable& table, const NameSources& sources, std::chrono::nanoseconds time,
+          const std::atomic<bool>* stop)
+      : table_(table), sources_(sources), end_(Clock::now() + time), stop_(stop) {
     inlined_.chains.resize(table.frames().size());
   }
 
   void ask(std::uint32_t number, std::vector<Wanted> wanted) {
     const Module& module = table_.modules()[number];
     if (module.kind != Module::Kind::File || is_full()) return;
+    if (stop_ && *stop_) return void(++result_.cut);
     const ElfFile* own = sources_.file(number);
     const ElfFile* debug = own && has_debug_information(*own) ? own : nullptr;
     if (!debug && sources_.stripped) debug = sources_.stripped(number, own);
@@ -162,7 +164,7 @@ class Inliner {
     const Batch batch(module, own, std::move(wanted));
     const ElfFile* moved = sources_.moved ? sources_.moved(*debug) : nullptr;
     const auto now = Clock::now();
-    take(batch, inlines_in(*debug, moved, batch.addresses, now + (end_ - now) / 4));
+    take(batch, inlines_in(*debug, moved, batch.addresses, now + (end_ - now) / 4, stop_));
   }
 
   WithInlines result() && {
@@ -200,6 +202,7 @@ class Inliner {
   const StackTable& table_;
   const NameSources& sources_;
   Clock::time_point end_;
+  const std::atomic<bool>* stop_;
   InlinedFunctions inlined_;
   WithInlines result_;
   std::size_t inlined_count_ = 0;
@@ -227,13 +230,13 @@ NamedFrames name_frames(StackTable& table, const NameSources& sources, const Nam
 }
 
 WithInlines with_inlines(const StackTable& table, const NameSources& sources,
-                         std::chrono::nanoseconds time) {
+                         std::chrono::nanoseconds time, const std::atomic<bool>* stop) {
   std::vector<bool> is_done(table.modules().size());
   for (const Frame& frame : table.frames())
     if (frame.inlined != 0) is_done[frame.module] = true;
   auto wanted =
       wanted_of(table, [&](std::uint32_t, const Frame& frame) { return !is_done[frame.module]; });
-  Inliner inliner(table, sources, time);
+  Inliner inliner(table, sources, time, stop);
   for (std::uint32_t number = 0; number < wanted.size(); ++number)
     if (!wanted[number].empty()) inliner.ask(number, std::move(wanted[number]));
   return std::move(inliner).result();

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,8 @@ struct NameLimits {
   std::uint64_t steps_of_module = 256 << 20;  // 300,000 places in node take 200 million
   std::uint64_t first = 8 << 20;
   std::chrono::nanoseconds time = std::chrono::seconds(30);
+  // Null, or: no module is asked any more once it is true. A signal handler may set it.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 struct NamedFrames {
@@ -66,7 +69,8 @@ struct WithInlines {
 // called by the one that it was put into. Debug information tells them: of each module as long as
 // there is time, one after the other, a quarter of what is left for each. A module that has such
 // frames already is left alone.
+// `stop`: see NameLimits.
 WithInlines with_inlines(const StackTable& table, const NameSources& sources,
-                         std::chrono::nanoseconds time);
+                         std::chrono::nanoseconds time, const std::atomic<bool>* stop = nullptr);
 
 }  // namespace ctprof

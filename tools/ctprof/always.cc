@@ -48,6 +48,7 @@ CaptureOptions capture_options(const Options& options) {
   CaptureOptions capture{options.rootfs,   options.pids, options.metrics, options.jobs,
                          options.hostname, true,         options.cgroup};
   capture.record = options.record;
+  capture.record.names.stop = interrupted_flag();
   capture.level = options.level.value_or(Level::Fast);
   return capture;
 }

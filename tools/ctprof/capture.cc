@@ -23,6 +23,7 @@
 #include "ctprof/gap.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/progress.hpp"
+#include "tools/ctprof/signals.hpp"
 #include "tools/ctprof/strict.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/unread.hpp"
@@ -153,6 +154,7 @@ Result<Snapshot> watched_capture(Registry& registry, const Options& options, Ahe
   wanted.cgroup = options.cgroup;
   wanted.all_cgroups = options.layout == FileLayout::Columns;  // the reference's layout has fewer
   wanted.record = options.record;
+  wanted.record.names.stop = interrupted_flag();
   wanted.level = options.level.value_or(Level::Full);
   auto snapshot = capture(registry, wanted, &refused, std::move(ahead));
   if (watch) watch->end();
@@ -217,6 +219,8 @@ int run_capture(const Options& options) {
   const auto target = open_target(options);
   if (!target) return fail(target.error());
   if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
+  if (options.record.once)
+    if (auto taken = take_interrupts(); !taken) return fail(taken.error());
   Ahead ahead(options.rootfs);
   auto& registry = never_freed(load_metrics(options, Load::Capture, &ahead));
   // While plugins go on opening.

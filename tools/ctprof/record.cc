@@ -249,6 +249,7 @@ Result<void> record(const Options& options, const Registry& registry, Ahead ahea
   CaptureOptions capture{options.rootfs,   options.pids, options.metrics, options.jobs,
                          options.hostname, true,         options.cgroup};
   capture.record = options.record;
+  capture.record.names.stop = interrupted_flag();
   capture.level = options.level.value_or(Level::Fast);
   if (command) capture.command = static_cast<std::uint64_t>(command->pid());
   auto session = Session::open(registry, std::move(capture), std::move(ahead));

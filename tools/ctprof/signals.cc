@@ -103,6 +103,7 @@ void do_last_act() {
 
 int interrupted_fd() { return g_interrupted; }
 bool is_interrupted() { return g_is_interrupted; }
+const std::atomic<bool>* interrupted_flag() { return &g_is_interrupted; }
 
 void remember_own_process(const void* stack_begin) {
   g_process = ::getpid();

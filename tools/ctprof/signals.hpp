@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <initializer_list>
 #include <string_view>
@@ -30,6 +31,8 @@ Result<void> take_interrupts();
 // For poll(2); nothing is to be read.
 int interrupted_fd();
 bool is_interrupted();
+// The same, for work that is to end then.
+const std::atomic<bool>* interrupted_flag();
 
 // What a signal handler does before it says why the program ends, and ends it: whoever has changed
 // the terminal puts it right. Null: nothing. It is done once.

@@ -4,14 +4,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/base/clock.hpp"
@@ -19,6 +15,7 @@
 #include "core/capture/recorded_words.hpp"
 #include "core/window/happened.hpp"
 #include "tests/unit/capture/made_recording.hpp"
+#include "tests/unit/capture/own_stack.hpp"
 #include "tests/unit/support/made_stacks.hpp"
 #include "tests/unit/support/window_made.hpp"
 
@@ -26,82 +23,6 @@ namespace ctprof::recorded_stacks_test {
 namespace {
 
 using namespace hand_made;
-
-const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// --- of this process ---
-
-// Where a thread of ours is, and its stack.
-struct Taken {
-  Registers at;
-  std::string stack;
-};
-
-// What a sanitizer keeps between variables is part of a stack.
-[[gnu::no_sanitize_address]] void copy_out(const char* from, std::string& to) {
-  for (std::size_t i = 0; i < to.size(); ++i) to.data()[i] = from[i];
-}
-
-[[gnu::noinline]] void take_stack(Taken& taken) {
-  constexpr std::size_t kBytes = sizeof(ucontext_t) + 4096;  // beyond this function's frame
-  ucontext_t context;
-  ::getcontext(&context);
-#ifdef __aarch64__
-  const auto& all = context.uc_mcontext;
-  taken.at = {all.pc, all.sp, all.regs[29], all.regs[30]};
-#else
-  const auto* all = context.uc_mcontext.gregs;
-  const auto register_of = [&](int which) { return static_cast<std::uint64_t>(all[which]); };
-  taken.at = {register_of(REG_RIP), register_of(REG_RSP), register_of(REG_RBP), 0};
-#endif
-  taken.stack.resize(kBytes);
-  copy_out(reinterpret_cast<const char*>(taken.at.sp), taken.stack);
-}
-
-[[gnu::noinline]] void inner_work(Taken& taken) {
-  take_stack(taken);
-  asm volatile("" ::: "memory");
-}
-[[gnu::noinline]] void outer_work(Taken& taken) {
-  inner_work(taken);
-  asm volatile("" ::: "memory");
-}
-
-Taken taken_in_a_thread() {
-  Taken taken;
-  std::thread([&] {
-    // Below the copy's end there is enough of the stack.
-    char room[8192];
-    asm volatile("" ::"r"(room) : "memory");
-    outer_work(taken);
-  }).join();
-  return taken;
-}
-
-ctprof_record with_copy(ctprof_record record, const Taken& taken) {
-  record.user_kind = CTPROF_USER_COPY;
-  record.ip = taken.at.ip;
-  record.sp = taken.at.sp;
-  record.bp = taken.at.bp;
-  record.lr = taken.at.lr;
-  record.stack = reinterpret_cast<const std::uint8_t*>(taken.stack.data());
-  record.stack_size = taken.stack.size();
-  return record;
-}
-
-Snapshot window_of_self() {
-  const std::vector<Born> threads{{kSelf, 5}};
-  auto made = make_window(taken(10, threads), taken(20, threads), {});
-  BOOST_REQUIRE(made);
-  return std::move(*made);
-}
-
-std::vector<Mapping> own_mappings() { return code_mappings(text_of("/proc/self/maps")); }
 
 BOOST_AUTO_TEST_SUITE(recorded_stacks_test)
 
@@ -129,50 +50,6 @@ BOOST_AUTO_TEST_CASE(a_stack_of_our_own_is_unwound_and_named) {
   BOOST_TEST(tally.to_root + tally.cut == 3u);
   BOOST_TEST(tally.lost == 0u);
   BOOST_TEST(recording.window().meta.notes.empty());
-}
-
-// The stack has the frames up to there, and a note names the file.
-BOOST_AUTO_TEST_CASE(reports_a_file_that_exceeds_the_limits_on_work) {
-  const Taken taken = taken_in_a_thread();
-  Recording recording(window_of_self(), {}, {.steps_of_file = 1, .assured = 0});
-  recording.stacks().mapped(kSelf, 1, own_mappings());
-  recording.begin();
-  for (int i = 0; i < 3; ++i)
-    recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
-  recording.stacks().finish();
-  BOOST_TEST(recording.frames(0).size() == 2u);  // with "[truncated]"
-  BOOST_TEST(recording.window().meta.stacks.at(0).lost == 3u);
-  BOOST_TEST(recording.window().meta.notes ==
-             std::vector{"cannot unwind all stacks: '" +
-                         std::filesystem::canonical("/proc/self/exe").string() +
-                         "': call frame information exceeds the limits on work at 1 place"});
-}
-
-// Each child has a copy of what its parent has mapped, so forks could take any amount of memory.
-BOOST_AUTO_TEST_CASE(keeps_the_mappings_of_a_bounded_number_of_forks) {
-  std::vector<Mapping> mappings;
-  constexpr std::uint64_t kMappings = 16'384, kMostRanges = 4 << 20;
-  for (std::uint64_t i = 0; i < kMappings; ++i)
-    mappings.push_back({i * 0x2000 + 0x1000, i * 0x2000 + 0x2000, 0, {1, 2}, "/bin/made"});
-  Recording recording;
-  recording.stacks().mapped(7, 1, mappings);
-  recording.begin();
-  constexpr std::uint64_t kForks = 2 * kMostRanges / kMappings;
-  for (std::uint64_t i = 0; i < kForks; ++i) {
-    ctprof_change change{};
-    change.size = sizeof change;
-    change.kind = CTPROF_CHANGE_FORKED;
-    change.tgid = 100 + i;
-    change.parent = 7;
-    change.at_ns = 2 + i;
-    recording.stacks().take(change);
-  }
-  recording.stacks().finish();
-  // One copy is for the first of several recorders.
-  BOOST_TEST(recording.window().meta.notes ==
-             std::vector{"cannot keep the mappings of " +
-                         std::to_string(kForks - kMostRanges / kMappings + 1) +
-                         " processes: they have too many; their stacks have no names"});
 }
 
 // The same by addresses alone, kernel frames above.

@@ -1,0 +1,115 @@
+// What limits on work and an interrupt leave of recorded stacks, and what notes tell of it.
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/capture/recorded_stacks.hpp"
+#include "tests/unit/capture/made_recording.hpp"
+#include "tests/unit/capture/own_stack.hpp"
+#include "tests/unit/support/made_stacks.hpp"
+
+namespace ctprof::recorded_limits_test {
+namespace {
+
+using namespace hand_made;
+
+BOOST_AUTO_TEST_SUITE(recorded_limits_test)
+
+// The stack has the frames up to there, and a note names the file.
+BOOST_AUTO_TEST_CASE(reports_a_file_that_exceeds_the_limits_on_work) {
+  const Taken taken = taken_in_a_thread();
+  Recording recording(window_of_self(), {}, {.steps_of_file = 1, .assured = 0});
+  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.begin();
+  for (int i = 0; i < 3; ++i)
+    recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
+  recording.stacks().finish();
+  BOOST_TEST(recording.frames(0).size() == 2u);  // with "[truncated]"
+  BOOST_TEST(recording.window().meta.stacks.at(0).lost == 3u);
+  BOOST_TEST(recording.window().meta.notes ==
+             std::vector{"cannot unwind all stacks: '" +
+                         std::filesystem::canonical("/proc/self/exe").string() +
+                         "': call frame information exceeds the limits on work at 1 place"});
+}
+
+// What a first signal ends is told, and kept.
+BOOST_AUTO_TEST_CASE(keeps_what_is_known_when_it_is_interrupted) {
+  const Taken taken = taken_in_a_thread();
+  Recording recording(window_of_self());
+  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.begin();
+  recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
+  const std::atomic<bool> stop{true};
+  recording.stacks().finish({.stop = &stop});
+  BOOST_TEST(recording.frames(0).size() > 3u);
+  BOOST_TEST(recording.row(0).find("outer_work") == std::string::npos);
+  BOOST_REQUIRE(recording.window().meta.notes.size() == 1u);
+  BOOST_TEST(recording.window().meta.notes[0].starts_with("interrupted while stacks"));
+}
+
+BOOST_AUTO_TEST_CASE(unwinds_no_more_when_it_is_interrupted) {
+  const Taken taken = taken_in_a_thread();
+  Recording recording(window_of_self());
+  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.begin();
+  recording.stacks().interrupt();
+  recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
+  recording.stacks().finish();
+  BOOST_TEST(recording.frames(0).size() == 2u);  // with "[truncated]"
+  BOOST_TEST(recording.window().meta.notes.size() == 1u);
+}
+
+// The signal that ended the window does not end what comes after it.
+BOOST_AUTO_TEST_CASE(names_functions_of_a_window_that_a_signal_ended) {
+  const std::atomic<bool> stop{true};
+  for (const bool is_before : {false, true}) BOOST_TEST_CONTEXT(is_before) {
+      Snapshot window = window_of_self();
+      RecordedWindow recorded;
+      recorded.code.push_back({kSelf, 1, own_mappings()});
+      Recorded& one = recorded.recorders.emplace_back(std::size_t{1} << 20);
+      one.plugin = "test";
+      one.source = "tests";
+      one.metrics = {kStacks};
+      const std::vector<std::uint64_t> addresses{reinterpret_cast<std::uint64_t>(&outer_work)};
+      one.records.add(with_addresses(record_of(kSelf, kSelf, 10), addresses));
+      put_stacks(recorded, proc().get(), window, {}, {.stop = is_before ? &stop : nullptr});
+      BOOST_TEST(stacks_of(window, *window.threads().find(kStacks.name), 0).find("outer_work") !=
+                 std::string::npos);
+    }
+}
+
+// Each child has a copy of what its parent has mapped, so forks could take any amount of memory.
+BOOST_AUTO_TEST_CASE(keeps_the_mappings_of_a_bounded_number_of_forks) {
+  std::vector<Mapping> mappings;
+  constexpr std::uint64_t kMappings = 16'384, kMostRanges = 4 << 20;
+  for (std::uint64_t i = 0; i < kMappings; ++i)
+    mappings.push_back({i * 0x2000 + 0x1000, i * 0x2000 + 0x2000, 0, {1, 2}, "/bin/made"});
+  Recording recording;
+  recording.stacks().mapped(7, 1, mappings);
+  recording.begin();
+  constexpr std::uint64_t kForks = 2 * kMostRanges / kMappings;
+  for (std::uint64_t i = 0; i < kForks; ++i) {
+    ctprof_change change{};
+    change.size = sizeof change;
+    change.kind = CTPROF_CHANGE_FORKED;
+    change.tgid = 100 + i;
+    change.parent = 7;
+    change.at_ns = 2 + i;
+    recording.stacks().take(change);
+  }
+  recording.stacks().finish();
+  // One copy is for the first of several recorders.
+  BOOST_TEST(recording.window().meta.notes ==
+             std::vector{"cannot keep the mappings of " +
+                         std::to_string(kForks - kMostRanges / kMappings + 1) +
+                         " processes: they have too many; their stacks have no names"});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::recorded_limits_test
