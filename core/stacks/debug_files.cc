@@ -36,17 +36,6 @@ constexpr std::uint64_t kLongestLink = 4096;
 constexpr std::uint64_t kMostChecked = 64 << 20;
 constexpr std::uint64_t kMostCheckedInAll = 256 << 20;
 
-// First by name alone, which touches nothing, then once more when it is known to be harmless.
-sdk::Fd open_regular(const std::string& path, bool is_lent) {
-  const LoweredRights lowered(is_lent);
-  if (!lowered) return sdk::Fd();
-  const sdk::Fd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  struct stat status {};
-  if (!named || ::fstat(named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return sdk::Fd();
-  const std::string self = "/proc/self/fd/" + std::to_string(named.get());
-  return sdk::Fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-}
-
 // The name, filled up to four bytes, and the checksum.
 template <class Link>
 std::optional<Link> link_in(const ElfFile& file) {
@@ -84,12 +73,22 @@ std::uint32_t checksum_of(const ElfFile& file) {
 
 }  // namespace
 
+// First by name alone, which touches nothing, then once more when it is known to be harmless.
+sdk::Fd open_regular(const std::string& path) {
+  const sdk::Fd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat status {};
+  if (!named || ::fstat(named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return sdk::Fd();
+  const std::string self = "/proc/self/fd/" + std::to_string(named.get());
+  return sdk::Fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+}
+
 bool has_lent_rights() { return ::getauxval(AT_SECURE) != 0; }
 
-DebugFiles::DebugFiles(std::vector<std::string> wanted, bool is_lent, Beside beside)
+DebugFiles::DebugFiles(std::vector<std::string> wanted, bool is_lent, Beside beside, OpenFile open)
     : directories_(is_lent ? std::vector<std::string>() : std::move(wanted)),
       is_lent_(is_lent),
       beside_(is_lent ? Beside::Never : beside),
+      open_(std::move(open)),
       checksum_budget_(kMostCheckedInAll) {
   directories_.emplace_back(kSystemDirectory);
 }
@@ -108,8 +107,13 @@ const ElfFile* DebugFiles::moved_from(const ElfFile& file) {
   return moved_ ? &moved_->file : nullptr;
 }
 
+sdk::Fd DebugFiles::open(const std::string& path) const {
+  const LoweredRights lowered(is_lent_);
+  return lowered ? open_(path) : sdk::Fd();
+}
+
 const ElfFile* DebugFiles::file_of(const Module& module) {
-  program_ = std::make_unique<Opened>(open_regular(module.path, is_lent_));
+  program_ = std::make_unique<Opened>(open(module.path));
   const bool is_same = !module.build_id.empty() && program_->file.build_id() == module.build_id;
   if (!is_same) program_ = identified(module.build_id, "");
   return program_ ? &program_->file : nullptr;
@@ -121,8 +125,7 @@ std::unique_ptr<DebugFiles::Opened> DebugFiles::identified(const std::string& bu
   const std::string id = hex(build_id);
   const std::string name = "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2);
   for (const std::string& directory : directories_) {
-    auto found =
-        std::make_unique<Opened>(open_regular((directory + name).append(ending), is_lent_));
+    auto found = std::make_unique<Opened>(open((directory + name).append(ending)));
     if (found->file.build_id() == build_id) return found;
   }
   return nullptr;
@@ -135,7 +138,7 @@ std::unique_ptr<DebugFiles::Opened> DebugFiles::linked(const Link& link, const s
   if (beside_ == Beside::Too) places = {beside, beside + ".debug/"};
   for (const std::string& directory : directories_) places.push_back(directory + beside);
   for (const std::string& place : places) {
-    auto found = std::make_unique<Opened>(open_regular(place + link.name, is_lent_));
+    auto found = std::make_unique<Opened>(open(place + link.name));
     if (found->file.is_valid() && belongs(*found, link, own)) return found;
   }
   return nullptr;

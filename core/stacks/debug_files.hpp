@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,11 @@ namespace ctprof {
 // Whether the executable gave rights to the process that its user does not have (AT_SECURE).
 bool has_lent_rights();
 
+// Opens a regular file to be read with pread(2); nothing where there is none.
+using OpenFile = std::function<sdk::Fd(const std::string& path)>;
+// Does so in the calling thread, which waits for the file system.
+sdk::Fd open_regular(const std::string& path);
+
 class DebugFiles {
  public:
   // Whether a link leads also to what lies beside a module's file. That may be on a file system
@@ -38,8 +44,9 @@ class DebugFiles {
   // Looks in `wanted`, then in /usr/lib/debug. With lent rights, in the latter alone, and beside no
   // file: they are not for opening what a user points at. Files there are opened without
   // capabilities then, for a file can name the debug information of another one.
+  // `open` opens each of them: a regular file, or nothing.
   explicit DebugFiles(std::vector<std::string> wanted, bool is_lent = has_lent_rights(),
-                      Beside beside = Beside::Too);
+                      Beside beside = Beside::Too, OpenFile open = open_regular);
   ~DebugFiles();
 
   // Each of these lives until the next call of the same function; null: there is none.
@@ -59,10 +66,13 @@ class DebugFiles {
   std::unique_ptr<Opened> linked(const Link& link, const std::string& path, const ElfFile& own);
   std::unique_ptr<Opened> identified(const std::string& build_id, std::string_view ending) const;
   bool belongs(const Opened& found, const Link& link, const ElfFile& own);
+  // Without capabilities that are lent.
+  sdk::Fd open(const std::string& path) const;
 
   std::vector<std::string> directories_;
   bool is_lent_;
   Beside beside_;
+  OpenFile open_;
   std::uint64_t checksum_budget_;
   std::unique_ptr<Opened> debug_, moved_, program_;
 };

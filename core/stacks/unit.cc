@@ -12,6 +12,7 @@
 #include "core/stacks/inlines.cc"
 #include "core/stacks/modules.cc"
 #include "core/stacks/naming.cc"
+#include "core/stacks/patient_files.cc"
 #include "core/stacks/rule_cache.cc"
 #include "core/stacks/stack_table.cc"
 #include "core/stacks/symbols.cc"

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -44,6 +45,24 @@ def selves(path):
 
 def by_name(path):
     return {name: weight for (name, _, _), weight in selves(path).items() if name}
+
+
+def children(pid):
+    try:
+        return list(map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()))
+    except OSError:
+        return []
+
+
+def waiting_tools(pid):
+    """Processes of ctprof below this one that have a helper which waits for an answer."""
+    def has(process, file, text):
+        try:
+            return text in pathlib.Path(f"/proc/{process}/{file}").read_text(encoding="ascii")
+        except OSError:
+            return False
+    tools = [child for child in children(pid) if has(child, "comm", "ctprof")]
+    return [tool for tool in tools if any(has(helper, "stack", "fuse") for helper in children(tool))]
 
 
 @unittest.skipUnless(shutil.which("objcopy") and shutil.which("readelf"), "needs binutils")
@@ -150,6 +169,37 @@ class Symbolize(unittest.TestCase):
             self.assertNotEqual(path.stat().st_ino, inode, "written over, not replaced")
         self.assertEqual(path.stat().st_mode & 0o777, 0o640)
         self.assertEqual(sorted(file.name for file in path.parent.iterdir() if file.name.startswith(".")), [])
+
+    def beside_a_silent_mount(self, path):
+        """symbolize, in a namespace where the programs' directory takes requests and answers none."""
+        stuck_mount = pathlib.Path(__file__).parent.parent / "jemalloc" / "stuck_mount.py"
+        content, programs = self.home / "content", self.home / "bin"
+        content.touch()
+        self.addCleanup(content.with_suffix(".stuck").unlink, missing_ok=True)
+        script = 'ls "$1" >&2; : >"$2"; shift 2; exec "$@"'
+        words = [sys.executable, stuck_mount, programs, content, "/bin/sh", "-c", script, "sh", programs, content.with_suffix(".stuck"),
+                 harness.CTPROF, "symbolize", self.recorded, "--no-sync", "-o", path, "--debug-dir", self.home / "debug"]
+        return subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs /dev/fuse")
+    def test_names_what_it_can_where_a_file_system_does_not_answer(self):
+        path = self.home / "run" / ("silent" + recording.SUFFIX)
+        with self.beside_a_silent_mount(path) as process:
+            _, said = process.communicate(timeout=recording.TIMEOUT)
+        self.assertEqual(process.returncode, 0, said)
+        self.assertRegex(said, rf"cannot open files: '{re.escape(str(self.program))}'.*the file system does not answer")
+        self.assertLessEqual(NAMES, by_name(path).keys())
+
+    @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs /dev/fuse")
+    def test_writes_what_is_known_when_it_is_interrupted(self):
+        path = self.home / "run" / ("interrupted" + recording.SUFFIX)
+        with self.beside_a_silent_mount(path) as process:
+            self.assertTrue(recording.soon(lambda: waiting_tools(process.pid)))
+            os.kill(waiting_tools(process.pid)[0], signal.SIGTERM)
+            _, said = process.communicate(timeout=recording.TIMEOUT)
+        self.assertEqual(process.returncode, 0, said)
+        self.assertIn("interrupted while functions were named", said)
+        self.assertEqual(sum(selves(path).values()), sum(selves(self.recorded).values()))
 
     def test_when_recording(self):
         path = self.home / "run" / ("named" + recording.SUFFIX)

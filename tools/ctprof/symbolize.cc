@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +17,10 @@
 #include "core/render/terminal_text.hpp"
 #include "core/snapshot/stack_names.hpp"
 #include "core/stacks/debug_files.hpp"
+#include "core/stacks/patient_files.hpp"
 #include "tools/ctprof/output_file.hpp"
 #include "tools/ctprof/progress.hpp"
+#include "tools/ctprof/signals.hpp"
 #include "tools/ctprof/stack_files.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -26,6 +29,8 @@ namespace ctprof::cli {
 namespace {
 
 constexpr std::size_t kShownModules = 5;
+// Until a file system is taken not to answer; a file of 500 MiB takes five seconds over a network.
+constexpr std::chrono::seconds kPatience{10};
 
 bool has_stacks(const Snapshot& window) {
   return std::ranges::any_of(window.threads().columns, [](const Column& column) {
@@ -81,7 +86,19 @@ std::string unnamed_in_words(const StackTable& table, const StackNames& names) {
   return text;
 }
 
-void note_inlines(const Options& options, const StackNames& names) {
+std::string silent_in_words(const std::vector<std::string>& paths) {
+  std::vector<Module> files;
+  for (const std::string& path : paths) files.push_back({Module::Kind::File, path, {}, 0});
+  return "cannot open files: " + ctprof::in_words(files) +
+         ": the file system does not answer; their functions have no names";
+}
+
+void note_missing(const Options& options, const StackNames& names, const PatientFiles& files) {
+  if (!files.silent().empty()) note(options, silent_in_words(files.silent()));
+  if (is_interrupted()) {
+    note(options, "interrupted while functions were named: the others have no names yet");
+    return;
+  }
   if (!names.has_reader) note(options, "inlined functions are not told: libdw.so.1 is not here");
   if (names.cut > 0)
     note(options, "debug information that was too large to be read, or took too long: of " +
@@ -109,9 +126,13 @@ int symbolize(const std::string& file, const Target& target, const Options& opti
   for (const std::string& sentence : window->told) note(options, sentence);
   const NameOptions& wanted = options.record.names;
   const StackTable& table = window->pools->stacks.table;
-  DebugFiles files(wanted.debug_directories);
-  const StackNames names = name_stacks(*window, sources_here(files, table), wanted.inlines);
-  note_inlines(options, names);
+  PatientFiles patient(kPatience, interrupted_fd());
+  DebugFiles files(wanted.debug_directories, has_lent_rights(), DebugFiles::Beside::Too,
+                   [&](const std::string& path) { return patient.open(path); });
+  NamingLimits limits;
+  limits.names.stop = interrupted_flag();
+  const StackNames names = name_stacks(*window, sources_here(files, table), wanted.inlines, limits);
+  note_missing(options, names, patient);
   const auto written = write(*window, layouts->vocabulary(), target, options);
   if (!written) return fail(written.error());
   const std::string text = in_words(file, names, wanted.inlines) + unnamed_in_words(table, names);
@@ -144,6 +165,7 @@ int run_symbolize(const Options& given) {
   const std::string& file = given.arguments.front();
   Options options = given;
   if (auto there = check_debug_directories(options); !there) return fail(there.error());
+  if (auto taken = take_interrupts(); !taken) return fail(taken.error());
   if (options.output.empty() && (names_output(file) || name_of_capture(file).is_chosen))
     return fail("missing -o FILE: '" + file + "' is no file that could be written anew");
   if (options.output.empty()) options.output = file;

@@ -1,0 +1,88 @@
+// Files that a helper process opens, and the mount points of those that are not opened.
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "core/stacks/patient_files.hpp"
+
+namespace ctprof::tests::stacks_patient_files_test {
+namespace {
+
+constexpr std::chrono::hours kUntilOpened(1);
+
+std::string read_of(const sdk::Fd& fd) {
+  char text[64];
+  const ssize_t got = fd ? ::pread(fd.get(), text, sizeof text, 0) : -1;
+  return got < 0 ? "none" : std::string(text, static_cast<std::size_t>(got));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stacks_patient_files_test)
+
+BOOST_AUTO_TEST_CASE(opens_regular_files_alone) {
+  char name[] = "/tmp/patient_files_XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(name) != nullptr);
+  const std::string directory = name, file = directory + "/file", pipe = directory + "/pipe";
+  std::ofstream(file) << "text";
+  BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  PatientFiles files(kUntilOpened);
+  BOOST_TEST(read_of(files.open(file)) == "text");
+  BOOST_TEST(read_of(files.open(pipe)) == "none");
+  BOOST_TEST(read_of(files.open(directory)) == "none");
+  BOOST_TEST(read_of(files.open(directory + "/missing")) == "none");
+  BOOST_TEST(read_of(files.open("")) == "none");
+  BOOST_TEST(read_of(files.open("/" + std::string(5000, 'x'))) == "none");
+  BOOST_TEST(read_of(files.open(file)) == "text");
+  BOOST_TEST(files.silent().empty());
+  std::filesystem::remove_all(directory);
+}
+
+// sysfs is on no disk, so its files are copied.
+BOOST_AUTO_TEST_CASE(copies_what_is_on_no_disk) {
+  PatientFiles files(kUntilOpened);
+  const sdk::Fd copy = files.open("/sys/kernel/notes");
+  BOOST_REQUIRE(copy);
+  struct stat status {
+  }, original{};
+  BOOST_TEST(::fstat(copy.get(), &status) == 0);
+  BOOST_TEST(::stat("/sys/kernel/notes", &original) == 0);
+  BOOST_TEST(status.st_size == original.st_size);
+  BOOST_TEST(status.st_dev != original.st_dev);
+}
+
+// A file that is not asked for is not reported.
+BOOST_AUTO_TEST_CASE(waits_for_nothing_when_it_is_interrupted) {
+  int ends[2];
+  BOOST_REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const sdk::Fd stop(ends[0]);
+  ::close(ends[1]);  // now it is readable
+  PatientFiles files(kUntilOpened, stop.get());
+  files.open("/dev/null");
+  BOOST_TEST(files.silent().empty());
+}
+
+BOOST_AUTO_TEST_CASE(finds_the_mount_point_of_a_path) {
+  const std::string mounts =
+      "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+      "23 22 0:30 / /mnt/a\\040b rw - nfs server:/ rw\n"
+      "24 22 0:31 / /mnt rw - fuse x rw\n"
+      "broken\n";
+  BOOST_TEST(mount_point_of("/usr/bin/x", mounts) == "/");
+  BOOST_TEST(mount_point_of("/mnt/x", mounts) == "/mnt/");
+  BOOST_TEST(mount_point_of("/mnt/a b/x", mounts) == "/mnt/a b/");
+  BOOST_TEST(mount_point_of("/mntx/y", mounts) == "/");
+  BOOST_TEST(mount_point_of("/x", "") == "/");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof::tests::stacks_patient_files_test
