@@ -1,8 +1,8 @@
 // The call frame information of a file, in memory: from an address of code to its rule.
 //
 // It is read whole when the file is first met, so that no later step of an unwinder waits for a
-// file system; LLVM's library has 6 MiB of it, libc 180 KiB. `.eh_frame` is asked first, then
-// `.debug_frame`: what the Go linker writes is in the latter alone.
+// file system; LLVM's library has 6 MiB of it, libc 180 KiB. `.eh_frame` is searched first, then
+// the function table of a Go program (go_table.hpp), then `.debug_frame`.
 //
 // It may be hostile, so work is counted in steps, each of some nanoseconds: reading the file takes
 // no more than kMostStepsOfReading, one rule no more than kMostStepsOfRule. What all rules of a
@@ -18,6 +18,7 @@
 #include "core/stacks/elf_file.hpp"
 #include "core/stacks/frame_entries.hpp"
 #include "core/stacks/frame_program.hpp"
+#include "core/stacks/go_table.hpp"
 #include "core/stacks/rule.hpp"
 
 namespace ctprof {
@@ -38,11 +39,13 @@ class Cfi {
   // a rule may be in one of these.
   bool is_cut() const { return is_cut_ || eh_frame_.is_cut() || debug_frame_.is_cut(); }
   // The work that was done until now, for reading it and for rules.
-  std::uint64_t steps() const { return steps_ + eh_frame_.steps() + debug_frame_.steps(); }
+  std::uint64_t steps() const {
+    return steps_ + eh_frame_.steps() + debug_frame_.steps() + go_.steps();
+  }
   // Forgets all functions; work remains counted.
   void drop();
   // What it takes in memory.
-  std::size_t bytes() const { return eh_frame_.bytes() + debug_frame_.bytes(); }
+  std::size_t bytes() const { return eh_frame_.bytes() + debug_frame_.bytes() + go_.bytes(); }
 
  private:
   FrameEntries read_eh_frame(const ElfFile& file);
@@ -52,6 +55,7 @@ class Cfi {
   RegisterNumbers registers_ = kX86Registers;
   FrameEntries eh_frame_;
   FrameEntries debug_frame_;
+  GoTable go_;
   bool is_cut_ = false;
   mutable LongPrograms programs_;
   mutable std::uint64_t steps_ = 0;  // of programs, and of bytes that were read

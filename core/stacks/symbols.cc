@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/stacks/go_table.hpp"
 #include "core/stacks/unpack.hpp"
 #include "ctprof/files.hpp"
 
@@ -165,6 +166,16 @@ void fill_from_packed(const ElfFile& file, std::span<const FileAddress> addresse
   FileSymbols(packed, work).fill(SHT_SYMTAB, addresses, names);
 }
 
+void fill_from_go_table(const ElfFile& file, std::span<const FileAddress> addresses,
+                        std::vector<std::string>& names, NameWork& work) {
+  const GoTable table = find_go_table(file);
+  if (!table.has_functions() || !work.spend(table.bytes())) return;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string_view name = table.name_at(addresses[i]).substr(0, kLongestFunctionName);
+    if (work.spend(name.size() * NameWork::kStepsOfNameByte)) names[i] = name;
+  }
+}
+
 std::optional<std::uint64_t> hexadecimal(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
   std::uint64_t value = 0;
@@ -201,6 +212,7 @@ bool NameWork::spend(std::uint64_t steps) {
 std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses,
                                        const ElfFile* stripped, NameWork& work) {
   std::vector<std::string> names(addresses.size());
+  fill_from_go_table(file, addresses, names, work);
   std::vector<const ElfFile*> files{&file};
   if (stripped) files.push_back(stripped);
   const auto goes_on = [&] { return !work.is_over() && !all_are_named(names); };

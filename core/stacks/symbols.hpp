@@ -59,7 +59,8 @@ class NameWork {
   bool is_over_ = false;
 };
 
-// From .symtab; what is not found there from the list that some distributions leave packed in
+// From the function table of a Go program, which states where each function ends; from .symtab;
+// what is not found there from the list that some distributions leave packed in
 // stripped files (.gnu_debugdata), and last from .dynsym. `stripped`: what was stripped from the
 // file, or null.
 std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses,

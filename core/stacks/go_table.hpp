@@ -1,0 +1,111 @@
+// The table of functions that the Go linker puts into each program for the runtime (.gopclntab),
+// also into stripped ones: names, inlined functions, and the size of the frame at each instruction.
+//
+// Formats of Go 1.16 to 1.17, 1.18 to 1.19, and since 1.20, of 64-bit little-endian programs. The
+// frame size gives the same CFA as the program's .debug_frame, which stripping removes.
+//
+// The table may be hostile: it is read within its bytes, and one lookup decodes at most
+// kMostSteps pairs of a value and a distance; what lookups decoded is counted.
+//
+// Example:
+//   const GoTable table = find_go_table(file);
+//   if (table.has_functions()) name = table.name_at(address);
+//
+// See also: go_program.cc finds the table in a file. Threads: one at a time.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/stacks/elf_file.hpp"
+#include "core/stacks/rule.hpp"
+
+namespace ctprof {
+
+class GoTable {
+ public:
+  static constexpr std::size_t kMostSteps = 1 << 18;
+  static constexpr std::size_t kMostInlined = 64;  // functions at one address
+
+  // Knows no function.
+  GoTable() = default;
+  // `bytes` begin with the header of the table; `address` is where they are loaded. Knows no
+  // function if the header is of no known format.
+  GoTable(std::string bytes, FileAddress address, RegisterNumbers registers);
+
+  bool has_functions() const { return functions_ > 0; }
+  // Pairs that lookups decoded until now.
+  std::uint64_t steps() const { return steps_; }
+  // Memory that it uses.
+  std::size_t bytes() const { return bytes_.size(); }
+  FileAddress address() const { return address_; }
+  // Where the names of functions are loaded, to which the runtime's module data points.
+  FileAddress names_address() const { return address_ + names_; }
+  // Since Go 1.26 the header does not contain the address of the first function.
+  bool lacks_text_start() const { return is_relative() && text_ == 0; }
+  void set_text_start(FileAddress text) { text_ = text; }
+  // Where the data of functions is loaded, which contains the trees of inlined functions.
+  void set_function_data(FileAddress data) { function_data_ = data; }
+
+  // The name of the function at an address; empty if there is none.
+  std::string_view name_at(FileAddress address) const;
+  // The rule at an address; Cfa::None if there is none. A function that the runtime enters with a
+  // stack of its own is a root.
+  Rule rule_at(FileAddress address) const;
+  // The functions that were inlined at an address, outermost first; not the function that they are
+  // inlined into. Empty without the address of function data.
+  std::vector<std::string_view> inlined_at(const ElfFile& file, FileAddress address) const;
+  // Whether trees of inlined functions at this address describe functions of this table: tells the
+  // right address of function data from others.
+  bool describes_functions(const ElfFile& file, FileAddress data) const;
+
+ private:
+  enum class Format : std::uint8_t { Go116, Go118, Go120 };
+  struct Function {
+    FileAddress entry = 0, end = 0;
+    std::int32_t name = 0;
+    std::uint32_t frame_sizes = 0;    // offsets of tables of values
+    std::uint32_t inlined_index = 0;  // the same; 0: none
+    std::uint64_t inlined_tree = 0;   // address, or offset from function data
+    bool has_tree = false;
+  };
+  struct Inlined {
+    std::int32_t name = 0, parent_pc = 0;
+  };
+
+  bool is_relative() const { return format_ != Format::Go116; }
+  template <class T>
+  T get(std::uint64_t at) const;
+  std::string_view text(std::uint64_t at) const;
+  FileAddress entry(std::uint64_t index) const;
+  std::optional<Function> find(FileAddress address) const;
+  Function function(std::uint64_t index) const;
+  void read_function_data(Function& function, std::uint64_t at, std::uint32_t values) const;
+  std::optional<std::int32_t> value(std::uint32_t table, const Function& function,
+                                    FileAddress address) const;
+  std::optional<FileAddress> tree_address(const Function& function, FileAddress data) const;
+  std::optional<Inlined> inlined(const ElfFile& file, FileAddress tree, std::int32_t index) const;
+  std::string_view name(std::int32_t offset) const;
+
+  std::string bytes_;
+  FileAddress address_ = 0;
+  RegisterNumbers registers_ = kX86Registers;
+  Format format_ = Format::Go120;
+  std::uint8_t quantum_ = 1;       // bytes of the smallest instruction
+  std::uint64_t functions_ = 0;    // their number
+  FileAddress text_ = 0;           // of the first function, where entries are relative
+  FileAddress function_data_ = 0;  // 0: unknown
+  mutable std::uint64_t steps_ = 0;
+  std::uint64_t names_ = 0, files_ = 0, values_ = 0, entries_ = 0;  // offsets in the table
+};
+
+// The table of a file; one without functions if the file is no Go program, or is damaged. Reads
+// at most 128 MiB of the table, and 32 MiB of each segment with data.
+GoTable find_go_table(const ElfFile& file);
+
+}  // namespace ctprof

@@ -1,0 +1,43 @@
+// Any bytes as the function table of a Go program, and as the file that contains it: no crash, and
+// no more work than the size of the table allows.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "core/stacks/go_table.hpp"
+
+using namespace ctprof;
+
+namespace {
+
+constexpr FileAddress kStart = 0x1000, kEnd = 0x1400;
+
+// Each pair of a table of values takes two bytes.
+void look_up(const GoTable& table, const ElfFile& file) {
+  for (FileAddress address = kStart; address < kEnd; address += 7) {
+    const std::uint64_t before = table.steps();
+    table.name_at(address);
+    table.rule_at(address);
+    if (table.steps() - before > table.bytes() / 2 + 1) std::abort();
+    if (table.inlined_at(file, address).size() > GoTable::kMostInlined) std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const ElfFile file(bytes);
+  look_up(find_go_table(file), file);
+  for (const RegisterNumbers& registers : {kX86Registers, kArmRegisters}) {
+    GoTable table(std::string(bytes), kStart, registers);
+    table.set_text_start(kStart);
+    table.set_function_data(kStart);
+    table.describes_functions(file, kStart);
+    look_up(table, file);
+  }
+  return 0;
+}
