@@ -122,6 +122,13 @@ double total_weight(const std::vector<ctprof_record>& records) {
   return total;
 }
 
+// Periods differ by 4 per cent from the nominal one, and the first tick after a change may
+// represent two of them.
+bool can_weigh(std::uint64_t samples, std::uint64_t weight, std::uint64_t period_ns) {
+  const std::uint64_t nominal = samples * period_ns;
+  return weight >= nominal * 96 / 100 && weight <= 2 * nominal * 104 / 100;
+}
+
 // Ticks that were not taken, but for those of which the kernel said that it throttled them: where a
 // hypervisor takes a CPU amid one, they seem to take too long.
 double unseen_unthrottled(const Recorded& recorded) {
@@ -162,7 +169,7 @@ BOOST_AUTO_TEST_CASE(each_thread_has_as_many_samples_as_its_stacks_weigh) {
   for (std::size_t row = 0; row < threads.rows; ++row) {
     BOOST_REQUIRE((stacks->has_value(row) && samples->has_value(row)));
     const std::uint64_t weight = total_of(taken.snapshot.pools->stacks[stacks->ids()[row]]);
-    BOOST_TEST(weight == samples->u64()[row] * 2'000'000);
+    BOOST_TEST(can_weigh(samples->u64()[row], weight, 2'000'000));
     all += samples->u64()[row];
   }
   BOOST_TEST(all > 200);
@@ -329,7 +336,7 @@ BOOST_AUTO_TEST_CASE(a_ring_of_one_page_loses_and_says_where) {
                             });
   BOOST_TEST(read_anew > 0);
   for (const ctprof_record& record : records_of(recorded, one.pid()))
-    BOOST_TEST(record.weight == 250'000);
+    BOOST_TEST(can_weigh(1, record.weight, 250'000));
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
