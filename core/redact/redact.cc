@@ -220,6 +220,15 @@ std::size_t leave_out_unknown(Snapshot& snapshot, const Vocabulary& known) {
          emptied(unknown.of_derived);
 }
 
+// The same of rows that only the opening of a window has. Returns how many names it replaced.
+std::size_t redact_rows(Snapshot& opening_only, const Vocabulary& known, Pseudonyms& pseudonyms) {
+  Cells cells(opening_only, known, pseudonyms);
+  for (Table& table : opening_only.tables)
+    for (Column& column : table.columns) cells.redact(column);
+  sort_cgroups(opening_only);
+  return cells.replaced();
+}
+
 }  // namespace
 
 std::string redacted_json(std::string_view json, Pseudonyms& pseudonyms) {
@@ -244,7 +253,9 @@ Redacted redact(Snapshot& snapshot, const Vocabulary& known, Pseudonyms& pseudon
       snapshot.window->host = redacted_json(snapshot.window->host, pseudonyms);
   }
   sort_cgroups(snapshot);
-  done.names = cells.replaced() + redact_stacks(snapshot.pools->stacks.table, pseudonyms);
+  if (snapshot.window && snapshot.window->opening_only)
+    done.names += redact_rows(*snapshot.window->opening_only, known, pseudonyms);
+  done.names += cells.replaced() + redact_stacks(snapshot.pools->stacks.table, pseudonyms);
   done.left_out = leave_out_unknown(snapshot, known) + redact_meta(snapshot.meta, pseudonyms);
   for (auto& [key, object] : snapshot.objects) object = redacted_json(object, pseudonyms);
   return done;

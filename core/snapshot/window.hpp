@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -47,12 +48,19 @@ struct Seen {
   std::uint64_t last = 0;   // or when it ended
 };
 
+struct Snapshot;
+
 struct Window {
   Moment opened;  // before the first row of the opening was read
   std::array<Opening, kEntities> openings;
   // Counters as they were at the end, of which derived metrics need the totals; not in the file.
   // Filled by to_differences().
   std::array<std::deque<Column>, kEntities> totals;
+  // Rows of the opening that have no row at the end (threads and processes that exited, cgroups
+  // that were removed), with their identities, texts and gauges; its pools are its own. Threads
+  // that exited are here as well as behind the living rows. Null: unknown, as in files of older
+  // versions.
+  std::shared_ptr<Snapshot> opening_only;
   std::vector<Seen> seen;           // by thread row; empty: not known
   std::vector<TookOver> took_over;  // as it happened; not in the file
   // Rows of the thread table from here on are threads that ended inside, in (tgid, tid, start)

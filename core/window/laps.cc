@@ -10,6 +10,7 @@
 
 #include "core/registry/identity.hpp"
 #include "core/window/happened.hpp"
+#include "core/window/opening_only.hpp"
 #include "core/window/same_rows.hpp"
 
 namespace ctprof {
@@ -138,7 +139,9 @@ Snapshot begin_of(Snapshot window) {
       for (const std::uint32_t row : rows) window.read_at.push_back(what.seen[row].first);
     table = table_then(table, what.openings[entity], rows);
   }
+  if (what.opening_only) restore_threads(window, *what.opening_only);
   match_processes(window.table(Entity::Process), window.threads());
+  if (what.opening_only) restore_processes_and_cgroups(window, *what.opening_only);
   forget_lost_columns(window);
   window.meta.start = window.meta.end = what.opened;
   window.born_at.clear();
@@ -230,7 +233,7 @@ void Laps::add_recorded(Snapshot& window) {
   }
 }
 
-Laps::Laps(Snapshot first) {
+Laps::Laps(Snapshot first) : knows_opening_(first.window->opening_only != nullptr) {
   take_ended(first);
   recorded_ = recorded_in(first);
   begin_ = begin_of(std::move(first));
@@ -316,6 +319,7 @@ Result<Snapshot> Laps::join() && {
     if (is_recorded(column.def()) && counts_up(column.def())) begin_at_zero(*whole, column);
   Window& window = *whole->window;
   window.partial = partial_;
+  if (!knows_opening_) window.opening_only.reset();
   window.notes.insert(window.notes.begin(), notes_.begin(), notes_.end());
   return whole;
 }

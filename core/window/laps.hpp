@@ -57,6 +57,7 @@ class Laps {
   Ended ended_;
   std::optional<Snapshot> last_;
   bool sees_ends_ = true, partial_ = false;
+  bool knows_opening_ = false;  // also of rows that exited in the first window
   std::vector<std::string> notes_;
 };
 

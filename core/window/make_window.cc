@@ -12,6 +12,7 @@
 #include "core/registry/identity.hpp"
 #include "core/window/happened.hpp"
 #include "core/window/merge_ended.hpp"
+#include "core/window/opening_only.hpp"
 #include "core/window/same_rows.hpp"
 
 namespace ctprof {
@@ -351,9 +352,13 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
   const Sorted rows = sort_out(before, after, ended);
   const std::uint64_t until = listed_until(after);
   const auto ended_at = append_ended(after, ended, rows.inside);
+  window.opening_only = std::make_shared<Snapshot>();
   for (std::size_t entity = 0; entity < kEntities; ++entity) {
     const auto which = static_cast<Entity>(entity);
     const auto earlier = same_rows(before, after, which, ended.took_over, ended_at);
+    const auto living =
+        std::span(earlier).first(which == Entity::Thread ? window.living : earlier.size());
+    add_opening_only(*window.opening_only, before, after, which, living);
     if (which == Entity::Thread) window.seen = seen_of(before, after, earlier, ended_at);
     window.openings[entity] = opening_of(before, after, which, earlier);
     const std::size_t gone = which == Entity::Cgroup ? cgroups_gone(before, after, earlier) : 0;

@@ -6,4 +6,5 @@
 #include "core/window/laps.cc"
 #include "core/window/make_window.cc"
 #include "core/window/merge_ended.cc"
+#include "core/window/opening_only.cc"
 #include "core/window/same_rows.cc"

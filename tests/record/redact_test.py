@@ -54,7 +54,7 @@ class Names:
         head = lines[0]
         self.private = {head["ctprof"]["boot_id"], head["ctprof"]["hostname"], head["host"]["kernel_cmdline"]}
         for line in lines:
-            for part in ("columns", "bases") if line["kind"] in ("table", "exited") else ():
+            for part in ("columns", "bases") if line["kind"] in ("table", "exited", "opening") else ():
                 for name in TEXTS:
                     self.private.update(cell for cell in line.get(part, {}).get(name, ()) if isinstance(cell, str))
         parts = {line["part"]: line for line in lines if line["kind"] == "stacks"}

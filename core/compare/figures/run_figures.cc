@@ -109,6 +109,7 @@ RunFigures::RunFigures(const Snapshot& snapshot, const RowGroups& rows, const Me
   for (std::size_t metric = 0; metric < plan.metrics.size(); ++metric)
     metrics_.push_back(left_out[metric] ? Cells() : reduce(snapshot, rows, plan.metrics[metric]));
   take_times(snapshot, rows.of_row[static_cast<std::size_t>(Entity::Thread)]);
+  if (snapshot.window) add_opening_only(snapshot, rows);
   content_->let_go();
 }
 
@@ -170,33 +171,6 @@ ctprof_rows RunFigures::readings_of(const Column& column, std::span<const std::u
   const std::string keys = column.def().map_keys + '\0';
   if (keys.size() > 1) rows.map_keys = content_->copy(keys).data();
   return rows;
-}
-
-// Reduces what the rows of a gauge that have a value now were when the window opened.
-RunFigures::Opened RunFigures::opened(const Snapshot& snapshot, const Column& column,
-                                      std::span<const std::uint32_t> groups,
-                                      const PlannedMetric& metric) {
-  const bool is_told =
-      metric.is_map() ? metric.rule->parts != nullptr : metric.rule->number != nullptr;
-  const bool is_level = has_gauges(column.def()) || !metric.total_of.empty();
-  if (!snapshot.window || !is_level || !is_told) return {};
-  const Opening& opening = snapshot.window->openings[static_cast<std::size_t>(metric.entity)];
-  const Column* then = opening.find(column.def().name);
-  if (!then || then->def().storage != column.def().storage) return {};
-  std::vector<std::uint32_t> there(groups.begin(), groups.end());
-  Opened found;
-  found.beginnings.resize(groups_.count(metric.entity));
-  for (std::size_t row = 0; row < there.size(); ++row) {
-    if (!column.has_value(row)) there[row] = kNoGroup;
-    if (there[row] == kNoGroup) continue;
-    Beginning& beginning = found.beginnings[there[row]];
-    beginning = std::max(beginning, opening.born[row]      ? Beginning::Born
-                                    : then->has_value(row) ? Beginning::There
-                                                           : Beginning::Unknown);
-  }
-  found.states = States(*metric.rule, found.beginnings.size(), metric.rule_owner);
-  found.states.add(readings_of(*then, there, metric, false));
-  return found;
 }
 
 void RunFigures::find_busiest(Cells& cells, const PlannedMetric& metric, const Snapshot& snapshot,
@@ -321,38 +295,6 @@ MadeOf RunFigures::made_of(std::uint32_t group, std::size_t metric) const {
   if (inputs.empty()) return {};
   const std::size_t of_each = plan_->metrics[metric].inputs.size();
   return {std::span(inputs).subspan(group * of_each, of_each)};
-}
-
-Beginning RunFigures::beginning(std::uint32_t group, std::size_t metric) const {
-  const PlannedMetric& planned = plan_->metrics[metric];
-  if (planned.key) return beginning(group, *planned.inputs.front());
-  if (planned.expression) return derived_beginning(group, planned);
-  const auto& beginnings = metrics_[metric].opened.beginnings;
-  return beginnings.empty() ? Beginning::None : beginnings[group];
-}
-
-Difference RunFigures::change(std::uint32_t group, std::size_t metric) const {
-  const PlannedMetric& planned = plan_->metrics[metric];
-  const ctprof_number now = read(group, metric).number;
-  if (planned.key) return change(group, *planned.inputs.front(), *planned.key, now);
-  if (planned.expression) return derived_change(group, planned, now);
-  const Beginning began = beginning(group, metric);
-  if (began == Beginning::None || began == Beginning::Unknown || !planned.rule->number) return {};
-  ctprof_number then = number_of(std::uint64_t{0});
-  if (began == Beginning::There)
-    then = call_rule(planned.rule_owner, "number",
-                     [&] { return planned.rule->number(metrics_[metric].opened.states[group]); });
-  return difference(then, now);
-}
-
-Difference RunFigures::change(std::uint32_t group, std::size_t map, std::string_view key,
-                              const ctprof_number& now) const {
-  const Beginning began = beginning(group, map);
-  if (began == Beginning::None || began == Beginning::Unknown) return {};
-  if (plan_->metrics[map].key_adds_up(key)) return {};
-  ctprof_number then = no_number();
-  if (began == Beginning::There) then = number_in(metrics_[map].opened.states[group], map, key);
-  return difference(ctprof::has_value(then) ? then : number_of(std::uint64_t{0}), now);
 }
 
 const Busiest* RunFigures::busiest(std::uint32_t group, std::size_t metric) const {

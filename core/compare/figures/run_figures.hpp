@@ -94,12 +94,13 @@ struct GroupTimes {
   double read_at = 0;  // sum, in ns after the capture's start
 };
 
-// What is known of a group's gauge when the window opened. Of two, the later one is that of both.
+// What is known of a group's gauge when the window opened, also of rows that exited inside. Of two,
+// the later one is that of both.
 enum class Beginning : std::uint8_t {
   None,     // no window, or no row
   Born,     // all that is there began inside
   There,    // it was read then; what began inside counts from zero
-  Unknown,  // something was there, and was not read
+  Unknown,  // something was there, and was not read or is not in the file
 };
 
 // Why a run has no value of a metric at all.
@@ -134,9 +135,9 @@ class RunFigures {
   MadeOf made_of(std::uint32_t group, std::size_t metric) const;
   // Null if there is none.
   const Busiest* busiest(std::uint32_t group, std::size_t metric) const;
-  // Of a gauge, how much more it is than when the window opened: of what is there at its end. The
-  // same of a derived level, by its inputs at both ends. None outside of windows, and where it is
-  // not known.
+  // Of a gauge, its value at the end less its value when the window opened, over the rows that each
+  // end has; a sum of no rows is zero. The same of a derived level, by its inputs at both ends.
+  // None outside of windows, and where it is not known.
   Difference change(std::uint32_t group, std::size_t metric) const;
   // Of a map's key that is a gauge and is `now`. A key that the map lacked then was zero.
   Difference change(std::uint32_t group, std::size_t map, std::string_view key,
@@ -193,6 +194,10 @@ class RunFigures {
   InputState input_state(const std::optional<std::size_t>& input, const CellValue& reading) const;
   Opened opened(const Snapshot& snapshot, const Column& column,
                 std::span<const std::uint32_t> groups, const PlannedMetric& metric);
+  void add_opening_only(const Snapshot& snapshot, const RowGroups& rows);
+  void add_opening_only(Opened& found, const Snapshot& opening_only, const RowGroups& rows,
+                        const PlannedMetric& metric);
+  void add_exited_unknown(const Snapshot& snapshot, const RowGroups& rows);
   void find_busiest(Cells& cells, const PlannedMetric& metric, const Snapshot& snapshot,
                     const Column& column, std::span<const std::uint32_t> groups);
   void take_times(const Snapshot& snapshot, std::span<const std::uint32_t> groups);

@@ -126,11 +126,11 @@ void RunFigures::merge_cells(std::size_t metric, std::uint32_t into, const RunFi
   const Coverage coverage = other.coverage(from, metric);
   cells.counts[into].values += static_cast<std::uint32_t>(coverage.values);
   cells.counts[into].rows += static_cast<std::uint32_t>(coverage.rows);
+  merge_opened(metric, into, its.opened, from);
   if (coverage.values == 0 || its.states.empty()) return;
   if (cells.states.empty())
     cells.states = States(*planned.rule, cells.counts.size(), planned.rule_owner);
   cells.states.merge(into, its.states, from);
-  merge_opened(metric, into, its.opened, from);
   if (its.busiest.empty()) return;
   cells.busiest.resize(cells.counts.size());
   if (its.busiest[from].reading > cells.busiest[into].reading)

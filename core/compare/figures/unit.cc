@@ -13,6 +13,7 @@
 #include "core/compare/figures/run_facts.cc"
 #include "core/compare/figures/run_figures.cc"
 #include "core/compare/figures/run_merge.cc"
+#include "core/compare/figures/run_openings.cc"
 #include "core/compare/figures/stack_book.cc"
 #include "core/compare/figures/stack_figures.cc"
 #include "core/compare/figures/where.cc"

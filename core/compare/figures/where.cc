@@ -158,6 +158,14 @@ Kept kept_threads(const Snapshot& run, std::span<const Condition> conditions) {
   return kept;
 }
 
+bool can_judge_threads(const Snapshot& run, std::span<const Condition> conditions) {
+  return std::ranges::all_of(conditions, [&](const Condition& condition) {
+    return std::ranges::all_of(condition.inputs(), [&](const auto& input) {
+      return find_thread_column(run, input.name) != nullptr;
+    });
+  });
+}
+
 std::string kept_in_words(std::span<const KeptCount> counts, std::span<const SideRuns> sides) {
   std::string words;
   for (std::size_t side = 0; side < sides.size(); ++side) {

@@ -36,6 +36,9 @@ Result<SortedWhere> sort_out(const Where& where, std::span<const Snapshot* const
 // threads.
 Kept kept_threads(const Snapshot& run, std::span<const Condition> conditions);
 
+// Whether the run has a column for everything that the conditions read. REQUIRES: as above.
+bool can_judge_threads(const Snapshot& run, std::span<const Condition> conditions);
+
 // How many rows of threads a run has, and how many of them are kept.
 struct KeptCount {
   std::size_t kept = 0, all = 0;

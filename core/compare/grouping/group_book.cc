@@ -1,6 +1,7 @@
 #include "core/compare/grouping/group_book.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "core/compare/grouping/key_families.hpp"
@@ -108,6 +109,20 @@ void finish(RowGroups& run, const Snapshot& snapshot) {
   run.groups.threads = count_threads(run, snapshot);
 }
 
+// The groups of the rows, by the numbers of another run; kNoGroup where that lacks the group.
+decltype(RowGroups::of_row) renumbered(RowGroups rows, const RowGroups& run) {
+  std::unordered_map<std::uint32_t, std::uint32_t> number_of;
+  for (std::uint32_t group = 0; group < run.groups.keys.size(); ++group)
+    number_of.emplace(run.groups.keys[group], group);
+  for (auto& of_entity : rows.of_row)
+    for (std::uint32_t& group : of_entity) {
+      if (group == kNoGroup) continue;
+      const auto found = number_of.find(rows.groups.keys[group]);
+      group = found == number_of.end() ? kNoGroup : found->second;
+    }
+  return std::move(rows.of_row);
+}
+
 }  // namespace
 
 GroupBook::GroupBook(const Spec& spec)
@@ -204,7 +219,7 @@ void GroupBook::combine(Rows& rows, const Rows& next, std::size_t part) {
   }
 }
 
-RowGroups GroupBook::add(const Snapshot& snapshot, const Kept& kept) {
+RowGroups GroupBook::add(const Snapshot& snapshot, const Kept& kept, const Kept& kept_of_opening) {
   RowGroups run;
   Rows& threads = run.of_row[static_cast<std::size_t>(Entity::Thread)];
   Rows& cgroups = run.of_row[static_cast<std::size_t>(Entity::Cgroup)];
@@ -225,6 +240,8 @@ RowGroups GroupBook::add(const Snapshot& snapshot, const Kept& kept) {
   numbering.apply(processes);
   numbering.apply(cgroups);
   finish(run, snapshot);
+  if (snapshot.window && snapshot.window->opening_only)
+    run.of_opening_only = renumbered(add(*snapshot.window->opening_only, kept_of_opening), run);
   return run;
 }
 

@@ -50,6 +50,10 @@ struct RunGroups {
 struct RowGroups {
   RunGroups groups;
   std::array<std::vector<std::uint32_t>, kEntities> of_row;
+  // The same of rows that only the opening of a window has; kNoGroup also where no other row of the
+  // run is in that group.
+  std::array<std::vector<std::uint32_t>, kEntities> of_opening_only;
+  bool knows_opening_only = true;  // false: whether --where keeps those rows is unknown
 };
 
 // For each row of a side's threads, whether it is kept. Empty: all are.
@@ -60,8 +64,8 @@ class GroupBook {
   explicit GroupBook(const Spec& spec);
 
   // Threads that are not kept, and processes whose leader is not, are in no group and do not affect
-  // patterns.
-  RowGroups add(const Snapshot& snapshot, const Kept& kept = {});
+  // patterns. `kept_of_opening` is of the threads that only the opening of a window has.
+  RowGroups add(const Snapshot& snapshot, const Kept& kept = {}, const Kept& kept_of_opening = {});
 
   // The key of each group, by number; under `all` of several parts (key_parts).
   std::vector<std::string> keys() const;

@@ -89,9 +89,14 @@ class Reducer {
     if (!taken) return taken.error();
     const Snapshot& run = **taken;
     const Kept kept = kept_threads(run, where_->threads);
+    const Snapshot* const opening_only = run.window ? run.window->opening_only.get() : nullptr;
+    const bool judges_opening = !opening_only || can_judge_threads(*opening_only, where_->threads);
+    const Kept kept_of_opening =
+        opening_only && judges_opening ? kept_threads(*opening_only, where_->threads) : Kept();
     RunFacts facts = facts_of(run);
     turn.wait();
-    RowGroups rows = whole_.groups.add(run, kept);
+    RowGroups rows = whole_.groups.add(run, kept, kept_of_opening);
+    rows.knows_opening_only = judges_opening;
     const std::vector<std::uint32_t> nodes = add_stacks(run);
     const std::vector<bool> left_out = leave_out(rows.groups, run.text_bytes);
     turn.pass();

@@ -161,10 +161,14 @@ class ScreenMaker {
   ScreenFigure figure_alone(CellAt at) const {
     const PlannedMetric& metric = plan_->metrics[at.metric];
     const CellValue cell = rollup_->read(at);
-    if (cell.coverage.rows == 0) return {};
-    ScreenFigure figure{as_double(cell.number)};
+    const bool is_level = metric.headline->shown == CTPROF_SHOWN_LEVEL;
+    // Of a group whose processes all exited, the change is known although no row is left.
+    const bool has_left =
+        is_level && cell.coverage.rows == 0 && rollup_->beginning(at) == Beginning::There;
+    if (cell.coverage.rows == 0 && !has_left) return {};
+    ScreenFigure figure{has_left ? 0 : as_double(cell.number)};
     if (!std::isfinite(figure.value)) figure.value = kNaN;
-    if (metric.headline->shown != CTPROF_SHOWN_LEVEL) {
+    if (!is_level) {
       figure.value = figure.value * scale_of(metric) / length(at);
       return figure;
     }

@@ -29,6 +29,9 @@ std::size_t bytes_of(const Snapshot& snapshot) {
   return bytes;
 }
 
+// What a window without rows takes: definitions, and pools.
+constexpr std::size_t kEmptyWindow = 64 * limits::kKiB;
+
 }  // namespace
 
 bool may_have(const Snapshot& snapshot, std::size_t text_bytes) {
@@ -38,6 +41,21 @@ bool may_have(const Snapshot& snapshot, std::size_t text_bytes) {
 std::size_t most_pooled(const Snapshot& snapshot, std::size_t text_bytes) {
   const std::size_t most = allowed(text_bytes);
   return most - std::min(most, bytes_of(snapshot));
+}
+
+std::size_t memory_of(const Snapshot& snapshot) {
+  std::size_t cells = 0;
+  const auto add = [&](const std::deque<Column>& columns) {
+    for (const Column& column : columns) cells += column.rows();
+  };
+  for (const Table& table : snapshot.tables) add(table.columns);
+  for (const Opening& opening : snapshot.window->openings) add(opening.columns);
+  if (const auto& rows = snapshot.window->opening_only)
+    for (const Table& table : rows->tables) add(table.columns);
+  constexpr std::size_t kCell = sizeof(std::uint64_t) + sizeof(ctprof_gap);
+  const StackTable& stacks = snapshot.pools->stacks.table;
+  const std::size_t items = stacks.nodes().size() + stacks.frames().size();
+  return kEmptyWindow + cells * kCell + snapshot.pools->bytes() + items * limits::kPooledOverhead;
 }
 
 }  // namespace ctprof::columns

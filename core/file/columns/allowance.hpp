@@ -13,5 +13,7 @@ namespace ctprof::columns {
 bool may_have(const Snapshot& snapshot, std::size_t text_bytes);
 // What is left for pools beside the cells.
 std::size_t most_pooled(const Snapshot& snapshot, std::size_t text_bytes);
+// About how much a window takes that was read. REQUIRES: snapshot.window.
+std::size_t memory_of(const Snapshot& snapshot);
 
 }  // namespace ctprof::columns

@@ -23,18 +23,31 @@ struct BasesOf {
   Entity entity = Entity::Thread;
   std::vector<std::string> columns;
 };
+struct OpeningLines {
+  Entity entity = Entity::Thread;
+  std::vector<std::string> columns;
+  std::vector<std::uint64_t> rows;  // of each line
+};
 struct WindowLine {
   Moment opened;
   std::uint64_t living = 0, ended_lost = 0, ended_unseen = 0, ended_merged = 0;
   bool sees_ends = false, partial = false;
   std::vector<std::string> notes;
   std::vector<BasesOf> bases;
+  std::optional<std::vector<OpeningLines>> opening_only;
 };
 
 template <Of<BasesOf> T, class Visitor>
 void each_field(T& bases, Visitor&& visit) {
   visit("entity", bases.entity);
   visit("columns", bases.columns);
+}
+
+template <Of<OpeningLines> T, class Visitor>
+void each_field(T& lines, Visitor&& visit) {
+  visit("entity", lines.entity);
+  visit("columns", lines.columns);
+  visit("rows", lines.rows);
 }
 
 template <Of<WindowLine> T, class Visitor>
@@ -48,6 +61,7 @@ void each_field(T& line, Visitor&& visit) {
   visit("partial", line.partial);
   visit("notes", line.notes);
   visit("bases", line.bases);
+  visit("opening_only", line.opening_only);
 }
 
 namespace {
@@ -112,6 +126,19 @@ void write_ended(std::span<const Piece> tables, JsonWriter& out) {
   out.close(']');
 }
 
+std::vector<OpeningLines> opening_lines(const Snapshot& opening_only,
+                                        std::span<const Piece> pieces) {
+  std::vector<OpeningLines> all;
+  for (const Entity entity : kAllEntities) {
+    OpeningLines& lines = all.emplace_back(OpeningLines{entity, {}, {}});
+    for (const Column& column : opening_only.table(entity).columns)
+      lines.columns.push_back(column.def().name);
+    for (const Piece& piece : pieces)
+      if (piece.entity == entity) lines.rows.push_back(piece.rows);
+  }
+  return all;
+}
+
 // --- reading ---
 
 // What top-level keys of header and summary mean to this version.
@@ -166,7 +193,7 @@ void write_header(const Snapshot& snapshot, std::span<const Piece> tables, std::
   out.put('\n');
 }
 
-void write_window(const Snapshot& snapshot, JsonWriter& out) {
+void write_window(const Snapshot& snapshot, std::span<const Piece> opening_only, JsonWriter& out) {
   const Window& window = *snapshot.window;
   WindowLine line{.opened = window.opened,
                   .living = window.living,
@@ -176,12 +203,14 @@ void write_window(const Snapshot& snapshot, JsonWriter& out) {
                   .sees_ends = window.sees_ends,
                   .partial = window.partial,
                   .notes = window.notes,
-                  .bases = {}};
+                  .bases = {},
+                  .opening_only = {}};
   for (const Entity entity : kAllEntities) {
     BasesOf& bases = line.bases.emplace_back(BasesOf{entity, {}});
     for (const Column& column : window.openings[static_cast<std::size_t>(entity)].columns)
       bases.columns.push_back(column.def().name);
   }
+  if (window.opening_only) line.opening_only = opening_lines(*window.opening_only, opening_only);
   out.put('{');
   out.member("kind", "window");
   FieldWriter(out).members(line, [](std::string_view) { return true; });
@@ -273,7 +302,59 @@ bool announces_window(const KeptMembers& header) {
   return found != header.end() && found->second == "true";
 }
 
-Result<void> read_window(const KeptMembers& members, Snapshot& snapshot) {
+namespace {
+
+Result<void> read_bases(std::span<const BasesOf> all, Snapshot& snapshot) {
+  for (const BasesOf& bases : all)
+    for (const std::string& name : bases.columns) {
+      Opening& opening = snapshot.window->openings[static_cast<std::size_t>(bases.entity)];
+      const Column* end = snapshot.table(bases.entity).find(name);
+      if (!end || opening.find(name))
+        return Error{"has a base of '" + name.substr(0, 40) +
+                     "', which is no column or there twice"};
+      if (end->def().storage == Storage::Stacks)
+        return Error{"has a base of '" + name.substr(0, 40) + "', which can have none"};
+      opening.columns.emplace_back(end->def(), 0, Gap::NoBase);
+    }
+  return {};
+}
+
+// Gives `found` the columns of one entity.
+Result<void> read_opening_columns(const OpeningLines& lines, const Snapshot& snapshot,
+                                  Snapshot& found) {
+  Table& table = found.table(lines.entity);
+  for (const std::string& name : lines.columns) {
+    const Column* end = snapshot.table(lines.entity).find(name);
+    if (!end || table.find(name) || end->def().storage == Storage::Stacks)
+      return Error{"has rows of the opening with '" + name.substr(0, 40) +
+                   "', which is no column, there twice, or of stacks"};
+    table.add(end->shared_def(), Gap::NotInFile).provenance = end->provenance;
+  }
+  return {};
+}
+
+Result<std::vector<Piece>> read_opening_only(std::span<const OpeningLines> all,
+                                             Snapshot& snapshot) {
+  snapshot.window->opening_only = std::make_shared<Snapshot>();
+  std::vector<Piece> pieces;
+  for (const OpeningLines& lines : all) {
+    if (auto done = read_opening_columns(lines, snapshot, *snapshot.window->opening_only); !done)
+      return done.error();
+    const std::size_t most = kMostRows[static_cast<std::size_t>(lines.entity)];
+    std::size_t first = 0;
+    for (const std::uint64_t rows : lines.rows) {
+      if (rows == 0 || rows > most - first)
+        return Error{"announces no rows or too many rows of the opening in one line"};
+      pieces.push_back({lines.entity, first, rows, false, true});
+      first += rows;
+    }
+  }
+  return pieces;
+}
+
+}  // namespace
+
+Result<std::vector<Piece>> read_window(const KeptMembers& members, Snapshot& snapshot) {
   boost::system::error_code failed;
   WindowLine line;
   FieldReader reader("window");
@@ -291,18 +372,9 @@ Result<void> read_window(const KeptMembers& members, Snapshot& snapshot) {
   window.sees_ends = line.sees_ends;
   window.partial = line.partial;
   window.notes = std::move(line.notes);
-  for (const BasesOf& bases : line.bases)
-    for (const std::string& name : bases.columns) {
-      Opening& opening = window.openings[static_cast<std::size_t>(bases.entity)];
-      const Column* end = snapshot.table(bases.entity).find(name);
-      if (!end || opening.find(name))
-        return Error{"has a base of '" + name.substr(0, 40) +
-                     "', which is no column or there twice"};
-      if (end->def().storage == Storage::Stacks)
-        return Error{"has a base of '" + name.substr(0, 40) + "', which can have none"};
-      opening.columns.emplace_back(end->def(), 0, Gap::NoBase);
-    }
-  return {};
+  if (auto done = read_bases(line.bases, snapshot); !done) return done.error();
+  if (!line.opening_only) return std::vector<Piece>();
+  return read_opening_only(*line.opening_only, snapshot);
 }
 
 Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot) {

@@ -11,8 +11,9 @@
 // those of threads that ended. A line `window` follows where the header says so: `living` rows of
 // threads are alive at the end, and `bases` are the columns whose values at the opening are known.
 // `stacks` is how many lines of kind `stacks` follow the tables (stack_lines.hpp); without it,
-// none. `end` counts the lines, itself included, and the bytes of text before it: a file that was
-// cut is seen.
+// none. `opening_only` of a window gives, by entity, the columns and the rows of each line of kind
+// `opening`, which follow the stacks; without it, which rows left the window is unknown. `end`
+// counts the lines, itself included, and the bytes of text before it: a file that was cut is seen.
 
 #pragma once
 
@@ -36,7 +37,8 @@ inline constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity
 
 void write_header(const Snapshot& snapshot, std::span<const Piece> tables, std::size_t stack_lines,
                   JsonWriter& out);
-void write_window(const Snapshot& snapshot, JsonWriter& out);
+// `opening_only`: the pieces of Window::opening_only, line by line.
+void write_window(const Snapshot& snapshot, std::span<const Piece> opening_only, JsonWriter& out);
 void write_summary(const Snapshot& snapshot, JsonWriter& out);
 void write_end(std::uint64_t lines, std::uint64_t bytes, JsonWriter& out);
 
@@ -53,8 +55,9 @@ Result<void> read_header(const KeptMembers& header, Snapshot& snapshot);
 std::uint64_t stack_lines_of(const KeptMembers& header);
 // Whether a line `window` follows.
 bool announces_window(const KeptMembers& header);
-// Gives the snapshot its window, with columns without rows. REQUIRES: read_header() was called.
-Result<void> read_window(const KeptMembers& line, Snapshot& snapshot);
+// Gives the snapshot its window, with columns without rows. Returns the lines of kind `opening`
+// that it announces. REQUIRES: read_header() was called.
+Result<std::vector<Piece>> read_window(const KeptMembers& line, Snapshot& snapshot);
 Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot);
 // Fails where it counts other than so.
 Result<void> check_end(const KeptMembers& end, std::uint64_t lines, std::uint64_t bytes);

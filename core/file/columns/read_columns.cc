@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/workers.hpp"
+#include "core/file/columns/allowance.hpp"
 #include "core/file/columns/header.hpp"
 #include "core/file/columns/known_registry.hpp"
 #include "core/file/columns/lines.hpp"
@@ -54,6 +55,8 @@ class Reader {
   using Parse = Result<KeptMembers> (*)(std::string_view text);
   Result<KeptMembers> line(Parse parse = parse_line);
   Result<std::vector<Piece>> plan(const KeptMembers& header) const;
+  Result<void> check_lengths(std::span<const Piece> pieces) const;
+  Result<void> read_opening_only(std::span<const Piece> pieces, Snapshot& snapshot);
   Result<void> read_tables(std::span<const Piece> pieces, std::size_t stack_lines,
                            Snapshot& snapshot);
   Result<void> fill_tables(std::span<const Piece> pieces, Snapshot& snapshot, TableReader& tables);
@@ -91,11 +94,31 @@ Result<std::vector<Piece>> Reader::plan(const KeptMembers& header) const {
   auto pieces = read_plan(header, frames_.size() - next_);
   if (!pieces) return at_line(first_, pieces.error());
   if (pieces->size() > frames_.size() - next_) return pieces;
-  for (std::size_t i = 0; i < pieces->size(); ++i)
-    if ((*pieces)[i].rows > frames_[next_ + i].text_bytes / limits::kRowBytes)
-      return at_line(next_ + i, Error{"is too short for the " + std::to_string((*pieces)[i].rows) +
-                                      " rows that the header announces"});
+  if (auto fine = check_lengths(*pieces); !fine) return fine.error();
   return pieces;
+}
+
+// REQUIRES: their lines are there, from next_ on.
+Result<void> Reader::check_lengths(std::span<const Piece> pieces) const {
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    if (pieces[i].rows > frames_[next_ + i].text_bytes / limits::kRowBytes)
+      return at_line(next_ + i, Error{"is too short for the " + std::to_string(pieces[i].rows) +
+                                      " rows that the header announces"});
+  return {};
+}
+
+// Reads the lines of rows that only the opening of the window has. REQUIRES: as above.
+Result<void> Reader::read_opening_only(std::span<const Piece> pieces, Snapshot& snapshot) {
+  Snapshot& rows = *snapshot.window->opening_only;
+  if (auto fine = check_lengths(pieces); !fine) return fine;
+  std::size_t text_bytes = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) text_bytes += frames_[next_ + i].text_bytes;
+  if (auto done = TableReader::prepare(rows, rows_of(pieces), text_bytes); !done) return done;
+  rows.read_at.clear();
+  TableReader tables(rows, text_bytes);
+  if (auto done = fill_tables(pieces, rows, tables); !done) return done;
+  next_ += pieces.size();
+  return check_opening_only(rows);
 }
 
 Result<void> Reader::read_tables(std::span<const Piece> pieces, std::size_t stack_lines,
@@ -168,7 +191,7 @@ Result<bool> Reader::take_rest(Snapshot* snapshot) {
       fine = Error{"is of kind '" + kind.substr(0, 40) + "' out of order"};
     else if (kind == "summary" && snapshot)
       fine = read_summary(*found, *snapshot);
-    else if (kind != "summary" && snapshot)
+    else if (kind != "summary" && kind != kOpeningLine && snapshot)
       snapshot->unknown_lines.push_back(object_of(*found));
     if (!fine) return at_line(number, fine.error());
     if (kind == "end") return true;
@@ -196,16 +219,22 @@ Result<bool> Reader::take(Snapshot* snapshot, bool with_rows) {
   if (pieces->size() > frames_.size() - next_) return false;
   const std::uint64_t stack_lines = stack_lines_of(*header);
   if (stack_lines > frames_.size() - next_ - pieces->size()) return false;
+  std::vector<Piece> opening_only;
   if (snapshot) {
     if (auto done = read_header(*header, *snapshot); !done) return at_line(first_, done.error());
-    if (window)
-      if (auto done = read_window(*window, *snapshot); !done)
-        return at_line(first_ + 1, done.error());
+    if (window) {
+      auto announced = read_window(*window, *snapshot);
+      if (!announced) return at_line(first_ + 1, announced.error());
+      opening_only = std::move(*announced);
+    }
     if (with_rows)
       if (auto done = read_tables(*pieces, stack_lines, *snapshot); !done) return done.error();
     if (!with_rows) snapshot->rows_in_file = rows_of(*pieces);
   }
   next_ += pieces->size() + stack_lines;
+  if (opening_only.size() > frames_.size() - next_) return false;
+  if (with_rows && !opening_only.empty())
+    if (auto done = read_opening_only(opening_only, *snapshot); !done) return done.error();
   const auto whole = take_rest(snapshot);
   if (!whole || !*whole || !snapshot) return whole;
   if (with_rows)
@@ -321,22 +350,6 @@ Result<std::optional<Snapshot>> read_outline(std::string_view zstd) {
 }
 
 namespace {
-
-// What a window without rows takes: definitions, and pools.
-constexpr std::size_t kEmptyWindow = 64 * limits::kKiB;
-
-std::size_t memory_of(const Snapshot& snapshot) {
-  std::size_t cells = 0;
-  const auto add = [&](const std::deque<Column>& columns) {
-    for (const Column& column : columns) cells += column.rows();
-  };
-  for (const Table& table : snapshot.tables) add(table.columns);
-  for (const Opening& opening : snapshot.window->openings) add(opening.columns);
-  constexpr std::size_t kCell = sizeof(std::uint64_t) + sizeof(ctprof_gap);
-  const StackTable& stacks = snapshot.pools->stacks.table;
-  const std::size_t items = stacks.nodes().size() + stacks.frames().size();
-  return kEmptyWindow + cells * kCell + snapshot.pools->bytes() + items * limits::kPooledOverhead;
-}
 
 Error not_a_run(std::size_t number, const std::string& cause) {
   return {"capture " + std::to_string(number) + " " + cause + "; FILE#N reads one of them"};

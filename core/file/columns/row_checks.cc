@@ -67,11 +67,16 @@ Result<void> check_cgroups(const Snapshot& snapshot) {
   return {};
 }
 
-Result<void> check_rows(const Snapshot& snapshot) {
+Result<void> check_identities(const Snapshot& snapshot) {
   for (const auto& [entity, name] :
        {std::pair{Entity::Thread, kTgid}, std::pair{Entity::Thread, kTid},
         std::pair{Entity::Process, kProcessTgid}, std::pair{Entity::Cgroup, kCgroupPath}})
     if (auto fine = check_full(snapshot, entity, name); !fine) return fine;
+  return {};
+}
+
+Result<void> check_rows(const Snapshot& snapshot) {
+  if (auto fine = check_identities(snapshot); !fine) return fine;
   if (auto fine = check_threads(snapshot); !fine) return fine;
   if (auto fine = check_processes(snapshot); !fine) return fine;
   return check_cgroups(snapshot);
@@ -100,6 +105,15 @@ Result<void> settle_rows(Snapshot& snapshot) {
     if (auto fine = settle_kept(snapshot.unknown_keys[entity], static_cast<Entity>(entity)); !fine)
       return fine;
   return {};
+}
+
+Result<void> check_opening_only(const Snapshot& opening_only) {
+  if (auto fine = check_identities(opening_only); !fine) return fine;
+  if (auto fine = check_threads(opening_only); !fine) return fine;
+  const Column* tgids = opening_only.table(Entity::Process).find(kProcessTgid);
+  for (std::size_t row = 1; tgids && row < tgids->rows(); ++row)
+    if (tgids->u64()[row - 1] >= tgids->u64()[row]) return out_of_order(Entity::Process, row);
+  return check_cgroups(opening_only);
 }
 
 }  // namespace ctprof::columns

@@ -11,4 +11,8 @@ namespace ctprof::columns {
 // Puts kept keys in the order of their rows, and says what does not hold.
 Result<void> settle_rows(Snapshot& snapshot);
 
+// Whether rows that only the opening of a window has can be told apart, and are in order. The error
+// says which cannot.
+Result<void> check_opening_only(const Snapshot& opening_only);
+
 }  // namespace ctprof::columns

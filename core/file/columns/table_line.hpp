@@ -14,6 +14,9 @@
 //    "unknown":{"a.b":[[2048,{}]]}}                      keys that nobody knows, by row
 //
 // Rows of threads that ended inside a window are lines of kind `exited`, behind those that live.
+// Rows that only the opening of a window has (Window::opening_only) are lines of kind `opening`,
+// behind the stacks; they have neither bases nor times. Their keys may be in any order, because
+// older versions keep such lines with sorted keys.
 // Bases of a column that equal its end in all of these rows are left out.
 // kind, entity and first_row come first. A column without a value in these rows is absent. `runs`
 // are pairs of a code and how many of the column's nulls have it, in their order; those of a column
@@ -47,14 +50,17 @@ namespace ctprof::columns {
 
 struct GapPattern;
 
+inline constexpr std::string_view kOpeningLine = "opening";
+
 // Which rows a line has.
 struct Piece {
   Entity entity = Entity::Thread;
   std::size_t first_row = 0;
   std::size_t rows = 0;
-  bool ended = false;  // of threads that ended inside a window
+  bool ended = false;         // of threads that ended inside a window
+  bool opening_only = false;  // of rows that only the opening of a window has
   Rows range() const { return {first_row, rows}; }
-  std::string_view kind() const { return ended ? "exited" : "table"; }
+  std::string_view kind() const { return opening_only ? kOpeningLine : ended ? "exited" : "table"; }
 };
 
 // Writes pieces of one snapshot, on any number of threads at once. REQUIRES: the snapshot outlives

@@ -131,7 +131,7 @@ bool TableReader::read_member(Line& line, std::string_view key) {
     return (line.is_entity = in.text() == name(line.piece.entity)) || in.failed();
   if (key == "first_row")
     return (line.is_first = in.number() == line.piece.first_row) || in.failed();
-  if (!in.failed() && !line.is_announced()) return false;
+  if (!in.failed() && !line.piece.opening_only && !line.is_announced()) return false;
   if (key == "columns")
     read_columns(line);
   else if (key == "gaps")

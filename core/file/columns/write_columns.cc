@@ -55,10 +55,12 @@ void make(const TableWriter& writer, const Piece& piece, Hand& hand, Made& made)
   hand.out.clear();
   writer.write(piece, hand.out);
   if (hand.out.size() > limits::kMiB && piece.rows > 1) {
-    const std::size_t half = piece.rows / 2;
-    make(writer, {piece.entity, piece.first_row, half, piece.ended}, hand, made);
-    return make(writer, {piece.entity, piece.first_row + half, piece.rows - half, piece.ended},
-                hand, made);
+    Piece first = piece, second = piece;
+    first.rows = piece.rows / 2;
+    second.rows -= first.rows;
+    second.first_row += first.rows;
+    make(writer, first, hand, made);
+    return make(writer, second, hand, made);
   }
   made.pieces.push_back(piece);
   made.frames.push_back(hand.folder.fold(hand.out.view()));
@@ -90,6 +92,7 @@ struct MadeBlock {
   Made header;
   std::vector<Made> tables;  // by piece
   Made stacks;
+  Made opening_only;  // rows that only the opening of a window has
 };
 
 Made make_header(const Snapshot& snapshot, std::span<const Piece> tables, const Made& stacks,
@@ -112,6 +115,17 @@ Made make_stacks(const Snapshot& snapshot, Hand& hand) {
   return made;
 }
 
+// The lines of rows that only the opening of a window has.
+Made make_opening_only(const Snapshot& opening_only, Hand& hand) {
+  const TableWriter writer(opening_only);
+  Made made;
+  for (Piece piece : pieces_of(opening_only)) {
+    piece.opening_only = true;
+    make(writer, piece, hand, made);
+  }
+  return made;
+}
+
 // What each line of a table holds.
 std::vector<Piece> lines_of(const MadeBlock& block) {
   std::vector<Piece> lines;
@@ -130,12 +144,14 @@ std::size_t rows_in(std::span<const Piece> pieces) {
 MadeBlock make_block(const Snapshot& snapshot, unsigned workers, Hands& hands) {
   const std::vector<Piece> pieces = pieces_of(snapshot);
   const TableWriter writer(snapshot);
-  MadeBlock block{{}, std::vector<Made>(pieces.size()), {}};
+  MadeBlock block{{}, std::vector<Made>(pieces.size()), {}, {}};
   if (rows_in(pieces) < kRowsToShare) workers = 1;
   share(workers, 1 + pieces.size(), [&](unsigned worker, std::size_t i) {
     Hand& hand = hands.of(worker);
     if (i > 0) return make(writer, pieces[i - 1], hand, block.tables[i - 1]);
     block.stacks = make_stacks(snapshot, hand);
+    if (snapshot.window && snapshot.window->opening_only)
+      block.opening_only = make_opening_only(*snapshot.window->opening_only, hand);
     block.header = make_header(snapshot, pieces, block.stacks, hand);
   });
   if (const auto lines = lines_of(block); lines.size() > pieces.size())
@@ -190,12 +206,13 @@ Result<void> write_lines(const Snapshot& snapshot, const MadeBlock& block, Lines
   if (auto done = lines.write(block.header); !done) return done;
   JsonWriter out;
   if (snapshot.window) {
-    write_window(snapshot, out);
+    write_window(snapshot, block.opening_only.pieces, out);
     if (auto done = lines.write(out.view()); !done) return done;
   }
   for (const Made& table : block.tables)
     if (auto done = lines.write(table); !done) return done;
   if (auto done = lines.write(block.stacks); !done) return done;
+  if (auto done = lines.write(block.opening_only); !done) return done;
   for (const RawJson& line : snapshot.unknown_lines)
     if (auto done = lines.write(line + "\n"); !done) return done;
   out.clear();

@@ -166,6 +166,83 @@ BOOST_AUTO_TEST_CASE(what_is_said_of_its_rows_must_hold) {
   says("\"seen\":[[", "\"seen\":[[1,2],[", "seen is too long");
 }
 
+// A thread with its process that exited without a row, and one that lives.
+Lines window_with_exited_process() {
+  Snapshot before = host_of(2), after = host_of(1);
+  for (Snapshot* end : {&before, &after}) {
+    end->meta.boot_id = "b";
+    end->meta.start.boottime_ns = end == &before ? 1 : 20 * kSecond;
+    end->read_at.assign(end->threads().rows, 5);
+  }
+  auto made = make_window(before, std::move(after), {});
+  BOOST_REQUIRE_MESSAGE(made.has_value(), made.error().text);
+  return lines_of(written(*made));
+}
+
+std::size_t line_with(const Lines& lines, std::string_view text) {
+  for (std::size_t line = 0; line < lines.size(); ++line)
+    if (lines[line].find(text) != std::string::npos) return line;
+  BOOST_FAIL("no line with " << text);
+  return 0;
+}
+
+constexpr std::string_view kOfThread = R"("kind":"opening","entity":"thread")";
+
+BOOST_AUTO_TEST_CASE(rows_that_only_the_opening_has_are_kept) {
+  const Snapshot window = loaded(folded(window_with_exited_process()));
+  BOOST_TEST_REQUIRE(bool(window.window->opening_only));
+  const Table& threads = window.window->opening_only->threads();
+  BOOST_TEST_REQUIRE(threads.rows == 1u);
+  BOOST_TEST(threads.find(kTid) != nullptr);
+  BOOST_TEST(window.unknown_lines.empty());
+}
+
+// As a file is that an older version wrote, or read and wrote again without knowing such lines.
+BOOST_AUTO_TEST_CASE(without_an_announcement_lines_of_the_opening_are_ignored) {
+  Lines lines = window_with_exited_process();
+  const auto at = lines[kWindow].find(",\"opening_only\":");
+  BOOST_TEST_REQUIRE(at != std::string::npos);
+  lines[kWindow] = lines[kWindow].substr(0, at) + "}\n";
+  const Snapshot window = loaded(folded(counted(lines)));
+  BOOST_TEST(!window.window->opening_only);
+  BOOST_TEST(window.unknown_lines.empty());
+}
+
+// An older version writes again the lines that it does not know, with their keys in order.
+BOOST_AUTO_TEST_CASE(lines_of_the_opening_have_their_keys_in_any_order) {
+  Lines lines = window_with_exited_process();
+  const std::string all = folded(lines);
+  std::string& line = lines[line_with(lines, kOfThread)];
+  const std::string first = R"({"kind":"opening","entity":"thread","first_row":0,)";
+  BOOST_TEST_REQUIRE(line.starts_with(first));
+  line = "{" + line.substr(first.size(), line.size() - first.size() - 2) + "," +
+         first.substr(1, first.size() - 2) + "}\n";
+  BOOST_TEST(difference(loaded(all), loaded(folded(counted(lines)))) == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_said_of_rows_of_the_opening_must_hold) {
+  const Lines lines = window_with_exited_process();
+  BOOST_REQUIRE_EQUAL(refusal(folded(lines)), "");
+  const auto refused = [&](std::size_t line, std::string_view what, std::string_view instead) {
+    return refusal(folded(with(lines, line, what, instead)));
+  };
+  const std::string announced = R"("opening_only":[{"entity":"thread","columns":[)";
+  BOOST_TEST(refused(kWindow, announced, announced + "\"no_such\",") ==
+             "line 2 has rows of the opening with 'no_such', which is no column, there twice, or "
+             "of stacks");
+  BOOST_TEST(refused(kWindow, announced, announced + "\"tid\",") != "");
+  BOOST_TEST(refused(kWindow, "\"rows\":[1]", "\"rows\":[0]") ==
+             "line 2 announces no rows or too many rows of the opening in one line");
+  BOOST_TEST(refused(kWindow, "\"rows\":[1]", "\"rows\":[4000000]").find("is too short for") !=
+             std::string::npos);
+  BOOST_TEST(refused(kWindow, "\"rows\":[1]", "\"rows\":[1,1,1,1,1,1,1,1]") != "");
+  const std::size_t opening = line_with(lines, kOfThread);
+  BOOST_TEST(refused(opening, "\"tid\":[", "\"tid\":[7,") != "");
+  BOOST_TEST(refused(opening, "\"first_row\":0", "\"first_row\":1") != "");
+  BOOST_TEST(refused(opening, "\"columns\":{", "\"columnz\":{").find("has no ") !=
+             std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

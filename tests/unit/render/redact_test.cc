@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -225,6 +226,25 @@ BOOST_AUTO_TEST_CASE(cgroups_take_the_order_of_their_new_names_with_all_that_is_
     BOOST_TEST(opening.born[row] == id_of.at(path) % 2);
     last = path;
   }
+}
+
+BOOST_AUTO_TEST_CASE(names_of_rows_that_only_the_opening_has_are_replaced) {
+  Snapshot snapshot;
+  snapshot.window.emplace().opening_only = std::make_shared<Snapshot>();
+  Snapshot& then = *snapshot.window->opening_only;
+  then.threads().rows = 1;
+  Column& names = then.threads().add(identity_metric(kPcomm), Gap::None);
+  names.ids()[0] = then.pools->texts.intern("secret");
+  then.table(Entity::Cgroup).rows = 2;
+  Column& paths = then.table(Entity::Cgroup).add(identity_metric(kCgroupPath), Gap::None);
+  paths.ids()[0] = then.pools->texts.intern("/a.slice");
+  paths.ids()[1] = then.pools->texts.intern("/b.slice");
+  Pseudonyms pseudonyms(kKey);
+  BOOST_TEST(redact(snapshot, {}, pseudonyms).names == 3u);
+  BOOST_TEST(then.pools->texts[names.ids()[0]] == pseudonyms.of("secret"));
+  const std::set<std::string> expected{pseudonyms.of("/a.slice"), pseudonyms.of("/b.slice")};
+  BOOST_TEST(then.pools->texts[paths.ids()[0]] == *expected.begin());
+  BOOST_TEST(then.pools->texts[paths.ids()[1]] == *expected.rbegin());
 }
 
 BOOST_AUTO_TEST_CASE(what_nobody_has_vetted_is_replaced_or_left_out) {

@@ -253,6 +253,11 @@ class Differ {
       say("when threads were seen");
     for (std::size_t entity = 0; entity < kEntities; ++entity)
       compare_openings(a.openings[entity], b.openings[entity]);
+    if (!a.opening_only != !b.opening_only)
+      return say("whether rows of the opening alone are known");
+    if (!a.opening_only) return;
+    const std::string said = Differ(*a.opening_only, *b.opening_only).first();
+    if (!said.empty()) say("rows of the opening alone: " + said);
   }
 
   void compare_openings(const Opening& a, const Opening& b) {

@@ -207,8 +207,10 @@ class OneFile {
     if (bytes_ > kMostBytes) return void(++left_out_);
     if (capture.window) to_differences(capture);
     // Nobody asks what gauges were when the window opened.
-    if (capture.window)
+    if (capture.window) {
       for (Opening& opening : capture.window->openings) opening.columns.clear();
+      capture.window->opening_only.reset();
+    }
     const auto plan = plans_->of(capture);
     if (!plan) return told_.push_back(plan.error().text);
     const CaptureFigures figures(capture, (*plan)->plan);

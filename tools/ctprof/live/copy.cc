@@ -47,7 +47,7 @@ class Copier {
   std::array<std::vector<Id>, kStorages> known_;  // what an id is in the copy
 };
 
-// All but the columns.
+// All but the columns of rows at the end.
 Window frame_of(const Window& window) {
   Window copy;
   copy.opened = window.opened;
@@ -60,6 +60,7 @@ Window frame_of(const Window& window) {
   copy.partial = window.partial;
   copy.host = window.host;
   copy.notes = window.notes;
+  copy.opening_only = window.opening_only;  // nobody changes it
   return copy;
 }
 

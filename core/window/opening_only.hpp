@@ -1,0 +1,29 @@
+// Rows of a window's opening that have no row at its end: threads and processes that exited, and
+// cgroups that were removed. They hold identities, texts and gauges, so that the change of a group
+// counts what left it as well as what joined it (Window::opening_only).
+//
+// See also: make_window.hpp (makes windows), laps.hpp (restores the beginning of a window).
+
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "core/snapshot/snapshot.hpp"
+#include "core/window/same_rows.hpp"
+
+namespace ctprof {
+
+// Adds those rows of one entity to `found`. `earlier`: for each row of `after` that is alive at the
+// end, its row in `before`. Rows keep the order that they have in `before`. The host has none.
+void add_opening_only(Snapshot& found, const Snapshot& before, const Snapshot& after, Entity entity,
+                      std::span<const Earlier> earlier);
+
+// Adds to the beginning of a window the rows that only its opening had and that it lacks, and fills
+// the cells of processes that exited. Counters of added threads are ThreadGone. REQUIRES: `begin`
+// is no window; its threads are in (tgid, tid) order.
+void restore_threads(Snapshot& begin, const Snapshot& opening_only);
+// REQUIRES: restore_threads() was called, and the process rows are those of the threads.
+void restore_processes_and_cgroups(Snapshot& begin, const Snapshot& opening_only);
+
+}  // namespace ctprof

@@ -1,0 +1,246 @@
+// How much a gauge of a group changed in a window, whatever left the group and whatever joined it.
+
+#include <cmath>
+
+#include "core/window/laps.hpp"
+#include "tests/unit/support/made_screen.hpp"
+
+namespace ctprof::openings_test {
+namespace {
+
+using namespace made_screen;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+MetricDef of(Entity entity, MetricDef def) {
+  def.entity = entity;
+  return def;
+}
+
+const MetricDef kRss = of(Entity::Process, shown(metric("rss", "GaugeBytes", "SumGaugeBytes"),
+                                                 {"rss", 3, CTPROF_SHOWN_LEVEL, false, 0x1p20}));
+
+// A process of one thread. Those that started inside the window have is_new.
+struct Process {
+  std::uint64_t tgid;
+  std::string name;
+  std::optional<std::uint64_t> mib;
+  bool is_new = false;
+};
+
+Snapshot at(std::uint64_t second, const std::vector<Process>& processes) {
+  std::vector<Thread> threads;
+  Cells<std::uint64_t> starts, rss, cpu;
+  for (const Process& process : processes) {
+    threads.push_back({process.tgid, process.tgid, process.name, process.name});
+    starts.push_back(process.is_new ? 1100 : 5);
+    rss.push_back(process.mib ? std::optional(*process.mib * kMiB) : std::nullopt);
+    cpu.push_back(second * kSecond);
+  }
+  Snapshot snapshot = snapshot_of(threads);
+  add_u64(snapshot, identity_metric(kStartTime), starts);
+  add_u64(snapshot, kCpu, cpu);
+  add_u64(snapshot, kRss, rss);
+  add_u64(snapshot, kHeld, rss, Gap::NotApplicable);
+  snapshot.meta.boot_id = "b";
+  snapshot.meta.start.boottime_ns = second * kSecond;
+  snapshot.read_at.assign(processes.size(), 1);
+  return snapshot;
+}
+
+// Their threads, as a source delivers them: without gauges.
+Ended exited(const std::vector<Process>& processes) {
+  Ended ended;
+  ended.rows = at(15, processes);
+  std::erase_if(ended.rows.threads().columns,
+                [](const Column& column) { return column.def().name == kHeld.name; });
+  ended.at_ns.assign(processes.size(), 15 * kSecond);
+  ended.told = true;
+  return ended;
+}
+
+const std::vector<Process> kPool{{1, "pool", 60}, {2, "pool", 60}, {3, "other", 8}};
+const std::vector<Process> kReplaced{{3, "other", 9}, {4, "pool", 60, true}, {5, "pool", 70, true}};
+
+Snapshot made(Result<Snapshot> window) {
+  BOOST_REQUIRE_MESSAGE(window, window.error().text);
+  return std::move(*window);
+}
+
+// The pool with all of its workers replaced.
+Snapshot replaced() {
+  return made(make_window(at(10, kPool), at(20, kReplaced), exited({kPool[0], kPool[1]})));
+}
+
+struct Told {
+  double mib, change;
+  bool is_new;
+  bool operator==(const Told&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Told& told) {
+  return out << told.mib << " MiB, changed by " << told.change << (told.is_new ? ", new" : "");
+}
+
+Told told(const Report& report, const std::string& group, std::size_t column = 1) {
+  const ScreenFigure figure = row(report, group).figures.at(column);
+  return {figure.value / kMiB, std::isnan(figure.change) ? -1000 : figure.change / kMiB,
+          figure.is_new};
+}
+
+Told told(Snapshot window, const std::string& group, Spec spec = {}) {
+  to_differences(window);
+  return told(report_of(window, std::move(spec)), group);
+}
+
+constexpr double kUnknown = -1000;
+
+BOOST_AUTO_TEST_SUITE(openings_test)
+
+BOOST_AUTO_TEST_CASE(a_pool_with_replaced_workers_changes_by_its_end_minus_its_start) {
+  BOOST_TEST(told(replaced(), "pool") == (Told{130, 10, false}));
+  BOOST_TEST(told(replaced(), "other") == (Told{9, 1, false}));
+}
+
+BOOST_AUTO_TEST_CASE(a_gauge_of_threads_counts_threads_that_exited) {
+  Snapshot window = replaced();
+  to_differences(window);
+  BOOST_TEST(told(report_of(window), "pool", 2) == (Told{130, 10, false}));
+}
+
+BOOST_AUTO_TEST_CASE(two_snapshots_count_processes_that_exited_between_them) {
+  Snapshot window = made(window_between(at(10, kPool), at(20, kReplaced), "a", "b"));
+  BOOST_TEST(told(std::move(window), "pool") == (Told{130, 10, false}));
+}
+
+BOOST_AUTO_TEST_CASE(a_group_is_new_if_all_of_it_started_inside) {
+  Snapshot window = made(make_window(at(10, {{3, "other", 8}}), at(20, kReplaced), {}));
+  BOOST_TEST(told(std::move(window), "pool") == (Told{130, 130, true}));
+}
+
+BOOST_AUTO_TEST_CASE(a_group_that_exited_lost_what_it_had) {
+  Snapshot window =
+      made(make_window(at(10, kPool), at(20, {{3, "other", 8}}), exited({kPool[0], kPool[1]})));
+  BOOST_TEST(told(std::move(window), "pool") == (Told{0, -120, false}));
+}
+
+BOOST_AUTO_TEST_CASE(a_process_without_memory_at_the_end_lost_what_it_had) {
+  std::vector<Process> zombie = kPool;
+  zombie[1].mib.reset();
+  Snapshot window = made(make_window(at(10, kPool), at(20, zombie), {}));
+  BOOST_TEST(told(std::move(window), "pool") == (Told{60, -60, false}));
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_could_not_be_read_at_the_start_makes_the_change_unknown) {
+  std::vector<Process> unread = kPool;
+  unread[1].mib.reset();
+  Snapshot window =
+      made(make_window(at(10, unread), at(20, kReplaced), exited({kPool[0], kPool[1]})));
+  BOOST_TEST(told(std::move(window), "pool") == (Told{130, kUnknown, false}));
+}
+
+BOOST_AUTO_TEST_CASE(without_the_rows_of_the_opening_the_change_is_unknown) {
+  Snapshot window = replaced();
+  window.window->opening_only.reset();
+  BOOST_TEST(told(std::move(window), "pool") == (Told{130, kUnknown, false}));
+  window = replaced();
+  window.window->opening_only.reset();
+  BOOST_TEST(told(std::move(window), "other") == (Told{9, 1, false}));
+  Snapshot unseen = made(window_between(at(10, kPool), at(20, kReplaced), "a", "b"));
+  unseen.window->opening_only.reset();
+  BOOST_TEST(told(std::move(unseen), "other") == (Told{9, kUnknown, false}));
+}
+
+Spec where(const std::string& condition) {
+  Spec spec;
+  BOOST_REQUIRE(add_condition(spec.where, condition));
+  return spec;
+}
+
+BOOST_AUTO_TEST_CASE(a_condition_on_threads_applies_to_those_that_exited) {
+  BOOST_TEST(told(replaced(), "pool", where("tid != 1")) == (Told{130, 70, false}));
+  BOOST_TEST(told(replaced(), "pool", where("cpu >= 0")) == (Told{130, kUnknown, false}));
+}
+
+// The median of the changes of three runs: 10, 10 and -60.
+BOOST_AUTO_TEST_CASE(a_side_of_several_runs_has_the_median_change) {
+  std::vector<Snapshot> runs;
+  runs.push_back(replaced());
+  runs.push_back(replaced());
+  runs.push_back(made(
+      make_window(at(10, kPool), at(20, {{2, "pool", 60}, {3, "other", 8}}), exited({kPool[0]}))));
+  for (Snapshot& run : runs) to_differences(run);
+  Spec spec;
+  spec.side_sizes = {3};
+  BOOST_TEST(told(report_of({&runs[0], &runs[1], &runs[2]}, spec), "pool") ==
+             (Told{130, 10, false}));
+}
+
+// Each worker has a name of its own, and the names are one family.
+BOOST_AUTO_TEST_CASE(a_family_of_names_counts_members_that_exited) {
+  Snapshot window = made(
+      window_between(at(10, {{1, "worker-1", 60}}), at(20, {{2, "worker-2", 70, true}}), "a", "b"));
+  BOOST_TEST(told(std::move(window), "worker-{N}") == (Told{70, 10, false}));
+}
+
+Snapshot with_cgroup(std::uint64_t second, std::uint64_t id, std::uint64_t mib) {
+  Snapshot snapshot = at(second, {{1, "p", 1}});
+  add_text(snapshot, identity_metric(kCgroup), {"/unit"});
+  snapshot.table(Entity::Cgroup).rows = 1;
+  add_text(snapshot, identity_metric(kCgroupPath), {"/unit"});
+  add_u64(snapshot, identity_metric(kCgroupId), {id});
+  add_u64(snapshot,
+          shown(metric("memory", "GaugeBytes", "MaxGaugeBytes", Entity::Cgroup),
+                {"memory", 9, CTPROF_SHOWN_LEVEL, false, 1}),
+          {mib * kMiB});
+  return snapshot;
+}
+
+BOOST_AUTO_TEST_CASE(a_cgroup_that_was_made_again_is_not_new) {
+  Snapshot window = made(make_window(with_cgroup(10, 7, 50), with_cgroup(20, 8, 40), {}));
+  to_differences(window);
+  const Report report = report_of(window, {.group_by = GroupBy::Cgroup});
+  BOOST_TEST(told(report, "/unit", 3) == (Told{40, -10, false}));
+}
+
+// A worker exits in the first window, another one in the second.
+BOOST_AUTO_TEST_CASE(consecutive_windows_together_count_what_exited_in_each) {
+  const std::vector<Process> middle{{2, "pool", 61}, {3, "other", 8}, {4, "pool", 62, true}};
+  const auto windows = [&](bool seen) {
+    std::vector<Snapshot> both;
+    const Ended first = exited({kPool[0]});
+    both.push_back(
+        made(make_window(at(10, kPool), at(20, middle), seen ? exited({kPool[0]}) : Ended())));
+    both.push_back(made(make_window(at(20, middle), at(30, kReplaced), {})));
+    return both;
+  };
+  for (const bool seen : {true, false}) {
+    std::vector<Snapshot> both = windows(seen);
+    Laps laps(std::move(both[0]));
+    laps.add(std::move(both[1]));
+    BOOST_TEST(told(made(std::move(laps).join()), "pool") == (Told{130, 10, false}));
+  }
+  std::vector<Snapshot> old = windows(true);
+  old[0].window->opening_only.reset();
+  Laps laps(std::move(old[0]));
+  laps.add(std::move(old[1]));
+  BOOST_TEST(told(made(std::move(laps).join()), "pool") == (Told{130, kUnknown, false}));
+}
+
+BOOST_AUTO_TEST_CASE(the_beginning_of_a_window_has_the_processes_that_exited) {
+  for (const bool seen : {true, false}) {
+    Ended ended = seen ? exited({kPool[0], kPool[1]}) : Ended();
+    const Snapshot begin =
+        begin_of(made(make_window(at(10, kPool), at(20, kReplaced), std::move(ended))));
+    BOOST_TEST(begin.threads().rows == 3u);
+    const Column& rss = *begin.table(Entity::Process).find(kRss.name);
+    BOOST_TEST(rss.u64() == (std::vector<std::uint64_t>{60 * kMiB, 60 * kMiB, 8 * kMiB}),
+               boost::test_tools::per_element());
+    BOOST_TEST(begin.read_at == std::vector<std::uint64_t>(3, 1), boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::openings_test
