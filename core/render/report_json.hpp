@@ -20,8 +20,8 @@
 //
 // With `per_second` what counts up is per second of its window's length, as where several windows
 // are told together; of a map, the keys that count up. Of a side of several runs a value is the
-// median of those that have one, and `runs` says how many have. `per_life` is per second of the
-// life of the group's threads, of snapshots of different boots.
+// median of those that have one, and `runs` says how many have. `per_life` is the total
+// divided by the age of the group's oldest thread, of snapshots of different boots.
 //
 // What is shown of a window are differences; its `snapshot` has a member more, window {length_ns,
 // threads_before, threads_after, born, ended, lost, unseen, merged, sees_ends, partial (only some

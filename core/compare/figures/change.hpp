@@ -90,13 +90,14 @@ class Rates {
   std::vector<double> threads_apart_;  // by group
 };
 
-// How long the groups of one side's snapshot had lived when it was taken: the mean of their
-// threads, and the host since it was booted. A lifetime's total is told per second of that.
+// How old the groups of one side's snapshot were at its end: a group is as old as its oldest
+// thread, the host is as old as its boot. The total of a lifetime is divided by that age, so that
+// CPU time per second never exceeds the number of CPUs.
 class Lives {
  public:
   Lives(const Meta& meta, const Rollup& rollup, std::size_t side, const Grouping& grouping);
 
-  // Of what counts up; NaN for none, and where it is not known how long that is.
+  // Of what counts up; NaN for none, and where the age is unknown.
   double per_second(CellAt at, const PlannedMetric& metric, const Rollup& rollup) const;
 
  private:

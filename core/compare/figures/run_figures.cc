@@ -212,6 +212,7 @@ void RunFigures::take_times(const Snapshot& snapshot, std::span<const std::uint3
       times.starts += start;
       ++times.threads_started;
       times.newest = std::max(times.newest, start);
+      times.oldest = std::min(times.oldest, start);
     }
     if (knows_read_at_) times.read_at += static_cast<double>(snapshot.read_at[row]);
   }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -87,10 +88,12 @@ struct Busiest {
   std::string_view comm;  // empty if it was not read
 };
 
-// When a group's threads started and were read.
+// When a group's threads started, in clock ticks, and were read.
 struct GroupTimes {
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
   double starts = 0, threads_started = 0;  // sum and number of known starts
   double newest = 0;
+  double oldest = kNever;  // the first known start; kNever if none is known
   double read_at = 0;  // sum, in ns after the capture's start
 };
 

@@ -12,6 +12,7 @@ void add(GroupTimes& into, const GroupTimes& other) {
   into.starts += other.starts;
   into.threads_started += other.threads_started;
   into.newest = std::max(into.newest, other.newest);
+  into.oldest = std::min(into.oldest, other.oldest);
   into.read_at += other.read_at;
 }
 

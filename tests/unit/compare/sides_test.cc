@@ -170,6 +170,23 @@ BOOST_AUTO_TEST_CASE(lifetimes_have_rates_of_their_own) {
              "null");
 }
 
+// 40 in 20 s; divided by the mean age of 10.5 s that would be more than two CPUs can do.
+BOOST_AUTO_TEST_CASE(a_lifetime_is_divided_by_the_age_of_the_oldest_thread) {
+  std::vector<Snapshot> runs =
+      runs_of({{{"web", 39, 1}, {"web", 1, 1}, {"db", 0, 1}}, {{"web", 60, 1}}});
+  add_u64(runs[0], identity_metric(kStartTime), {500, 2400, {}});
+  add_u64(runs[1], identity_metric(kStartTime), {500});
+  for (std::size_t run = 0; run < 2; ++run) {
+    runs[run].meta.boot_id = std::to_string(run);
+    runs[run].meta.start.boottime_ns = 20 * kSecond;
+    runs[run].meta.end.boottime_ns = 25 * kSecond;  // when the last thread was read
+  }
+  const json::value rows = told(report_of(runs, {{1, 1}}));
+  BOOST_TEST(member(rows, "web", "run_time_ns", "per_life_baseline") == "2");
+  BOOST_TEST(member(rows, "web", "run_time_ns", "per_life_candidate") == "3");
+  BOOST_TEST(member(rows, "db", "run_time_ns", "per_life_baseline") != "0");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
