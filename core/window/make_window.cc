@@ -11,9 +11,11 @@
 
 #include "core/registry/identity.hpp"
 #include "core/window/happened.hpp"
+#include "core/window/infer_take_overs.hpp"
 #include "core/window/merge_ended.hpp"
 #include "core/window/opening_only.hpp"
 #include "core/window/same_rows.hpp"
+#include "core/window/thread_names.hpp"
 
 namespace ctprof {
 namespace {
@@ -32,24 +34,6 @@ Result<void> check_ends(const Meta& before, const Meta& after, const std::string
 
 // --- threads that ended
 // ---------------------------------------------------------------------------------
-
-struct ThreadName {
-  std::uint64_t tgid, tid, start;
-  auto operator<=>(const ThreadName&) const = default;
-};
-
-std::vector<ThreadName> names_of(const Table& threads) {
-  std::vector<ThreadName> names(threads.rows);
-  const auto read = [&](std::string_view metric, auto member) {
-    const Column* column = threads.find(metric);
-    if (!column || column->def().storage != Storage::U64) return;
-    for (std::size_t row = 0; row < names.size(); ++row) names[row].*member = column->u64()[row];
-  };
-  read(kTgid, &ThreadName::tgid);
-  read(kTid, &ThreadName::tid);
-  read(kStartTime, &ThreadName::start);
-  return names;
-}
 
 // Whether another thread goes by the same name since this one ended: it took over by exec.
 bool was_replaced(const ThreadName& name, std::uint64_t ended_at,
@@ -338,6 +322,7 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
   for (const Snapshot* from : {&std::as_const(after), &std::as_const(ended.rows), &before})
     name_processes(*from, ended);
   stand_alone(ended);
+  infer_take_overs(before, after, ended);
   rename_old_leaders(before, after, ended);
   Window window;
   window.opened = before.meta.start;

@@ -17,6 +17,9 @@ namespace {
 // A tid, which the kernel may use again, and the start time, in ticks.
 using ThreadKey = std::pair<std::uint64_t, std::uint64_t>;
 
+// The name of a thread that took over, and of which nothing is known.
+constexpr ThreadKey kUnknownThread{0, 0};
+
 // Threads by name, for looking them up.
 class ByName {
  public:
@@ -82,6 +85,7 @@ std::vector<Earlier> same_threads(const Snapshot& before, const Snapshot& after,
     const std::uint64_t until =
         row < living ? std::numeric_limits<std::uint64_t>::max() : ended_at[row - living];
     const ThreadKey name = take_overs.before_exec({tids->u64()[row], starts->u64()[row]}, until);
+    if (name == kUnknownThread) continue;
     earlier[row].row = there.find(name);
     // A start is told in whole ticks, rounded down.
     earlier[row].born =

@@ -3,6 +3,7 @@
 #include "core/window/accounting.cc"
 #include "core/window/descendants.cc"
 #include "core/window/happened.cc"
+#include "core/window/infer_take_overs.cc"
 #include "core/window/laps.cc"
 #include "core/window/make_window.cc"
 #include "core/window/merge_ended.cc"

@@ -97,6 +97,107 @@ BOOST_AUTO_TEST_CASE(an_old_leader_may_have_got_the_id_of_who_replaced_it) {
   BOOST_TEST(value(told, kFaults, 1) == 3u);
 }
 
+// Process 40: a leader that hardly runs, and thread 41 that ran for 8 s.
+Snapshot process_40(std::uint64_t second, const std::vector<Born>& threads,
+                    const Cells<std::uint64_t>& run_seconds, const Cells<std::uint64_t>& faults) {
+  Snapshot snapshot = taken(second, threads, 40);
+  Cells<std::uint64_t> run;
+  for (const auto& seconds : run_seconds) run.push_back(*seconds * kSecond);
+  add_u64(snapshot, kRun, run);
+  add_u64(snapshot, with_role(metric("wait_time_ns", "MonotonicNs", "SumNs"), "wait-time"),
+          Cells<std::uint64_t>(threads.size(), 0));
+  add_text(snapshot, kState, Cells<std::string>(threads.size(), "S"));
+  add_u64(snapshot, kFaults, faults);
+  return snapshot;
+}
+
+Ended exits_of(std::uint64_t second, const std::vector<Born>& threads,
+               const Cells<std::uint64_t>& run_seconds) {
+  Ended ended;
+  ended.rows = process_40(second, threads, run_seconds, Cells<std::uint64_t>(threads.size(), 9));
+  ended.at_ns.assign(threads.size(), second * kSecond);
+  ended.told = true;
+  return ended;
+}
+
+// A source that reports ends, and no exec: the leader ended, its name lives on, and 41 is missing.
+BOOST_AUTO_TEST_CASE(an_exec_follows_from_the_end_of_the_leader) {
+  const Snapshot before = process_40(10, {{40, 5}, {41, 600}}, {0, 8}, {5, 3});
+  const Snapshot told =
+      window(before, process_40(20, {{40, 5}}, {9}, {7}), exits_of(15, {{40, 5}}, {0}));
+  BOOST_TEST(value(told, kRun, 0) == kSecond);
+  BOOST_TEST(value(told, kFaults, 0) == 4u);
+  BOOST_REQUIRE_EQUAL(told.threads().rows, 2u);
+  BOOST_TEST(value(told, kRun, 1) == 0u);  // the old leader
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_that_started_inside_and_took_over_counts_from_zero) {
+  const Snapshot before = process_40(10, {{40, 5}}, {1}, {5});
+  const Snapshot told =
+      window(before, process_40(20, {{40, 5}}, {3}, {7}), exits_of(15, {{40, 5}}, {1}));
+  BOOST_TEST(value(told, kRun, 0) == 3 * kSecond);
+}
+
+BOOST_AUTO_TEST_CASE(a_take_over_by_one_of_several_missing_threads_has_no_base) {
+  const Snapshot before = process_40(10, {{40, 5}, {41, 600}, {42, 600}}, {0, 8, 8}, {5, 3, 3});
+  const Snapshot told =
+      window(before, process_40(20, {{40, 5}}, {9}, {7}), exits_of(15, {{40, 5}}, {0}));
+  BOOST_TEST(gap(told, kRun, 0) == "NoBase");
+}
+
+// A leader may end before the other threads of its process.
+BOOST_AUTO_TEST_CASE(a_leader_that_ended_alone_was_not_replaced) {
+  const Snapshot before = process_40(10, {{40, 5}, {41, 600}}, {2, 8}, {5, 3});
+  const Snapshot told = window(before, process_40(20, {{40, 5}, {41, 600}}, {3, 9}, {6, 7}),
+                               exits_of(15, {{40, 5}}, {3}));
+  BOOST_TEST(value(told, kRun, 0) == kSecond);
+  BOOST_TEST(value(told, kRun, 1) == kSecond);
+}
+
+// A process that ended is listed until it is reaped.
+BOOST_AUTO_TEST_CASE(a_zombie_was_not_replaced) {
+  const Snapshot before = process_40(10, {{40, 5}}, {2}, {5});
+  Snapshot after = process_40(20, {{40, 5}}, {3}, {6});
+  Column& states = *after.threads().find(kState.name);
+  states.ids()[0] = after.pools->texts.intern("Z");
+  const Snapshot told = window(before, std::move(after), exits_of(15, {{40, 5}}, {3}));
+  BOOST_TEST(value(told, kRun, 0) == kSecond);
+  BOOST_TEST(told.threads().rows == 1u);
+}
+
+// The leader cannot have run for 9 s in 5 s, and its faults fell.
+BOOST_AUTO_TEST_CASE(two_snapshots_follow_an_exec_that_counters_prove) {
+  const Snapshot before = process_40(10, {{40, 5}, {41, 100}}, {0, 8}, {50, 3});
+  Snapshot after = process_40(15, {{40, 5}}, {9}, {7});
+  const Snapshot told = window(before, std::move(after));
+  BOOST_TEST(value(told, kRun, 0) == kSecond);
+  BOOST_TEST(value(told, kFaults, 0) == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(two_snapshots_have_no_base_where_an_exec_is_possible) {
+  const Snapshot before = process_40(10, {{40, 5}, {41, 600}}, {0, 3}, {5, 3});
+  const Snapshot told = window(before, process_40(20, {{40, 5}}, {4}, {7}));
+  BOOST_TEST(gap(told, kRun, 0) == "NoBase");
+  BOOST_TEST(gap(told, kFaults, 0) == "NoBase");
+}
+
+// Thread 41 ended, and did less than the leader had done; or more than it did until the end.
+BOOST_AUTO_TEST_CASE(a_leader_keeps_its_base_where_no_exec_would_add_a_life) {
+  const Snapshot less = process_40(10, {{40, 5}, {41, 600}}, {3, 1}, {5, 3});
+  BOOST_TEST(value(window(less, process_40(20, {{40, 5}}, {4}, {7})), kRun, 0) == kSecond);
+  const Snapshot more = process_40(10, {{40, 5}, {41, 600}}, {3, 6}, {5, 3});
+  BOOST_TEST(value(window(more, process_40(20, {{40, 5}}, {4}, {7})), kRun, 0) == kSecond);
+  const Snapshot lives = process_40(10, {{40, 5}, {41, 600}, {42, 600}}, {0, 3, 1}, {5, 3, 3});
+  BOOST_TEST(value(window(lives, process_40(20, {{40, 5}, {42, 600}}, {4, 1}, {7, 3})), kRun, 0) ==
+             4 * kSecond);
+}
+
+// Whatever the reason, a thread did not run for 9 s in 5 s.
+BOOST_AUTO_TEST_CASE(run_time_beyond_wall_time_has_no_base) {
+  const Snapshot before = process_40(10, {{40, 5}}, {0}, {5});
+  BOOST_TEST(gap(window(before, process_40(15, {{40, 5}}, {9}, {7})), kRun, 0) == "NoBase");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_in_progress_counts_at_both_ends) {
   Snapshot before = taken(10, {{1, 5}, {2, 5}, {3, 5}, {4, 5}});
   add_u64(before, kRun, {100, 100, 100, 100});

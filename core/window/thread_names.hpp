@@ -1,0 +1,36 @@
+// The names of threads: the process, the thread id, and the start time in clock ticks. One name is
+// one thread, unless a thread took its leader's name by exec (infer_take_overs.hpp).
+
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/registry/identity.hpp"
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof {
+
+struct ThreadName {
+  std::uint64_t tgid = 0, tid = 0, start = 0;
+  auto operator<=>(const ThreadName&) const = default;
+  bool is_leader() const { return tid == tgid; }
+};
+
+// By row; 0 for what the table lacks.
+inline std::vector<ThreadName> names_of(const Table& threads) {
+  std::vector<ThreadName> names(threads.rows);
+  const auto read = [&](std::string_view metric, auto member) {
+    const Column* column = threads.find_u64(metric);
+    for (std::size_t row = 0; column && row < names.size(); ++row)
+      names[row].*member = column->u64()[row];
+  };
+  read(kTgid, &ThreadName::tgid);
+  read(kTid, &ThreadName::tid);
+  read(kStartTime, &ThreadName::start);
+  return names;
+}
+
+}  // namespace ctprof
