@@ -151,6 +151,7 @@ Result<void> Session::begin() {
   auto snapshot = read(options_.window);
   if (!snapshot) return snapshot.error();
   read_ = std::move(*snapshot);
+  if (records_ && options_.window) records_->open_sums();
   if (ends_) ends_->opened();
   if (records_ && !options_.window) add_one_look();
   return {};
@@ -237,6 +238,7 @@ std::uint64_t Session::drain_during(const std::function<void()>& work) {
 Result<Snapshot> Session::window_until_now(bool is_last) {
   drain();  // what ended until now is told apart from what ends while the host is read
   const Snapshot before = end_of(*std::exchange(read_, std::nullopt));
+  if (records_) records_->close_sums();
   auto after = read(false);
   if (!after) return after.error();
   const KeptProcessState kept;
@@ -267,6 +269,7 @@ void Session::gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta)
   records_->end_window();
   if (is_last) records_->stop();
   recorded_ = records_->take();
+  if (options_.window && !is_last) records_->open_sums();
   for (Recorded& recorded : recorded_.recorders) {
     for (ctprof_loss& loss : recorded.losses) {
       loss.from_ns = std::max(loss.from_ns, opened_ns);

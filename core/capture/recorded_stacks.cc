@@ -416,6 +416,7 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnE
     stacks.mapped(code.tgid, code.read_ns, code.mappings, code.owner);
   for (const Recorded& recorder : recorded.recorders) {
     stacks.begin(recorder.plugin, recorder.source, recorder.metrics);
+    window.meta.stacks.back().covered_ns = recorder.covered_ns;
     recorder.records.for_each(
         [&](const ctprof_record& record) {
           if (names.stop && *names.stop) stacks.interrupt();

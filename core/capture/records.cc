@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,13 +15,12 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/seeded_hash.hpp"
+#include "core/capture/record_checks.hpp"
 #include "core/registry/plugin_call.hpp"
 
 namespace ctprof {
 namespace {
 
-// The kernel gives no higher one (PID_MAX_LIMIT).
-constexpr std::uint64_t kMostId = 1 << 22;
 // Places of losses that are kept; the rest is counted.
 constexpr std::size_t kMostLosses = 4096;
 
@@ -33,55 +33,12 @@ constexpr std::size_t kLeastRecord = offsetof(ctprof_record, stack_size) + sizeo
 constexpr std::size_t kLeastChange = sizeof(ctprof_change);
 constexpr std::size_t kLeastLoss = sizeof(ctprof_loss);
 
-bool is_id(std::uint64_t id) { return id > 0 && id <= kMostId; }
-
-bool is_there(const void* data, std::size_t size) { return data || size == 0; }
-
 // What of the struct is ours and theirs; the rest is zero. REQUIRES: its size is not too small.
 template <class Struct>
 Struct copied(const Struct& given) {
   Struct copy{};
   std::memcpy(static_cast<void*>(&copy), &given, std::min<std::size_t>(given.size, sizeof copy));
   return copy;
-}
-
-bool has_no_stack(ctprof_record_flags flags) {
-  return (flags & (CTPROF_RECORD_AGAIN | CTPROF_RECORD_REST | CTPROF_RECORD_UNSEEN)) != 0;
-}
-
-// What is wrong with a record, or "".
-std::string fault_of(const ctprof_record& record, const PlannedSource& planned) {
-  const std::vector<bool>& chosen = planned.chosen;
-  if (record.offer >= chosen.size() || !chosen[record.offer])
-    return "of offer " + std::to_string(record.offer) + ", which nobody asked for";
-  const bool is_number = planned.source->offers[record.offer].metric->storage == Storage::U64;
-  if ((is_number || has_no_stack(record.flags)) &&
-      (record.kernel_count > 0 || record.user_kind != CTPROF_USER_NONE))
-    return "where there is to be a weight alone";
-  if (!is_id(record.tgid) || !is_id(record.tid))
-    return "of the impossible thread " + std::to_string(record.tgid) + "/" +
-           std::to_string(record.tid);
-  if (record.user_kind > CTPROF_USER_COPY)
-    return "whose user part is of the unknown kind " + std::to_string(record.user_kind);
-  if (record.kernel_count > RecordArena::kMostAddresses ||
-      record.user_count > RecordArena::kMostAddresses)
-    return "with more than " + std::to_string(RecordArena::kMostAddresses) + " addresses";
-  if (record.stack_size > RecordArena::kMostStack)
-    return "with more than " + std::to_string(RecordArena::kMostStack) + " bytes of stack";
-  if (!is_there(record.kernel, record.kernel_count) || !is_there(record.user, record.user_count) ||
-      !is_there(record.stack, record.stack_size))
-    return "with NULL where a stack must be";
-  return {};
-}
-
-std::string fault_of(const ctprof_change& change) {
-  if (change.kind > CTPROF_CHANGE_REMAPPED)
-    return "of the unknown kind " + std::to_string(change.kind);
-  if (!is_id(change.tgid)) return "of the impossible process " + std::to_string(change.tgid);
-  if (change.path.size > RecordArena::kMostText)
-    return "with a path of more than " + std::to_string(RecordArena::kMostText) + " bytes";
-  if (!is_there(change.path.data, change.path.size)) return "with NULL where a path must be";
-  return {};
 }
 
 std::size_t memory_of(const RecordOptions& options) {
@@ -201,8 +158,34 @@ class Records::Recorder {
     recorded_.cpu_ns += thread_cpu_time_ns() - begin;
   }
 
+  // Whether its windows begin and end by calls of their own, inside those of all threads.
+  bool keeps_sums() const { return table_.window_opens && table_.window_ends; }
+
+  void open_sums() {
+    if (!works_ || !keeps_sums()) return;
+    const std::uint64_t begin = thread_cpu_time_ns();
+    take_recorded();
+    sums_opened_ns_ = boottime_ns();
+    fail(asked(owner_, "window_opens", message_,
+               [&] { return table_.window_opens(worker_, message_.data(), message_.size()); }));
+    recorded_.cpu_ns += thread_cpu_time_ns() - begin;
+  }
+
+  void close_sums() {
+    if (!works_ || !keeps_sums() || sums_opened_ns_ == 0) return;
+    const std::uint64_t covered_ns = boottime_ns() - sums_opened_ns_;
+    tell_end();
+    closed_.emplace(take_recorded());
+    closed_->covered_ns = covered_ns;
+    sums_opened_ns_ = 0;
+  }
+
   void end_window() {
-    if (!works_) return;
+    if (works_ && !keeps_sums()) tell_end();
+  }
+
+  // The window is over; hands over what the recorder still had of it.
+  void tell_end() {
     const std::uint64_t begin = thread_cpu_time_ns();
     if (table_.window_ends)
       fail(asked(owner_, "window_ends", message_,
@@ -218,15 +201,27 @@ class Records::Recorder {
     drain();
   }
 
-  // What it had to say is true of the next window, too.
+  // What was recorded in the window: of sums, until they were closed.
   Recorded take() {
+    Recorded taken = take_recorded();
+    if (!closed_) return taken;
+    Recorded window = std::move(*closed_);
+    closed_.reset();
+    window.cpu_ns += taken.cpu_ns;
+    window.cpu_elsewhere_ns += taken.cpu_elsewhere_ns;
+    window.failed = taken.failed;
+    return window;
+  }
+
+ private:
+  // What it had to say is true of the next window, too.
+  Recorded take_recorded() {
     Recorded next = nothing_yet();
     next.remark = recorded_.remark;
     next.failed = recorded_.failed;
     return std::exchange(recorded_, std::move(next));
   }
 
- private:
   Recorded nothing_yet() const {
     Recorded recorded(memory_);
     recorded.plugin = planned_.plugin->name;
@@ -312,6 +307,8 @@ class Records::Recorder {
   bool works_ = false;
   std::array<char, 512> message_{};
   Recorded recorded_;
+  std::optional<Recorded> closed_;    // the window's, while its threads are read last
+  std::uint64_t sums_opened_ns_ = 0;  // on CLOCK_BOOTTIME; 0: no window of sums is open
 };
 
 Records::Records(const std::vector<PlannedSource>& recorders, const Probed& probed,
@@ -351,6 +348,14 @@ Result<void> Records::start() {
 
 void Records::drain() {
   for (const auto& recorder : recorders_) recorder->drain();
+}
+
+void Records::open_sums() {
+  for (const auto& recorder : recorders_) recorder->open_sums();
+}
+
+void Records::close_sums() {
+  for (const auto& recorder : recorders_) recorder->close_sums();
 }
 
 void Records::end_window() {

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,23 +37,24 @@ struct Recorded {
 
   std::string plugin;
   std::string source;
-  std::vector<SharedMetric> metrics;   // by `offer` of a record
-  RecordArena records;                 // in the order in which they were handed over
-  std::uint64_t taken = 0;             // records of stacks that are there
-  std::uint64_t numbers = 0;           // and of numbers
-  std::uint64_t others = 0;            // of processes that nobody asked for: left out
-  std::uint64_t lost = 0;              // by full buffers of the kernel
-  std::uint64_t unseen = 0;            // that should have been taken, and were not
-  std::uint64_t no_room = 0;           // lost because our own memory was used up
-  std::uint64_t changes_lost = 0;      // of processes' memory, likewise
-  std::uint64_t cut = 0;               // of those taken: frames are missing at the root
-  std::uint64_t without_user = 0;      // of those taken: the user part could not be had
-  std::vector<ctprof_loss> losses;     // where records are missing, as far as that is told
-  std::uint64_t losses_left_out = 0;   // there were more
-  std::uint64_t cpu_ns = 0;            // what draining cost us
-  std::uint64_t cpu_elsewhere_ns = 0;  // what it cost outside of its calls, as far as it says
-  std::string remark;                  // of the source, for the user
-  std::string failed;                  // why it stopped; empty: it did not
+  std::vector<SharedMetric> metrics;        // by `offer` of a record
+  RecordArena records;                      // in the order in which they were handed over
+  std::uint64_t taken = 0;                  // records of stacks that are there
+  std::uint64_t numbers = 0;                // and of numbers
+  std::uint64_t others = 0;                 // of processes that nobody asked for: left out
+  std::uint64_t lost = 0;                   // by full buffers of the kernel
+  std::uint64_t unseen = 0;                 // that should have been taken, and were not
+  std::uint64_t no_room = 0;                // lost because our own memory was used up
+  std::uint64_t changes_lost = 0;           // of processes' memory, likewise
+  std::uint64_t cut = 0;                    // of those taken: frames are missing at the root
+  std::uint64_t without_user = 0;           // of those taken: the user part could not be had
+  std::vector<ctprof_loss> losses;          // where records are missing, as far as that is told
+  std::uint64_t losses_left_out = 0;        // there were more
+  std::uint64_t cpu_ns = 0;                 // what draining cost us
+  std::uint64_t cpu_elsewhere_ns = 0;       // what it cost outside of its calls, as far as it says
+  std::optional<std::uint64_t> covered_ns;  // how long its sums cover; none: it keeps no sums
+  std::string remark;                       // of the source, for the user
+  std::string failed;                       // why it stopped; empty: it did not
 };
 
 // All that was recorded in one window. It stands for itself: of what an earlier one told nothing is
@@ -73,6 +75,11 @@ class Records {
   // Fails if one of them cannot.
   Result<void> start();
   void drain();
+  // Recorders that keep sums (ctprof_source.window_opens) begin their part of the window, after its
+  // threads were first read, and end it, before they are read last. What they count in between
+  // belongs to no window.
+  void open_sums();
+  void close_sums();
   // A window ends here, and another may begin: drains once more what is in progress until now.
   void end_window();
   // Drops what came until now. What recorders had to say, and which of them failed, stays.

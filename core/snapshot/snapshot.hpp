@@ -71,6 +71,8 @@ struct StackTally {
   std::uint64_t in_no_row = 0;     // of threads that the window does not have
   std::uint64_t frames = 0;        // different ones, of all sources
   std::uint64_t unnamed = 0;       // of these
+  // How long the window is that its sums cover, inside that of each thread; none: as long as that.
+  std::optional<std::uint64_t> covered_ns{};
 };
 
 // Metrics of ctprof's own that another plugin filled, because of its higher rank, although ours

@@ -108,25 +108,32 @@ class Maker {
         report_->rollup().parts(at, [&](const Part& part) {
           Labels labels = labels_of(*report_, metric.entity, group);
           labels.emplace_back(kKeyLabel, showable(part.key));
-          add(metric, part.unit, metric.key_adds_up(part.key),
+          add(number, part.unit, metric.key_adds_up(part.key),
               report_->rollup().key_per_second(number, part.key), part.number, std::move(labels));
         });
       else
-        add(metric, metric.unit, metric.family == "cumulative",
+        add(number, metric.unit, metric.family == "cumulative",
             report_->rollup().per_second(number), report_->rollup().read(at).number,
             labels_of(*report_, metric.entity, group));
     }
   }
 
-  void add(const PlannedMetric& metric, std::string_view unit, bool adds_up, bool is_rate,
+  // What rates of the metric are taken over; 0 if that is unknown.
+  double seconds_of(std::size_t metric) const {
+    const double covered = report_->rollup().covered_ns(0, metric);
+    return covered > 0 ? covered / 1e9 : seconds_;
+  }
+
+  void add(std::size_t at, std::string_view unit, bool adds_up, bool is_rate,
            const ctprof_number& number, Labels labels) {
     if (!has_value(number)) return;
+    const PlannedMetric& metric = report_->metrics()[at];
     const NamedFamily named = family_of(metric.name, unit, adds_up, choice_->counted, user_hz());
     double value = as_double(number) * named.scale;
     if (metric.family == "limit" && number.kind == CTPROF_NUMBER_U64 && number.u64 == kNoBound)
       value = std::numeric_limits<double>::infinity();
     if (adds_up && choice_->counted == Counted::PerSecond && !is_rate)
-      value = seconds_ > 0 ? value / seconds_ : std::nan("");
+      value = seconds_of(at) > 0 ? value / seconds_of(at) : std::nan("");
     if (std::isnan(value)) return;
     if (SeriesFamily* family = find(metric.name, named.family))
       put(*family, std::move(labels), value);

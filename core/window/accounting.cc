@@ -57,6 +57,14 @@ double mean_time_of_threads(const Window& window) {
   return threads > 0 ? sum / threads : 0;
 }
 
+std::optional<std::uint64_t> covered_ns(const Snapshot& snapshot, const Column& column) {
+  if (!is_recorded(column.def())) return std::nullopt;
+  const auto by = std::ranges::find_if(snapshot.meta.stacks, [&](const StackTally& tally) {
+    return tally.plugin == column.provenance.plugin && tally.source == column.provenance.source;
+  });
+  return by == snapshot.meta.stacks.end() ? std::nullopt : by->covered_ns;
+}
+
 std::optional<Accounting> account(const Snapshot& window) {
   const auto wall = of_host(window, "host-wall"), cpus = of_host(window, "host-cpus"),
              idle = of_host(window, "host-idle");

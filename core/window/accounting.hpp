@@ -51,6 +51,9 @@ struct WindowRows {
 // The mean time between both readings of the threads that were there throughout, in ns; 0 if it is
 // not known. On a busy host it may be much more than the window's length, and much less.
 double mean_time_of_threads(const Window& window);
+// How long a recorded column of a window covers its threads, in ns (StackTally::covered_ns); none:
+// as long as they were there.
+std::optional<std::uint64_t> covered_ns(const Snapshot& snapshot, const Column& column);
 // None where the snapshot lacks a figure that it takes. REQUIRES: to_differences() was called.
 std::optional<Accounting> account(const Snapshot& window);
 // REQUIRES: the same.

@@ -233,8 +233,16 @@ void Laps::add_recorded(Snapshot& window) {
   }
 }
 
+void Laps::add_covered(const Snapshot& window) {
+  for (const StackTally& tally : window.meta.stacks) {
+    auto& sum = covered_.try_emplace({tally.plugin, tally.source}, 0).first->second;
+    sum = sum && tally.covered_ns ? std::optional(*sum + *tally.covered_ns) : std::nullopt;
+  }
+}
+
 Laps::Laps(Snapshot first) : knows_opening_(first.window->opening_only != nullptr) {
   take_ended(first);
+  add_covered(first);
   recorded_ = recorded_in(first);
   begin_ = begin_of(std::move(first));
 }
@@ -242,6 +250,7 @@ Laps::Laps(Snapshot first) : knows_opening_(first.window->opening_only != nullpt
 void Laps::add(Snapshot window) {
   add_recorded(window);
   take_ended(window);
+  add_covered(window);
   recorded_ = recorded_in(window);
   last_ = std::move(window);
 }
@@ -320,6 +329,8 @@ Result<Snapshot> Laps::join() && {
   Window& window = *whole->window;
   window.partial = partial_;
   if (!knows_opening_) window.opening_only.reset();
+  for (StackTally& tally : whole->meta.stacks)
+    tally.covered_ns = covered_[{tally.plugin, tally.source}];
   window.notes.insert(window.notes.begin(), notes_.begin(), notes_.end());
   return whole;
 }

@@ -11,8 +11,11 @@
 
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -51,6 +54,7 @@ class Laps {
   void take_ended(const Snapshot& window);
   void append_ended(const Snapshot& window);
   void add_recorded(Snapshot& window);
+  void add_covered(const Snapshot& window);
 
   Snapshot begin_;
   Snapshot recorded_;  // of threads that lived when the last window ended: who, and their stacks
@@ -59,6 +63,8 @@ class Laps {
   bool sees_ends_ = true, partial_ = false;
   bool knows_opening_ = false;  // also of rows that exited in the first window
   std::vector<std::string> notes_;
+  // By plugin and source of a recorder: how long its sums cover in all windows; none: unknown.
+  std::map<std::pair<std::string, std::string>, std::optional<std::uint64_t>> covered_;
 };
 
 }  // namespace ctprof

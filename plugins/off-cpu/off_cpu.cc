@@ -184,6 +184,7 @@ class OffCpu : public sdk::RecordSource {
   }
 
   void drain(const sdk::Records& records) { waits_->drain(records); }
+  void window_opens() { waits_->window_opens(); }
   void window_ends() { waits_->window_ends(); }
   void stop() { waits_->stop(); }
 

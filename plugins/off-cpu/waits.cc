@@ -58,6 +58,13 @@ void Waits::start() {
   measuring_since_ns_ = budgeted_ns_ = open_.opened_ns;
 }
 
+void Waits::window_opens() {
+  ++open_.number;
+  open_.opened_ns = programs_->open_window(open_.number);
+  weights_.clear();
+  closure_ = {};
+}
+
 void Waits::window_ends() {
   over_ = open_;
   ++open_.number;

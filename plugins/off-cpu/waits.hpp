@@ -34,6 +34,9 @@ class Waits {
 
   // Begins to follow all threads; the first window is open when it returns.
   void start();
+  // A window begins, and the one that was open is discarded. REQUIRES: the last window that ended
+  // was drained.
+  void window_opens();
   // The window is over, and the next one begins.
   void window_ends();
   void drain(const sdk::Records& records);

@@ -44,7 +44,7 @@ class Case(unittest.TestCase):
         return done, waited.Waited(self.file)
 
     def assert_whole(self, window, kinds=waited.BLOCKED):
-        """Kinds add up to the whole, and stacks to what they are of, in every thread, to the nanosecond."""
+        """Kinds add up to the whole, and stacks to what they are of, in every thread, to the nanosecond; none exceeds the thread's window."""
         self.assertGreater(len(window.threads), 10)
         for thread in window.threads:
             self.assertEqual(thread.offcpu_ns, thread.ns(), thread.cells)
@@ -52,6 +52,8 @@ class Case(unittest.TestCase):
             self.assertLessEqual(thread.offcpu_max_ns, thread.offcpu_ns)
             self.assertLessEqual(thread.offcpu_min_ns, thread.offcpu_max_ns)
             self.assertEqual(thread.offcpu_count == 0, thread.offcpu_ns == 0, thread.cells)
+            if not thread.ended:
+                self.assertLessEqual(thread.offcpu_ns, thread.wall_ns, thread.cells)
 
 
 @measurement.run_twice_at_most

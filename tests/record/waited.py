@@ -10,8 +10,8 @@ BLOCKED = KINDS[:2]
 class Thread:
     """One row. A figure that is not there is 0: the thread never waited."""
 
-    def __init__(self, cells, born, ended):
-        self.cells, self.born, self.ended = cells, born, ended
+    def __init__(self, cells, born, ended, wall_ns):
+        self.cells, self.born, self.ended, self.wall_ns = cells, born, ended, wall_ns
         self.stacks = []  # (names from leaf to root, weight)
 
     def __getattr__(self, name):
@@ -47,7 +47,8 @@ class Waited:
         for at in range(len(columns["tid"])):
             row = line["first_row"] + at
             cells = {name: values[at] for name, values in columns.items()}
-            self.rows[row] = Thread(cells, row in born, line["kind"] == "exited")
+            first, last = line["seen"][at]
+            self.rows[row] = Thread(cells, row in born, line["kind"] == "exited", last - first)
 
     def _add_stacks(self, parts):
         def joined(part, key):

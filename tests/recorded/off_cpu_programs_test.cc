@@ -93,6 +93,32 @@ constexpr unsigned kSeeds = 4;
 
 }  // namespace
 
+// Compares the figures of all windows with the scheduler's events. Returns how many threads there
+// were, and counts the events that the recorder did not see.
+std::size_t check_windows(const Recording& recording, unsigned seed, std::uint64_t& unseen) {
+  std::size_t threads = 0;
+  for (const Window& window : recording.windows) {
+    auto delivered = delivered_numbers(*window.received);
+    const std::size_t before = threads;
+    for (const auto& [origin, line] : recording.lines) {
+      const TimelineFigures figures = figures_between(line, window.opened, window.ended);
+      if (figures.wall == 0) continue;
+      BOOST_TEST_CONTEXT("seed " << seed << " from " << window.opened << " tid " << origin.second) {
+        BOOST_TEST(figures.off_cpu() + figures.ns[OFF_RUNS] == figures.wall);
+        BOOST_TEST(take_numbers(delivered, line, figures) == expected_numbers(figures),
+                   boost::test_tools::per_element());
+      }
+      ++threads;
+    }
+    BOOST_TEST(delivered.empty());  // nothing of any other thread
+    const auto [exact, all] = closure_of(*window.received);
+    BOOST_TEST(exact == std::to_string(threads - before));
+    BOOST_TEST(all == exact);
+    unseen += unseen_events_of(*window.received);
+  }
+  return threads;
+}
+
 // Whatever the edges of windows cut: a turn, a wait, a wake-up, a birth, an end.
 BOOST_DATA_TEST_CASE(figures_of_a_window_are_what_its_edges_leave_of_each_thread,
                      data::make(kTapes) * data::make({1u, 7u, 60u}), name, number) {
@@ -101,29 +127,33 @@ BOOST_DATA_TEST_CASE(figures_of_a_window_are_what_its_edges_leave_of_each_thread
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     const Recording recording(tape, settings_of(seed), number);
     std::uint64_t unseen = 0;
-    for (const Window& window : recording.windows) {
-      auto delivered = delivered_numbers(*window.received);
-      const std::size_t before = threads;
-      for (const auto& [origin, line] : recording.lines) {
-        const TimelineFigures figures = figures_between(line, window.opened, window.ended);
-        if (figures.wall == 0) continue;
-        BOOST_TEST_CONTEXT("seed " << seed << " from " << window.opened << " tid "
-                                   << origin.second) {
-          BOOST_TEST(figures.off_cpu() + figures.ns[OFF_RUNS] == figures.wall);
-          BOOST_TEST(take_numbers(delivered, line, figures) == expected_numbers(figures),
-                     boost::test_tools::per_element());
-        }
-        ++threads;
-      }
-      BOOST_TEST(delivered.empty());  // nothing of any other thread
-      const auto [exact, all] = closure_of(*window.received);
-      BOOST_TEST(exact == std::to_string(threads - before));
-      BOOST_TEST(all == exact);
-      unseen += unseen_events_of(*window.received);
-    }
+    threads += check_windows(recording, seed, unseen);
     BOOST_TEST(unseen == unseen_events_of(recording.lines));
   }
   BOOST_TEST(threads >= 3 * kSeeds);
+}
+
+// Windows with time between them, in which threads are read: that time is in no window.
+BOOST_DATA_TEST_CASE(figures_leave_out_the_time_between_windows,
+                     data::make(kTapes) * data::make({1u, 7u, 60u}), name, number) {
+  const Tape tape = sched_tape_of(name);
+  std::size_t threads = 0, windows = 0;
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+    const Recording recording(tape, settings_of(seed), number, Events::All, Edges::Own);
+    std::uint64_t unseen = 0;
+    threads += check_windows(recording, seed, unseen);
+    windows += recording.windows.size();
+    for (const Window& window : recording.windows) {
+      std::uint64_t expected = 0, got = 0;
+      for (const auto& [origin, line] : recording.lines)
+        expected += figures_between(line, window.opened, window.ended).charged(false);
+      for (const ReceivedRecord& record : window.received->records)
+        if (record.record.offer == off_cpu::kOfferStacks) got += record.record.weight;
+      BOOST_TEST(got == expected);
+    }
+  }
+  BOOST_TEST(windows >= kSeeds);
+  BOOST_TEST(threads > 0u);
 }
 
 BOOST_DATA_TEST_CASE(stacks_of_a_window_weigh_its_waiting_time,

@@ -29,12 +29,15 @@ struct Window {
 // The events of a tape: with those that the kernel kept from programs, or as they were seen.
 enum class Events { All, AsSeen };
 
+// Whether windows share their edges, or each begins and ends by itself, as ctprof has it.
+enum class Edges { Shared, Own };
+
 // A recording: so many windows of random lengths over all events, with drains in between.
 class Recording {
  public:
   Recording(const Tape& tape, kernel_settings settings, unsigned number_of_windows,
-            Events which = Events::All)
-      : lengths_(settings.seed + 7) {
+            Events which = Events::All, Edges edges = Edges::Shared)
+      : edges_(edges), lengths_(settings.seed + 7) {
     events = sched_tape::events_of(tape);
     if (which == Events::All) repaired_ = with_unseen_events(events);
     if (which == Events::All) events.clear();
@@ -61,6 +64,7 @@ class Recording {
     const std::uint64_t first = kernel.now_ns(CLOCK_MONOTONIC), last = events.back()->at;
     const std::uint64_t mean = (last - first) / number;
     for (windows.emplace_back(); kernel.now_ns(CLOCK_MONOTONIC) <= last; windows.emplace_back()) {
+      if (edges_ == Edges::Own) pause(kernel, waits, 2 * mean / 3 + 1);
       for (int drains = 0; drains < 3; ++drains) {
         kernel.advance_to(kernel.now_ns(CLOCK_MONOTONIC) + lengths_() % (2 * mean / 3 + 1));
         waits.drain(windows.back().received->sink());
@@ -72,11 +76,24 @@ class Recording {
     }
     windows.pop_back();
     for (std::size_t i = 0; i < windows.size(); ++i) {
-      windows[i].opened = kernel.edges().at(i);
-      windows[i].ended = kernel.edges().at(i + 1);
+      const std::size_t first_edge = edges_ == Edges::Own ? 2 * i + 1 : i;
+      windows[i].opened = kernel.edges().at(first_edge);
+      windows[i].ended = kernel.edges().at(first_edge + 1);
     }
   }
 
+  // What is delivered between two windows is discarded.
+  void pause(SimulatedInput& kernel, off_cpu::Waits& waits, std::uint64_t most) {
+    Received nobody;
+    for (int drains = 0; drains < 2; ++drains) {
+      kernel.advance_to(kernel.now_ns(CLOCK_MONOTONIC) + lengths_() % most);
+      waits.drain(nobody.sink());
+    }
+    if (lengths_() % 2 == 0) kernel.advance_to_edge_at_end_of_turn();
+    waits.window_opens();
+  }
+
+  Edges edges_;
   std::vector<sched_event> repaired_;
   std::minstd_rand lengths_;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "core/base/number.hpp"
 #include "core/compare/figures/rule_states.hpp"
 #include "core/rules/stacks.hpp"
@@ -98,9 +99,11 @@ bool Rollup::key_per_second(std::size_t metric, std::string_view key) const {
 }
 
 // None of a window without length.
-ctprof_number Rollup::per_second(const ctprof_number& number, std::size_t run) const {
-  const bool is_known = has_value(number) && seconds_[run] > 0;
-  return is_known ? number_of(as_double(number) / seconds_[run]) : no_number();
+ctprof_number Rollup::per_second(const ctprof_number& number, std::size_t run,
+                                 std::size_t metric) const {
+  const double covered = runs_[run].covered_ns(metric) / kNsPerSecond;
+  const double seconds = covered > 0 ? covered : seconds_[run];
+  return has_value(number) && seconds > 0 ? number_of(as_double(number) / seconds) : no_number();
 }
 
 // Whether the side's only run tells its figure as it is.
@@ -158,7 +161,7 @@ double Rollup::figure_of_run(std::size_t run, std::uint32_t group, std::size_t m
   const std::uint32_t its = own(run, at);
   if (its == kNoGroup) return std::nan("");
   const CellValue value = runs_[run].read(its, metric);
-  return as_double(per_second(metric) ? per_second(value.number, run) : value.number);
+  return as_double(per_second(metric) ? per_second(value.number, run, metric) : value.number);
 }
 
 std::vector<double> Rollup::run_numbers(CellAt at) const {
@@ -177,7 +180,7 @@ CellValue Rollup::read_together(CellAt at) const {
   auto numbers = numbers_of_runs(at, [&](std::size_t run, std::uint32_t group) {
     const CellValue value = runs_[run].read(group, at.metric);
     if (!together.state) together.state = value.state;
-    return per_second(at.metric) ? per_second(value.number, run) : value.number;
+    return per_second(at.metric) ? per_second(value.number, run, at.metric) : value.number;
   });
   if (has_median(at.metric)) {
     together.state = nullptr;
@@ -213,7 +216,7 @@ std::optional<RunStacks> Rollup::stacks_of_run(std::size_t run, std::uint32_t gr
   const std::uint32_t its = own(run, at);
   const void* state = its == kNoGroup ? nullptr : runs_[run].read(its, metric).state;
   const ctprof_number one = number_of(std::uint64_t{1});
-  const double scale = as_double(per_second(metric) ? per_second(one, run) : one);
+  const double scale = as_double(per_second(metric) ? per_second(one, run, metric) : one);
   if (!state || std::isnan(scale)) return std::nullopt;
   return RunStacks{rules::stacks_in(state), scale};
 }
@@ -343,13 +346,14 @@ void Rollup::parts(CellAt at, const std::function<void(const Part&)>& visit) con
 std::map<std::string_view, Part> Rollup::parts_together(CellAt at) const {
   std::map<std::string_view, std::pair<Part, std::vector<ctprof_number>>> found;
   for_each_run(at, [&](std::size_t run, std::uint32_t group) {
-    visit_parts(
-        plan_->metrics[at.metric], runs_[run].read(group, at.metric).state, [&](const Part& part) {
-          auto& [last, numbers] = found[part.key];
-          last = part;
-          numbers.push_back(key_per_second(at.metric, part.key) ? per_second(part.number, run)
-                                                                : part.number);
-        });
+    visit_parts(plan_->metrics[at.metric], runs_[run].read(group, at.metric).state,
+                [&](const Part& part) {
+                  auto& [last, numbers] = found[part.key];
+                  last = part;
+                  numbers.push_back(key_per_second(at.metric, part.key)
+                                        ? per_second(part.number, run, at.metric)
+                                        : part.number);
+                });
   });
   const SideRuns& side = sides_[at.side];
   std::size_t absent = 0;

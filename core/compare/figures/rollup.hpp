@@ -63,6 +63,11 @@ class Rollup {
   std::size_t sides() const { return sides_.size(); }
   // Whether what counts up is told per second.
   bool tells_rates() const { return !seconds_.empty(); }
+  // How long a metric covers the window of the side's first run, in ns, which is the time that
+  // rates are taken over; 0: as long as threads were there.
+  double covered_ns(std::size_t side, std::size_t metric) const {
+    return run(side).covered_ns(metric);
+  }
   // Whether the metric is told per second. Of a map, this depends on the key.
   bool per_second(std::size_t metric) const;
   bool key_per_second(std::size_t metric, std::string_view key) const;
@@ -121,7 +126,7 @@ class Rollup {
   std::vector<States> pool(const SideRuns& side) const;
   bool is_plain(CellAt at) const;
   bool has_median(std::size_t metric) const;
-  ctprof_number per_second(const ctprof_number& number, std::size_t run) const;
+  ctprof_number per_second(const ctprof_number& number, std::size_t run, std::size_t metric) const;
   template <class Number>
   std::vector<ctprof_number> numbers_of_runs(CellAt at, Number number) const;
   CellValue read_together(CellAt at) const;

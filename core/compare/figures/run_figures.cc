@@ -7,6 +7,7 @@
 
 #include "core/compare/figures/rule_states.hpp"
 #include "core/registry/identity.hpp"
+#include "core/window/accounting.hpp"
 #include "core/window/happened.hpp"
 #include "core/window/merge_ended.hpp"
 #include "ctprof/gap.hpp"
@@ -144,6 +145,8 @@ RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& 
     cells.has_none = true;
     return cells;
   }
+  if (snapshot.window)
+    cells.covered_ns = static_cast<double>(ctprof::covered_ns(snapshot, *column).value_or(0));
   const auto gaps = column->gaps();
   std::vector<std::uint32_t> certain;
   if (has_doubtful_limits(snapshot, *column))
@@ -275,6 +278,18 @@ bool RunFigures::measures(std::size_t metric) const {
     if (!is_optional && (!input || !measures(*input))) return false;
   }
   return true;
+}
+
+double RunFigures::covered_ns(std::size_t metric) const {
+  const PlannedMetric& planned = plan_->metrics[metric];
+  if (!planned.expression && !planned.key) return metrics_[metric].covered_ns;
+  std::optional<double> covered;
+  for (const auto& input : planned.inputs) {
+    const double its = input ? covered_ns(*input) : 0;
+    if (covered.value_or(its) != its) return 0;
+    covered = its;
+  }
+  return covered.value_or(0);
 }
 
 bool RunFigures::counts_absence(std::size_t metric) const {

@@ -94,7 +94,7 @@ struct GroupTimes {
   double starts = 0, threads_started = 0;  // sum and number of known starts
   double newest = 0;
   double oldest = kNever;  // the first known start; kNever if none is known
-  double read_at = 0;  // sum, in ns after the capture's start
+  double read_at = 0;      // sum, in ns after the capture's start
 };
 
 // What is known of a group's gauge when the window opened, also of rows that exited inside. Of two,
@@ -157,6 +157,9 @@ class RunFigures {
   // Whether a group without rows has nothing of the metric, rather than no figure: the metric is a
   // sum, and was measured.
   bool counts_absence(std::size_t metric) const;
+  // How long the metric covers the run's window, in ns; 0: as long as threads were there. Of a
+  // derived metric what all of its inputs cover, if that is the same.
+  double covered_ns(std::size_t metric) const;
   const Absence& absence(std::size_t metric) const { return metrics_[metric].absence; }
   // Of a metric with a rule, by group; empty if there is no value.
   const States& states(std::size_t metric) const { return metrics_[metric].states; }
@@ -181,6 +184,7 @@ class RunFigures {
     std::vector<Busiest> busiest;    // if wanted, and there is any
     Opened opened;                   // of a gauge, or a map with gauges, in a window
     Absence absence;
+    double covered_ns = 0;
   };
 
   Cells reduce(const Snapshot& snapshot, const RowGroups& rows, const PlannedMetric& metric);

@@ -43,6 +43,8 @@ void RunFigures::merge(const RunFigures& other) {
     for (std::uint32_t group = 0; group < groups; ++group)
       merge_cells(metric, of_host ? group : into[group], other, group);
     metrics_[metric].is_measured |= other.metrics_[metric].is_measured;
+    metrics_[metric].covered_ns =
+        std::max(metrics_[metric].covered_ns, other.metrics_[metric].covered_ns);
     Absence &own = metrics_[metric].absence, its = other.metrics_[metric].absence;
     if (own.rows < its.rows) own.most = its.most;
     const bool knows = own.in_file && its.in_file;

@@ -182,7 +182,8 @@ class ScreenMaker {
   // NaN if that has no length.
   double length(CellAt at) const {
     if (rollup_->per_second(at.metric)) return kNsPerSecond;
-    const double time = sides_[at.side].window->rates_over_ns;
+    const double covered = rollup_->covered_ns(at.side, at.metric);
+    const double time = covered > 0 ? covered : sides_[at.side].window->rates_over_ns;
     return time > 0 ? time : kNaN;
   }
 

@@ -66,6 +66,7 @@ void each_field(T& tally, Visitor&& visit) {
   visit("in_no_row", tally.in_no_row);
   visit("frames", tally.frames);
   visit("unnamed", tally.unnamed);
+  visit("covered_ns", tally.covered_ns);
 }
 
 template <Of<Takeover> T, class Visitor>

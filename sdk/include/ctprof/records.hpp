@@ -29,6 +29,9 @@
 // One object does all of it, on one thread at a time. `drain` may be called after `stop` as well,
 // and is called once more then, for what was still in the buffer. One that keeps sums, or follows
 // what takes long, has `void window_ends()` too: at the end of each window, before its last drain.
+// One that keeps sums also has `void window_opens()`, which begins a window and discards what was
+// counted before. ctprof calls it after threads are first read, and `window_ends()` before they are
+// read last, so that no sum covers more time than the window of its thread.
 //
 // A number beside the stacks, as in `sdk::offers(kFaultStacks, kFaults)`, is told by records of a
 // weight alone, whose `offer` is 1 here: those of what counts up are added, thread by thread.

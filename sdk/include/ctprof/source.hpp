@@ -168,8 +168,8 @@ struct ExitedSource : AnySource {
 };
 
 // Records call stacks while a window is open: `start(const Window&)`, `drain(const Records&)`,
-// `stop()`, and `window_ends()` where that is of use; records.hpp says more, and has an example.
-// What it offers is stored as stacks, or as a number (CTPROF_U64).
+// `stop()`, and `window_ends()` and `window_opens()` where they are of use; records.hpp says more,
+// and has an example. What it offers is stored as stacks, or as a number (CTPROF_U64).
 struct RecordSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_RECORD;
   static constexpr std::array<const char*, 0> kStageReads{};
@@ -300,6 +300,10 @@ class SourceTable {
     return contained(message, size, [&] { static_cast<Started*>(worker)->source.window_ends(); });
   }
 
+  static std::int32_t window_opens(void* worker, char* message, std::size_t size) noexcept {
+    return contained(message, size, [&] { static_cast<Started*>(worker)->source.window_opens(); });
+  }
+
   static void close_started(void* worker) noexcept {
     auto* started = static_cast<Started*>(worker);
     char message[256];
@@ -329,6 +333,8 @@ class SourceTable {
       if constexpr (S::kStage == CTPROF_STAGE_RECORD) table.drain_records = &drain_records;
       if constexpr (requires(S & source) { source.window_ends(); })
         table.window_ends = &window_ends;
+      if constexpr (requires(S & source) { source.window_opens(); })
+        table.window_opens = &window_opens;
     } else {
       table.collect = &collect;
     }
@@ -355,7 +361,8 @@ class SourceTable {
             .drain_exited = nullptr,
             .drain_records = nullptr,
             .stop = nullptr,
-            .window_ends = nullptr};
+            .window_ends = nullptr,
+            .window_opens = nullptr};
   }
 };
 

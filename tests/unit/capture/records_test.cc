@@ -76,6 +76,56 @@ BOOST_FIXTURE_TEST_CASE(each_window_ends_before_its_last_drain, World) {
   BOOST_TEST(weights == std::vector<std::uint64_t>{20});
 }
 
+// A recorder of sums, which says what it is called with.
+struct Sums : sdk::RecordSource {
+  static constexpr auto kOffers = sdk::offers(made_recorder::kStacks, kEvents);
+  static inline std::uint64_t windows, drains;
+  explicit Sums(const sdk::Host&) {}
+  void start(const sdk::Window&) {}
+  void window_opens() { ++windows; }
+  void window_ends() {}
+  void drain(const sdk::Records& records) {
+    sdk::Record record(1, 1, 1000 * windows + ++drains);
+    record.offer = 1;
+    records.put(record);
+  }
+  void stop() {}
+};
+
+std::vector<std::uint64_t> weights_in(const Recorded& recorded) {
+  std::vector<std::uint64_t> weights;
+  recorded.records.for_each([&](const ctprof_record& record) { weights.push_back(record.weight); },
+                            [](const ctprof_change&) {});
+  return weights;
+}
+
+BOOST_AUTO_TEST_CASE(sums_belong_to_a_window_from_its_opening_to_its_end) {
+  Sums::windows = Sums::drains = 0;
+  std::vector<Plugin> plugins;
+  plugins.push_back(fake::plugin<Sums>("sums"));
+  const Registry registry = fake::registry(std::move(plugins));
+  const Probed probed(registry, fake::no_host(), Recorders::All);
+  const sdk::Fd proc{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  RecordOptions options;
+  options.recorders = {"sums"};
+  Records all(*plan_recorders(probed, options.recorders), probed, options,
+              WantedProcesses({}, "", proc.get()), proc.get());
+  BOOST_REQUIRE(all.start());
+  for (std::uint64_t window = 1; window <= 2; ++window) {
+    all.drain();  // threads are read first
+    all.open_sums();
+    const std::uint64_t first = Sums::drains + 1;
+    all.drain();
+    all.close_sums();
+    all.drain();  // threads are read last
+    all.end_window();
+    const Recorded recorded = std::move(all.take().recorders.front());
+    const std::vector<std::uint64_t> expected{1000 * window + first, 1000 * window + first + 1};
+    BOOST_TEST(weights_in(recorded) == expected, boost::test_tools::per_element());
+    BOOST_TEST(recorded.covered_ns.has_value());
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(numbers_are_counted_apart, World) {
   const Recorded recorded = drained([](const sdk::Records& to) {
     sdk::Record number(1, 1, 7);

@@ -153,6 +153,22 @@ BOOST_AUTO_TEST_CASE(where_counts_the_threads_of_all_runs) {
   BOOST_TEST(report.notes().front() == "--where keeps 2 of 3 threads");
 }
 
+// A recorder's sums cover 1 s of windows of 2 and 4 s.
+BOOST_AUTO_TEST_CASE(rates_of_sums_are_taken_over_the_time_that_they_cover) {
+  std::vector<Snapshot> runs;
+  for (const std::uint64_t seconds : {2, 4}) {
+    Snapshot& run = runs.emplace_back(window_of(seconds, {{"web", 60, 9}}));
+    MetricDef waits = metric("waits_ns", "MonotonicNs", "SumNs");
+    waits.of_window = true;
+    add_u64(run, waits, {30}).provenance = {"sums", "sums", Gap::None, ""};
+    run.meta.stacks = {{.plugin = "sums", .source = "sums", .covered_ns = kSecond}};
+  }
+  const json::value report = told(report_of(runs, {{1, 1}}));
+  BOOST_TEST(member(report, "web", "waits_ns", "baseline") == "30");
+  BOOST_TEST(member(report, "web", "waits_ns", "candidate") == "30");
+  BOOST_TEST(member(report, "web", "run_time_ns", "candidate") == "15");
+}
+
 // Of snapshots of different boots, what counts up is told per second of life, too.
 BOOST_AUTO_TEST_CASE(lifetimes_have_rates_of_their_own) {
   std::vector<Snapshot> runs = runs_of({{{"web", 60, 1}}, {{"web", 60, 1}}});

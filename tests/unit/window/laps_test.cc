@@ -154,6 +154,21 @@ BOOST_AUTO_TEST_CASE(windows_back_to_back_are_one) {
   BOOST_TEST(cells(whole, kFaults) == "1:60 5:8 2:30 4:5 7:9");
 }
 
+BOOST_AUTO_TEST_CASE(what_sums_cover_is_added_up) {
+  const auto window = [](std::uint64_t from, std::optional<std::uint64_t> covered) {
+    Snapshot one = made(make_window(taken(from, {}), taken(from + 10, {}), {}));
+    one.meta.stacks = {{.plugin = "sums", .source = "sums", .covered_ns = covered}};
+    return one;
+  };
+  const auto covered = [&](std::optional<std::uint64_t> first, std::optional<std::uint64_t> next) {
+    Laps laps(window(10, first));
+    laps.add(window(20, next));
+    return made(std::move(laps).join()).meta.stacks.front().covered_ns;
+  };
+  BOOST_TEST(covered(8, 9).value_or(0) == 17u);
+  BOOST_TEST(!covered(8, std::nullopt).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(windows_with_a_gap_between_them_or_of_two_boots_do_not_follow) {
   const auto window = [](std::uint64_t from, std::uint64_t to) {
     return made(make_window(taken(from, {}), taken(to, {}), {}));

@@ -7,6 +7,7 @@
 #include "core/compare/grouping/group_book.hpp"
 #include "core/file/read/load.hpp"
 #include "core/registry/identity.hpp"
+#include "core/window/accounting.hpp"
 #include "core/window/happened.hpp"
 
 namespace ctprof::live {
@@ -82,7 +83,12 @@ std::vector<ThreadRow> Teller::threads(const Snapshot& window, const Report& rep
   std::vector<const Column*> cells;
   for (const ScreenColumn& column : columns)
     cells.push_back(threads.find(report.metrics()[column.metric].name));
-  const double seconds = report.sides().front().window->rates_over_ns / 1e9;
+  std::vector<double> seconds;
+  for (const Column* column : cells) {
+    const auto covered = column ? covered_ns(window, *column) : std::nullopt;
+    seconds.push_back(covered ? static_cast<double>(*covered) / 1e9
+                              : report.sides().front().window->rates_over_ns / 1e9);
+  }
   const auto& born = window.window->openings[static_cast<std::size_t>(Entity::Thread)].born;
   std::vector<ThreadRow> found;
   for (std::uint32_t row = 0; row < threads.rows; ++row) {
@@ -95,7 +101,7 @@ std::vector<ThreadRow> Teller::threads(const Snapshot& window, const Report& rep
     one.has_ended = row >= window.window->living;
     for (std::size_t at = 0; at < columns.size(); ++at)
       one.figures.push_back(
-          figure_at(report.metrics()[columns[at].metric], cells[at], row, seconds));
+          figure_at(report.metrics()[columns[at].metric], cells[at], row, seconds[at]));
   }
   return found;
 }

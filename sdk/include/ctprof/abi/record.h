@@ -26,7 +26,9 @@ extern "C" {
  *     open_worker -> start -> drain, drain ... -> stop -> drain ... -> close_worker
  *
  * Windows may follow each other without a gap. At the end of each there is a drain, and before that
- * drain comes `window_ends`, where a source has it; `stop` comes after the last.
+ * drain comes `window_ends`, where a source has it; `stop` comes after the last. Windows of a
+ * source that has `window_opens` begin there; between `window_ends` and the next `window_opens` the
+ * source works for no window.
  *
  * One worker does all of it, on one thread at a time. A second `start`, and a second `stop`, are
  * errors of their own (CTPROF_ALREADY) that change nothing; close_worker stops what still runs. */

@@ -185,6 +185,12 @@ struct ctprof_source {
   /* Of the stage RECORD; may be NULL. A window ends now: the next drain is to hand over what is
    * still in progress, and what is counted in the kernel; from here on it is the next window's. */
   int32_t (*window_ends)(void* worker, char* message, size_t message_size) CTPROF_TAIL;
+  /* Of the stage RECORD; may be NULL. A window begins now: what the source counted before is none
+   * of any window's, and is discarded. A source that counts in sums has it, together with
+   * `window_ends`: the core then calls `window_opens` after threads are first read and
+   * `window_ends` before they are read last, so that each sum lies inside the window of its thread.
+   */
+  int32_t (*window_opens)(void* worker, char* message, size_t message_size) CTPROF_TAIL;
 };
 
 #ifdef __cplusplus

@@ -1,0 +1,58 @@
+#include "core/capture/record_checks.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include "core/capture/record_arena.hpp"
+
+namespace ctprof {
+namespace {
+
+// The kernel gives no higher one (PID_MAX_LIMIT).
+constexpr std::uint64_t kMostId = 1 << 22;
+
+bool is_id(std::uint64_t id) { return id > 0 && id <= kMostId; }
+
+bool is_there(const void* data, std::size_t size) { return data || size == 0; }
+
+bool has_no_stack(ctprof_record_flags flags) {
+  return (flags & (CTPROF_RECORD_AGAIN | CTPROF_RECORD_REST | CTPROF_RECORD_UNSEEN)) != 0;
+}
+
+}  // namespace
+
+std::string fault_of(const ctprof_record& record, const PlannedSource& planned) {
+  const std::vector<bool>& chosen = planned.chosen;
+  if (record.offer >= chosen.size() || !chosen[record.offer])
+    return "of offer " + std::to_string(record.offer) + ", which nobody asked for";
+  const bool is_number = planned.source->offers[record.offer].metric->storage == Storage::U64;
+  if ((is_number || has_no_stack(record.flags)) &&
+      (record.kernel_count > 0 || record.user_kind != CTPROF_USER_NONE))
+    return "where there is to be a weight alone";
+  if (!is_id(record.tgid) || !is_id(record.tid))
+    return "of the impossible thread " + std::to_string(record.tgid) + "/" +
+           std::to_string(record.tid);
+  if (record.user_kind > CTPROF_USER_COPY)
+    return "whose user part is of the unknown kind " + std::to_string(record.user_kind);
+  if (record.kernel_count > RecordArena::kMostAddresses ||
+      record.user_count > RecordArena::kMostAddresses)
+    return "with more than " + std::to_string(RecordArena::kMostAddresses) + " addresses";
+  if (record.stack_size > RecordArena::kMostStack)
+    return "with more than " + std::to_string(RecordArena::kMostStack) + " bytes of stack";
+  if (!is_there(record.kernel, record.kernel_count) || !is_there(record.user, record.user_count) ||
+      !is_there(record.stack, record.stack_size))
+    return "with NULL where a stack must be";
+  return {};
+}
+
+std::string fault_of(const ctprof_change& change) {
+  if (change.kind > CTPROF_CHANGE_REMAPPED)
+    return "of the unknown kind " + std::to_string(change.kind);
+  if (!is_id(change.tgid)) return "of the impossible process " + std::to_string(change.tgid);
+  if (change.path.size > RecordArena::kMostText)
+    return "with a path of more than " + std::to_string(RecordArena::kMostText) + " bytes";
+  if (!is_there(change.path.data, change.path.size)) return "with NULL where a path must be";
+  return {};
+}
+
+}  // namespace ctprof
