@@ -68,6 +68,14 @@ class Leader {
                                 }) &&
            !is_too_busy(row);
   }
+  // Whether no counter of the old leader moved: then nothing ran another program.
+  bool is_unchanged() const {
+    return std::ranges::all_of(after_->threads().columns, [&](const Column& end) {
+      const Column* base = base_of(end);
+      return !base || !base->has_value(then_) || !end.has_value(now_) ||
+             end.u64()[now_] == base->u64()[then_];
+    });
+  }
   // Whether it ran and waited for more than the time since then.
   bool is_too_busy(std::uint32_t row) const {
     const auto busy_then = busy_ns(*before_, row), busy_now = busy_ns(*after_, now_);
@@ -237,6 +245,7 @@ class Inference {
     const Entry* now = now_.find(name);
     if (!now || known_.contains(name.tgid) || has_survivors(name)) return;
     const Leader leader(*before_, *after_, then.row, now->row);
+    if (leader.is_unchanged()) return;
     const auto others = missing(name);
     std::vector<Entry> fitting;
     std::ranges::copy_if(others, std::back_inserter(fitting),

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/window/happened.hpp"
 #include "core/window/opening_only.hpp"
 #include "core/window/same_rows.hpp"
+#include "core/window/thread_names.hpp"
 
 namespace ctprof {
 
@@ -119,6 +121,20 @@ void match_processes(Table& processes, const Table& threads) {
   processes = std::move(matched);
 }
 
+// A thread that took its leader's place by exec has the name that the old leader had when it ended.
+// Its own name before that is not in the file: it gets thread id 0, which no thread has, so that
+// both can be told apart at the beginning.
+void separate_names(Table& threads, std::size_t living) {
+  const auto names = names_of(threads);
+  std::set<ThreadName> taken;
+  for (std::size_t row = living; row < names.size(); ++row) {
+    const bool is_first = taken.insert(names[row]).second;
+    if (names[row].is_leader() && !is_first) threads.find(kTid)->u64()[row] = 0;
+  }
+  for (std::size_t row = 0; row < living; ++row)
+    if (names[row].is_leader() && taken.contains(names[row])) threads.find(kTid)->u64()[row] = 0;
+}
+
 // What is said of a column that is not there any more.
 void forget_lost_columns(Snapshot& snapshot) {
   std::erase_if(snapshot.unknown_definitions.of_metrics, [&](const auto& of_metric) {
@@ -132,6 +148,7 @@ void forget_lost_columns(Snapshot& snapshot) {
 
 Snapshot begin_of(Snapshot window) {
   const Window what = *std::exchange(window.window, std::nullopt);
+  separate_names(window.threads(), what.living);
   for (std::size_t entity = 0; entity < kEntities; ++entity) {
     Table& table = window.tables[entity];
     const auto rows = rows_then(table, what.openings[entity]);

@@ -154,6 +154,51 @@ BOOST_AUTO_TEST_CASE(windows_back_to_back_are_one) {
   BOOST_TEST(cells(whole, kFaults) == "1:60 5:8 2:30 4:5 7:9");
 }
 
+// Process 40, whose thread 41 takes its leader's place in the first or in the second window.
+std::string joined_with_exec(bool in_first) {
+  const auto process = [](std::uint64_t second, const std::vector<std::uint64_t>& tids,
+                          const Cells<std::uint64_t>& faults) {
+    std::vector<Thread> threads;
+    Cells<std::uint64_t> starts;
+    Cells<std::string> states(tids.size(), "S");
+    for (const std::uint64_t tid : tids) {
+      threads.push_back({40, tid, "p", "t"});
+      starts.push_back(tid == 40 ? 5 : 600);
+    }
+    Snapshot snapshot = snapshot_of(threads);
+    add_u64(snapshot, identity_metric(kStartTime), starts);
+    add_u64(snapshot, kFaults, faults);
+    MetricDef state = metric("state", "Char", "ModeChar");
+    state.role = "state";
+    add_text(snapshot, state, states);
+    snapshot.meta.boot_id = "b";
+    snapshot.meta.start.boottime_ns = second * kSecond;
+    snapshot.read_at.assign(tids.size(), 7);
+    return snapshot;
+  };
+  Ended exec;
+  exec.rows = process(0, {40}, {21});
+  exec.at_ns = {(in_first ? 15 : 25) * kSecond};
+  exec.took_over = {{40, 41, 600, exec.at_ns[0] + 1}};
+  Ended none;
+  exec.told = none.told = true;
+  const Snapshot before = process(10, {40, 41}, {20, 1000});
+  std::vector<Snapshot> middle;
+  for (int copies = 0; copies < 2; ++copies)
+    middle.push_back(in_first ? process(20, {40}, {1001}) : process(20, {40, 41}, {20, 1001}));
+  Laps laps(made(make_window(before, std::move(middle[0]), std::move(in_first ? exec : none))));
+  laps.add(
+      made(make_window(middle[1], process(30, {40}, {1003}), std::move(in_first ? none : exec))));
+  Snapshot whole = made(std::move(laps).join());
+  to_differences(whole);
+  return cells(whole, kFaults);
+}
+
+BOOST_AUTO_TEST_CASE(windows_together_follow_an_exec_by_a_thread_that_is_no_leader) {
+  BOOST_TEST(joined_with_exec(true) == "40:3 40:1");
+  BOOST_TEST(joined_with_exec(false) == "40:3 40:1");
+}
+
 BOOST_AUTO_TEST_CASE(what_sums_cover_is_added_up) {
   const auto window = [](std::uint64_t from, std::optional<std::uint64_t> covered) {
     Snapshot one = made(make_window(taken(from, {}), taken(from + 10, {}), {}));

@@ -181,6 +181,12 @@ BOOST_AUTO_TEST_CASE(two_snapshots_have_no_base_where_an_exec_is_possible) {
   BOOST_TEST(gap(told, kFaults, 0) == "NoBase");
 }
 
+BOOST_AUTO_TEST_CASE(a_leader_that_did_nothing_keeps_its_base) {
+  const Snapshot before = process_40(10, {{40, 5}, {41, 600}}, {1, 3}, {5, 3});
+  Snapshot after = process_40(20, {{40, 5}}, {1}, {5});
+  BOOST_TEST(value(window(before, std::move(after)), kRun, 0) == 0u);
+}
+
 // Thread 41 ended, and did less than the leader had done; or more than it did until the end.
 BOOST_AUTO_TEST_CASE(a_leader_keeps_its_base_where_no_exec_would_add_a_life) {
   const Snapshot less = process_40(10, {{40, 5}, {41, 600}}, {3, 1}, {5, 3});
