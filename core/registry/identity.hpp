@@ -33,10 +33,11 @@ inline constexpr std::string_view kStat = "stat";
 // Hidden columns by which a source says when it read a thread, and when that was born.
 inline constexpr std::string_view kReadAt = "read_at_ns";
 inline constexpr std::string_view kBornAt = "born_at_ns";
-// Hidden columns of threads that ended: when, how far off their start may be, and whether the row
-// is an exec rather than an end.
+// Hidden columns of threads that ended: when, how far off their start may be, what their byte
+// counters are rounded down to a multiple of, and whether the row is an exec rather than an end.
 inline constexpr std::string_view kEndedAt = "ended_at_ns";
 inline constexpr std::string_view kStartWithin = "start_within_ticks";
+inline constexpr std::string_view kBytesRounded = "bytes_rounded";
 inline constexpr std::string_view kTookOver = "took_over";
 // Hidden: whether the row is no end, but a process that was born of the window's command.
 inline constexpr std::string_view kWasBorn = "was_born";

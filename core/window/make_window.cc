@@ -1,15 +1,14 @@
 #include "core/window/make_window.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <iterator>
 #include <numeric>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "core/registry/identity.hpp"
+#include "core/window/complete_ended.hpp"
 #include "core/window/happened.hpp"
 #include "core/window/infer_take_overs.hpp"
 #include "core/window/merge_ended.hpp"
@@ -62,70 +61,6 @@ void rename_old_leaders(const Snapshot& before, const Snapshot& after, Ended& en
     if (took_turns && !std::ranges::binary_search(known, names[row]) &&
         std::ranges::binary_search(leaders, as_leader))
       ended.rows.threads().find(kTid)->u64()[row] = as_leader.tid;
-  }
-}
-
-// Gives a thread that ended what is known of it elsewhere, where its source had nothing.
-void complete(Ended& ended, std::uint32_t row, const Snapshot& from, std::uint32_t from_row,
-              std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) {
-    Column* cells = ended.rows.threads().find(key);
-    const Column* known = from.threads().find(key);
-    if (cells && known && !cells->has_value(row))
-      copy_cell(*cells, row, *ended.rows.pools, *known, from_row, *from.pools);
-  }
-}
-
-// Where a source knows starts only roughly: a thread is the one of its tid that was listed and
-// began closest to it, if that is close enough. From there it has its start, and what else it
-// lacks.
-void settle_starts(const Snapshot& listed, Ended& ended) {
-  Column* within = ended.rows.threads().find(kStartWithin);
-  if (!within) return;
-  const std::vector<ThreadName> names = names_of(listed.threads());
-  std::unordered_multimap<std::uint64_t, std::uint32_t> rows_of;
-  for (std::uint32_t row = 0; row < names.size(); ++row) rows_of.emplace(names[row].tid, row);
-  const std::vector<ThreadName> rough = names_of(ended.rows.threads());
-  for (std::uint32_t row = 0; row < rough.size(); ++row) {
-    std::uint64_t nearest = within->has_value(row) ? within->u64()[row] : 0;
-    const auto [first, last] = rows_of.equal_range(rough[row].tid);
-    for (auto it = first; it != last; ++it) {
-      const std::uint64_t start = names[it->second].start;
-      const std::uint64_t off =
-          std::max(start, rough[row].start) - std::min(start, rough[row].start);
-      if (off > nearest) continue;
-      nearest = within->u64()[row] = off;
-      ended.rows.threads().find(kStartTime)->u64()[row] = start;
-      complete(ended, row, listed, it->second, {kTgid, kPcomm, kCgroup});
-    }
-  }
-}
-
-// Names processes of threads whose source does not know that, by other threads of theirs.
-void name_processes(const Snapshot& from, Ended& ended) {
-  const Column* pcomm = ended.rows.threads().find(kPcomm);
-  if (!pcomm || std::ranges::count(pcomm->gaps(), CTPROF_VALUE) == std::ssize(pcomm->gaps()))
-    return;
-  std::unordered_map<std::uint64_t, std::uint32_t> row_of;
-  const std::vector<ThreadName> names = names_of(from.threads());
-  for (std::uint32_t row = 0; row < names.size(); ++row)
-    if (names[row].tid == names[row].tgid) row_of.emplace(names[row].tgid, row);
-  const std::vector<ThreadName> lacking = names_of(ended.rows.threads());
-  for (std::uint32_t row = 0; row < lacking.size(); ++row)
-    if (const auto it = row_of.find(lacking[row].tgid); it != row_of.end())
-      complete(ended, row, from, it->second, {kPcomm});
-}
-
-// A thread of which nobody knows the process stands as one of its own, by its name.
-void stand_alone(Ended& ended) {
-  Table& threads = ended.rows.threads();
-  Column *tgids = threads.find(kTgid), *pcomms = threads.find(kPcomm);
-  const Column *tids = threads.find(kTid), *comms = threads.find(kComm);
-  if (!tgids || !pcomms || !tids || !comms) return;
-  for (std::uint32_t row = 0; row < threads.rows; ++row) {
-    if (tgids->has_value(row)) continue;
-    tgids->take(row, *tids, row);
-    pcomms->take(row, *comms, row);
   }
 }
 
@@ -256,6 +191,32 @@ Opening opening_of(const Snapshot& before, Snapshot& after, Entity entity,
   return opening;
 }
 
+// What the byte counters of these threads that ended are rounded down to a multiple of; 0: nothing.
+std::vector<std::uint64_t> rounding_of(const Table& ended, std::span<const std::uint32_t> rows) {
+  const Column* rounded = ended.find_u64(kBytesRounded);
+  std::vector<std::uint64_t> found;
+  for (const std::uint32_t row : rows)
+    found.push_back(rounded && rounded->has_value(row) ? rounded->u64()[row] : 0);
+  return found;
+}
+
+// Rounds the bases of byte counters as their source rounded the ends.
+void round_bases(Opening& opening, std::size_t living, std::span<const std::uint64_t> rounded) {
+  for (Column& base : opening.columns) {
+    if (base.def().unit != "bytes" || base.def().storage != Storage::U64 || !counts_up(base.def()))
+      continue;
+    for (std::size_t row = 0; row < rounded.size(); ++row)
+      if (std::uint64_t& value = base.u64()[living + row]; rounded[row] > 0)
+        value -= value % rounded[row];
+  }
+}
+
+std::string placed_in_words(std::size_t threads) {
+  return std::to_string(threads) +
+         " threads that exited before they were listed are shown in the cgroup of their parent "
+         "process, because only a BPF program sees their own";
+}
+
 // When the thread was born, on CLOCK_BOOTTIME: to the nanosecond where a source told it, else to
 // the tick.
 std::uint64_t born_at(const Snapshot& snapshot, std::size_t row) {
@@ -317,11 +278,7 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
   if (auto fit = check_ends(before.meta, after.meta, before_name, after_name); !fit)
     return fit.error();
   ended.rows.meta.user_hz = after.meta.user_hz;
-  for (const Snapshot* listed : {&std::as_const(after), &before}) settle_starts(*listed, ended);
-  // The latest name counts: a process may have run another program since the window opened.
-  for (const Snapshot* from : {&std::as_const(after), &std::as_const(ended.rows), &before})
-    name_processes(*from, ended);
-  stand_alone(ended);
+  const std::size_t by_parent = complete_ended(before, after, ended);
   infer_take_overs(before, after, ended);
   rename_old_leaders(before, after, ended);
   Window window;
@@ -337,6 +294,8 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
   const Sorted rows = sort_out(before, after, ended);
   const std::uint64_t until = listed_until(after);
   const auto ended_at = append_ended(after, ended, rows.inside);
+  const auto rounded = rounding_of(ended.rows.threads(), rows.inside);
+  if (by_parent > 0) window.notes.push_back(placed_in_words(by_parent));
   window.opening_only = std::make_shared<Snapshot>();
   for (std::size_t entity = 0; entity < kEntities; ++entity) {
     const auto which = static_cast<Entity>(entity);
@@ -346,6 +305,7 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
     add_opening_only(*window.opening_only, before, after, which, living);
     if (which == Entity::Thread) window.seen = seen_of(before, after, earlier, ended_at);
     window.openings[entity] = opening_of(before, after, which, earlier);
+    if (which == Entity::Thread) round_bases(window.openings[entity], window.living, rounded);
     const std::size_t gone = which == Entity::Cgroup ? cgroups_gone(before, after, earlier) : 0;
     if (gone > 0) window.notes.push_back(gone_in_words(gone));
   }

@@ -1,6 +1,7 @@
 // All sources of core/window, which are compiled as one.
 
 #include "core/window/accounting.cc"
+#include "core/window/complete_ended.cc"
 #include "core/window/descendants.cc"
 #include "core/window/happened.cc"
 #include "core/window/infer_take_overs.cc"

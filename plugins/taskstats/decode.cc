@@ -66,7 +66,7 @@ About about(Bytes attributes, std::uint16_t aggregate, std::uint16_t id_type) {
 }
 
 // Where the struct says who it is about. What version 15 put into the middle shifts it.
-constexpr std::size_t kComm = 80, kCommSize = 32, kLived = 144, kTgid = 368;
+constexpr std::size_t kComm = 80, kCommSize = 32, kParent = 132, kLived = 144, kTgid = 368;
 constexpr std::size_t kShift = 48, kShiftOfTgid = 96;
 constexpr std::uint16_t kSinceTgid = 12;
 
@@ -136,7 +136,8 @@ std::optional<Who> who_of(Bytes stats) {
   if (stats.size() < kLived + shift + sizeof(std::uint64_t)) return std::nullopt;
   const auto* comm = reinterpret_cast<const char*>(stats.data()) + kComm + shift;
   Who who{.comm = {comm, ::strnlen(comm, kCommSize)},
-          .lived_us = copy_of<std::uint64_t>(stats.subspan(kLived + shift))};
+          .lived_us = copy_of<std::uint64_t>(stats.subspan(kLived + shift)),
+          .parent = copy_of<std::uint32_t>(stats.subspan(kParent + shift))};
   if (version >= kSinceTgid && stats.size() >= tgid_at + sizeof(std::uint32_t))
     who.tgid = copy_of<std::uint32_t>(stats.subspan(tgid_at));
   return who;

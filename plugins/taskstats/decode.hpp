@@ -227,6 +227,7 @@ sdk::Reading<std::uint64_t> read_figure(Bytes stats, const Layout& layout, Field
 struct Who {
   std::string_view comm;       // into the struct
   std::uint64_t lived_us = 0;  // since it was created
+  std::uint32_t parent = 0;    // the process whose child its process is
   std::uint32_t tgid = 0;      // 0: the struct is older than version 12, which brought it
 };
 // Nothing, where the struct is cut short.

@@ -9,6 +9,8 @@ namespace ctprof::taskstats {
 namespace {
 
 constexpr std::uint64_t kNsPerUs = 1'000;
+// KB_MASK of the kernel's tsacct.c, for all counters of bytes.
+constexpr std::uint64_t kRoundedTo = 1024;
 // At a time: as many as the socket's buffer holds, and more. A storm may send faster than we read.
 constexpr std::size_t kMostAtDrain = 65'536;
 
@@ -22,11 +24,13 @@ struct Ends::Columns {
         start(of.column(sdk::kStartTime)),
         within(of.column(sdk::kStartWithin)),
         ended_at(of.column(sdk::kEndedAt)),
+        parent(of.column(sdk::kParent)),
+        bytes_rounded(of.column(sdk::kBytesRounded)),
         comm(of.column(sdk::kComm)),
         pcomm(of.column(sdk::kPcomm)) {}
 
   std::vector<OfferedOfEnded::Cells> wanted;
-  sdk::Column<CTPROF_U64> tgid, tid, start, within, ended_at;
+  sdk::Column<CTPROF_U64> tgid, tid, start, within, ended_at, parent, bytes_rounded;
   sdk::Column<CTPROF_STRING> comm, pcomm;
 };
 
@@ -92,6 +96,8 @@ void Ends::put(Rows& rows, const Exit& exit, const Who& who, const Between& came
   columns.start.put(row, born / ns_per_tick);
   columns.within.put(row, (came.last_ns - middle) / ns_per_tick + 1);
   columns.ended_at.put(row, middle);
+  columns.parent.put(row, std::uint64_t{who.parent});
+  columns.bytes_rounded.put(row, kRoundedTo);
 }
 
 }  // namespace ctprof::taskstats

@@ -3,8 +3,8 @@
 // Source: the message that the kernel sends over generic netlink, family TASKSTATS, when a thread
 // ends (TASKSTATS_CMD_ATTR_REGISTER_CPUMASK). It is sent before the thread has ended: what it does
 // from then on, to its last switch, is in none of the figures. It has no start time: that is made
-// of when the message came and how long the thread had lived. It has no cgroup. README.md tells
-// the rest.
+// of when the message came and how long the thread had lived. It has no cgroup,
+// and its byte counters are rounded. README.md has the rest.
 //
 // What is here:   the rows.
 // What is not:    the socket (socket.hpp), the struct (decode.hpp), what the host lacks
@@ -31,8 +31,9 @@ class Ends : public sdk::ExitedSource {
   static constexpr const char* kName = "ends";
   static constexpr std::int32_t kRank = 10;  // after BPF
   static constexpr auto kOffers = sdk::joined(
-      OfferedOfEnded::kOffers, sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kPcomm,
-                                           sdk::kStartTime, sdk::kStartWithin, sdk::kEndedAt));
+      OfferedOfEnded::kOffers,
+      sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kPcomm, sdk::kParent, sdk::kStartTime,
+                  sdk::kStartWithin, sdk::kEndedAt, sdk::kBytesRounded));
 
   explicit Ends(const sdk::Host& host) : Ends(host, std::make_unique<Socket>()) {}
   Ends(const sdk::Host& host, std::unique_ptr<ExitInput> input)

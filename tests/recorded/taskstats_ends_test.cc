@@ -132,6 +132,8 @@ void check_row(const Exits& exits, std::size_t row, const Message& message) {
   }
   BOOST_TEST(exits.value(row, "tgid") == message.tgid);
   BOOST_TEST(exits.text(row, "comm") == stats.ac_comm);
+  BOOST_TEST(exits.value(row, "parent") == stats.ac_ppid);
+  BOOST_TEST(exits.value(row, "bytes_rounded") == 1024u);
   BOOST_TEST(exits.has(row, "pcomm") == (message.tgid == message.tid));
   BOOST_TEST(exits.has(row, "hiwater_vm_bytes") == (stats.hiwater_vm != 0));
   if (stats.hiwater_vm != 0) {

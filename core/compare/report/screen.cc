@@ -49,7 +49,10 @@ class OwnRows {
   bool contains(std::size_t row) const {
     if (!own_) return false;
     const bool is_child = parents_ && parents_->has_value(row) && parents_->u64()[row] == *own_;
-    return tgids_->u64()[row] == *own_ || (is_child && !is_set(descendants_, row));
+    // Without BPF it is unknown whether a process that exited was the command or its child.
+    const bool may_descend =
+        descendants_ && (!descendants_->has_value(row) || is_set(descendants_, row));
+    return tgids_->u64()[row] == *own_ || (is_child && !may_descend);
   }
 
  private:

@@ -109,6 +109,11 @@ inline constexpr Metric<IdU64, Key> kEndedAt{
 // is then the one of its tid that was listed, if that began so close to it. Offer it only then.
 inline constexpr Metric<IdU64, Key> kStartWithin{
     {.name = "start_within_ticks", .unit = "ticks", .flags = CTPROF_METRIC_HIDDEN}};
+// What the source rounds the byte counters of the row down to a multiple of. ctprof rounds their
+// values at the window's opening likewise, so that their difference does not fall. Offer it only
+// then.
+inline constexpr Metric<IdU64, Key> kBytesRounded{
+    {.name = "bytes_rounded", .unit = "bytes", .flags = CTPROF_METRIC_HIDDEN}};
 // The row is no end: the thread, named as it was until then, took its leader's id and start time,
 // because it ran another program (exec) and was no leader.
 inline constexpr Metric<Flag, AnyFlag> kTookOver{

@@ -174,7 +174,9 @@ Lines window_with_exited_process() {
     end->meta.start.boottime_ns = end == &before ? 1 : 20 * kSecond;
     end->read_at.assign(end->threads().rows, 5);
   }
-  auto made = make_window(before, std::move(after), {});
+  Ended nobody;
+  nobody.told = true;
+  auto made = make_window(before, std::move(after), std::move(nobody));
   BOOST_REQUIRE_MESSAGE(made.has_value(), made.error().text);
   return lines_of(written(*made));
 }

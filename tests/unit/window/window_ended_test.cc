@@ -86,6 +86,50 @@ BOOST_AUTO_TEST_CASE(a_rough_start_is_that_of_the_thread_that_was_listed) {
   BOOST_TEST(told.pools->texts[column(told, identity_metric(kPcomm)).ids()[5]] == "t");
 }
 
+// A source that rounds: 5,000 bytes were 4,096 at the end, and would have fallen.
+BOOST_AUTO_TEST_CASE(the_base_of_rounded_bytes_is_rounded_like_the_end) {
+  const MetricDef read = metric("rchar", "Bytes", "SumBytes");
+  Snapshot before = taken(10, {{1, 5}, {2, 5}}), after = taken(20, {{1, 5}});
+  add_u64(before, read, {5000, 5000});
+  add_u64(before, kFaults, {7, 7});
+  add_u64(after, read, {6001, {}});
+  add_u64(after, kFaults, {9, {}});
+  Ended ended = ended_at(15, {{2, 5}});
+  add_u64(ended.rows, read, {4096});
+  add_u64(ended.rows, kFaults, {8});
+  add_u64(ended.rows, metric(std::string(kBytesRounded), "IdU64", "Key"), {1024});
+  const Snapshot told = window(before, std::move(after), std::move(ended));
+  BOOST_TEST(value(told, read, 0) == 1001u);
+  BOOST_TEST(value(told, read, 1) == 0u);
+  BOOST_TEST(value(told, kFaults, 1) == 1u);
+}
+
+// Of a source that knows starts only roughly and no cgroups: 1 and 3 are listed. 31 is a thread of
+// 3; 40 is a child of 3, 41 of 40; 50 of process 1, and 60 of a process that nobody knows.
+BOOST_AUTO_TEST_CASE(a_thread_that_was_never_listed_has_the_cgroup_of_its_process_or_ancestor) {
+  const auto host = [](std::uint64_t second) {
+    Snapshot snapshot = taken(second, {{1, 5}, {3, 5}});
+    add_text(snapshot, identity_metric(kCgroup), {"/init", "/unit"});
+    return snapshot;
+  };
+  Ended ended = ended_at(15, {{31, 1200}, {40, 1200}, {41, 1200}, {50, 1200}, {60, 1200}});
+  Table& threads = ended.rows.threads();
+  threads.find(kTgid)->u64()[0] = 3;
+  add_text(ended.rows, identity_metric(kCgroup), {{}, {}, {}, {}, {}});
+  add_u64(ended.rows, identity_metric(kParent), {1, 3, 40, 1, 7});
+  add_u64(ended.rows, metric(std::string(kStartWithin), "IdU64", "Key"), {3, 3, 3, 3, 3});
+  const Snapshot told = window(host(10), host(20), std::move(ended));
+  const Column& cgroups = column(told, identity_metric(kCgroup));
+  std::string text;
+  for (std::uint32_t row = 2; row < told.threads().rows; ++row)
+    text += std::to_string(value(told, identity_metric(kTid), row)) + ":" +
+            (cgroups.has_value(row) ? std::string(told.pools->texts[cgroups.ids()[row]]) : "-") +
+            " ";
+  BOOST_TEST(text == "31:/unit 40:/unit 41:/unit 50:- 60:- ");
+  BOOST_REQUIRE_EQUAL(told.window->notes.size(), 1u);
+  BOOST_TEST(told.window->notes[0].starts_with("2 threads that exited before they were listed"));
+}
+
 BOOST_AUTO_TEST_CASE(who_ended_without_an_id_is_no_row) {
   Snapshot before = taken(10, {{1, 5}}), after = taken(20, {{1, 5}});
   add_u64(before, kFaults, {1});
