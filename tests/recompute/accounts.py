@@ -1,0 +1,295 @@
+"""Spans: what each row did between two moments, as recording.md 4 defines it.
+
+    span = of_capture(capture)                   # a window file: its window; a snapshot: lifetimes
+    span = of_pair(before, after)                # A..B, two snapshots of one boot
+    span = of_consecutive(captures)              # windows that follow one another without a gap, as one window
+
+    span.value(entity, "run_time_ns", row)       # the difference over the window, or the reading of a snapshot
+    span.opening(entity, "rss_bytes", row)       # a reading when the window opened
+"""
+
+from capture_file import NO_BASE, NOT_APPLICABLE, WENT_BACKWARDS, Table, has_value
+
+BLOCKED = "blocked_time_ns"
+ENTITIES = ("thread", "process", "cgroup", "host")
+SECOND = 10**9
+# Beside the cells of a row that only the opening has: when it was read.
+MOMENT = "read at"
+
+
+class Span:
+    """Tables of rows with both ends, and the times between which they lie (ns of the boot's monotonic clock)."""
+
+    def __init__(self, last, tables, opened, is_window, based):
+        self.last, self.tables, self.opened, self.is_window, self.based = last, tables, opened, is_window, based
+        self.metrics, self.derived = last.metrics, last.derived
+        self.closed = last.start
+        self.first = last
+        self.captures = [last]
+        # Threads that exited between two snapshots leave no row, but are counted.
+        self.unseen = last.window["ended_unseen"] if last.window else 0
+        self.in_progress = {last.with_role(role): last.with_role(role + "-in-progress") for role in ("run-time", "wait-time")}
+        self.in_progress.pop(None, None)
+        self.state = last.with_role("state")
+        # The kernel divides run time into these by an estimate; one may fall where their sum does not.
+        self.halves = [last.with_role(role) for role in ("user-time", "system-time")]
+        if is_window and len(self.in_progress) == 2:
+            self.metrics = self.metrics | {BLOCKED: {"name": BLOCKED, "entity": "thread", "storage": "u64", "rule": "SumNs", "unit": "ns",
+                                                     "family": "cumulative", "newtype": "MonotonicNs", "section": "primary"}}
+
+    def is_counter(self, name, key=None):
+        """Whether the metric, or one key of a map, is a count whose difference is its figure."""
+        metric = self.metrics[name]
+        if metric["storage"] == "map":
+            return map_key_is_counter(metric, key)
+        return metric["family"] == "cumulative"
+
+    def value(self, entity, name, row):
+        if name == BLOCKED:
+            return self.blocked(row)
+        table, metric = self.tables[entity], self.metrics[name]
+        now = table.reading(name, row)
+        if not self.is_window or metric["storage"] == "stacks":
+            return now
+        if metric["storage"] == "map":
+            return self.map_value(table, metric, row, now)
+        if metric["family"] != "cumulative":
+            return now
+        if name not in self.based:
+            return now if has_value(now) and table.born[row] else NO_BASE if has_value(now) else now
+        then = 0 if table.born[row] else table.opening(name, row)
+        if name in self.in_progress:
+            now = now if table.ended[row] else self.with_progress(table.now, name, row, now)
+            then = then if table.born[row] else self.with_progress(table.then, name, row, then)
+        if name in self.halves and has_value(now) and has_value(then):
+            return self.half(table, name, row, now - then)
+        return difference(now, then)
+
+    def half(self, table, name, row, change):
+        """User or system time: where one of them fell it is 0, and the other has the change of their sum."""
+        other = self.halves[1 - self.halves.index(name)]
+        end, start = table.reading(other, row), 0 if table.born[row] else table.opening(other, row)
+        if not has_value(end) or not has_value(start):
+            return change if change >= 0 else WENT_BACKWARDS
+        beside = end - start
+        if change + beside < 0:
+            return change if change >= 0 else WENT_BACKWARDS
+        return 0 if change < 0 else change + min(0, beside)
+
+    def with_progress(self, cells, name, row, reading):
+        """A time at one end with the part in progress; without that part it is unknown for a runnable thread."""
+        part = self.in_progress[name]
+        if not has_value(reading):
+            return reading
+        if part in cells and has_value(cells[part][row]):
+            return reading + cells[part][row]
+        return NO_BASE if self.state in cells and cells[self.state][row] == "R" else reading
+
+    def map_value(self, table, metric, row, now):
+        if not has_value(now):
+            return now
+        then = {} if table.born[row] else table.opening(metric["name"], row)
+        counters = [key for key in now if map_key_is_counter(metric, key)]
+        if counters and not has_value(then):
+            return then if len(counters) == len(now) else {key: now[key] for key in now if key not in counters}
+        found = {}
+        for key, reading in now.items():
+            if key not in counters:
+                found[key] = reading
+            elif has_value(change := difference(reading, then.get(key, 0))):
+                found[key] = change
+        return found
+
+    def opening(self, entity, name, row):
+        table = self.tables[entity]
+        return NOT_APPLICABLE if table.born[row] else table.opening(name, row)
+
+    def covered(self, name):
+        """How long the sums of a recorder cover, in all windows of the span; 0 of any other metric."""
+        metric = self.metrics.get(name, {})
+        recorders = [recorder for capture in self.captures for recorder in capture.summary.get("stacks", ())]
+        return sum(recorder.get("covered_ns") or 0 for recorder in recorders
+                   if (recorder["plugin"], recorder["source"]) == (metric.get("filled_by"), metric.get("filled_from")))
+
+    def wall(self, row):
+        first, last = self.tables["thread"].moments[row]
+        return last - first
+
+    def blocked(self, row):
+        parts = [self.value("thread", name, row) for name in self.in_progress]
+        gaps = [part for part in parts if not has_value(part)]
+        return gaps[0] if gaps else max(0, self.wall(row) - sum(parts))
+
+    def rates_over(self):
+        """The mean time between both readings of threads that existed throughout; of none, the window's length."""
+        threads = self.tables["thread"]
+        times = [self.wall(row) for row in range(threads.rows) if not threads.born[row] and not threads.ended[row] and threads.moments[row][0]]
+        return (sum(times), len(times)) if times else (self.closed - self.opened, 1)
+
+
+def map_key_is_counter(metric, key):
+    """`map_keys` lists kinds as `gauge bytes: anon file; counter count: *`; without it all keys follow the metric's family."""
+    starred = metric["family"] == "cumulative"
+    for part in filter(None, (metric.get("map_keys") or "").split(";")):
+        kind, _, keys = part.partition(":")
+        is_counter = kind.split()[0] == "counter"
+        if key in keys.split():
+            return is_counter
+        if "*" in keys.split():
+            starred = is_counter
+    return starred
+
+
+def difference(now, then):
+    for reading in (now, then):
+        if not has_value(reading):
+            return reading
+    return now - then if now >= then else WENT_BACKWARDS
+
+
+def of_capture(capture):
+    based = capture.based
+    return Span(capture, capture.tables, capture.opened, capture.is_window, based)
+
+
+# ---- a window of two snapshots -------------------------------------------------------------------------------------------------
+
+IDENTITY = {"thread": ("tid", "start_time_clock_ticks"), "process": ("process.tgid",), "cgroup": ("cgroup.path", "cgroup.id"), "host": ()}
+
+
+def identities(table, entity):
+    return [tuple(table.reading(name, row) for name in IDENTITY[entity]) for row in range(table.rows)]
+
+
+def of_pair(before, after):
+    """A..B. A thread is the same if its tid and start are; a row of `before` alone is known by its opening values."""
+    tick = SECOND // before.about["user_hz"]
+    opened_ticks = before.start // tick
+    started = process_starts(before), process_starts(after)
+    tables = {entity: pair_tables(entity, before.tables[entity], after.tables[entity], started, opened_ticks) for entity in ENTITIES}
+    based = {name for name, metric in after.metrics.items() if metric["family"] != "identity"}
+    span = Span(after, tables, before.start, True, based)
+    span.first, span.captures = before, [before, after]
+    threads = tables["thread"]
+    for row, (at, of_before) in enumerate(threads.moments):
+        first = max(0, threads.now["start_time_clock_ticks"][row] * tick - before.start) if threads.born[row] else of_before
+        threads.moments[row] = (first, after.start - before.start + at)
+    span.unseen = len(threads.gone)
+    follow_take_overs(span)
+    return span
+
+
+# How far clocks of run queues and the clock of readings may be apart.
+CLOCK_SLACK_NS = 5_000_000
+
+
+def follow_take_overs(span):
+    """An exec by a thread that is not the leader: it continues as the leader, with its own counters.
+
+    The row then ran and waited longer than its wall time, which no thread can. Its opening values are those of the thread of the
+    process that has no row at the end and whose counters are at most those of the row. Where that is not one thread they are unknown.
+    """
+    table, times = span.tables["thread"], list(span.in_progress)
+    for row in range(table.rows):
+        used = [span.value("thread", name, row) for name in times]
+        if table.born[row] or not all(map(has_value, used)) or sum(used) <= span.wall(row) + CLOCK_SLACK_NS:
+            continue
+        tgid = table.now["tgid"][row]
+        found = [cells for cells in table.gone if cells["tgid"] == tgid and all(
+            not has_value(cells[name]) or cells[name] <= table.now[name][row] for name in times)]
+        taken = found[0] if TAKE_OVER == "follow" and len(found) == 1 else {}
+        if taken:
+            table.moments[row] = (taken[MOMENT], table.moments[row][1])
+        for name, cells in table.then.items():
+            if span.metrics[name]["family"] == "cumulative":
+                cells[row] = taken.get(name, NO_BASE)
+
+
+# "follow", or "no base": what recording.md 4 permits where it cannot be followed.
+TAKE_OVER = "follow"
+
+
+def process_starts(capture):
+    """{tgid: start of its leader, or of its first thread}"""
+    threads, found = capture.tables["thread"], {}
+    for row in range(threads.rows):
+        tgid, tid = threads.now["tgid"][row], threads.now["tid"][row]
+        if tid == tgid or tgid not in found:
+            found[tgid] = threads.reading("start_time_clock_ticks", row)
+    return found
+
+
+def pair_tables(entity, before, after, started, opened_ticks):
+    table = Table(after.metrics)
+    table.rows, table.now = after.rows, after.now
+    known = {key: row for row, key in enumerate(identities(before, entity))}
+    rows = [known.get(key) for key in identities(after, entity)]
+    if entity == "process":
+        rows = [row if row is not None and started[0].get(key[0]) == started[1].get(key[0]) else None
+                for row, key in zip(rows, identities(after, entity))]
+    table.born = [row is None and is_new(entity, after, at, started, opened_ticks) for at, row in enumerate(rows)]
+    table.ended = [False] * after.rows
+    for name in after.metrics:
+        if name in before.now:
+            table.then[name] = [NO_BASE if row is None else before.now[name][row] for row in rows]
+        elif name in after.now and before.metrics.get(name):
+            table.then[name] = [NO_BASE if row is None else before.missing(name) for row in rows]
+    table.moments = [(at and at[1], None if row is None else before.moments[row][1]) for at, row in zip(after.moments, rows)]
+    kept = set(rows)
+    table.gone = [{name: before.now[name][row] for name in before.now} | {MOMENT: before.moments[row][1] if before.moments[row] else None}
+                  for row in range(before.rows) if row not in kept]
+    return table
+
+
+def is_new(entity, after, row, started, opened_ticks):
+    """Whether a row without an opening reading started inside the window, by its start time."""
+    start = after.reading("start_time_clock_ticks", row) if entity == "thread" else \
+        started[1].get(after.now["process.tgid"][row]) if entity == "process" else None
+    return entity in ("cgroup", "host") or start is not None and has_value(start) and start >= opened_ticks
+
+
+# ---- consecutive windows -------------------------------------------------------------------------------------------------------
+
+def of_consecutive(captures):
+    """Windows back to back as one: the opening values of the first window with a row, the readings of the last."""
+    if len(captures) == 1:
+        return of_capture(captures[0])
+    last = captures[-1]
+    tables = {entity: join_tables(entity, [capture.tables[entity] for capture in captures],
+                                  [capture.opened - captures[0].opened for capture in captures], last.metrics) for entity in ENTITIES}
+    span = Span(last, tables, captures[0].opened, True, set.intersection(*(capture.based for capture in captures)))
+    span.first, span.captures = captures[0], captures
+    span.unseen = sum(capture.window["ended_unseen"] for capture in captures)
+    return span
+
+
+def join_tables(entity, tables, shifts, metrics):
+    joined, rows = Table(metrics), {}
+    for number, table in enumerate(tables):
+        for row, key in enumerate(identities(table, entity)):
+            rows.setdefault(key, []).append((number, row))
+    living = [where for where in rows.values() if where[-1][0] == len(tables) - 1 and not tables[-1].ended[where[-1][1]]]
+    exited = [where for where in rows.values() if entity == "thread" and tables[where[-1][0]].ended[where[-1][1]]]
+    vanished = [where for where in rows.values() if where[-1][0] < len(tables) - 1 and where not in exited]
+    joined.rows = len(living) + len(exited)
+    order = lambda where: tables[where[-1][0]].order_of(entity, where[-1][1])
+    kept = sorted(living, key=order) + sorted(exited, key=order)
+    for name in metrics:
+        joined.now[name] = [tables[where[-1][0]].reading(name, where[-1][1]) for where in kept]
+        if any(name in table.then for table in tables):
+            joined.then[name] = [tables[where[0][0]].opening(name, where[0][1]) for where in kept]
+    joined.born = [tables[where[0][0]].born[where[0][1]] for where in kept]
+    joined.ended = [False] * len(living) + [True] * len(exited)
+    joined.moments = [moments_of(where, tables, shifts) for where in kept] if entity == "thread" else [None] * joined.rows
+    for number, row in (where[0] for where in vanished):
+        if not tables[number].born[row]:
+            joined.gone.append({name: tables[number].opening(name, row) for name in tables[number].then}
+                               | {name: tables[number].reading(name, row) for name in IDENTITY[entity] + ("process.pcomm",) if name in metrics})
+    joined.gone += tables[0].gone
+    joined.gone_is_known = all(table.gone_is_known for table in tables)
+    return joined
+
+
+def moments_of(where, tables, shifts):
+    (first, row), (last, end) = where[0], where[-1]
+    return shifts[first] + tables[first].moments[row][0], shifts[last] + tables[last].moments[end][1]

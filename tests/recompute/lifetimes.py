@@ -1,0 +1,60 @@
+"""Figures of snapshots: which threads two snapshots of one boot share, and how old the threads of a group are."""
+
+from capture_file import NO_LIMIT, has_value
+from grouping import HOST
+
+SECOND = 10**9
+PARTS = ("delta_alive", "delta_new", "delta_gone")
+COUNTS = ("threads_alive", "threads_new", "threads_gone")
+
+
+def members(run, group):
+    """{(tid, start): row}; None where a start is unknown."""
+    threads, found = run.span.tables["thread"], {}
+    for row in range(threads.rows) if group == HOST else run.rows["thread"].get(group, ()):
+        start = threads.reading("start_time_clock_ticks", row)
+        if not has_value(start):
+            return None
+        found[threads.now["tid"][row], start] = row
+    return found
+
+
+def turnover(before, after, group, metric):
+    """Threads on both sides, only on the last and only on the first, and what each of these is of a sum's delta."""
+    nothing = dict.fromkeys(PARTS + COUNTS)
+    old, new = members(before, group), members(after, group)
+    if old is None or new is None:
+        return nothing
+    stay = old.keys() & new.keys()
+    found = nothing | dict(zip(COUNTS, (len(stay), len(new.keys() - stay), len(old.keys() - stay))))
+    definition = after.span.metrics.get(metric, {"rule": "SumCount" if metric == "thread_count" else "none", "entity": "thread"})
+    if not definition["rule"].startswith("Sum") or definition["entity"] != "thread":
+        return found if definition["entity"] == "thread" or old or new else nothing
+    sums = []
+    for run, rows in ((before, old), (after, new)):
+        cells = {key: 1 if metric == "thread_count" else run.span.value("thread", metric, row) for key, row in rows.items()}
+        cells = {key: cell for key, cell in cells.items() if has_value(cell)}
+        if not cells or sum(cells.values()) > NO_LIMIT:
+            return found
+        sums.append([sum(cell for key, cell in cells.items() if (key in stay) == wanted) for wanted in (True, False)])
+    (old_stay, old_turn), (new_stay, new_turn) = sums
+    return found | dict(zip(PARTS, (new_stay - old_stay, new_turn, -old_turn)))
+
+
+def oldest_age(run, group, entity):
+    """(least, most) ns since the oldest thread of the group started, of the host since it was booted; None where that is unknown.
+
+    Threads are read one after the other: the least is until the oldest was read, the most until the last one was.
+    """
+    span = run.span
+    if entity == "host":
+        uptime = span.tables["host"].reading("host.uptime_ns", 0)
+        return (uptime, uptime) if has_value(uptime) else None
+    threads, tick = span.tables["thread"], SECOND // span.last.about["user_hz"]
+    rows = run.rows["thread"].get(group, ())
+    starts = [threads.reading("start_time_clock_ticks", row) for row in rows]
+    if not rows or not all(map(has_value, starts)):
+        return None
+    moments = [span.last.start + threads.moments[row][1] for row in rows]
+    least = max(moment - start * tick for moment, start in zip(moments, starts))
+    return least, max(moments) - min(starts) * tick
