@@ -1,0 +1,134 @@
+"""Checks the printed text: cells of `--details`, and those of the first screen, within their printed precision."""
+
+import re
+
+from figures import UNKNOWN
+from printed import is_within, read
+from rules import as_number, is_text
+from screen import LEVEL, Screen, headlines
+
+# A line of --details with these columns, which are apart by two blanks.
+COLUMNS = "group,threads,metric,value"
+GAP = re.compile(r" {2,}")
+# What is printed for a group without a name.
+NO_NAME = "(no name)"
+
+
+def rows_of_sections(text):
+    """A section is a line of its name after ##, the columns' names, and rows; below them it has sentences, and may have changed settings."""
+    in_section = False
+    for line in text.splitlines():
+        parts = GAP.split(line.strip())
+        if line.startswith("## "):
+            in_section = True
+        elif not line or parts[0] == "setting":
+            in_section = False
+        elif in_section and len(parts) > 1 and parts[-2:] != ["metric", "value"]:
+            yield line, parts
+
+
+class DetailsCheck:
+    """show --details --columns group,threads,metric,value"""
+
+    def __init__(self, tally, command):
+        self.tally, self.command = tally, command
+
+    def show(self, text, side, units):
+        for line, parts in rows_of_sections(text):
+            if not 3 <= len(parts) <= 4:  # the host has no threads of its own
+                self.tally.judge("printed row", (self.command,), False, line, "group, threads, metric and value")
+                continue
+            group, metric, value = "" if parts[0] == NO_NAME else parts[0], parts[-2], parts[-1]
+            group = tuple(group.split(" > ")) if group.count(" > ") == 2 else group
+            name, _, key = metric.partition("[")
+            where = (self.command, group, metric)
+            if name not in units or not side.has(group, name):
+                self.tally.judge("printed row is expected", where, False, value, None)
+                continue
+            figure = next(figure for figure in side.figures(group, name) if figure)
+            if is_text(figure.rule) or figure.rule.startswith("Range"):
+                continue
+            self.cell(where, value, side, group, name, key.rstrip("]").strip('"'), units[name])
+
+    def cell(self, where, text, side, group, name, key, unit):
+        own, change = side.value(group, name), side.change(group, name)
+        if key:
+            own = own.get(key) if isinstance(own, dict) else None
+            change = change.get(key) if isinstance(change, dict) else None
+        first, _, rest = text.partition(" (")
+        per_second = first.endswith("/s")
+        found = read(first, unit, per_second)
+        own = as_number(own)
+        if found is None or own is None:
+            self.tally.judge("printed value", where, (first in ("-", "max")) == (own is None or own >= 2**63), first, own)
+            return
+        self.tally.judge("printed value", where, is_within(own, found), first, own)
+        if rest and rest.startswith(("+", "-")) and change is not UNKNOWN and change is not None:
+            found = read(rest.rstrip(")"), unit)
+            self.tally.judge("printed change", where, found is not None and is_within(change, found), rest, change)
+        elif rest and rest.startswith(("+", "-")):
+            self.tally.judge("printed change", where, False, rest, None)
+
+
+class ScreenTextCheck:
+    """The first screen. `report` is the same screen in JSON, of which only the order of the groups is used."""
+
+    def __init__(self, tally, command):
+        self.tally, self.command = tally, command
+
+    def check(self, text, report, sides):
+        columns = headlines(sides[0].runs[0].span)
+        labels = [column.label for column in columns]
+        lines = text.splitlines()
+        start = next((at for at, line in enumerate(lines) if GAP.split(line.strip())[-len(labels):] == labels), None)
+        if start is None:
+            self.tally.judge("screen columns", (self.command,), False, lines[:6], labels)
+            return
+        screen = Screen(sides)
+        for line, row in zip(lines[start + 1:], report["screen"]["rows"]):
+            group = tuple(row["group"]) if isinstance(row["group"], list) else row["group"]
+            cells = GAP.split(line.strip())
+            if len(cells) < len(labels) + (2 if group else 1):
+                self.tally.judge("printed screen row", (self.command, group), False, line, "a cell for each column")
+                continue
+            for column, text_of_cell in zip(columns, cells[-len(labels):]):
+                own = [screen.figure(group, column, number) for number in range(len(sides))]
+                self.cell((self.command, group, column.label), text_of_cell, column, own)
+
+    def cell(self, where, text, column, own):
+        unit = "bytes" if column.metric.endswith("bytes") else "count"
+        numbers, _, rest = text.partition(" ")
+        parts = re.split(r"[→~↑↓]", numbers)
+        if len(own) > 1:
+            parts = parts if len(parts) == len(own) else parts * len(own)
+        suffix = re.sub(r"^[-+\d.]*", "", parts[-1])
+        for part, (value, _) in zip(parts, own):
+            with_suffix = part + suffix if re.fullmatch(r"[-+\d.]+", part) and part != "0" else part
+            found = read(with_suffix, unit)
+            if value is None:
+                self.tally.judge("printed screen value", where, found is None, part, None)
+                continue
+            self.tally.judge("printed screen value", where, found is not None and (is_within(value, found) or is_small(value, part)), text, value)
+        if column.shown == LEVEL and len(own) == 1:
+            self.change(where, rest, *own[0])
+
+    def change(self, where, text, value, change):
+        if change is UNKNOWN:
+            self.tally.judge("printed screen change unknown in this file", where, not text, text, None)
+        elif text == "new":
+            self.tally.judge("printed screen change", where, change == value, text, change)
+        elif text:
+            found = read(text, "bytes")
+            self.tally.judge("printed screen change", where, found is not None and change is not None and is_within(change, found), text, change)
+        else:
+            self.tally.judge("printed screen change", where, is_left_out(value, change), "no change", change)
+
+
+def is_small(value, part):
+    """0 is printed without digits, also of what would be rounded to 0."""
+    return part == "0" and abs(value) < 0.05
+
+
+def is_left_out(value, change):
+    """A change of less than a hundredth of the value is not printed."""
+    return not change or abs(change) * 100 <= abs(value or 0)
