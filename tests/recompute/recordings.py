@@ -1,0 +1,168 @@
+"""Records captures around the programs of load.py: what the short test has in recorded.tar.xz, and what the soak test makes now.
+
+    recordings.py DIRECTORY      as root, on a kernel with BPF: makes the captures of the short test anew, and packs them
+"""
+
+import contextlib
+import io
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+import product
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "parity"))
+import cgroups_test  # noqa: E402
+
+LOAD = pathlib.Path(__file__).with_name("load.py")
+ARCHIVE = pathlib.Path(__file__).with_name("recorded.tar.xz")
+WITHOUT_BPF = "procfs-sched,taskstats,cgroup,psi,host"
+# Process names that are kept in recorded files, beside those of the kernel.
+NAMES = {"pool", "pool_worker", "exec_thread", "hog", "tuned", "churn", "true", "sh", "sleep", "ctprof"}
+
+
+class Part:
+    """One program of load.py, which is killed with its children at the end of the block."""
+
+    def __init__(self, place, kind, cgroup=None):
+        self.ready = os.path.join(place, f"{kind}.{time.monotonic_ns()}")
+        move = (lambda: cgroups_test.join(cgroup)) if cgroup else None
+        self.process = subprocess.Popen([sys.executable, str(LOAD), kind, self.ready], start_new_session=True, preexec_fn=move)
+        self.wait_for(self.ready)
+
+    def wait_for(self, path):
+        while not os.path.exists(path):
+            assert self.process.poll() is None, f"{path}: the program exited"
+            time.sleep(0.01)
+
+    def go(self):
+        self.process.send_signal(signal.SIGUSR1)
+        self.wait_for(self.ready + ".done")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def parts(place, *kinds):
+    """Programs, each in a cgroup of its own where cgroups can be made."""
+    with contextlib.ExitStack() as started:
+        top = started.enter_context(cgroups_test.cgroup()) if cgroups_test.may_make_cgroups() else None
+        rooms = [os.path.join(top, f"job-{number}.service".encode()) for number in range(len(kinds))] if top else [None] * len(kinds)
+        for room in filter(None, rooms):
+            os.mkdir(room)
+        yield [started.enter_context(Part(place, kind, room)) for kind, room in zip(kinds, rooms)]
+
+
+def record(path, *words):
+    product.run("record", "-q", "-o", path, *words)
+
+
+def capture(path, *words):
+    product.run("capture", "-q", "--layout", "columns", "-o", path, *words)
+
+
+@contextlib.contextmanager
+def recording(path, *words):
+    """A window that is open while the block runs."""
+    process = subprocess.Popen([product.CTPROF, "record", "-v", "-o", path, *words], env=product.ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.5)
+    try:
+        yield
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors
+    finally:
+        process.kill()
+
+
+def around(place, make_window, *kinds):
+    """Each program is ready before, and does what it does inside the window."""
+    with parts(place, *kinds, "churn") as started, make_window:
+        for part in started[:-1]:
+            part.go()
+
+
+@contextlib.contextmanager
+def pair(before, after, *words):
+    capture(before, *words)
+    yield
+    capture(after, *words)
+
+
+def make_all(directory):
+    """Every capture of the short test: name -> path."""
+    place = lambda name: os.path.join(directory, name)
+    with tempfile.TemporaryDirectory(prefix="load-") as ready:
+        around(ready, recording(place("window.ctprof.zst")), "pool", "exec", "tune")
+        around(ready, recording(place("full.ctprof.zst"), "--level", "full"), "pool", "exec", "tune")
+        around(ready, recording(place("without-bpf.ctprof.zst"), "--plugins", WITHOUT_BPF), "pool", "exec", "tune")
+        around(ready, pair(place("before.ctprof.zst"), place("after.ctprof.zst"), "--level", "full"), "pool", "exec", "tune")
+        with parts(ready, "hog", "churn"):
+            capture(place("hog.ctprof.zst"), "--level", "fast")
+            record(place("runs"), "--repeat", "6", "-d", "300ms")
+            record(place("archive"), "--every", "1s", "-d", "4s")
+            record(place("stacks.ctprof.zst"), "-d", "500ms", "--recorders", "on-cpu,off-cpu,sleepers", "--freq", "49")
+
+
+# ---- the packed form -----------------------------------------------------------------------------------------------------------
+
+def without_host(lines):
+    """Nothing tells how the kernel was started, what the host is called, or which programs ran beside."""
+    kept = set(NAMES)
+    for line in lines:
+        columns = line.get("columns", {})
+        kept |= {name for name, is_kernel in zip(columns.get("comm", ()), columns.get("kernel_thread", ())) if is_kernel}
+    for line in lines:
+        line.get("host", {}).pop("kernel_cmdline", None)
+        if line["kind"] == "header":
+            line["ctprof"]["hostname"] = "recorded"
+        for column in ("pcomm", "comm", "process.pcomm"):
+            if column in line.get("columns", {}):
+                line["columns"][column] = [name if name in kept else "other" for name in line["columns"][column]]
+        if line["kind"] == "stacks" and line["part"] == "strings":
+            line["text"] = [text if "/" not in text else "/" + text.rpartition("/")[2] for text in line["text"]]
+    return lines
+
+
+def blocks_of(lines):
+    found = []
+    for line in lines:
+        if line["kind"] == "header":
+            found.append([])
+        found[-1].append(line)
+    return found
+
+
+def pack(directory, into=ARCHIVE):
+    with tarfile.open(into, "w:xz", preset=9) as archive:
+        for path in sorted(pathlib.Path(directory).rglob("*.zst")):
+            text = b"".join(product.as_text(without_host(block)) for block in blocks_of(product.read_lines(path)))
+            member = tarfile.TarInfo(str(path.relative_to(directory)).replace(".zst", ""))
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+
+
+def unpack(directory, archive=ARCHIVE):
+    with tarfile.open(archive, "r:xz") as members:
+        for member in members:
+            path = pathlib.Path(directory) / (member.name + ".zst")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with members.extractfile(member) as text:
+                product.write_frames(text.read(), path)
+
+
+if __name__ == "__main__":
+    make_all(sys.argv[1])
+    pack(sys.argv[1])
