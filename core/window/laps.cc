@@ -258,6 +258,7 @@ void Laps::add_covered(const Snapshot& window) {
 }
 
 Laps::Laps(Snapshot first) : knows_opening_(first.window->opening_only != nullptr) {
+  note_births(first);
   take_ended(first);
   add_covered(first);
   recorded_ = recorded_in(first);
@@ -266,10 +267,35 @@ Laps::Laps(Snapshot first) : knows_opening_(first.window->opening_only != nullpt
 
 void Laps::add(Snapshot window) {
   add_recorded(window);
+  note_births(window);
   take_ended(window);
   add_covered(window);
   recorded_ = recorded_in(window);
   last_ = std::move(window);
+}
+
+// A file tells the birth of a thread to the nanosecond only by the time at which it was first seen;
+// its start time is that of a clock tick.
+void Laps::note_births(const Snapshot& window) {
+  const Window& what = *window.window;
+  const auto& born = what.openings[static_cast<std::size_t>(Entity::Thread)].born;
+  const auto names = names_of(window.threads());
+  if (what.seen.size() != names.size()) return;
+  for (std::size_t row = 0; row < names.size(); ++row)
+    if (born[row] != 0)
+      births_.try_emplace(names[row], what.opened.boottime_ns + what.seen[row].first);
+}
+
+void Laps::restore_births(Snapshot& whole) const {
+  Window& window = *whole.window;
+  const auto& born = window.openings[static_cast<std::size_t>(Entity::Thread)].born;
+  const auto names = names_of(whole.threads());
+  for (std::size_t row = 0; row < window.seen.size(); ++row) {
+    const auto known = born[row] != 0 ? births_.find(names[row]) : births_.end();
+    if (known == births_.end()) continue;
+    const std::uint64_t first = known->second - std::min(known->second, window.opened.boottime_ns);
+    window.seen[row].first = std::min(first, window.seen[row].last);
+  }
 }
 
 // Appends the threads that ended in the window to those of the windows before.
@@ -343,6 +369,7 @@ Result<Snapshot> Laps::join() && {
   if (!whole) return whole;
   for (const Column& column : whole->threads().columns)
     if (is_recorded(column.def()) && counts_up(column.def())) begin_at_zero(*whole, column);
+  restore_births(*whole);
   Window& window = *whole->window;
   window.partial = partial_;
   if (!knows_opening_) window.opening_only.reset();

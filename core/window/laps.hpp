@@ -21,6 +21,7 @@
 #include "core/base/result.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "core/window/make_window.hpp"
+#include "core/window/thread_names.hpp"
 
 namespace ctprof {
 
@@ -51,6 +52,8 @@ class Laps {
   Result<Snapshot> join() &&;
 
  private:
+  void note_births(const Snapshot& window);
+  void restore_births(Snapshot& whole) const;
   void take_ended(const Snapshot& window);
   void append_ended(const Snapshot& window);
   void add_recorded(Snapshot& window);
@@ -63,6 +66,7 @@ class Laps {
   bool sees_ends_ = true, partial_ = false;
   bool knows_opening_ = false;  // also of rows that exited in the first window
   std::vector<std::string> notes_;
+  std::map<ThreadName, std::uint64_t> births_;  // within the windows, on CLOCK_BOOTTIME
   // By plugin and source of a recorder: how long its sums cover in all windows; none: unknown.
   std::map<std::pair<std::string, std::string>, std::optional<std::uint64_t>> covered_;
 };

@@ -199,6 +199,26 @@ BOOST_AUTO_TEST_CASE(windows_together_follow_an_exec_by_a_thread_that_is_no_lead
   BOOST_TEST(joined_with_exec(false) == "40:3 40:1");
 }
 
+// Start times are those of a tick, which a file's `seen` tells more exactly.
+BOOST_AUTO_TEST_CASE(windows_together_keep_the_births_of_their_windows) {
+  const std::vector<Lone> second{{1, 5, 1, 1}, {4, 1500, 3, 1}},
+      last{{1, 5, 2, 1}, {4, 1500, 4, 1}};
+  Snapshot one = made(make_window(taken(10, {{1, 5, 0, 1}}), taken(20, second),
+                                  ended_at(12, {{7, 1100, 9, 0}}))),
+           two = made(make_window(taken(20, second), taken(30, last), ended_at(25, {})));
+  BOOST_REQUIRE(one.window->seen.size() == 3u);
+  one.window->seen[1].first = 5 * kSecond + 3;
+  one.window->seen[2].first = kSecond + 7;
+  Laps laps(std::move(one));
+  laps.add(std::move(two));
+  const Snapshot whole = made(std::move(laps).join());
+  BOOST_REQUIRE(whole.window->seen.size() == 3u);
+  BOOST_TEST(whole.window->seen[0].first == 7u);
+  BOOST_TEST(whole.window->seen[1].first == 5 * kSecond + 3);
+  BOOST_TEST(whole.window->seen[2].first == kSecond + 7);
+  BOOST_TEST(whole.window->seen[2].last == 2 * kSecond);
+}
+
 BOOST_AUTO_TEST_CASE(what_sums_cover_is_added_up) {
   const auto window = [](std::uint64_t from, std::optional<std::uint64_t> covered) {
     Snapshot one = made(make_window(taken(from, {}), taken(from + 10, {}), {}));
