@@ -64,6 +64,9 @@ bool is_local(int fd, dev_t device) {
 
 // What one attempt to open a file may copy, and whether anybody waits for it.
 struct Copying {
+  explicit Copying(std::shared_ptr<std::atomic<std::uint64_t>> bytes_left)
+      : left(std::move(bytes_left)) {}
+
   std::shared_ptr<std::atomic<std::uint64_t>> left;  // bytes, of all attempts
   std::atomic<bool> is_left_behind{false};
   std::atomic<bool> is_too_large{false};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <ranges>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -68,7 +68,7 @@ void add_inlines(Snapshot& window, const NameSources& sources, std::chrono::nano
 std::string in_words(const std::vector<Module>& modules) {
   constexpr std::size_t kMostShown = 3;
   std::vector<std::string> names;
-  for (const Module& module : modules | std::views::take(kMostShown))
+  for (const Module& module : std::span(modules).first(std::min(modules.size(), kMostShown)))
     names.push_back(module.kind == Module::Kind::Anonymous
                         ? "process " + std::to_string(module.process)
                         : "'" + valid_utf8(module.path) + "'");
