@@ -25,10 +25,14 @@ std::string seconds(std::uint64_t ns) {
   return text;
 }
 
+// Threads that exited unseen are in no row.
+std::uint64_t threads_before(const WindowFacts& window) {
+  return window.rows.before + (window.sees_ends ? 0 : window.unseen);
+}
+
 std::string threads(const WindowFacts& window) {
   const WindowRows& rows = window.rows;
-  const std::uint64_t gone = window.sees_ends ? 0 : window.unseen;  // they stand in no row
-  std::string text = "threads " + std::to_string(rows.before + gone) + " → " +
+  std::string text = "threads " + std::to_string(threads_before(window)) + " → " +
                      std::to_string(rows.after) + ", " + std::to_string(rows.born) + " born, ";
   text += window.sees_ends ? std::to_string(rows.ended) + " ended" : "ended ones not seen";
   if (window.lost) text += ", " + std::to_string(window.lost) + " lost";
@@ -263,7 +267,7 @@ void write_settings(JsonPieces& json, const WindowFacts& window) {
 
 void write_rows(JsonPieces& json, const WindowFacts& window) {
   const WindowRows& rows = window.rows;
-  json.number_member("threads_before", rows.before);
+  json.number_member("threads_before", threads_before(window));
   json.number_member("threads_after", rows.after);
   json.number_member("born", rows.born);
   json.number_member("ended", rows.ended);

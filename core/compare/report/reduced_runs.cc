@@ -108,7 +108,9 @@ class Reducer {
                        .snapshot = {}};
     if (run.window) {
       auto& of_threads = rows.of_row[static_cast<std::size_t>(Entity::Thread)];
-      reduced.threads = screen_threads({&run, std::move(of_threads)}, rows.groups.keys.size());
+      reduced.threads =
+          screen_threads({&run, std::move(of_threads)}, rows.groups.keys.size(),
+                         rows.of_opening_only[static_cast<std::size_t>(Entity::Thread)]);
       reduced.rows.groups = std::move(rows.groups);
     } else {
       reduced.rows = std::move(rows);

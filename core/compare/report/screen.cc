@@ -274,13 +274,15 @@ class ScreenMaker {
 ScreenThreads& ScreenThreads::operator+=(const ScreenThreads& other) {
   living += other.living;
   born += other.born;
+  opening_only += other.opening_only;
   ended += other.ended;
   own += other.own;
   kernel += other.kernel;
   return *this;
 }
 
-std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups) {
+std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups,
+                                          std::span<const std::uint32_t> of_opening_only) {
   const Snapshot& snapshot = *threads.snapshot;
   const Window& window = *snapshot.window;
   const Column* kernel = column_of(snapshot, kKernelThread, Storage::Bool);
@@ -297,6 +299,8 @@ std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::si
     if (own.contains(row)) of_group.own += count;
     if (is_set(kernel, row)) of_group.kernel += count;
   }
+  for (const std::uint32_t group : of_opening_only)
+    if (group != kNoGroup) ++found[group].opening_only;
   return found;
 }
 
@@ -313,8 +317,9 @@ std::vector<ScreenThreads> ScreenMedians::of(std::size_t groups) && {
   for (auto first = found_.begin(); first != found_.end();) {
     const auto last = std::ranges::find_if(
         first, found_.end(), [&](const Found& one) { return one.group != first->group; });
-    for (const auto count : {&ScreenThreads::living, &ScreenThreads::born, &ScreenThreads::ended,
-                             &ScreenThreads::own, &ScreenThreads::kernel}) {
+    for (const auto count :
+         {&ScreenThreads::living, &ScreenThreads::born, &ScreenThreads::ended, &ScreenThreads::own,
+          &ScreenThreads::kernel, &ScreenThreads::opening_only}) {
       counts.assign(runs_, 0);
       std::transform(first, last, counts.begin(),
                      [&](const Found& one) { return one.threads.*count; });
@@ -328,7 +333,8 @@ std::vector<ScreenThreads> ScreenMedians::of(std::size_t groups) && {
 bool ScreenRow::is_new() const {
   const ScreenThreads &first = threads.front(), &last = threads.back();
   if (last.all() == 0) return false;
-  return threads.size() == 1 ? last.born == last.all() : first.all() == 0;
+  if (threads.size() > 1) return first.all() == 0;
+  return last.born == last.all() && last.opening_only == 0;
 }
 
 bool ScreenRow::is_gone() const {

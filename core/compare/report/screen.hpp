@@ -49,13 +49,16 @@ struct ScreenThreads {
   double ended = 0;   // that stand in rows
   double own = 0;     // of the process that recorded, and of its helpers
   double kernel = 0;
+  double opening_only = 0;  // when the window opened, and in no row of it (Window::opening_only)
 
   double all() const { return living + ended; }
   ScreenThreads& operator+=(const ScreenThreads& other);
 };
 
 // By group. REQUIRES: the snapshot is a window.
-std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups);
+// `of_opening_only`: groups of the threads that only its opening has.
+std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups,
+                                          std::span<const std::uint32_t> of_opening_only = {});
 
 // Of a side's runs the medians of all counts (median_count). Keeps what each
 // run has, not what it lacks: runs of hosts that have little in common have many groups together.
