@@ -173,11 +173,12 @@ std::vector<std::string> Rates::why_not() const {
 Lives::Lives(const Meta& meta, const Rollup& rollup, std::size_t side, const Grouping& grouping)
     : threads_(grouping.names.size(), kNaN) {
   // What was read last counts until the end.
-  host_ = as_seconds(static_cast<double>(std::max(meta.start.boottime_ns, meta.end.boottime_ns)));
-  const auto ticks = static_cast<double>(std::max<std::uint64_t>(meta.user_hz, 1));
+  const auto end_ns = static_cast<double>(std::max(meta.start.boottime_ns, meta.end.boottime_ns));
+  host_ = as_seconds(end_ns);
+  const double ns_in_tick = 1e9 / static_cast<double>(std::max<std::uint64_t>(meta.user_hz, 1));
   for (std::uint32_t group = 0; group < threads_.size(); ++group)
     if (const GroupTimes* times = rollup.times(side, group); times && times->threads_started > 0)
-      threads_[group] = host_ - times->oldest / ticks;
+      threads_[group] = as_seconds(end_ns - times->oldest * ns_in_tick);
 }
 
 double Lives::per_second(CellAt at, const PlannedMetric& metric, const Rollup& rollup) const {

@@ -254,9 +254,24 @@ Difference Rollup::change(CellAt at) const {
     const std::uint32_t group = own(only, at);
     return group == kNoGroup ? Difference{} : runs_[only].change(group, at.metric);
   }
-  return as_difference(median(numbers_of_runs(at, [&](std::size_t run, std::uint32_t group) {
-    return as_number(runs_[run].change(group, at.metric));
-  })));
+  return change_over_runs(at);
+}
+
+// A run without rows of the group has a change if all of its processes exited in the window.
+Difference Rollup::change_over_runs(CellAt at) const {
+  const SideRuns& side = sides_[at.side];
+  std::vector<ctprof_number> changes;
+  bool any = false;
+  for (std::size_t run = side.first; run < side.first + side.count; ++run) {
+    const std::uint32_t group = own(run, at);
+    const Difference change =
+        group == kNoGroup ? Difference{} : runs_[run].change(group, at.metric);
+    const bool is_absent = !change.known() && has_nothing(run, at);
+    if (group == kNoGroup && !is_absent) continue;
+    any = any || !is_absent;
+    changes.push_back(is_absent ? number_of(std::uint64_t{0}) : as_number(change));
+  }
+  return any ? as_difference(median(std::move(changes))) : Difference{};
 }
 
 Difference Rollup::change(CellAt at, std::string_view key, const ctprof_number& now) const {

@@ -127,6 +127,7 @@ class Rollup {
   bool is_plain(CellAt at) const;
   bool has_median(std::size_t metric) const;
   ctprof_number per_second(const ctprof_number& number, std::size_t run, std::size_t metric) const;
+  Difference change_over_runs(CellAt at) const;
   template <class Number>
   std::vector<ctprof_number> numbers_of_runs(CellAt at, Number number) const;
   CellValue read_together(CellAt at) const;
