@@ -44,12 +44,13 @@ def turnover(before, after, group, metric):
 def oldest_age(run, group, entity):
     """(least, most) ns since the oldest thread of the group started, of the host since it was booted; None where that is unknown.
 
-    Threads are read one after the other: the least is until the oldest was read, the most until the last one was.
+    Threads are read one after the other: the least is until the oldest was read, the most until the end of the capture.
     """
     span = run.span
+    ended = max(span.last.start, span.last.summary.get("end", {}).get("monotonic_ns", 0))
     if entity == "host":
         uptime = span.tables["host"].reading("host.uptime_ns", 0)
-        return (uptime, uptime) if has_value(uptime) else None
+        return (uptime, max(uptime, ended)) if has_value(uptime) else None
     threads, tick = span.tables["thread"], SECOND // span.last.about["user_hz"]
     rows = run.rows["thread"].get(group, ())
     starts = [threads.reading("start_time_clock_ticks", row) for row in rows]
@@ -57,4 +58,4 @@ def oldest_age(run, group, entity):
         return None
     moments = [span.last.start + threads.moments[row][1] for row in rows]
     least = max(moment - start * tick for moment, start in zip(moments, starts))
-    return least, max(moments) - min(starts) * tick
+    return least, max(*moments, ended) - min(starts) * tick
