@@ -36,8 +36,6 @@ def printed(value):
 OPEN = [
     # The change of a side of which some runs only have processes of the group that exited, on the screen.
     ("screen change", re.compile(r"compare .* --vs .* pcomm: (sh|sleep): rss")),
-    # A group whose processes exited, where the value at the opening of one of them is unknown.
-    ("screen change", re.compile(r"show window all: .*'(sh|sleep)'\): rss")),
     # A process whose name changed by an exec in the window, grouped by name.
     ("change", re.compile(r"show window process\.pcomm: exec_thread: nr_threads")),
 ]

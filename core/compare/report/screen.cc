@@ -166,8 +166,10 @@ class ScreenMaker {
     const CellValue cell = rollup_->read(at);
     const bool is_level = metric.headline->shown == CTPROF_SHOWN_LEVEL;
     // Of a group whose processes all exited, the change is known although no row is left.
-    const bool has_left =
-        is_level && cell.coverage.rows == 0 && rollup_->beginning(at) == Beginning::There;
+    const Beginning left =
+        is_level && cell.coverage.rows == 0 ? rollup_->beginning(at) : Beginning::None;
+    const bool has_left = left == Beginning::There;
+    if (left == Beginning::Unknown) return {.change = kNaN};
     if (cell.coverage.rows == 0 && !has_left) return {};
     ScreenFigure figure{has_left ? 0 : as_double(cell.number)};
     if (!std::isfinite(figure.value)) figure.value = kNaN;
