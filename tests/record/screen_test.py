@@ -82,6 +82,14 @@ class File:
         self.threads = Table(of_kind("table", "thread") + of_kind("exited", "thread"), based["thread"], names)
         self.processes = Table(of_kind("table", "process"), based["process"], names)
         self.rates_over = self.mean_time(of_kind("table", "thread"))
+        self.exited = {entity: [row for line in of_kind("opening", entity) for row in self.opening_cells(line, names)] for entity in ("thread", "process")}
+
+    @staticmethod
+    def opening_cells(line, names):
+        """What each row had that only the opening has: metric -> cell."""
+        runs = {name: gap["runs"] for gap in line["gaps"] for name in gap["columns"]}
+        columns = {name: Column(cells, runs.get(name, []), names).cells for name, cells in line["columns"].items()}
+        return [dict(zip(columns, cells)) for cells in zip(*columns.values())]
 
     def mean_time(self, lines):
         """Between both readings of the threads that were there throughout."""
@@ -174,6 +182,11 @@ class Screen:
         self.processes = collections.defaultdict(list)
         for row, tgid in enumerate(file.processes.now["process.tgid"]):
             self.processes[leaders.get(tgid)].append(row)
+        groups = {thread["tgid"]: thread[axis] for thread in file.exited["thread"] if thread["tid"] == thread["tgid"]}
+        self.exited = collections.defaultdict(list)
+        for process in file.exited["process"]:
+            name = groups.get(process["process.tgid"], "")
+            self.exited[keys.get(name, name)].append(process)
         self.headlines = self.find_headlines()
         self.scale = [100 if shown["shown"] == PERCENT else 1e9 for shown, _ in self.headlines]
         self.floors = [shown["floor"] * (scale / 1e9 if shown["shown"] != LEVEL else 1) for (shown, _), scale in zip(self.headlines, self.scale)]
@@ -198,13 +211,16 @@ class Screen:
     def change(self, shown, group):
         name = next(metric["name"] for metric in self.file.registry["metrics"] if metric.get("headline") == shown)
         table = self.file.processes
-        rows = [row for row in self.processes[group] if is_number(table.cell(name, row))]
-        if not rows:
+        at_end = [table.cell(name, row) for row in self.processes[group] if is_number(table.cell(name, row))]
+        # What processes had at the beginning that have some at the end, or exited.
+        then = [table.base(name, row) for row in self.processes[group] if is_number(table.cell(name, row))]
+        then += [table.base(name, row) for row in self.processes[group] if not is_number(table.cell(name, row)) and not table.born[row]
+                 and is_number(table.base(name, row))]
+        then += [process.get(name, UNKNOWN) for process in self.exited[group] if process.get(name, UNKNOWN) is not MEANINGLESS]
+        if not then:
             return 0 if self.reader(name)(group) == 0 else UNKNOWN
-        bases = [table.base(name, row) for row in rows]
-        if not any(map(is_number, bases)):
-            return UNKNOWN
-        return sum(table.cell(name, row) for row in rows) - sum(base for base in bases if is_number(base))
+        then = [0 if cell is MEANINGLESS else cell for cell in then]
+        return sum(at_end) - sum(then) if all(map(is_number, then)) else UNKNOWN
 
     def figures(self, group):
         found = []
