@@ -7,9 +7,9 @@
 // however it ends. At any instant, SIGKILL included, every file is whole but for the end of one,
 // which readers leave out and the next open() cuts off before it goes on. A disk that is full costs
 // the oldest files, two for a window at most, never the one that is being added to; where that is
-// not enough, or something else is wrong, the window is missing, and that is told: once, and again
-// when it works. A file that cannot be dropped is told, too, and goes on to count. If somebody
-// removes the directory, no further window can be kept (is_removed).
+// not enough, or another error occurs, the window is missing. A message reports this once, and
+// another one reports when writing succeeds again. A file that cannot be removed is reported and
+// still counted. After the directory was removed, no further window can be written (is_removed).
 //
 // What is here:   adding, dropping.
 // What is not:    recording (tools/ctprof), reading (span.hpp), which files go (rotation.hpp).
@@ -42,10 +42,10 @@ struct ArchiveOptions {
 
 class Archive {
  public:
-  // Takes the lock, and writes the index anew. Fails where another process adds, where somebody
-  // else decides what becomes of files in the directory (own_files.hpp), and where it has files of
-  // other people and none of ours: nobody's files are dropped by mistake. A file of somebody else
-  // in it, or one with another link, is neither counted nor added to.
+  // Takes the lock and writes the index anew. Fails if another process adds windows, if another
+  // user can replace files in the directory (own_files.hpp), or if the directory contains only
+  // files that ctprof did not write. A file that another user owns, or that has a second link, is
+  // neither counted nor appended to.
   static Result<Archive> open(const std::string& path, ArchiveOptions options);
 
   // Adds a window. Returns what people should know of it: what had to go before its time, and what

@@ -36,8 +36,8 @@ struct RecordOptions {
   NameOptions names = {};
 };
 
-// How much is read of what nobody named. Fast leaves out costly metrics, as smaps and heaps are,
-// and Meta::left_out says which; Full has them, of a window at both ends.
+// Which metrics are read if the user names none. Fast omits expensive metrics such as smaps and
+// heaps, and Meta::left_out lists them; Full includes them, at both ends of a window.
 enum class Level { Fast, Full };
 
 struct CaptureOptions {

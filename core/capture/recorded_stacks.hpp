@@ -10,9 +10,9 @@
 // one that ended; one that has a row with others is told by its process. What belongs to no row is
 // told as a sum.
 //
-// What records and files say is believed by nobody: all work is bounded (FrameLimits, NameLimits),
-// files are opened as target_files.hpp does. What a limit leaves out is counted, and notes name the
-// files. It takes eight seconds at most, beside what the records of the window themselves take.
+// Records and files are untrusted: all work is bounded (FrameLimits, NameLimits), and files are
+// opened by target_files.hpp. What a limit omits is counted, and notes name the files. Opening
+// files and naming frames takes at most eight seconds, in addition to reading the records.
 //
 // What is here:   who the thread is, what its process had mapped when, where names come from.
 // What is not:    reading rings (a recorder), unwinding and naming (core/stacks).

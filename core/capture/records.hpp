@@ -41,7 +41,7 @@ struct Recorded {
   RecordArena records;                      // in the order in which they were handed over
   std::uint64_t taken = 0;                  // records of stacks that are there
   std::uint64_t numbers = 0;                // and of numbers
-  std::uint64_t others = 0;                 // of processes that nobody asked for: left out
+  std::uint64_t others = 0;                 // of processes that were not requested: omitted
   std::uint64_t lost = 0;                   // by full buffers of the kernel
   std::uint64_t unseen = 0;                 // that should have been taken, and were not
   std::uint64_t no_room = 0;                // lost because our own memory was used up

@@ -1,5 +1,5 @@
-// Files that other processes have mapped, opened so that nobody can hold us up, and with no rights
-// that the process, or the user of ctprof, does not have.
+// Opens files that other processes have mapped, within a limit of time, and with no rights that the
+// process, or the user of ctprof, lacks.
 //
 // A file counts only where it is the very one of the mapping, by device and inode: what stands at
 // its path now may be another. Only regular files are ever opened. In this order:

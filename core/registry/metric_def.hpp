@@ -81,8 +81,7 @@ struct MetricDef {
   std::string description;
   std::string kernel_writer;
   std::string caveat;
-  std::string
-      file_path;  // "threads[].nice", "cgroup_stats[].cpu.weight", "psi.cpu.some.avg10", or "none"
+  std::string file_path;     // "threads[].nice", "cgroup_stats[].cpu.weight", or "none"
   std::string file_aliases;  // other spellings of the last key, with commas between
   std::string file_unit;     // "", "cpus", "0-or-1"
   std::string file_absent;   // JSON for a cell without value, or "omit"
