@@ -127,8 +127,8 @@ void TapeWriter::put_text(std::uint32_t kind, std::string_view text) {
 std::vector<std::byte> TapeWriter::bytes() const {
   std::string facts;
   for (const auto& [name, value] : facts_) facts.append(name).append(" ").append(value) += '\n';
-  std::vector<std::byte> out;
-  append(out, std::as_bytes(std::span(kMagic)));
+  const Bytes magic = std::as_bytes(std::span(kMagic));
+  std::vector<std::byte> out(magic.begin(), magic.end());
   append_frame(out, {kFacts, static_cast<std::uint32_t>(facts.size()), 0},
                std::as_bytes(std::span(facts)));
   append(out, frames_);

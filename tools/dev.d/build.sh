@@ -3,7 +3,8 @@
 # ccache reuses what was compiled in another checkout.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=true CCACHE_SLOPPINESS=pch_defines,time_macros
 
-readonly release_options=(--buildtype=release -Doptimization=2)
+# Not --buildtype: where a build is configured again, it would set the optimization to 3 after all.
+readonly release_options=(-Doptimization=2 -Ddebug=false)
 # Line tables suffice for stack traces and compile faster than full debug information. lld's own build ids are shorter than usual ones.
 readonly checked_options=(-Doptimization=1 -Ddebug=true -Db_lundef=false -Dcpp_args=-gline-tables-only
   '-Dcpp_link_args=-Wl,--build-id=sha1')
@@ -11,14 +12,16 @@ readonly asan_options=("${checked_options[@]}" '-Db_sanitize=address,undefined')
 readonly fuzz_options=("${asan_options[@]}" '-Dcpp_args=-gline-tables-only -fsanitize=fuzzer-no-link')
 readonly tsan_options=("${checked_options[@]}" -Db_sanitize=thread)
 
-# configure DIRECTORY OPTION...: configures a build once, and again after packages were installed. Meson itself notices changes of its files.
+# configure DIRECTORY OPTION...: configures a build once, and again after packages were installed or where it was configured with
+# other options. Meson itself notices changes of its files.
 configure() {
-  local directory=$out/$1
+  local directory=$out/$1 options="${*:2}"
   if [ ! -f "$directory/build.ninja" ]; then
     meson setup "$directory" "${@:2}"
-  elif [ "$logs/apt.log" -nt "$directory/build.ninja" ]; then
+  elif [ "$logs/apt.log" -nt "$directory/build.ninja" ] || [ "$(cat "$directory/options" 2>/dev/null)" != "$options" ]; then
     meson setup --reconfigure "$directory" "${@:2}"
   fi
+  echo "$options" > "$directory/options"
 }
 
 # Meson finds ccache only for a compiler that it selects itself.
