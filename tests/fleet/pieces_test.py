@@ -2,6 +2,7 @@
 """The pieces of the fleet package that need no captures: moments, text, which files are meant, what there is to do, expressions in SQL."""
 
 import contextlib
+import csv
 import datetime
 import io
 import json
@@ -62,6 +63,16 @@ class Text(unittest.TestCase):
         self.assertEqual(json.loads(written.getvalue()), {"schema": 1, "h": value["h"], "i": [1.5, None, [None]]})
         self.assertFalse(set(written.getvalue()) & set("\x1b\x7f\x9b\u202e\U000e0001"))
         self.assertIn("ü日", written.getvalue())
+
+    def test_formulas_for_spreadsheets(self):
+        texts = ["=1+1", "+1", "-1", "@A1", "  =1", "\t=1", "\r=1", "a=1", "", "svc"]
+        for is_csv_safe, marked in ((False, 0), (True, 7)):
+            written = io.StringIO()
+            output.Output("csv", written, is_csv_safe=is_csv_safe).csv(["=host", "n"], [(text, -1) for text in texts])
+            rows = list(csv.reader(io.StringIO(written.getvalue(), newline="")))
+            self.assertEqual(rows[0], ["'=host" if is_csv_safe else "=host", "n"])
+            self.assertEqual([row[0] for row in rows[1:]], ["'" + text if at < marked else text for at, text in enumerate(texts)])
+            self.assertEqual({row[1] for row in rows[1:]}, {"-1"})  # a number is none
 
     def test_a_mistake_is_one_line(self):
         with contextlib.redirect_stderr(io.StringIO()) as said:

@@ -167,6 +167,8 @@ class Asked(Fleet):
         self.assertEqual(self.run_fleet("sql", input="SELECT 1 AS one, NULL AS nothing, 'x' AS word").stdout, "one  nothing  word\n1    -        x\n")
         self.assertEqual(self.run_fleet("sql", "SELECT [1, NULL] AS a, {'k': 'v'} AS b", "--format", "csv").stdout,
                          'a,b\n"[1, null]","{""k"": ""v""}"\n')
+        self.assertEqual(self.run_fleet("sql", "SELECT '=1+1' AS a", "--format", "csv", "--csv-safe").stdout, "a\n'=1+1\n")
+        self.assertIn("--csv-safe requires --format csv", self.run_fleet("sql", "SELECT 1", "--csv-safe", status=2).stderr)
         self.assertEqual(self.sql("SELECT 'nan'::DOUBLE, 1e308 * 10"), [(None, None)])
 
     def test_what_explain_runs_is_a_query(self):

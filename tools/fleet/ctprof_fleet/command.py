@@ -29,6 +29,9 @@ class Parser(argparse.ArgumentParser):
 
 def add_common(parser, formats=("text", "json", "csv")):
     parser.add_argument("--format", choices=formats, default="text", help="for people or for programs")
+    if "csv" in formats:
+        parser.add_argument("--csv-safe", action="store_true",
+                            help="in CSV for spreadsheets: put ' before texts that these would take for a formula, such as =1+1")
     parser.add_argument("--index", metavar="DIR", help="the index; otherwise that of this directory or of one above it")
     parser.add_argument("-v", "--verbose", action="store_true", help="of index: name every file that is left out")
 
@@ -129,7 +132,10 @@ def dispatch(arguments):
         near = nearest(verb, VERBS)
         raise FleetError(f"fleet: no verb '{verb}'; " + (f"did you mean {near}?" if near else f"there are {', '.join(VERBS)}"))
     options = parser_of(verb).parse_args(arguments[1:])
-    return importlib.import_module(f".{verb}", __package__).run(options, Output(options.format))
+    is_csv_safe = getattr(options, "csv_safe", False)
+    if is_csv_safe and options.format != "csv":
+        raise FleetError(f"fleet {verb}: --csv-safe requires --format csv")
+    return importlib.import_module(f".{verb}", __package__).run(options, Output(options.format, is_csv_safe=is_csv_safe))
 
 
 def main(arguments):

@@ -1,5 +1,6 @@
 """Where answers go: text for people, or JSON or CSV for programs."""
 
+import itertools
 import json
 import sys
 
@@ -19,9 +20,14 @@ class Rows:
         self.stream.write(row.removesuffix("\r\n") + "\n")
 
 
+def looks_like_formula(value):
+    """Whether a spreadsheet would take the text for a formula, as `ctprof show --csv-safe` decides it."""
+    return isinstance(value, str) and (value.startswith(("\t", "\r")) or value.lstrip(" ").startswith(("=", "+", "-", "@")))
+
+
 class Output:
-    def __init__(self, form="text", stream=None):
-        self.format, self.stream = form, stream or sys.stdout
+    def __init__(self, form="text", stream=None, is_csv_safe=False):
+        self.format, self.stream, self.is_csv_safe = form, stream or sys.stdout, is_csv_safe
         self.columns = printable.terminal_width()
 
     def line(self, text=""):
@@ -51,8 +57,11 @@ class Output:
     def csv(self, headings, rows):
         import csv  # Loaded where it is asked for.
         writer = csv.writer(Rows(self.stream))
-        writer.writerow(headings)
-        writer.writerows(rows)
+        for row in itertools.chain([headings], rows):
+            writer.writerow([self.csv_field(value) for value in row])
+
+    def csv_field(self, value):
+        return "'" + value if self.is_csv_safe and looks_like_formula(value) else value
 
     def flush(self):
         self.stream.flush()
