@@ -115,7 +115,7 @@ class Side:
         """The median of what the runs' gauges changed by; None where none has a change."""
         if not any(figure and figure.has_change for figure in self.figures(group, metric)):
             return None
-        found = [self.in_run(number, group, metric, "change") for number in range(len(self.runs))]
+        found = [self.change_in_run(number, group, metric) for number in range(len(self.runs))]
         if UNKNOWN in found:
             return UNKNOWN
         known = [change for change in found if change is not None]
@@ -125,6 +125,12 @@ class Side:
             keys = {key for change in known for key in change or {}}
             return {key: median([change[key] if change and key in change else 0 for change in known]) for key in keys}
         return median(known)
+
+    def change_in_run(self, number, group, metric):
+        """Of a run without a row of the group, what its processes that exited had when the window opened left."""
+        run = self.runs[number]
+        left = run.change_of_absent(group, metric) if run.all.get((group, metric)) is None else None
+        return left if left not in (None, 0) else self.in_run(number, group, metric, "change")
 
     def coverage(self, group, metric):
         known = [figure.coverage for figure in self.figures(group, metric) if figure]

@@ -1,7 +1,6 @@
 """Counts of cells that were checked, by kind, and the first cells of each kind that differ."""
 
 import collections
-import re
 from fractions import Fraction
 
 # Figures in JSON are doubles of 17 digits.
@@ -32,23 +31,9 @@ def printed(value):
     return str(float(value)) if isinstance(value, Fraction) else repr(value)
 
 
-# Differences that are known and still open: kind, and where. They are counted apart; a fixed one is to be removed here.
-OPEN = [
-    # The change of a side of which some runs only have processes of the group that exited, on the screen.
-    ("screen change", re.compile(r"compare .* --vs .* pcomm: (sh|sleep): rss")),
-    # A process whose name changed by an exec in the window, grouped by name.
-    ("change", re.compile(r"show window process\.pcomm: exec_thread: nr_threads")),
-]
-
-
-def is_open(kind, where):
-    text = ": ".join(map(str, where))
-    return any(kind == name and pattern.match(text) for name, pattern in OPEN)
-
-
 class Tally:
     def __init__(self):
-        self.checked, self.differ, self.open = collections.Counter(), collections.Counter(), collections.Counter()
+        self.checked, self.differ = collections.Counter(), collections.Counter()
         self.first = collections.defaultdict(list)
 
     def check(self, kind, where, product, own, scale=0):
@@ -57,9 +42,7 @@ class Tally:
 
     def judge(self, kind, where, is_right, product, own):
         self.checked[kind] += cells_in(own)
-        if not is_right and is_open(kind, where):
-            self.open[kind] += 1
-        elif not is_right:
+        if not is_right:
             self.differ[kind] += 1
             if len(self.first[kind]) < FIRST:
                 self.first[kind].append(f"{': '.join(map(str, where))}: the product has {printed(product)}, recomputed {printed(own)}")
@@ -68,7 +51,6 @@ class Tally:
     def add(self, other):
         self.checked += other.checked
         self.differ += other.differ
-        self.open += other.open
         for kind, found in other.first.items():
             self.first[kind] = (self.first[kind] + found)[:FIRST]
 
@@ -77,7 +59,6 @@ class Tally:
         width = max(map(len, self.checked), default=0)
         found = [f"{kind:{width}}  {count:>9} checked  {self.differ[kind]:>6} differ" for kind, count in sorted(self.checked.items())]
         found.append(f"{'total':{width}}  {sum(self.checked.values()):>9} checked  {sum(self.differ.values()):>6} differ")
-        found += [f"{kind}: {count} known differences that are open" for kind, count in sorted(self.open.items())]
         for kind, first in sorted(self.first.items()):
             found += [f"{kind}:", *(f"    {line}" for line in first)]
         return found

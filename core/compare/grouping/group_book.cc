@@ -1,6 +1,7 @@
 #include "core/compare/grouping/group_book.hpp"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -123,6 +124,42 @@ decltype(RowGroups::of_row) renumbered(RowGroups rows, const RowGroups& run) {
   return std::move(rows.of_row);
 }
 
+// The row of each thread that exited inside the window, by (tid, start).
+using EndedRows = std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t>;
+EndedRows ended_rows(const Snapshot& snapshot) {
+  EndedRows found;
+  const auto tids = numbers(snapshot.threads(), kTid);
+  const auto starts = numbers(snapshot.threads(), kStartTime);
+  for (std::size_t row = snapshot.window->living; row < std::min(tids.size(), starts.size()); ++row)
+    found.emplace(std::pair(tids[row], starts[row]), row);
+  return found;
+}
+
+// A thread that exited is in the group of its row in the window, and its process with it, whatever
+// they were called when the window opened. With `by_text` this does not apply to processes that
+// exited: they are named by what the opening has of them.
+void follow_ended(RowGroups& run, const Snapshot& snapshot, bool by_text) {
+  const Snapshot& opening = *snapshot.window->opening_only;
+  const EndedRows ended = ended_rows(snapshot);
+  const auto tids = numbers(opening.threads(), kTid), tgids = numbers(opening.threads(), kTgid),
+             starts = numbers(opening.threads(), kStartTime);
+  const auto exited = numbers(opening.table(Entity::Process), kProcessTgid);
+  auto& threads = run.of_opening_only[static_cast<std::size_t>(Entity::Thread)];
+  auto& processes = run.of_opening_only[static_cast<std::size_t>(Entity::Process)];
+  if (tids.size() != threads.size() || tgids.size() != tids.size() || starts.size() != tids.size())
+    return;
+  for (std::size_t row = 0; row < threads.size(); ++row) {
+    const auto found = ended.find(std::pair(tids[row], starts[row]));
+    if (found == ended.end()) continue;
+    const auto process = std::ranges::lower_bound(exited, tgids[row]);
+    const bool has_process = process != exited.end() && *process == tgids[row];
+    if (by_text && has_process) continue;
+    threads[row] = run.of_row[static_cast<std::size_t>(Entity::Thread)][found->second];
+    if (has_process && tids[row] == tgids[row])
+      processes[static_cast<std::size_t>(process - exited.begin())] = threads[row];
+  }
+}
+
 }  // namespace
 
 GroupBook::GroupBook(const Spec& spec)
@@ -240,8 +277,10 @@ RowGroups GroupBook::add(const Snapshot& snapshot, const Kept& kept, const Kept&
   numbering.apply(processes);
   numbering.apply(cgroups);
   finish(run, snapshot);
-  if (snapshot.window && snapshot.window->opening_only)
+  if (snapshot.window && snapshot.window->opening_only) {
     run.of_opening_only = renumbered(add(*snapshot.window->opening_only, kept_of_opening), run);
+    if (!each_process_) follow_ended(run, snapshot, by_ == GroupBy::ProcessText);
+  }
   return run;
 }
 

@@ -124,6 +124,17 @@ BOOST_AUTO_TEST_CASE(a_group_that_exited_lost_what_it_had) {
   BOOST_TEST(told(std::move(window), "pool") == (Told{0, -120, false}));
 }
 
+// Its thread is in the group of the name that it had when it exited, and so is its memory.
+BOOST_AUTO_TEST_CASE(a_process_that_was_renamed_left_the_group_of_its_last_name) {
+  const std::vector<Process> then{{1, "sh", 60}, {2, "sh", 50}, {3, "sleep", 8}};
+  const std::vector<Process> now{{2, "sh", 50}, {3, "sleep", 9}};
+  const auto window = [&] {
+    return made(make_window(at(10, then), at(20, now), exited({{1, "sleep", 60}})));
+  };
+  BOOST_TEST(told(window(), "sh") == (Told{50, 0, false}));
+  BOOST_TEST(told(window(), "sleep") == (Told{9, -59, false}));
+}
+
 BOOST_AUTO_TEST_CASE(a_process_without_memory_at_the_end_lost_what_it_had) {
   std::vector<Process> zombie = kPool;
   zombie[1].mib.reset();
