@@ -35,14 +35,22 @@ std::vector<std::uint32_t> nodes_above(const std::vector<double>& means, double 
   return found;
 }
 
+// The smallest weight, which is about that of one sample.
+double least(const std::vector<double>& weights) {
+  double found = std::numeric_limits<double>::infinity();
+  for (const double weight : weights)
+    if (weight > 0) found = std::min(found, weight);
+  return found;
+}
+
 statistics::FamilyRows rows_of(const std::vector<std::uint32_t>& family, std::size_t nodes,
                                std::span<const FlameWeights> runs, const SideDesign& design,
-                               double floor) {
+                               const std::vector<double>& mean, double floor) {
   std::vector<std::uint32_t> row_of(nodes, kNoRow);
   for (std::uint32_t row = 0; row < family.size(); ++row) row_of[family[row]] = row;
   const std::size_t width = design.runs.size();
   statistics::FamilyRows rows;
-  rows.kinds.assign(family.size(), 0);
+  rows.resolutions.assign(family.size(), 0.0);
   rows.values.assign(family.size() * width, 0.0);
   for (std::size_t place = 0; place < width; ++place) {
     const FlameWeights& run = runs[design.runs[place]];
@@ -51,6 +59,9 @@ statistics::FamilyRows rows_of(const std::vector<std::uint32_t>& family, std::si
     for (const auto& [node, weight] : run.nodes)
       if (row_of[node] != kNoRow) rows.values[row_of[node] * width + place] += weight / run.seconds;
   }
+  const double sample = least(rows.values);
+  for (std::size_t row = 0; row < family.size(); ++row)
+    rows.resolutions[row] = sample / (mean[family[row]] + floor);
   for (double& value : rows.values) value = std::log(value + floor);
   return rows;
 }
@@ -68,7 +79,7 @@ void mark_unproven(FlameTree& tree, std::span<const FlameWeights> runs, const Si
   const auto family = nodes_above(mean, floor);
   if (family.empty()) return;
   const statistics::Family judged(design.design,
-                                  rows_of(family, tree.nodes.size(), runs, design, floor));
+                                  rows_of(family, tree.nodes.size(), runs, design, mean, floor));
   for (std::size_t row = 0; row < family.size(); ++row) {
     const auto proof = proof_of(judged, row, bar);
     tree.nodes[family[row]].unproven = !proof || !proof->proven;

@@ -114,7 +114,7 @@ class Judge {
       const Centred one = centred(marked(rows.row(row), design()), design());
       errors_.push_back(error_of_all(one.count, one.squares));
     }
-    set_pads(rows.kinds);
+    set_pads(rows.resolutions);
     for (std::size_t first = 0; first < rows.count(); first += kBlock) judge(block_from(first));
   }
 
@@ -138,17 +138,12 @@ class Judge {
     return std::sqrt(squares / (count - 1) * share);
   }
 
-  void set_pads(std::span<const std::uint32_t> kinds) {
-    std::map<std::uint32_t, std::vector<double>> errors;
-    for (std::size_t row = 0; row < kinds.size(); ++row)
-      if (errors_[row] > 0) errors[kinds[row]].push_back(errors_[row]);
-    std::map<std::uint32_t, double> pads;
-    for (auto& [kind, all] : errors) {
-      std::ranges::sort(all);
-      const std::size_t last = all.size() - 1;
-      pads[kind] = kPadShare * (all[last / 2] + all[last - last / 2]) / 2;
-    }
-    for (const std::uint32_t kind : kinds) pads_.push_back(pads[kind]);
+  // The error of a difference of means of figures that are off by their resolution.
+  void set_pads(std::span<const double> resolutions) {
+    const double share =
+        1 / static_cast<double>(design().baseline) + 1 / static_cast<double>(design().candidate);
+    for (const double resolution : resolutions)
+      pads_.push_back(std::max(resolution, kLeastResolution) * std::sqrt(share));
   }
 
   Block block_from(std::size_t first) const {

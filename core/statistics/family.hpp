@@ -3,9 +3,9 @@
 //
 // A row's figure is the difference of the two sides' means (of pairs, the mean of their
 // differences). Its statistic is that difference over its error, the error pooled over both sides
-// and padded by a constant: a tenth of the median error of all rows of its kind that vary, taken as
-// if there were one side only. So rows that are very even by chance do not outdo all others, and
-// the constant is the same however the runs are labelled.
+// and padded by the error that the resolution of its own figures causes: counts are whole numbers,
+// clocks have ticks. So a row of small counts that are equal by chance does not exceed all others.
+// The pad is the same for every labelling, and no other row changes it.
 //
 // p is adjusted for the family: under how many labellings the largest statistic of all rows is at
 // least the row's own. It holds for all rows together: if the sides do not differ at all, a row
@@ -29,9 +29,8 @@
 
 namespace ctprof::statistics {
 
-// The share of its kind's median error by which errors are padded: as large as lets six pairs of
-// runs prove a fifth beside rows that waver by as much.
-inline constexpr double kPadShare = 0.1;
+// The resolution of figures that have a finer one.
+inline constexpr double kLeastResolution = 1e-4;
 
 // Two shares that differ by less are the same: sums of the same numbers in another order.
 inline constexpr double kTie = 1e-9;
@@ -40,11 +39,12 @@ inline constexpr double kTie = 1e-9;
 // the first run of the baseline belongs to the first of the candidate.
 struct FamilyRows {
   std::vector<double> values{};
-  std::vector<std::uint32_t> kinds{};  // of each row
+  // Of each row, the smallest difference that two of its figures can have.
+  std::vector<double> resolutions{};
 
-  std::size_t count() const { return kinds.size(); }
+  std::size_t count() const { return resolutions.size(); }
   std::span<const double> row(std::size_t at) const {
-    const std::size_t runs = values.size() / kinds.size();
+    const std::size_t runs = values.size() / count();
     return std::span(values).subspan(at * runs, runs);
   }
 };

@@ -1,5 +1,5 @@
 // Judges a family that is read from standard input, for the oracle: a line "n m paired alpha", and
-// for each row one of its kind and its figures, "nan" for a gap. Prints a line for the design (how
+// for each row one of its resolution and its figures, "nan" for a gap. Prints a line for the design (how
 // many labellings stand for all, whether all, the smallest p, how many runs would do), then one for
 // each row: shift, p, low, high.
 
@@ -22,7 +22,7 @@ FamilyRows read_rows() {
   while (std::getline(std::cin, line)) {
     std::istringstream words(line);
     words >> word;
-    rows.kinds.push_back(static_cast<std::uint32_t>(std::stoul(word)));
+    rows.resolutions.push_back(figure(word));
     while (words >> word) rows.values.push_back(figure(word));
   }
   return rows;

@@ -7,13 +7,12 @@ import itertools
 import math
 import os
 import random
-import statistics
 import subprocess
 import unittest
 
 JUDGE = os.environ["JUDGE"]
 SAME = 1e-9
-PAD_SHARE = 0.1
+LEAST_RESOLUTION = 1e-4
 
 
 def there(values):
@@ -62,9 +61,8 @@ class Sides:
         error = math.sqrt(pooled * (1 / len(before) + 1 / len(after)))
         return ratio(abs(mean(after) - mean(before)), error + pad)
 
-    def error_of_all(self, row):
-        values = there(row)
-        return math.sqrt(squares(values) / (len(values) - 1) * (1 / self.n + 1 / self.m)) if len(values) > 1 else 0.0
+    def pad(self, resolution):
+        return max(resolution, LEAST_RESOLUTION) * math.sqrt(1 / self.n + 1 / self.m)
 
     def shifted(self, row, by):
         return [value - by if at >= self.n else value for at, value in enumerate(row)]
@@ -100,9 +98,8 @@ class Pairs:
         error = math.sqrt(squares(changes) / (len(changes) - 1) / len(changes)) if len(changes) > 1 else 0.0
         return ratio(abs(mean(changes)), error + pad)
 
-    def error_of_all(self, row):
-        changes = self.changes(row, self.observed())
-        return math.sqrt(math.fsum(change ** 2 for change in changes)) / len(changes) if changes else 0.0
+    def pad(self, resolution):
+        return max(resolution, LEAST_RESOLUTION) * math.sqrt(2 / self.n)
 
     def shifted(self, row, by):
         return [value - by if at >= self.n else value for at, value in enumerate(row)]
@@ -116,13 +113,10 @@ def at_least(values, least):
     return sum(value >= least * (1 - SAME) if math.isfinite(least) else value == least for value in values)
 
 
-def adjusted(design, rows, kinds):
-    pads = {}
-    for kind in set(kinds):
-        errors = [design.error_of_all(row) for row, its in zip(rows, kinds) if its == kind]
-        pads[kind] = PAD_SHARE * statistics.median([error for error in errors if error > 1e-12] or [0.0])
+def adjusted(design, rows, resolutions):
+    pads = [design.pad(resolution) for resolution in resolutions]
     labellings = design.labellings()
-    table = [[design.statistic(row, labelling, pads[kind]) for row, kind in zip(rows, kinds)] for labelling in labellings]
+    table = [[design.statistic(row, labelling, pad) for row, pad in zip(rows, pads)] for labelling in labellings]
     largest = [max(of_rows) for of_rows in table]
     seen = table[labellings.index(design.observed())]
     return [at_least(largest, one) / len(largest) for one in seen]
@@ -150,10 +144,10 @@ def end(design, row, alpha, sign):
     return sign * math.inf
 
 
-def judge(design, rows, kinds, alpha):
+def judge(design, rows, resolutions, alpha):
     is_paired = isinstance(design, Pairs)
     lines = [f"{design.n} {design.n if is_paired else design.m} {int(is_paired)} {alpha}"]
-    lines += [f"{kind} " + " ".join(repr(value) for value in row) for row, kind in zip(rows, kinds)]
+    lines += [f"{resolution!r} " + " ".join(repr(value) for value in row) for row, resolution in zip(rows, resolutions)]
     out = subprocess.run([JUDGE], input="\n".join(lines) + "\n", stdout=subprocess.PIPE, text=True, check=True).stdout
     first, *found = [line.split() for line in out.splitlines()]
     return [float(word) for word in first], [[float(word) for word in line] for line in found]
@@ -166,14 +160,14 @@ def random_row(generator, runs, ties, gaps):
 
 
 class Oracle(unittest.TestCase):
-    def check(self, design, rows, kinds, alpha):
-        (stored, is_all, floor, _), found = judge(design, rows, kinds, alpha)
+    def check(self, design, rows, resolutions, alpha):
+        (stored, is_all, floor, _), found = judge(design, rows, resolutions, alpha)
         labellings = len(design.labellings())
         self.assertEqual(is_all, 1)
         has_mirror = isinstance(design, Pairs) or design.n == design.m
         self.assertEqual(stored, labellings / (2 if has_mirror else 1))
         self.assertAlmostEqual(floor, (2 if has_mirror else 1) / labellings, places=12)
-        for row, (shift, p, low, high), expected in zip(rows, found, adjusted(design, rows, kinds)):
+        for row, (shift, p, low, high), expected in zip(rows, found, adjusted(design, rows, resolutions)):
             self.assertAlmostEqual(p, expected if not math.isnan(design.shift(row, design.observed())) else 1, places=9)
             own, whole = design.without_gaps(row)
             if not whole or math.isnan(own.shift(whole, own.observed())):
@@ -188,10 +182,10 @@ class Oracle(unittest.TestCase):
         generator = random.Random(f"{ties} {gaps}")
         for design in designs:
             runs = 2 * design.n if isinstance(design, Pairs) else design.n + design.m
-            kinds = [0, 0, 0, 1, 1]
-            rows = [random_row(generator, runs, ties, gaps) for _ in kinds]
+            resolutions = [generator.choice([0.0, 0.01, 0.3]) for _ in range(5)]
+            rows = [random_row(generator, runs, ties, gaps) for _ in resolutions]
             rows[1] = [value + (runs > at >= design.n) * 2.5 for at, value in enumerate(rows[1])]
-            self.check(design, rows, kinds, generator.choice([0.05, 0.1, 0.3]))
+            self.check(design, rows, resolutions, generator.choice([0.05, 0.1, 0.3]))
 
     SIDES = [Sides(1, 1), Sides(1, 4), Sides(2, 2), Sides(3, 2), Sides(2, 5), Sides(3, 3), Sides(4, 4), Sides(5, 4)]
     PAIRS = [Pairs(1), Pairs(2), Pairs(3), Pairs(5), Pairs(6), Pairs(8)]
@@ -218,9 +212,9 @@ class Oracle(unittest.TestCase):
         """More than a block has."""
         generator = random.Random(7)
         rows = [random_row(generator, 6, False, at == 70) for at in range(150)]
-        kinds = [at % 7 for at in range(150)]
-        self.check(Sides(3, 3), rows, kinds, 0.1)
-        self.check(Pairs(3), rows, kinds, 0.5)
+        resolutions = [at % 7 / 10 for at in range(150)]
+        self.check(Sides(3, 3), rows, resolutions, 0.1)
+        self.check(Pairs(3), rows, resolutions, 0.5)
 
     def test_rows_that_never_change(self):
         self.check(Sides(3, 3), [[0.1] * 6, [0.0] * 6, [1.0] * 3 + [2.0] * 3], [0, 0, 0], 0.1)
@@ -249,10 +243,10 @@ class Designs(unittest.TestCase):
         """9 + 9 has 48,620 labellings: what 5,000 of them say is what all say, but for what chance allows."""
         generator = random.Random(3)
         rows = [[generator.gauss(0, 1) + (at >= 9) * up for at in range(18)] for up in (0, 0.7, 1.4)]
-        found = judge(Sides(9, 9), rows, [0, 1, 2], 0.05)[1]
-        self.assertEqual(judge(Sides(9, 9), rows, [0, 1, 2], 0.05)[1], found)
+        found = judge(Sides(9, 9), rows, [0, 0.1, 0.2], 0.05)[1]
+        self.assertEqual(judge(Sides(9, 9), rows, [0, 0.1, 0.2], 0.05)[1], found)
         design, most = Sides(9, 9), []
-        pads = [PAD_SHARE * design.error_of_all(row) for row in rows]
+        pads = [design.pad(resolution) for resolution in (0, 0.1, 0.2)]
         for labelling in design.labellings()[::2]:
             most.append(max(design.statistic(row, labelling, pad) for row, pad in zip(rows, pads)))
         for row, pad, (_, p, _, _) in zip(rows, pads, found):

@@ -27,8 +27,13 @@ std::vector<RowFigures> Evidence::figures(std::span<const std::uint32_t> groups,
   if (planned.entity == Entity::Host) groups = kHostRow;
   std::vector<RowFigures> rows;
   for (const std::uint32_t group : groups) {
-    RowFigures row{
-        group, metric.metric, metric.entry, metric.floor, planned.adds_up || planned.is_sum, {}};
+    RowFigures row{group,
+                   metric.metric,
+                   metric.entry,
+                   metric.floor,
+                   planned.adds_up || planned.is_sum,
+                   rollup_->resolution(metric.metric, design.runs),
+                   {}};
     for (const std::size_t run : design.runs)
       row.runs.push_back(rollup_->figure_of_run(run, group, metric.metric));
     if (can_be_judged(row)) rows.push_back(std::move(row));

@@ -94,7 +94,7 @@ RowFamily::Judged RowFamily::judged(std::vector<RowFigures> all) {
   if (!all.empty()) found.figures.values.reserve(all.size() * all.front().runs.size());
   for (RowFigures& row : all) {
     found.rows.emplace_back(row.group, row.metric);
-    found.figures.kinds.push_back(row.metric);
+    found.figures.resolutions.push_back(row.resolution / (mean(row) + row.floor));
     for (const double figure : row.runs)
       found.figures.values.push_back(log_above(figure, row.floor));
     row.runs = {};

@@ -50,6 +50,8 @@ struct RowFigures {
   // hundredth of the largest of them where they do not add up.
   double floor = 0;
   bool adds_up = false;
+  // The smallest difference that two figures can have, in their unit.
+  double resolution = 0;
   std::vector<double> runs;
 };
 

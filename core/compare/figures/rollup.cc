@@ -155,6 +155,22 @@ std::vector<ctprof_number> Rollup::numbers_of_runs(CellAt at, Number number) con
   return numbers;
 }
 
+// What clocks and schedulers are exact to, and the pages that memory is counted in.
+constexpr double kClockNs = 1000, kPageBytes = 4096;
+
+double Rollup::resolution(std::size_t metric, std::span<const std::size_t> runs) const {
+  const PlannedMetric& planned = plan_->metrics[metric];
+  if (planned.expression) return 0;
+  const double unit = planned.unit == "ns"                                   ? kClockNs
+                      : planned.unit == "bytes" && planned.family == "gauge" ? kPageBytes
+                                                                             : 1;
+  double largest = per_second(metric) ? 0 : unit;
+  for (const std::size_t run : runs)
+    if (per_second(metric))
+      largest = std::max(largest, as_double(per_second(number_of(unit), run, metric)));
+  return largest;
+}
+
 double Rollup::figure_of_run(std::size_t run, std::uint32_t group, std::size_t metric) const {
   const CellAt at{0, group, metric};
   if (has_nothing(run, at)) return 0;

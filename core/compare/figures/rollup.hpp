@@ -78,6 +78,9 @@ class Rollup {
   // The number of one run, of all runs: NaN for a gap. Zero of a sum where the run has nothing of
   // the group, and measures the metric.
   double figure_of_run(std::size_t run, std::uint32_t group, std::size_t metric) const;
+  // The smallest difference that two such numbers can have: one count, byte, page or clock tick in
+  // the shortest of these runs. 0 of derived metrics, where it is unknown.
+  double resolution(std::size_t metric, std::span<const std::size_t> runs) const;
   // The same of each of the side's runs.
   std::vector<double> run_numbers(CellAt at) const;
   Coverage coverage(CellAt at) const;

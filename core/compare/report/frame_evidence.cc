@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -20,6 +21,14 @@ double mean(const Figures& figures) {
   for (const double figure : figures)
     if (!std::isnan(figure)) sum += figure, ++count;
   return count > 0 ? sum / count : 0;
+}
+
+// The smallest weight, which is about that of one sample.
+double least(const Figures& figures) {
+  double found = std::numeric_limits<double>::infinity();
+  for (const double figure : figures)
+    if (figure > 0) found = std::min(found, figure);
+  return found;
 }
 
 // The functions of a group, each with its figures in the runs.
@@ -71,19 +80,25 @@ FrameEvidence::Side FrameEvidence::judge(StackFigures& figures, const Rollup& ro
                                          std::span<const RowAt> groups,
                                          const SideDesign& design) const {
   std::map<Key, Figures> all;
-  std::map<std::uint32_t, double> totals;  // by metric
+  struct OfMetric {
+    double total = 0, sample = std::numeric_limits<double>::infinity();
+  };
+  std::map<std::uint32_t, OfMetric> metrics;
   for (const RowAt at : groups)
     for (auto& [function, its] : functions_of(figures, rollup, at, design.runs)) {
-      totals[at.metric] += mean(its);
+      OfMetric& metric = metrics[at.metric];
+      metric.total += mean(its);
+      metric.sample = std::min(metric.sample, least(its));
       all.emplace(Key{at.metric, at.group, function}, std::move(its));
     }
   Side side;
   statistics::FamilyRows rows;
   for (const auto& [key, its] : all) {
-    const double floor = kShareOfTotal * totals[std::get<0>(key)];
+    const OfMetric& metric = metrics[std::get<0>(key)];
+    const double floor = kShareOfTotal * metric.total;
     if (mean(its) < floor) continue;
     side.rows.push_back(key);
-    rows.kinds.push_back(std::get<0>(key));
+    rows.resolutions.push_back(metric.sample / (mean(its) + floor));
     for (const double figure : its) rows.values.push_back(std::log(figure + floor));
   }
   if (side.rows.empty()) return side;
