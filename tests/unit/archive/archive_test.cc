@@ -178,6 +178,32 @@ BOOST_AUTO_TEST_CASE(an_index_that_is_lost_or_damaged_is_made_anew) {
   BOOST_TEST(sound(world.read()).windows == 12u);
 }
 
+// As after a recorder was killed: the last windows of the file are found by reading it.
+BOOST_AUTO_TEST_CASE(windows_that_the_index_lacks_are_read_from_their_place) {
+  World world;
+  {
+    Archive archive = world.open();
+    world.fill(archive, kBegin + kHour, 10 * kMinute);
+  }
+  std::vector<std::string> lines;
+  std::ifstream index(world.path(kIndexName));
+  for (std::string line; std::getline(index, line);) lines.push_back(line + '\n');
+  BOOST_REQUIRE(lines.size() >= 6u);
+  while (!lines.empty()) {
+    lines.pop_back();
+    std::ofstream shorter(world.path(kIndexName));
+    for (const std::string& line : lines) shorter << line;
+    shorter.close();
+    for (std::uint64_t begin = kBegin; begin < kBegin + kHour; begin += 10 * kMinute) {
+      BOOST_TEST_CONTEXT("index of " << lines.size() << " lines, window of " << local_time(begin)) {
+        Spanned found = sound(world.read({begin + kSecond, begin + kMinute}));
+        BOOST_REQUIRE(found.windows == 1u);
+        BOOST_TEST(found.runs[0].window->opened.wall_unix_ns == begin);
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(one_recorder_at_a_time) {
   World world;
   {
