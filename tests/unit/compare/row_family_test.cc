@@ -16,7 +16,7 @@ constexpr statistics::Design kTwoAndTwo{2, 2};
 
 RowFigures row(std::uint32_t group, std::uint32_t metric, double floor, std::vector<double> runs,
                JoinsBy entry = JoinsBy::Mean) {
-  return {group, metric, entry, floor, true, std::move(runs)};
+  return {group, metric, entry, floor, true, 0, std::move(runs)};
 }
 
 using Rows = std::vector<RowFamily::Row>;

@@ -4,8 +4,10 @@
 
 #include <sys/mman.h>
 
+#include <array>
 #include <limits>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -47,6 +49,42 @@ BOOST_AUTO_TEST_CASE(different_maps_stay_apart) {
     BOOST_REQUIRE_EQUAL(pools.maps[ids[i]][0].value, i);
     BOOST_REQUIRE_EQUAL(pools.maps[ids[i]][1].value, i % 7);
   }
+}
+
+// Plugins fill columns from several threads, which share the pools.
+BOOST_AUTO_TEST_CASE(several_threads_add_to_one_pool) {
+  constexpr std::uint64_t kThreads = 4, kContents = 20'000, kShared = 7;
+  Pools pools;
+  struct Ids {
+    std::vector<Id> texts, words, maps;
+  };
+  std::array<Ids, kThreads> of_threads;
+  // Each content is added by two threads.
+  const auto content = [](std::uint64_t thread, std::uint64_t i) {
+    return i * kShared + thread / 2;
+  };
+  const auto add = [&](std::uint64_t thread) {
+    Ids& ids = of_threads[thread];
+    for (std::uint64_t i = 0; i < kContents; ++i) {
+      const std::uint64_t value = content(thread, i);
+      ids.texts.push_back(pools.texts.intern(std::to_string(value)));
+      ids.words.push_back(pools.words.intern(std::array{value, value + 1}));
+      ids.maps.push_back(pools.maps.append(entries({{"a", value}}), pools.texts));
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint64_t thread = 0; thread < kThreads; ++thread) threads.emplace_back(add, thread);
+  }
+  for (std::uint64_t thread = 0; thread < kThreads; ++thread)
+    for (std::uint64_t i = 0; i < kContents; ++i) {
+      const Ids& ids = of_threads[thread];
+      const std::uint64_t value = content(thread, i);
+      BOOST_REQUIRE_EQUAL(pools.texts[ids.texts[i]], std::to_string(value));
+      BOOST_REQUIRE_EQUAL(pools.words[ids.words[i]][1], value + 1);
+      BOOST_REQUIRE_EQUAL(pools.maps[ids.maps[i]][0].value, value);
+      BOOST_REQUIRE_EQUAL(ids.words[i], of_threads[thread ^ 1].words[i]);
+    }
 }
 
 // In the order of their numbers, and what is there twice added up.
