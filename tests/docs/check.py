@@ -1,0 +1,274 @@
+"""Checks one command line of the documentation: `Checker(...).problem_of(words)` is None if ctprof accepts it."""
+
+import functools
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE.parent / "recompute"), str(ROOT / "tools" / "fleet")]
+os.environ.setdefault("CTPROF", "ctprof")
+import recordings  # noqa: E402
+
+SUFFIX = ".ctprof.zst"
+TIMEOUT = 300
+READS = {"show", "compare", "noise", "report", "flame", "symbolize", "export", "metric-list", "help"}
+RECORDS = {"record", "capture"}
+SECRETS = {"--token-file", "--redact-key"}
+# ctprof accepted a command, although the recorded captures or this host lack what it needs.
+ACCEPTED = (r"it holds nothing of that time", r"this is done by DuckDB, which python3 does not have", r"no metric 'descendant' in what was read")
+NO_OUTPUT = "missing/output"
+SEEN_NO_OUTPUT = re.compile(rf"(writing|making the directory|listening at|reading the token) '{NO_OUTPUT}")
+
+
+def unpack(place):
+    """The recorded captures by kind: a path of a file or of a directory."""
+    recordings.unpack(place)
+    stacks = place / f"stacks{SUFFIX}"
+    for side in ("stack-runs", "pairs/a", "pairs/b"):
+        (place / side).mkdir(parents=True)
+        for number in range(1, 5):
+            shutil.copy(stacks, place / side / f"{number:02}{SUFFIX}")
+
+
+class Page:
+    """The files that the commands of one page wrote, in a directory of their own."""
+
+    def __init__(self, recorded, directory):
+        self.recorded, self.directory = recorded, directory
+        self.kinds = {}
+        self.snapshots = 0
+        directory.mkdir()
+
+    def note_output(self, words, name):
+        """Remembers what a command that records would have written."""
+        if "capture" in words:
+            self.snapshots += 1
+            kind = f"before{SUFFIX}" if self.snapshots == 1 else f"after{SUFFIX}"
+        elif "--every" in words:
+            kind = "archive"
+        elif "--interleave" in words:
+            kind = "pairs"
+        elif "--repeat" in words:
+            kind = "stack-runs" if "--recorders" in words else "runs"
+        else:
+            kind = f"full{SUFFIX}" if "full" in words else f"stacks{SUFFIX}"
+        self.kinds[self.relative(name)] = kind
+
+    def relative(self, name):
+        return name.strip("/")
+
+    def kind_of(self, name):
+        if name in self.kinds:
+            return self.kinds[name]
+        if name.endswith(SUFFIX):
+            return f"stacks{SUFFIX}"
+        return "archive" if "log" in name else "stack-runs"
+
+    def place(self, name):
+        """Puts a recorded capture where the command expects one; returns its name in the directory."""
+        name = self.relative(name)
+        path = self.directory / name
+        if not path.exists():
+            source = self.recorded / self.kind_of(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, path)
+            else:
+                shutil.copy(source, path)
+        return name
+
+    def input(self, word):
+        """The word with the files that it names in place: FILE, DIR, FILE#N or A..B."""
+        parts = word.split("..") if SUFFIX + ".." in word else [word]
+        names = []
+        for number, part in enumerate(parts):
+            file, mark, block = part.partition("#")
+            if len(parts) == 2:
+                self.kinds.setdefault(self.relative(file), f"{('before', 'after')[number]}{SUFFIX}")
+            if mark:
+                file = self.several(file)
+            names.append(self.place(file) + mark + block)
+        return "..".join(names)
+
+    def several(self, name):
+        """A file of several captures has the content of a file of an archive."""
+        path = self.directory / self.relative(name)
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(next((self.recorded / "archive").glob("*.zst")), path)
+        return name
+
+    def output(self, name):
+        name = self.relative(name)
+        (self.directory / name).parent.mkdir(parents=True, exist_ok=True)
+        return name
+
+    def secret(self, name):
+        path = self.directory / self.output(name)
+        path.write_text("0123456789abcdef" * 2)
+        path.chmod(0o600)
+        return self.relative(name)
+
+
+class Checker:
+    def __init__(self, directory):
+        self.directory = directory
+        self.recorded = directory / "recorded"
+        self.recorded.mkdir()
+        unpack(self.recorded)
+        self.ctprof = shutil.which(os.environ["CTPROF"])
+        assert self.ctprof, f"no program '{os.environ['CTPROF']}'"
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF")}
+        self.environment = kept | {"LC_ALL": "C.UTF-8", "CTPROF_PAGER": "", "XDG_CONFIG_HOME": str(directory / "config")}
+
+    def page(self, name):
+        return Page(self.recorded, self.directory / name)
+
+    def run(self, words, directory=None):
+        return subprocess.run([self.ctprof, *words], cwd=directory or self.directory, env=self.environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace", timeout=TIMEOUT, check=False)
+
+    @functools.cached_property
+    def commands(self):
+        return set(re.findall(r"^  ([a-z-]+)  ", self.run(["--help"]).stdout, re.M)) | {"help"}
+
+    @functools.cache
+    def options(self, command):
+        """Each option of a command, and whether it takes a value."""
+        found = re.findall(r"^  (?:(-\w) \[ )?(--[a-z-]+)(?: \])?( [A-Z|a-z]\S*(?: CMD_B)?)?", self.run([command, "--help"]).stdout, re.M)
+        return {name: value.strip() for short, long, value in found for name in (short, long) if name}
+
+    def problem_of(self, words, page):
+        """Why a command of a page is wrong, or None."""
+        if words[0] != "ctprof":
+            return self.problem_of_dev(words[1:], page)
+        words = words[1:]
+        command = next((word for word in words if word in self.commands), None)
+        if command is None:
+            return self.problem_of_run(words, page)
+        if command == "fleet":
+            return problem_of_fleet(words[1:])
+        if command in RECORDS and "--dry-run" not in words:
+            return self.problem_of_recording(command, words, page)
+        if command == "live":
+            return self.problem_of_output(words, page, "live needs a terminal")
+        if "--listen" in words:
+            return self.problem_of_output(self.with_closed_address(words), page)
+        if command in READS or "--dry-run" in words:
+            words = self.with_files(command, words, page)
+        return self.problem_of_run(words, page)
+
+    def problem_of_run(self, words, page):
+        done = self.run(words, page.directory)
+        if done.returncode == 0 or (done.returncode == 1 and "--fail-on" in words):
+            return None
+        if any(re.search(pattern, done.stderr) for pattern in ACCEPTED):
+            return None
+        return f"exit status {done.returncode}: {(done.stderr or done.stdout).strip()}"
+
+    def problem_of_output(self, words, page, expected=SEEN_NO_OUTPUT):
+        """ctprof must accept all options, and then report that it has no place for its output."""
+        done = self.run(words, page.directory)
+        if done.returncode != 0 and re.search(expected, done.stderr):
+            return None
+        return f"exit status {done.returncode}: {done.stderr.strip()}"
+
+    def problem_of_recording(self, command, words, page):
+        end = words.index("--") if "--" in words else len(words)
+        own, rest = words[:end], words[end:]
+        at = next((at for at, word in enumerate(own) if word in ("-o", "--output")), None)
+        if at is None:
+            own += ["-o", NO_OUTPUT]
+        elif at + 1 < len(own):
+            page.note_output(own, own[at + 1])
+            own[at + 1] = NO_OUTPUT
+        return self.problem_of_names(command, own) or self.problem_of_output(own + rest, page)
+
+    def problem_of_names(self, command, words):
+        """Names of recorders and metrics, which ctprof checks only when it records."""
+        for option, value in zip(words, words[1:]):
+            if option in ("--recorders", "--metrics"):
+                for name in value.split(","):
+                    offered = [line.split("\t")[0] for line in self.run(["complete", command, option, name]).stdout.splitlines()]
+                    if name not in offered:
+                        return f"{option}: no '{name}'"
+        return None
+
+    @staticmethod
+    def with_closed_address(words):
+        """An address or a token in a directory that does not exist, so that ctprof does not begin to listen."""
+        words = list(words)
+        at = words.index("--listen") + 1
+        if at < len(words) and words[at].startswith("unix:"):
+            words[at] = f"unix:{NO_OUTPUT}"
+        elif "--token-file" in words[:-1]:
+            words[words.index("--token-file") + 1] = NO_OUTPUT
+        else:
+            words = [word for word in words if word != "--public"] + ["--token-file", NO_OUTPUT]
+        return words
+
+    def with_files(self, command, words, page):
+        """The words with paths below the directory of the page, and with recorded captures in place."""
+        options, found, at = self.options(command), [], 0
+        while at < len(words):
+            word, value = words[at], words[at + 1] if at + 1 < len(words) else None
+            takes_value = bool(options.get(word)) and value is not None
+            at += 2 if takes_value else 1
+            if not takes_value:
+                is_file = not word.startswith("-") and word not in self.commands and (command != "help" or word.endswith(SUFFIX))
+                found.append(page.input(word) if is_file else word)
+            elif word in ("-o", "--output"):
+                is_archive = "--dry-run" in words
+                found += [word, page.place(value) if is_archive else value if value == "-" else page.output(value)]
+            elif word == "--vs":
+                found += [word, page.input(value)]
+            elif word == "--debug-dir":
+                found += [word, page.output(value + "/files").removesuffix("/files")]
+            elif word in SECRETS:
+                found += [word, page.secret(value)]
+            else:
+                found += [word, value]
+        return found
+
+    def problem_of_span(self, words):
+        """Problem of a code span, which may be a part of a command line: its command and options exist."""
+        if re.fullmatch(r"[A-Z]+|-.*", words[1]):
+            return None
+        if words[1] not in self.commands:
+            return f"no command '{words[1]}'"
+        if words[1] == "fleet":
+            return None
+        options = set(self.options(words[1]))
+        wrong = [word for word in words[2:words.index("--") if "--" in words else None]
+                 if re.match(r"--[a-z]", word) and word.partition("=")[0] not in options]
+        return f"no option '{wrong[0]}' of {words[1]}" if wrong else None
+
+    @functools.cached_property
+    def dev_usage(self):
+        return subprocess.run([ROOT / "tools" / "dev", "help"], capture_output=True, text=True, check=True).stdout
+
+    def problem_of_dev(self, words, page):
+        if words[:1] == ["ctprof"]:
+            return self.problem_of(words, page)
+        usage = self.dev_usage
+        if not words or not re.search(rf"^  tools/dev {re.escape(words[0])}\b", usage, re.M):
+            return "no such command of tools/dev"
+        wrong = [word for word in words[1:] if word.startswith("--") and not re.search(rf"^\s+{re.escape(word)}\b", usage, re.M)]
+        return f"no option '{wrong[0]}' of tools/dev" if wrong else None
+
+
+def problem_of_fleet(words):
+    """The parser of `ctprof fleet`; its answers need DuckDB (tests/fleet/page_test.py)."""
+    from ctprof_fleet import command, errors
+    if not words or words[0] not in command.VERBS:
+        return f"no question '{' '.join(words[:1])}' of fleet"
+    try:
+        command.parser_of(words[0]).parse_args(words[1:])
+    except errors.FleetError as error:
+        return str(error)
+    return None
