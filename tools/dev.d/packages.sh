@@ -14,6 +14,7 @@ readonly for_vm=(busybox-static e2fsprogs qemu-system-x86)
 readonly for_arm64=(g++-aarch64-linux-gnu qemu-system-arm)
 readonly for_soak=(default-jdk-headless git golang-go libpq5 libxslt1.1 linux-perf mmdebstrap nodejs openssl perl python3 redis-tools rustc sqlite3)
 readonly for_deb=(debhelper dpkg-dev fakeroot libboost-{filesystem,json,program-options,test}1.81-dev lintian ninja-build pkgconf python3)
+readonly for_docs=(mkdocs python3)
 readonly for_bench=(libbenchmark-dev libjemalloc-dev libjemalloc2 libncursesw6 procps zstd)
 
 note() { printf 'dev: %s\n' "$*" >&2; }
