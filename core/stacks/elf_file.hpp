@@ -38,6 +38,8 @@ class ElfFile {
   int fd() const { return fd_; }
   std::uint64_t size() const { return size_; }
   std::uint16_t machine() const { return header_.e_machine; }
+  // Where a program begins; 0: nowhere.
+  FileAddress entry() const { return header_.e_entry; }
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   // The first such segment, or null.
   const Elf64_Phdr* segment(std::uint32_t type) const;

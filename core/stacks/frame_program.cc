@@ -247,12 +247,18 @@ class Program {
       case kSameValue: return set(number, {Saved::Same, 0});
       case kExpression: return compute(number, code.take(code.unsigned_leb()), false);
       case kValExpression: return compute(number, code.take(code.unsigned_leb()), true);
-      default:  // in another register, or a value: an operand more
+      case kRegister: return move_register(number, code.unsigned_leb());
+      default:  // a value: an operand more
         code.unsigned_leb();
         return set(number, {Saved::Unknown, 0});
     }
   }
 
+  // vfork(2) returns twice on one stack, so libc keeps its return address in a register.
+  void move_register(std::uint64_t number, std::uint64_t in) {
+    const bool is_known = number == common_.ra_register && in == registers_.link;
+    set(number, {is_known ? Saved::Same : Saved::Unknown, 0});
+  }
   FrameState::Where* find(std::uint64_t number) {
     if (number == common_.ra_register) return &state_.ra;
     return number == registers_.bp ? &state_.bp : nullptr;

@@ -7,11 +7,18 @@
 #include <string_view>
 #include <utility>
 
+#include "core/stacks/x86_code.hpp"
+
 namespace ctprof {
 namespace {
 
 // A process may be gone before its file is opened; another that maps it may live.
 constexpr unsigned kMostAttempts = 3;
+// Of code, on either side of a place that a guess is made for.
+constexpr std::uint64_t kCodeBefore = 2048, kCodeBehind = 4096;
+constexpr std::uint64_t kLongestCall = 8, kSignalReturnSize = 9;
+// Of a program's first function, which sets up little and calls the next one.
+constexpr std::uint64_t kEntrySize = 64;
 
 // Files in name alone: code that a process made as it ran.
 bool is_memory(std::string_view path) {
@@ -104,6 +111,49 @@ Rule Modules::refuse(Known& known) {
   return rule;
 }
 
+std::string Modules::code_of(Known& known, const Spent& spent, std::uint64_t offset,
+                             std::size_t size) {
+  const bool is_readable = known.file && known.file->machine() == EM_X86_64 &&
+                           known.file->code_address(offset) && !known.is_dropped;
+  return is_readable && has_budget(known, spent) ? known.file->bytes(offset, size, size)
+                                                 : std::string();
+}
+
+CodeGuess Modules::guess_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset) {
+  Known& known = known_[range.module];
+  if (known.module.kind != Module::Kind::File) return {};
+  Spent& spent = spent_[process];
+  const std::uint64_t before = std::min(offset, kCodeBefore);
+  const std::string code = code_of(known, spent, offset - before, before + kCodeBehind);
+  const auto address = known.file ? known.file->code_address(offset) : std::nullopt;
+  if (code.size() <= before || !address) return {};
+  CodeGuess guess = guess_from_code(code, before, *address - before);
+  known.code_steps += guess.steps + kLongestCall;
+  charge(known, spent);
+  return guess;
+}
+
+std::optional<bool> Modules::follows_call(std::uint64_t process, const CodeRange& range,
+                                          std::uint64_t offset) {
+  if (known_[range.module].module.kind != Module::Kind::File) return std::nullopt;
+  const auto rule = rule_at(process, range, offset);
+  if (rule && rule->is_signal) return true;
+  Known& known = known_[range.module];
+  const std::uint64_t size = std::min(offset, kLongestCall);
+  const std::string code = code_of(known, spent_[process], offset - size, size + kSignalReturnSize);
+  if (code.size() <= size || size == 0) return std::nullopt;
+  known.code_steps += kStepsOfInstruction;
+  charge(known, spent_[process]);
+  const std::string_view bytes(code);
+  return ends_with_x86_call(bytes.substr(0, size)) || is_signal_return(bytes.substr(size));
+}
+
+bool Modules::is_entry(std::uint32_t module, std::uint64_t offset) const {
+  const ElfFile* file = known_[module].file.get();
+  const auto address = file ? file->code_address(offset) : std::nullopt;
+  return address && file->entry() != 0 && *address - file->entry() < kEntrySize;
+}
+
 bool Modules::has_budget(const Known& known, const Spent& spent) const {
   const bool is_assured =
       spent.steps < limits_.assured && steps_ < limits_.steps + limits_.steps / 4;
@@ -112,7 +162,7 @@ bool Modules::has_budget(const Known& known, const Spent& spent) const {
 }
 
 void Modules::charge(Known& known, Spent& spent) {
-  const std::uint64_t steps = known.cfi.steps() - known.steps;
+  const std::uint64_t steps = known.cfi.steps() + known.code_steps - known.steps;
   known.steps += steps;
   spent.steps += steps;
   steps_ += steps;

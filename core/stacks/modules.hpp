@@ -29,6 +29,7 @@
 #include "core/base/seeded_hash.hpp"
 #include "core/stacks/address_space.hpp"
 #include "core/stacks/cfi.hpp"
+#include "core/stacks/code_guess.hpp"
 #include "core/stacks/elf_file.hpp"
 #include "core/stacks/stack_table.hpp"
 #include "ctprof/files.hpp"
@@ -74,6 +75,17 @@ class Modules {
   // another time.
   std::optional<Rule> rule_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
 
+  // Where the caller's frame may be, by the code at a place in a file of x86-64 that is open. It is
+  // within the limits of rules, and reads some kilobytes of the file. No rules: nothing is known.
+  CodeGuess guess_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
+  // Whether a place in a file may be a return address: a call precedes it, or it is where signal
+  // handlers return to.
+  // Nothing: the code cannot be read. Opens the file like rule_at().
+  std::optional<bool> follows_call(std::uint64_t process, const CodeRange& range,
+                                   std::uint64_t offset);
+  // Whether a place is in the code with which a program begins, right behind its entry.
+  bool is_entry(std::uint32_t module, std::uint64_t offset) const;
+
   std::size_t size() const { return known_.size(); }
   // What is known of it until now: the build id comes with its first rule.
   const Module& operator[](std::uint32_t module) const { return known_[module].module; }
@@ -94,6 +106,7 @@ class Modules {
     Cfi cfi;
     unsigned attempts = 0;
     std::uint64_t steps = 0;  // that were charged to it
+    std::uint64_t code_steps = 0;
     std::uint64_t refused = 0;
     bool is_dropped = false;  // its call frame information, for others
   };
@@ -119,6 +132,8 @@ class Modules {
   void drop_largest();
   bool has_budget(const Known& known, const Spent& spent) const;
   void charge(Known& known, Spent& spent);
+  // The code of a file that is within its budget, or empty.
+  std::string code_of(Known& known, const Spent& spent, std::uint64_t offset, std::size_t size);
   static Rule rule_in(const Known& known, std::uint64_t offset);
   static Rule refuse(Known& known);
 

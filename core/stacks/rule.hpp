@@ -2,7 +2,8 @@
 // information says of one instruction, in 24 bytes.
 //
 //   the caller's sp = CFA = sp + cfa_offset, bp + cfa_offset, or what is stored there + cfa_added
-//   the caller's ip = what is stored at CFA + ra_offset (x86-64: CFA - 8), or lr
+//   the caller's ip = what is stored at CFA + ra_offset (x86-64: CFA - 8), or lr; on x86-64 rdi,
+//   where vfork(2) keeps it
 //   the caller's bp = what is stored at CFA + bp_offset, or bp as it is
 //
 // Anything else that the format can express is Unknown: it hardly occurs, and a stack that meets it
@@ -26,7 +27,7 @@ enum class Cfa : std::uint8_t {
 // Where a register of the caller is.
 enum class Saved : std::uint8_t {
   Unknown,
-  Same,     // in its register still; for the return address: in lr
+  Same,     // in its register still; for the return address: in lr, on x86-64 in rdi
   Nowhere,  // the register has no value: for the return address, this is the thread's root
   AtCfa,    // stored at CFA + offset
   AtSp,
@@ -50,9 +51,10 @@ static_assert(sizeof(Rule) == 24);
 // How the format numbers the registers that rules speak of.
 struct RegisterNumbers {
   std::uint64_t sp, bp, ra;
-  bool has_link;  // an unsaved return address is in a register
+  bool has_link;       // an unsaved return address is in a register
+  std::uint64_t link;  // the register beside sp and bp that samples have
 };
-inline constexpr RegisterNumbers kX86Registers{7, 6, 16, false};
-inline constexpr RegisterNumbers kArmRegisters{31, 29, 30, true};
+inline constexpr RegisterNumbers kX86Registers{7, 6, 16, false, 5};
+inline constexpr RegisterNumbers kArmRegisters{31, 29, 30, true, 30};
 
 }  // namespace ctprof

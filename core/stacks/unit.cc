@@ -2,6 +2,7 @@
 
 #include "core/stacks/address_space.cc"
 #include "core/stacks/cfi.cc"
+#include "core/stacks/code_guess.cc"
 #include "core/stacks/debug_files.cc"
 #include "core/stacks/demangle.cc"
 #include "core/stacks/elf_file.cc"
@@ -20,3 +21,4 @@
 #include "core/stacks/symbols.cc"
 #include "core/stacks/unpack.cc"
 #include "core/stacks/unwinder.cc"
+#include "core/stacks/x86_code.cc"

@@ -1,6 +1,7 @@
 #include "core/stacks/unwinder.hpp"
 
 #include <optional>
+#include <span>
 
 namespace ctprof {
 namespace {
@@ -66,15 +67,73 @@ class Walk {
     return go_to(caller, rule.is_signal);
   }
 
-  // What is at bp is the caller's bp, and above it the return address.
+  // Of code without call frame information, most certain first: what the code says, the chain of
+  // frame pointers, what the code may say, and what is on top of the stack of a leaf. Each must
+  // lead to a return address, which is behind a call.
   Step guess() {
     is_guessed_ = true;
-    if (at_.bp == 0) return Ending::Root;
+    const CodeGuess& guess = unwinder_.guess_at(space_.process(), *range_, code_offset());
+    const std::size_t certain = guess.returns ? 1 : 0;
+    const auto rules = std::span(guess.rules);
+    if (certain > 0 && rules.front().is_signal) return return_from_signal(rules.front());
+    if (certain > 0 && follow_guess(rules.front())) return std::nullopt;
+    if (unwinder_.modules_.is_entry(range_->module, code_offset() - 1)) return Ending::Root;
+    if (guess.is_in_register) return Ending::Lost;
+    const Step chained = follow_chain();
+    if (!chained || *chained == Ending::Root) return chained;
+    for (const Rule& rule : rules.subspan(certain))
+      if (follow_guess(rule)) return std::nullopt;
+    if (is_exact_ && range_is_file() && take_top()) return std::nullopt;
+    // The first frame of a thread has no frame pointer.
+    if (at_.bp == 0 && certain == 0) return Ending::Root;
+    return is_cut_ ? Ending::Cut : *chained;
+  }
+  std::uint64_t code_offset() const { return at_.ip - range_->start + range_->offset; }
+  bool range_is_file() const {
+    return unwinder_.modules_[range_->module].kind == Module::Kind::File;
+  }
+
+  bool take_top() {
+    constexpr Rule kOnTop{.cfa_offset = 8, .ra_offset = -8, .cfa = Cfa::Sp, .ra = Saved::AtCfa};
+    const bool was_cut = is_cut_;
+    const bool is_taken = follow_guess(kOnTop);
+    is_cut_ = was_cut;
+    return is_taken;
+  }
+
+  // The place is a made-up return address, so no call precedes it.
+  Step return_from_signal(const Rule& rule) {
+    frames_.back().offset = code_offset();
+    return follow(rule);
+  }
+
+  // False: it leads to no return address.
+  bool follow_guess(const Rule& rule) {
+    std::uint64_t cfa = 0;
+    if (find_cfa(rule, cfa) || cfa <= at_.sp) return false;
+    Registers caller{0, cfa, at_.bp, 0};
+    const Step failed = find_ip(rule, cfa, caller.ip);
+    is_cut_ |= failed == Ending::Cut;
+    if (failed || find_bp(rule, cfa, caller.bp) || is_return(caller.ip) != true) return false;
+    go_to(caller, false);
+    return true;
+  }
+
+  // What is at bp is the caller's bp, and above it the return address.
+  Step follow_chain() {
     if (at_.bp < at_.sp || at_.bp % sizeof at_.bp != 0) return Ending::Lost;
     Registers caller{0, at_.bp + 2 * sizeof at_.bp, 0, 0};
     if (const Step failed = read(at_.bp, caller.bp)) return failed;
     if (const Step failed = read(at_.bp + sizeof at_.bp, caller.ip)) return failed;
+    if (is_return(caller.ip) == false) return Ending::Lost;
     return go_to(caller, false);
+  }
+
+  // Nothing: that code cannot be read, as that of just-in-time compilers.
+  std::optional<bool> is_return(std::uint64_t ip) const {
+    const CodeRange* range = ip == 0 ? nullptr : space_.find(ip - 1);
+    if (!range) return std::nullopt;
+    return unwinder_.follows_call(space_.process(), *range, ip - range->start + range->offset);
   }
 
   Step go_to(const Registers& caller, bool is_exact) {
@@ -100,12 +159,13 @@ class Walk {
     return std::nullopt;
   }
 
-  // lr holds the return address only of the function that runs, before it calls another.
+  // lr (on x86-64 rdi, in vfork(2) alone) holds the return address only of the function that runs,
+  // before it calls another.
   Step find_ip(const Rule& rule, std::uint64_t cfa, std::uint64_t& ip) const {
     if (rule.ra == Saved::Unknown) return Ending::Lost;
     if (rule.ra != Saved::Same) return read(place_of(rule.ra, rule.ra_offset, cfa), ip);
     ip = at_.lr;
-    return is_exact_ ? std::nullopt : Step(Ending::Lost);
+    return is_exact_ && ip != 0 ? std::nullopt : Step(Ending::Lost);
   }
 
   // In an epilogue, compilers go on to say that bp is where it was already popped from: below sp.
@@ -136,6 +196,7 @@ class Walk {
   const CodeRange* range_ = nullptr;  // where the last frame was
   bool is_exact_ = true;              // ip is the instruction that runs, and no return address
   bool is_guessed_ = false;
+  bool is_cut_ = false;  // a guess led behind the copy of the stack
 };
 
 Unwinder::Unwinder(Modules& modules, std::uint16_t machine)
@@ -167,6 +228,28 @@ const Rule& Unwinder::rule_at(std::uint64_t process, const CodeRange& range, std
   rule->key = key;
   rules_.insert(*rule);
   return *rules_.find(key);
+}
+
+const CodeGuess& Unwinder::guess_at(std::uint64_t process, const CodeRange& range,
+                                    std::uint64_t offset) {
+  static const CodeGuess kNothing;
+  if (offset >= RuleCache::kMostOffset || !modules_.file(range.module)) return kNothing;
+  const std::uint64_t key = RuleCache::key_of(range.module, offset);
+  if (const auto known = guesses_.find(key); known != guesses_.end()) return known->second;
+  if (guesses_.size() == kMostGuesses) guesses_.clear();
+  return guesses_.emplace(key, modules_.guess_at(process, range, offset)).first->second;
+}
+
+std::optional<bool> Unwinder::follows_call(std::uint64_t process, const CodeRange& range,
+                                           std::uint64_t offset) {
+  if (offset >= RuleCache::kMostOffset) return std::nullopt;
+  const std::uint64_t key = RuleCache::key_of(range.module, offset);
+  if (const auto known = calls_.find(key); known != calls_.end()) return known->second;
+  const auto follows = modules_.follows_call(process, range, offset);
+  if (!follows) return std::nullopt;  // its file may be opened another time
+  if (calls_.size() == kMostGuesses) calls_.clear();
+  calls_.emplace(key, *follows);
+  return follows;
 }
 
 }  // namespace ctprof

@@ -2,8 +2,8 @@
 // information. Nobody is stopped or attached to.
 //
 // A frame whose rule was looked up before costs some 15 ns. Where code has no call frame
-// information (a just-in-time compiler's, assembly), the chain of frame pointers is followed, and
-// what is found that way is marked as guessed.
+// information, the code itself is followed to its return (musl's libc, assembly), or the chain of
+// frame pointers is (a just-in-time compiler's). What is found that way is marked as guessed.
 //
 // Registers and copy may be anything: nothing outside of the copy is read, each frame must be
 // further up the stack than the one before, and there is a limit to their number.
@@ -17,7 +17,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/stacks/address_space.hpp"
@@ -31,7 +33,7 @@ struct Registers {
   std::uint64_t ip = 0;
   std::uint64_t sp = 0;
   std::uint64_t bp = 0;  // x86-64: rbp; AArch64: x29
-  std::uint64_t lr = 0;  // AArch64: x30
+  std::uint64_t lr = 0;  // AArch64: x30; x86-64: rdi, or 0 where it is unknown
 };
 
 // A copy of a stack's memory from `start` on.
@@ -75,9 +77,17 @@ class Unwinder {
 
   // Lives until the next call.
   const Rule& rule_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
+  const CodeGuess& guess_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
+  std::optional<bool> follows_call(std::uint64_t process, const CodeRange& range,
+                                   std::uint64_t offset);
+
+  // Places of each kind that are remembered; then it starts anew.
+  static constexpr std::size_t kMostGuesses = 1 << 16;
 
   Modules& modules_;
   RuleCache rules_;
+  std::unordered_map<std::uint64_t, CodeGuess, SeededHash> guesses_;  // by key of a rule
+  std::unordered_map<std::uint64_t, bool, SeededHash> calls_;         // whether a call is before it
   std::uint64_t address_mask_;  // of AArch64's addresses, what is no signature
 };
 

@@ -36,6 +36,11 @@ MadeElf program() {
   }
   elf.common("", "zRS");
   elf.function(start, 16, code({0x0f, 4, 0x77, 0xa0, 0x01, 0x06, 0x10, 16, 3, 0x77, 0xa8, 0x01}));
+  // Functions without rules: push, call, pop and return, leave and return, a branch backwards.
+  elf.put_code(0x8000, code({0x55, 0x53, 0xe8, 0, 0, 0, 0, 0x5b, 0x5d, 0xc3}));
+  elf.put_code(0x8010, code({0x55, 0x48, 0x89, 0xe5, 0xff, 0xd0, 0xc9, 0xc3}));
+  elf.put_code(0x8020, code({0xff, 0xd0, 0x74, 0xfc, 0xff, 0xe0}));
+  elf.set_entry(0x8030);
   return elf;
 }
 
@@ -76,9 +81,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<Frame> frames;
   const std::uint64_t before = world.modules.steps();
   unwinder.walk(world.space, registers, {start, {stack.data(), stack.size()}}, frames, most);
-  // Each frame looks up two rules, and the first one may open the file.
+  // Each frame looks up two rules, makes one guess out of code, and checks each return address that
+  // this leads to, with a rule each. The first rule may open the file.
+  constexpr std::uint64_t kRule = FrameEntries::kMostStepsOfEntry + kMostStepsOfRule;
+  constexpr std::uint64_t kChecks = CodeGuess::kMostRules + 2;
   const std::uint64_t most_steps =
-      Cfi::kMostStepsOfReading + 2 * most * (FrameEntries::kMostStepsOfEntry + kMostStepsOfRule);
+      Cfi::kMostStepsOfReading +
+      most * (2 * kRule + 2 * kMostStepsOfGuess + kChecks * (kRule + kStepsOfInstruction));
   if (world.modules.steps() - before > most_steps) std::abort();
   if (frames.empty() || frames.size() > most) std::abort();
   const bool is_first_unknown = frames[0].module == Modules::kUnknown;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ctprof/files.hpp"
@@ -59,6 +60,12 @@ class MadeElf {
 
   std::string& frames() { return frames_; }
 
+  // Bytes of code at an address.
+  void put_code(std::uint64_t address, std::string_view bytes) {
+    code_.emplace_back(address, bytes);
+  }
+  void set_entry(std::uint64_t address) { entry_ = address; }
+
   std::string image(bool with_table = true) const {
     std::string file(kSize, '\0');
     const std::vector<Elf64_Phdr> segments = {
@@ -73,6 +80,7 @@ class MadeElf {
         bytes_of(Elf64_Nhdr{4, 4, NT_GNU_BUILD_ID}) + std::string("GNU\0\xde\xad\xbe\xef", 8));
     put(file, kTable, table());
     put(file, kFrames, frames_);
+    for (const auto& [address, bytes] : code_) put(file, address, bytes);
     return file;
   }
 
@@ -99,6 +107,7 @@ class MadeElf {
     header.e_ident[EI_DATA] = ELFDATA2LSB;
     header.e_type = ET_DYN;
     header.e_machine = machine_;
+    header.e_entry = entry_;
     header.e_phoff = sizeof header;
     header.e_phentsize = sizeof(Elf64_Phdr);
     header.e_phnum = static_cast<std::uint16_t>(segments);
@@ -120,6 +129,8 @@ class MadeElf {
   std::string frames_;
   std::size_t common_ = 0;
   std::vector<Place> functions_;
+  std::vector<std::pair<std::uint64_t, std::string>> code_;
+  std::uint64_t entry_ = 0;
 };
 
 }  // namespace ctprof::tests

@@ -1,0 +1,45 @@
+// Any bytes as x86-64 code: no byte outside of it is read, no instruction is longer than the
+// longest one, and a guess takes no more work than it may.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "core/stacks/code_guess.hpp"
+#include "core/stacks/x86_code.hpp"
+
+using namespace ctprof;
+
+namespace {
+
+void decode_all(std::string_view code) {
+  constexpr std::size_t kLongest = 15;
+  for (std::size_t at = 0; at < code.size(); ++at) {
+    const X86Instruction next = decode_x86(code.substr(at));
+    const bool is_valid = next.kind != X86Instruction::Kind::Invalid;
+    if (next.size > kLongest || next.size > code.size() - at) std::abort();
+    if ((next.size > 0) != is_valid) std::abort();
+    ends_with_x86_call(code.substr(0, at));
+    is_signal_return(code.substr(at));
+  }
+}
+
+}  // namespace
+
+// The first two bytes are where a walk is in the code behind them.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  // A copy of its own, so that a read outside of it is seen.
+  const std::vector<char> bytes(data + 2, data + size);
+  const std::string_view code(bytes.data(), bytes.size());
+  if (code.size() <= 512) decode_all(code);
+  const std::size_t at = (data[0] | std::size_t{data[1]} << 8) % (code.size() + 1);
+  const CodeGuess guess = guess_from_code(code, at, at);
+  if (guess.steps > kMostStepsOfGuess || guess.rules.size() > CodeGuess::kMostRules) std::abort();
+  if (guess.returns && guess.rules.size() != 1) std::abort();
+  for (const Rule& rule : guess.rules)
+    if (rule.cfa == Cfa::None || rule.cfa == Cfa::Unknown) std::abort();
+  return 0;
+}
