@@ -30,7 +30,7 @@ class Words {
   const std::string& operator[](std::uint32_t frame) {
     std::string& word = words_[frame];
     if (!word.empty()) return word;
-    word = one_word(function_of(*table_, frame));
+    word = one_word(marked_function_of(*table_, frame));
     if (kind_of(*table_, frame) == FrameKind::Kernel) word += kKernelMark;
     return word;
   }

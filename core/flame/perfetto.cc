@@ -226,7 +226,7 @@ class Writer {
   }
 
   void write_frame(protozero::pbf_writer& names, std::uint32_t number) {
-    write_text(names, kFunctionNames, number, told_name(function_of(*table_, number)));
+    write_text(names, kFunctionNames, number, told_name(marked_function_of(*table_, number)));
     protozero::pbf_writer frame(names, kFrames);
     frame.add_uint64(kNumber, number + 1);
     frame.add_uint64(kFunction, number + 1);

@@ -204,7 +204,7 @@ class Writer {
   }
 
   std::uint64_t function(std::uint32_t frame) {
-    const std::int64_t name_text = name(function_of(*table_, frame));
+    const std::int64_t name_text = name(marked_function_of(*table_, frame));
     const std::int64_t file_text = name(module_of(*table_, frame));
     const auto [known, is_new] =
         functions_.emplace(std::pair(name_text, file_text), functions_.size() + 1);

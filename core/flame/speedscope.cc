@@ -49,7 +49,7 @@ class Writer {
   void number_frames() {
     const StackTable& table = *profile_->table;
     for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
-      add_frame(function_of(table, frame), module_of(table, frame));
+      add_frame(marked_function_of(table, frame), module_of(table, frame));
     for (const OwnedStacks& owned : profile_->owners) {
       for (const std::string_view root : roots_of(owned.owner)) {
         const auto next = profile_->table->frames().size() + roots_.size();

@@ -65,4 +65,9 @@ std::string function_of(const StackTable& table, std::uint32_t frame) {
   return module.empty() ? place : std::string(module) + "+" + place;
 }
 
+std::string marked_function_of(const StackTable& table, std::uint32_t frame) {
+  const bool is_guessed = kind_of(table, frame) == FrameKind::Guessed;
+  return function_of(table, frame) + (is_guessed ? " (guessed)" : "");
+}
+
 }  // namespace ctprof

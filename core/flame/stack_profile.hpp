@@ -76,6 +76,8 @@ FrameKind kind_of(const StackTable& table, std::uint32_t frame);
 
 // The function, or the module and the place in it: "libc.so.6+0x1f40".
 std::string function_of(const StackTable& table, std::uint32_t frame);
+// The same for formats that have no other mark: " (guessed)" follows where the frame is that.
+std::string marked_function_of(const StackTable& table, std::uint32_t frame);
 
 // A file's path, "[kernel]", "[vdso]", "[jit]", or nothing.
 std::string_view name_of(const Module& module);

@@ -1,5 +1,7 @@
 // Exports of stacks: what no reader of them asks for.
 
+#include <zlib.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -21,6 +23,22 @@ std::string folded(MadeStacks& stacks) {
   StringSink out;
   BOOST_REQUIRE(write_folded(stacks.profile(), out));
   return out.text();
+}
+
+// Of a gzip file.
+std::string unpacked(const std::string& file) {
+  constexpr int kGzip = 16 + MAX_WBITS;
+  std::string text(1 << 16, '\0');
+  z_stream stream{};
+  BOOST_REQUIRE(inflateInit2(&stream, kGzip) == Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(file.data()));
+  stream.avail_in = static_cast<uInt>(file.size());
+  stream.next_out = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_out = static_cast<uInt>(text.size());
+  BOOST_REQUIRE(inflate(&stream, Z_FINISH) == Z_STREAM_END);
+  text.resize(stream.total_out);
+  inflateEnd(&stream);
+  return text;
 }
 
 }  // namespace
@@ -51,6 +69,26 @@ BOOST_AUTO_TEST_CASE(whose_stacks_are_not_known_is_said) {
   stacks.owner({.process = {}, .thread = {}, .cgroup = "/a b;c"});
   stacks.add({stacks.frame(module, "main")}, {3});
   BOOST_TEST(folded(stacks) == "[unknown];main 1\nio;operator_new 2\n/a_b:c;main 3\n");
+}
+
+BOOST_AUTO_TEST_CASE(marks_guessed_frames_in_every_form) {
+  MadeStacks stacks(kOnCpu);
+  const std::uint32_t module = stacks.module("/bin/worker");
+  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add({stacks.frame(module, "caller", true), stacks.frame(module, "leaf")}, {1});
+  BOOST_TEST(folded(stacks) == "worker;caller_(guessed);leaf 1\n");
+  for (const StackForm& form : stack_forms()) {
+    StringSink out;
+    BOOST_REQUIRE(form.write(stacks.profile(), out));
+    const bool is_packed = out.text().starts_with("\x1f\x8b");
+    const std::string text = is_packed ? unpacked(out.text()) : out.text();
+    BOOST_TEST_CONTEXT(form.name) {
+      const bool is_marked =
+          text.find("caller (guessed)") != text.npos || text.find("caller_(guessed)") != text.npos;
+      BOOST_TEST(is_marked);
+      BOOST_TEST(text.find("leaf (guessed)") == text.npos);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_stack_that_no_recorder_saw_is_cut) {
