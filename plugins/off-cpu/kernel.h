@@ -36,6 +36,7 @@ struct mm_struct {
 /* What user space had in its registers. Of x86-64, and of arm64. */
 struct pt_regs {
   unsigned long bp;
+  unsigned long di;
   unsigned long ip;
   unsigned long cs;
   unsigned long sp;

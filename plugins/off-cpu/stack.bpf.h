@@ -40,7 +40,7 @@ static __always_inline void copy_registers(struct off_place* place, struct task_
     place->ip = BPF_CORE_READ(x86, ip);
     place->sp = BPF_CORE_READ(x86, sp);
     place->bp = BPF_CORE_READ(x86, bp);
-    place->lr = 0;
+    place->lr = BPF_CORE_READ(x86, di);
     mode = BPF_CORE_READ(x86, cs);
     place->has_user = mode != kCode32;
   } else {

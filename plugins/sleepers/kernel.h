@@ -35,6 +35,7 @@ struct task_struct {
 
 struct pt_regs { /* x86_64 */
   unsigned long bp;
+  unsigned long di;
   unsigned long ip;
   unsigned long cs;
   unsigned long sp;

@@ -53,7 +53,7 @@ static __always_inline void copy_registers(struct look* out, struct task_struct*
     out->ip = BPF_CORE_READ(regs, ip);
     out->sp = BPF_CORE_READ(regs, sp);
     out->bp = BPF_CORE_READ(regs, bp);
-    out->lr = 0;
+    out->lr = BPF_CORE_READ(regs, di);
     if (BPF_CORE_READ(regs, cs) != kCodeOf64Bits) out->head.flags |= LOOK_32_BIT;
   } else if (bpf_core_field_exists(other->pc)) {
     out->ip = BPF_CORE_READ(other, pc);

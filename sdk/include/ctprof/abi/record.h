@@ -139,7 +139,8 @@ struct ctprof_record {
   const uint64_t* user;
   uint32_t kernel_count;
   uint32_t user_count;
-  /* Registers, of CTPROF_USER_COPY; the last on arm64 alone. */
+  /* Registers, of CTPROF_USER_COPY. The last is rdi on x86-64, where vfork(2) keeps its return
+   * address; 0: not known. */
   uint64_t ip;
   uint64_t sp;
   uint64_t bp;
