@@ -80,8 +80,8 @@ Cfi::Cfi(const ElfFile& file) {
   if (!file.is_valid()) return;
   if (file.machine() == EM_AARCH64) registers_ = kArmRegisters;
   eh_frame_ = read_eh_frame(file);
-  go_ = find_go_table(file);
-  if (!go_.has_functions()) debug_frame_ = read_debug_frame(file);
+  go_ = shared_go_table(file);
+  if (!go_->has_functions()) debug_frame_ = read_debug_frame(file);
   steps_ += bytes() / kBytesInStep;
 }
 
@@ -89,13 +89,13 @@ void Cfi::drop() {
   steps_ = steps();
   eh_frame_ = {};
   debug_frame_ = {};
-  go_ = {};
+  go_ = nullptr;
   programs_.clear();
 }
 
 Rule Cfi::rule_at(FileAddress address) const {
   auto function = eh_frame_.find(address);
-  if (!function && go_.has_functions()) return go_.rule_at(address);
+  if (!function && go_ && go_->has_functions()) return go_->rule_at(address);
   if (!function) function = debug_frame_.find(address);
   return function ? rule_in(*function, address, registers_, programs_, steps_) : Rule{};
 }

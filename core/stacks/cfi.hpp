@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -40,12 +41,14 @@ class Cfi {
   bool is_cut() const { return is_cut_ || eh_frame_.is_cut() || debug_frame_.is_cut(); }
   // The work that was done until now, for reading it and for rules.
   std::uint64_t steps() const {
-    return steps_ + eh_frame_.steps() + debug_frame_.steps() + go_.steps();
+    return steps_ + eh_frame_.steps() + debug_frame_.steps() + go_steps();
   }
   // Forgets all functions; work remains counted.
   void drop();
   // What it takes in memory.
-  std::size_t bytes() const { return eh_frame_.bytes() + debug_frame_.bytes() + go_.bytes(); }
+  std::size_t bytes() const {
+    return eh_frame_.bytes() + debug_frame_.bytes() + (go_ ? go_->bytes() : 0);
+  }
 
  private:
   FrameEntries read_eh_frame(const ElfFile& file);
@@ -55,7 +58,9 @@ class Cfi {
   RegisterNumbers registers_ = kX86Registers;
   FrameEntries eh_frame_;
   FrameEntries debug_frame_;
-  GoTable go_;
+  std::uint64_t go_steps() const { return go_ ? go_->steps() : 0; }
+
+  std::shared_ptr<const GoTable> go_;  // null: of no file
   bool is_cut_ = false;
   mutable LongPrograms programs_;
   mutable std::uint64_t steps_ = 0;  // of programs, and of bytes that were read

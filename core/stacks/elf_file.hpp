@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,8 @@ namespace ctprof {
 
 // An address in a file's own count: as linked, before a loader adds where it put the file.
 using FileAddress = std::uint64_t;
+
+class GoTable;
 
 class ElfFile {
  public:
@@ -62,6 +65,9 @@ class ElfFile {
   };
   std::optional<Place> place_of(FileAddress address) const;
 
+  // The table of a Go program, as long as somebody has it: shared_go_table() keeps it here.
+  std::weak_ptr<const GoTable>& go_table() const { return go_table_; }
+
   bool read(std::uint64_t offset, void* to, std::size_t size) const;
   // As many of `size` bytes as the file holds, at most `limit`; empty where they cannot be read.
   std::string bytes(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) const;
@@ -89,6 +95,7 @@ class ElfFile {
   bool valid_ = false;
   Elf64_Ehdr header_{};
   std::vector<Elf64_Phdr> segments_;
+  mutable std::weak_ptr<const GoTable> go_table_;
 };
 
 }  // namespace ctprof

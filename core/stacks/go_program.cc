@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -151,6 +152,12 @@ GoTable find_go_table(const ElfFile& file) {
   if (table.has_functions()) add_module_data(file, table);
   // Without the address of the first function, nothing in it has an address.
   return table.lacks_text_start() ? GoTable() : table;
+}
+
+std::shared_ptr<const GoTable> shared_go_table(const ElfFile& file) {
+  std::shared_ptr<const GoTable> table = file.go_table().lock();
+  if (!table) file.go_table() = table = std::make_shared<const GoTable>(find_go_table(file));
+  return table;
 }
 
 }  // namespace ctprof

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -107,5 +108,7 @@ class GoTable {
 // The table of a file; one without functions if the file is no Go program, or is damaged. Reads
 // at most 128 MiB of the table, and 32 MiB of each segment with data.
 GoTable find_go_table(const ElfFile& file);
+// The same, found once as long as one that was found is kept. Never null.
+std::shared_ptr<const GoTable> shared_go_table(const ElfFile& file);
 
 }  // namespace ctprof
