@@ -1,0 +1,184 @@
+// jitdump: https://github.com/torvalds/linux/blob/master/tools/perf/Documentation/jitdump-specification.txt
+
+#include "core/stacks/jit_maps.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/clock.hpp"
+#include "core/base/seeded_hash.hpp"
+#include "core/stacks/byte_cursor.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kMapPiece = 256 << 10;
+constexpr std::uint32_t kJitMagic = 0x4a695444;
+constexpr std::size_t kJitHeader = 40, kJitEntryHeader = 16;
+// Of an entry, what is read of it: its numbers and its name, but not the code behind them.
+constexpr std::size_t kMostEntryRead = 1024, kLongestJitName = 512;
+constexpr std::size_t kMostKeptNames = 1 << 18;
+enum JitEntryKind : std::uint32_t { kJitLoad = 0, kJitMove = 1 };
+
+std::uint64_t length_of(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size)
+                                                         : 0;
+}
+
+// As much as there is from a place on.
+std::string read_piece(int fd, std::uint64_t offset, std::size_t size) {
+  std::string bytes(size, '\0');
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t got =
+        ::pread(fd, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+// Leaves out the beginning of a text, so that at most `most` bytes of whole lines remain.
+void keep_newest(JitMap& map, std::size_t most) {
+  if (map.text.size() <= most) return;
+  map.is_cut = true;
+  map.text.erase(0, map.text.size() - most);
+  const std::size_t end = map.text.find('\n');
+  map.text.erase(0, end == map.text.npos ? end : end + 1);
+}
+
+std::string hexadecimal_text(std::uint64_t value) {
+  std::array<char, 16> digits;
+  const char* end = std::to_chars(digits.begin(), digits.end(), value, 16).ptr;
+  return {digits.cbegin(), end};
+}
+
+class JitDump {
+ public:
+  JitDump(int fd, std::size_t most) : fd_(fd), most_(most) {}
+
+  JitMap read() {
+    const std::uint64_t end = length_of(fd_);
+    ByteCursor header(head_ = read_piece(fd_, 0, kJitHeader));
+    const auto magic = header.get<std::uint32_t>();
+    header.skip(4);
+    std::uint64_t at = header.get<std::uint32_t>();
+    if (!header.ok() || magic != kJitMagic || at < kJitHeader) return {};
+    for (std::size_t entries = 0; at + kJitEntryHeader <= end; ++entries) {
+      if (entries == JitMap::kMostEntries) {
+        map_.is_cut = true;
+        break;
+      }
+      const std::string bytes = read_piece(fd_, at, kMostEntryRead);
+      ByteCursor cursor(bytes);
+      const auto kind = cursor.get<std::uint32_t>();
+      const auto size = cursor.get<std::uint32_t>();
+      cursor.skip(8);  // time
+      if (!cursor.ok() || size < kJitEntryHeader || size > end - at) break;
+      if (kind == kJitLoad) load(bytes.substr(0, std::min<std::size_t>(bytes.size(), size)));
+      if (kind == kJitMove) move(cursor);
+      at += size;
+    }
+    keep_newest(map_, most_);
+    return std::move(map_);
+  }
+
+ private:
+  void load(const std::string& entry) {
+    ByteCursor cursor(entry, kJitEntryHeader + 16);  // process, thread, address in the dump
+    const auto start = cursor.get<std::uint64_t>();
+    const auto size = cursor.get<std::uint64_t>();
+    const auto index = cursor.get<std::uint64_t>();
+    if (!cursor.ok()) return;
+    std::string name = entry.substr(cursor.position(), kLongestJitName);
+    name.resize(std::min(name.size(), name.find('\0')));
+    std::ranges::replace(name, '\n', ' ');
+    add(start, size, name);
+    if (names_.size() < kMostKeptNames) names_.insert_or_assign(index, std::move(name));
+  }
+
+  void move(ByteCursor& cursor) {
+    cursor.skip(16 + 8);  // process, thread, address in the dump, old address
+    const auto start = cursor.get<std::uint64_t>();
+    const auto size = cursor.get<std::uint64_t>();
+    const auto index = cursor.get<std::uint64_t>();
+    const auto name = names_.find(index);
+    if (cursor.ok() && name != names_.end()) add(start, size, name->second);
+  }
+
+  void add(std::uint64_t start, std::uint64_t size, const std::string& name) {
+    if (name.empty()) return;
+    map_.text += hexadecimal_text(start) + ' ' + hexadecimal_text(size) + ' ' + name + '\n';
+    if (map_.text.size() > 2 * most_ + kMapPiece) keep_newest(map_, most_);
+  }
+
+  int fd_;
+  std::size_t most_;
+  std::string head_;
+  JitMap map_;
+  std::unordered_map<std::uint64_t, std::string, SeededHash> names_;  // by index
+};
+
+}  // namespace
+
+JitMap read_perf_map(int fd, std::size_t most) {
+  const std::uint64_t size = length_of(fd);
+  const std::uint64_t from = size > most ? size - most : 0;
+  JitMap map;
+  // The file may still grow: no more than was there is read.
+  for (std::uint64_t at = from; at < size;) {
+    const std::string piece = read_piece(fd, at, std::min<std::uint64_t>(kMapPiece, size - at));
+    if (piece.empty()) break;
+    map.text += piece;
+    at += piece.size();
+  }
+  if (from == 0) return map;
+  map.is_cut = true;
+  const std::size_t end = map.text.find('\n');
+  map.text.erase(0, end == map.text.npos ? end : end + 1);
+  return map;
+}
+
+JitMap read_jit_dump(int fd, std::size_t most) { return JitDump(fd, most).read(); }
+
+sdk::Fd open_perf_map_of_exited(std::uint64_t process, std::uint64_t existed_unix_ns,
+                                const std::string& directory) {
+  const std::string path = directory + "/perf-" + std::to_string(process) + ".map";
+  // Without waiting for a pipe.
+  sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK));
+  struct statx status {};
+  if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &status) != 0)
+    return sdk::Fd();
+  const bool is_own =
+      S_ISREG(status.stx_mode) && status.stx_uid == ::geteuid() && status.stx_nlink == 1;
+  // Where the file system keeps no time of birth, it is no later than the last change.
+  const auto& born = (status.stx_mask & STATX_BTIME) != 0 ? status.stx_btime : status.stx_mtime;
+  const bool existed =
+      born.tv_sec >= 0 && static_cast<std::uint64_t>(born.tv_sec) * kNsPerSecond + born.tv_nsec <=
+                              existed_unix_ns;
+  return is_own && existed ? std::move(fd) : sdk::Fd();
+}
+
+std::optional<std::uint64_t> process_of_jit_dump(std::string_view path) {
+  constexpr std::string_view kStart = "jit-", kEnd = ".dump";
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  if (!name.starts_with(kStart) || !name.ends_with(kEnd)) return std::nullopt;
+  name = name.substr(kStart.size(), name.size() - std::min(name.size(), kStart.size() + kEnd.size()));
+  std::uint64_t process = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
+  const bool is_whole = error == std::errc{} && end == name.data() + name.size();
+  return is_whole ? std::optional(process) : std::nullopt;
+}
+
+}  // namespace ctprof
