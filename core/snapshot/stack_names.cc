@@ -50,6 +50,9 @@ void add_inlines(Snapshot& window, const NameSources& sources, std::chrono::nano
   WithInlines more = with_inlines(pool.table, sources, time, stop);
   told.cut = more.cut;
   told.has_reader = more.has_reader;
+  told.without_info = std::move(more.without_info);
+  told.without_moved = std::move(more.without_moved);
+  told.without_split = std::move(more.without_split);
   told.inlined = inlined_in(more.table) - std::min(before, inlined_in(more.table));
   if (told.inlined == 0) return;
   std::vector<std::uint32_t> moved;
@@ -81,6 +84,24 @@ std::string in_words(const std::vector<Module>& modules) {
 std::string unnamed_for_limits(const std::vector<Module>& modules) {
   return "cannot name all functions: " + in_words(modules) +
          ": symbols exceed the limits on work; `ctprof symbolize` names more of them";
+}
+
+std::vector<std::string> inlines_missing_in_words(const StackNames& names) {
+  std::vector<std::string> messages;
+  const auto add = [&](const std::vector<Module>& modules, const char* why) {
+    if (!modules.empty())
+      messages.push_back("cannot find all inlined functions: " + in_words(modules) + ": " + why);
+  };
+  if (!names.has_reader)
+    messages.emplace_back("inlined functions are not told: libdw.so.1 is not here");
+  else
+    add(names.without_info, "no debug information; --debug-dir says where it is");
+  add(names.without_moved, "the file that dwz moved debug information to is missing");
+  add(names.without_split, "debug information in .dwo or .dwp files is missing");
+  if (names.cut > 0)
+    messages.push_back("debug information that was too large to be read, or took too long: of " +
+                       std::to_string(names.cut) + (names.cut == 1 ? " file" : " files"));
+  return messages;
 }
 
 StackNames name_stacks(Snapshot& window, const NameSources& sources, bool inlines,

@@ -25,6 +25,7 @@ namespace ctprof {
 struct NameOptions {
   std::vector<std::string> debug_directories = {};  // searched before /usr/lib/debug
   bool inlines = false;
+  bool debuginfod = false;  // also asks servers; only `symbolize` does
   // Null, or: what takes long ends, and what is known by then is kept, once it is true. Where it is
   // true already when a window is unwound, it ended the window, and nothing else.
   const std::atomic<bool>* stop = nullptr;
@@ -36,6 +37,8 @@ struct StackNames {
   std::size_t unnamed = 0;  // that have none still
   std::size_t inlined = 0;  // that were added
   std::size_t cut = 0;      // modules whose debug information was too large, or took too much
+  // As those of WithInlines.
+  std::vector<Module> without_info = {}, without_moved = {}, without_split = {};
   std::vector<Module> beyond_limits = {};  // with frames that have no name because of a limit
   bool has_reader = true;  // false: inlined functions are told by libdw, which is not here
 };
@@ -57,6 +60,9 @@ StackNames name_stacks(Snapshot& window, const NameSources& sources, bool inline
 std::string in_words(const std::vector<Module>& modules);
 // The message about modules whose frames have no name because of a limit. REQUIRES: there are some.
 std::string unnamed_for_limits(const std::vector<Module>& modules);
+
+// Where inlined functions could not be found, and why: a message for each reason.
+std::vector<std::string> inlines_missing_in_words(const StackNames& names);
 
 // A module with frames that have no name.
 struct Nameless {

@@ -18,8 +18,10 @@
 namespace ctprof {
 
 struct DebugFiles::Opened {
-  explicit Opened(sdk::Fd opened) : fd(std::move(opened)), file(fd.get()) {}
+  explicit Opened(sdk::Fd opened, std::string from = {})
+      : fd(std::move(opened)), path(std::move(from)), file(fd.get()) {}
   sdk::Fd fd;
+  std::string path;  // empty: it was sent by a server
   ElfFile file;
 };
 
@@ -50,14 +52,18 @@ std::optional<Link> link_in(const ElfFile& file) {
   return is_plain && cursor.ok() ? std::optional(link) : std::nullopt;
 }
 
-// A path, which nobody is sent to, and a build id.
-std::string id_of_moved(const ElfFile& file) {
+// Where dwz moved debug information to.
+struct MovedLink {
+  std::string path, build_id;
+};
+
+MovedLink moved_link_of(const ElfFile& file) {
   const auto section = file.section(".gnu_debugaltlink");
   if (!section || section->sh_type == SHT_NOBITS) return {};
   const std::string bytes = file.bytes(section->sh_offset, section->sh_size, kLongestLink);
   ByteCursor cursor(bytes);
-  cursor.text(kLongestLink);
-  return std::string(cursor.take(bytes.size() - cursor.position()));
+  std::string path(cursor.text(kLongestLink));
+  return {std::move(path), std::string(cursor.take(bytes.size() - cursor.position()))};
 }
 
 std::uint32_t checksum_of(const ElfFile& file) {
@@ -102,14 +108,38 @@ const ElfFile* DebugFiles::stripped_from(const Module& module, const ElfFile* ow
   return debug_ ? &debug_->file : nullptr;
 }
 
-const ElfFile* DebugFiles::moved_from(const ElfFile& file) {
-  moved_ = identified(id_of_moved(file), ".debug");
-  return moved_ ? &moved_->file : nullptr;
+const ElfFile* DebugFiles::moved_from(const ElfFile& file, const std::string& path) {
+  const MovedLink link = moved_link_of(file);
+  moved_ = identified(link.build_id, ".debug");
+  if (moved_ || link.path.empty() || link.build_id.empty()) return moved_ ? &moved_->file : nullptr;
+  const std::string& from = debug_ && &debug_->file == &file ? debug_->path : path;
+  const bool is_absolute = link.path.front() == '/';
+  moved_ = std::make_unique<Opened>(
+      open_named(is_absolute ? link.path : from.substr(0, from.rfind('/') + 1) + link.path));
+  return moved_->file.build_id() == link.build_id ? &moved_->file : nullptr;
+}
+
+sdk::Fd DebugFiles::open_named(const std::string& path) const {
+  if (is_lent_ || !path.starts_with('/')) return sdk::Fd();
+  if (open_named_) return open_named_(path);
+  return beside_ == Beside::Too ? open(path) : sdk::Fd();
 }
 
 sdk::Fd DebugFiles::open(const std::string& path) const {
   const LoweredRights lowered(is_lent_);
   return lowered ? open_(path) : sdk::Fd();
+}
+
+JitMap DebugFiles::jit_map(std::uint64_t process) const {
+  const std::string number = std::to_string(process);
+  for (const std::string& directory : directories_) {
+    if (directory == kSystemDirectory) continue;
+    if (const sdk::Fd dump = open(directory + "/jit-" + number + ".dump"))
+      if (JitMap map = read_jit_dump(dump.get()); !map.text.empty()) return map;
+    if (const sdk::Fd map = open(directory + "/perf-" + number + ".map"))
+      return read_perf_map(map.get());
+  }
+  return {};
 }
 
 const ElfFile* DebugFiles::file_of(const Module& module) {
@@ -124,11 +154,15 @@ std::unique_ptr<DebugFiles::Opened> DebugFiles::identified(const std::string& bu
   if (build_id.size() < 2) return nullptr;
   const std::string id = hex(build_id);
   const std::string name = "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2);
-  for (const std::string& directory : directories_) {
-    auto found = std::make_unique<Opened>(open((directory + name).append(ending)));
-    if (found->file.build_id() == build_id) return found;
-  }
-  return nullptr;
+  const std::string kept = "/" + id + (ending.empty() ? "/executable" : "/debuginfo");
+  for (const std::string& directory : directories_)
+    for (const std::string& path : {(directory + name).append(ending), directory + kept}) {
+      auto found = std::make_unique<Opened>(open(path), path);
+      if (found->file.build_id() == build_id) return found;
+    }
+  if (!fetch_) return nullptr;
+  auto fetched = std::make_unique<Opened>(fetch_(build_id, !ending.empty()));
+  return fetched->file.build_id() == build_id ? std::move(fetched) : nullptr;
 }
 
 std::unique_ptr<DebugFiles::Opened> DebugFiles::linked(const Link& link, const std::string& path,
@@ -138,7 +172,7 @@ std::unique_ptr<DebugFiles::Opened> DebugFiles::linked(const Link& link, const s
   if (beside_ == Beside::Too) places = {beside, beside + ".debug/"};
   for (const std::string& directory : directories_) places.push_back(directory + beside);
   for (const std::string& place : places) {
-    auto found = std::make_unique<Opened>(open(place + link.name));
+    auto found = std::make_unique<Opened>(open(place + link.name), place + link.name);
     if (found->file.is_valid() && belongs(*found, link, own)) return found;
   }
   return nullptr;
@@ -154,12 +188,15 @@ bool DebugFiles::belongs(const Opened& found, const Link& link, const ElfFile& o
 }
 
 NameSources sources_here(DebugFiles& files, const StackTable& table) {
-  return {[&](std::uint32_t module) { return files.file_of(table.modules()[module]); },
-          [](std::uint64_t) { return std::string(); }, [] { return std::string(); },
-          [&](std::uint32_t module, const ElfFile* own) {
-            return files.stripped_from(table.modules()[module], own);
-          },
-          [&](const ElfFile& file) { return files.moved_from(file); }};
+  return {
+      [&](std::uint32_t module) { return files.file_of(table.modules()[module]); },
+      [&](std::uint64_t process) { return files.jit_map(process).text; },
+      [] { return std::string(); },
+      [&](std::uint32_t module, const ElfFile* own) {
+        return files.stripped_from(table.modules()[module], own);
+      },
+      [&](const ElfFile& file, const std::string& path) { return files.moved_from(file, path); },
+      [&](const std::string& path) { return files.open_named(path); }};
 }
 
 }  // namespace ctprof

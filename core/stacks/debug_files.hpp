@@ -3,7 +3,9 @@
 //
 //   <directory>/.build-id/ab/cdef.debug             what was stripped from the file of id abcdef
 //   <directory>/.build-id/ab/cdef                   that file itself
+//   <directory>/abcdef/debuginfo, .../executable    the same two, as debuginfod keeps them
 //   /bin/x.debug, /bin/.debug/, <directory>/bin/    where the link in /bin/x (.gnu_debuglink) leads
+//   <directory>/perf-<pid>.map, jit-<pid>.dump      what a just-in-time compiler wrote
 //
 // What is found counts only if it belongs to the file: by the build id; where one of them has none,
 // by the checksum in the link, which is read up to 64 MiB in a file and 256 MiB in all. Only
@@ -18,9 +20,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/stacks/elf_file.hpp"
+#include "core/stacks/jit_maps.hpp"
 #include "core/stacks/naming.hpp"
 #include "core/stacks/stack_table.hpp"
 #include "ctprof/files.hpp"
@@ -34,6 +38,9 @@ bool has_lent_rights();
 using OpenFile = std::function<sdk::Fd(const std::string& path)>;
 // Does so in the calling thread, which waits for the file system.
 sdk::Fd open_regular(const std::string& path);
+
+// Gets a file by its build id: what was stripped from it, or itself; nothing where nobody has it.
+using FetchFile = std::function<sdk::Fd(const std::string& build_id, bool is_stripped)>;
 
 class DebugFiles {
  public:
@@ -53,8 +60,18 @@ class DebugFiles {
 
   // What was stripped from a module; `own` is its own file, or null where nobody has it.
   const ElfFile* stripped_from(const Module& module, const ElfFile* own);
-  // What dwz moved out of the debug information of a file, for it was the same in several.
-  const ElfFile* moved_from(const ElfFile& file);
+  // What dwz moved out of the debug information of a file, for it was the same in several: by its
+  // build id, else where the link leads, seen from the file's directory. `path`: of the module.
+  const ElfFile* moved_from(const ElfFile& file, const std::string& path);
+  // Opens what files name by a path (what dwz moved, .dwo files); nothing where that is not wanted.
+  sdk::Fd open_named(const std::string& path) const;
+  // How that is done where Beside::Never was chosen.
+  void open_named_by(OpenFile open) { open_named_ = std::move(open); }
+  // Functions that a process generated, by the directories that the user named. They have no build
+  // id: the user knows that they are of that process.
+  JitMap jit_map(std::uint64_t process) const;
+  // Where files come from that no directory has. It lives as long as this.
+  void fetch_from(FetchFile fetch) { fetch_ = std::move(fetch); }
   // The file of a module: where it was, if it still has that build id, or by the id. It opens what
   // the table names: call it with the user's own rights alone.
   const ElfFile* file_of(const Module& module);
@@ -73,13 +90,14 @@ class DebugFiles {
   bool is_lent_;
   Beside beside_;
   OpenFile open_;
+  FetchFile fetch_;
+  OpenFile open_named_;
   std::uint64_t checksum_budget_;
   std::unique_ptr<Opened> debug_, moved_, program_;
 };
 
 // Where frames of a table get names once all else is gone: of files as they are on this machine
-// now. What just-in-time compilers and the kernel told is not to be had any more. Both live longer
-// than what is returned.
+// now. What the kernel told is not to be had any more. Both live longer than what is returned.
 NameSources sources_here(DebugFiles& files, const StackTable& table);
 
 }  // namespace ctprof

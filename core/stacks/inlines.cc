@@ -1,9 +1,6 @@
 #include "core/stacks/inlines.hpp"
 
 #ifdef CTPROF_LIBDW
-#include <dlfcn.h>
-#include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <endian.h>
 
 #include <algorithm>
@@ -14,7 +11,10 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/stacks/libdw.hpp"
+#include "core/stacks/split_units.hpp"
 #include "core/stacks/symbols.hpp"
+#include "core/stacks/unpacked_elf.hpp"
 #endif
 
 namespace ctprof {
@@ -22,75 +22,16 @@ namespace ctprof {
 #ifdef CTPROF_LIBDW
 namespace {
 
+using dwarf::Libdw;
+using dwarf::libdw;
+using dwarf::OpenDwarf;
+using dwarf::Sections;
+
 constexpr std::uint64_t kMostDebugBytes = 512 << 20;
 constexpr std::size_t kMostNameBytes = 32 << 20;
 constexpr std::size_t kMostInlined = 4 << 20;
+constexpr std::size_t kLongestPath = 4096;
 constexpr unsigned kDeepestEntry = 256;  // of entries in one another
-
-// What is called of the library.
-struct Libdw {
-  decltype(&::elf_version) elf_version;
-  decltype(&::elf_begin) elf_begin;
-  decltype(&::elf_end) elf_end;
-  decltype(&::elf_nextscn) elf_next;
-  decltype(&::elf_rawdata) elf_data;
-  decltype(&::dwarf_begin_elf) begin;
-  decltype(&::dwarf_end) end;
-  decltype(&::dwarf_setalt) set_moved;
-  decltype(&::dwarf_get_units) units;
-  decltype(&::dwarf_ranges) ranges;
-  decltype(&::dwarf_child) child;
-  decltype(&::dwarf_siblingof) sibling;
-  decltype(&::dwarf_dieoffset) offset;
-  decltype(&::dwarf_tag) tag;
-  decltype(&::dwarf_attr) attribute;
-  decltype(&::dwarf_whatform) form;
-  decltype(&::dwarf_formstring) text;
-  decltype(&::dwarf_formref_die) referred;
-};
-
-template <class Function>
-bool find(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(::dlsym(library, name));
-  return function != nullptr;
-}
-
-std::optional<Libdw> load_libdw() {
-  void* library = ::dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
-  Libdw dw{};
-  const bool whole =
-      library && find(library, "elf_version", dw.elf_version) &&
-      find(library, "elf_begin", dw.elf_begin) && find(library, "elf_end", dw.elf_end) &&
-      find(library, "elf_nextscn", dw.elf_next) && find(library, "elf_rawdata", dw.elf_data) &&
-      find(library, "dwarf_begin_elf", dw.begin) && find(library, "dwarf_end", dw.end) &&
-      find(library, "dwarf_setalt", dw.set_moved) && find(library, "dwarf_get_units", dw.units) &&
-      find(library, "dwarf_ranges", dw.ranges) && find(library, "dwarf_child", dw.child) &&
-      find(library, "dwarf_siblingof", dw.sibling) && find(library, "dwarf_dieoffset", dw.offset) &&
-      find(library, "dwarf_tag", dw.tag) && find(library, "dwarf_attr", dw.attribute) &&
-      find(library, "dwarf_whatform", dw.form) && find(library, "dwarf_formstring", dw.text) &&
-      find(library, "dwarf_formref_die", dw.referred);
-  return whole && dw.elf_version(EV_CURRENT) != EV_NONE ? std::optional(dw) : std::nullopt;
-}
-
-// Null: it is not here. It stays loaded.
-const Libdw* libdw() {
-  static const std::optional<Libdw> loaded = load_libdw();
-  return loaded ? &*loaded : nullptr;
-}
-
-// The debug information of a file, open. Null where it has none.
-class OpenDwarf {
- public:
-  OpenDwarf(const Libdw& dw, const ElfFile& file)
-      : elf_(dw.elf_begin(file.fd(), ELF_C_READ, nullptr), dw.elf_end),
-        dwarf_(elf_ ? dw.begin(elf_.get(), DWARF_C_READ, nullptr) : nullptr, dw.end) {}
-  Dwarf* get() const { return dwarf_.get(); }
-  Elf* elf() const { return elf_.get(); }
-
- private:
-  std::unique_ptr<Elf, decltype(&::elf_end)> elf_;
-  std::unique_ptr<Dwarf, decltype(&::dwarf_end)> dwarf_;
-};
 
 // What a section takes once it is unpacked, as it claims: by today's header, or by that which old
 // tools wrote, "ZLIB" and the size.
@@ -123,35 +64,6 @@ bool is_in_another_file(unsigned form) {
   return form == DW_FORM_GNU_ref_alt || form == DW_FORM_GNU_strp_alt || form == DW_FORM_strp_sup ||
          form == DW_FORM_ref_sup4 || form == DW_FORM_ref_sup8;
 }
-
-// Where sections are in memory. libdw gives the address of a text that stands in an entry, and does
-// not look whether it ends.
-class Sections {
- public:
-  // REQUIRES: the library has opened its debug information, which unpacks sections.
-  void add(const Libdw& dw, Elf* elf) {
-    for (Elf_Scn* section = nullptr; (section = dw.elf_next(elf, section)) != nullptr;) {
-      const Elf_Data* data = dw.elf_data(section, nullptr);
-      if (data && data->d_buf)
-        all_.emplace_back(static_cast<const char*>(data->d_buf), data->d_size);
-    }
-  }
-
-  // The text from there to its end, or so much of it as there is.
-  std::string_view text_at(const char* text, std::size_t most) const {
-    for (const std::string_view section : all_) {
-      const auto from = reinterpret_cast<std::uintptr_t>(section.data());
-      const auto at = reinterpret_cast<std::uintptr_t>(text);
-      if (at < from || at - from >= section.size()) continue;
-      const std::string_view rest = section.substr(at - from, most);
-      return rest.substr(0, rest.find('\0'));
-    }
-    return {};
-  }
-
- private:
-  std::vector<std::string_view> all_;
-};
 
 // What holds code or other entries that do.
 enum class Entry : std::uint8_t { Other, Scope, Function, Inlined, Block };
@@ -191,6 +103,8 @@ class Names {
     return next;
   }
   bool is_full() const { return bytes_ > kMostNameBytes; }
+  // Entries of a file that is closed: others may be at their addresses.
+  void forget_entries() { numbers_.clear(); }
 
  private:
   bool can_read(Dwarf_Attribute& attribute) const {
@@ -239,14 +153,17 @@ class Names {
 // Walks entries downwards, with the addresses that lie in them.
 class Descent {
  public:
-  Descent(const Libdw& dw, const Sections& sections, bool has_moved,
+  Descent(const Libdw& dw, Sections& sections, bool has_moved,
           std::span<const FileAddress> addresses, std::chrono::steady_clock::time_point until,
-          const std::atomic<bool>* stop, Inlines& inlines)
+          const std::atomic<bool>* stop, SplitUnits& split, Inlines& inlines)
       : dw_(dw),
+        sections_(sections),
         addresses_(addresses),
         until_(until),
         stop_(stop),
+        split_(split),
         names_(dw, sections, has_moved, inlines.names),
+        inlines_(inlines),
         chains_(inlines.chains) {
     for (std::uint32_t i = 0; i < addresses.size(); ++i) all_.push_back(i);
   }
@@ -258,14 +175,70 @@ class Descent {
     std::uint8_t type = 0;
     // Without a place for the split unit's entry libdw does not go looking for its file.
     while (goes_on() && dw_.units(dwarf, unit, &unit, nullptr, &type, &die, nullptr) == 0) {
-      const Places inside = type == DW_UT_compile ? inside_of(die, all_) : Places();
-      if (!inside.empty()) descend(die, inside, 0, 0);
+      const bool is_split = type == DW_UT_skeleton;
+      const Places inside = type == DW_UT_compile || is_split ? inside_of(die, all_) : Places();
+      if (inside.empty()) continue;
+      is_split ? descend_split(die, inside) : descend(die, inside, 0, 0);
     }
     return !is_over_;
   }
 
  private:
   using Places = std::vector<std::uint32_t>;  // of addresses, ascending
+
+  std::string text(Dwarf_Die& die, unsigned one, unsigned other) const {
+    Dwarf_Attribute attribute;
+    if (!dw_.attribute(&die, one, &attribute) && !dw_.attribute(&die, other, &attribute)) return {};
+    const char* text = dw_.text(&attribute);
+    return text ? std::string(sections_.text_at(text, kLongestPath)) : std::string();
+  }
+  std::uint64_t number(Dwarf_Die& die, unsigned one, unsigned other) const {
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    if (!dw_.attribute(&die, one, &attribute) && !dw_.attribute(&die, other, &attribute)) return 0;
+    return dw_.number(&attribute, &value) == 0 ? value : 0;
+  }
+
+  // What a skeleton says of the rest of the unit, which is in a file of its own.
+  SplitUnit split_unit_of(Dwarf_Die& skeleton) const {
+    SplitUnit unit;
+    unit.name = text(skeleton, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
+    unit.directory = text(skeleton, DW_AT_comp_dir, DW_AT_comp_dir);
+    unit.addresses_at = number(skeleton, DW_AT_addr_base, DW_AT_GNU_addr_base);
+    unit.ranges_at = number(skeleton, DW_AT_GNU_ranges_base, DW_AT_GNU_ranges_base);
+    dw_.unit_info(skeleton.cu, nullptr, nullptr, nullptr, nullptr, &unit.id, nullptr, nullptr);
+    return unit;
+  }
+
+  void descend_split(Dwarf_Die& skeleton, const Places& places) {
+    const SplitUnit unit = split_unit_of(skeleton);
+    const auto elf = split_.open(unit);
+    const std::optional<OpenDwarf> dwarf =
+        elf ? std::optional<OpenDwarf>(std::in_place, dw_, elf->file()) : std::nullopt;
+    if (!dwarf || !dwarf->get()) return void(++inlines_.split_missing);
+    const std::size_t before = sections_.count();
+    sections_.add(dw_, dwarf->elf());
+    base_ = 0;
+    if (dw_.low_address(&skeleton, &base_) != 0) base_ = 0;
+    descend_units(dwarf->get(), unit.id, places);
+    base_ = 0;
+    sections_.shrink(before);
+    names_.forget_entries();
+  }
+
+  void descend_units(Dwarf* dwarf, std::uint64_t id, const Places& places) {
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die die;
+    bool is_found = false;
+    while (goes_on() && dw_.units(dwarf, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) {
+      std::uint64_t its_id = 0;
+      dw_.unit_info(unit, nullptr, nullptr, nullptr, nullptr, &its_id, nullptr, nullptr);
+      if (its_id != id) continue;
+      is_found = true;
+      descend(die, places, 0, 0);
+    }
+    if (!is_found) ++inlines_.split_missing;
+  }
 
   bool is_stopped() const { return stop_ && *stop_; }
   // Looks at the time now and then.
@@ -284,6 +257,8 @@ class Descent {
     std::ptrdiff_t at = 0;
     while (goes_on() && (at = dw_.ranges(&die, at, &base, &start, &end)) > 0) {
       const auto address = [&](std::uint32_t place) { return addresses_[place]; };
+      // Of a split unit, ranges may be counted from where its code begins, which it does not know.
+      if (base_ != 0 && base == 0 && start < base_) start += base_, end += base_;
       for (auto i = std::ranges::lower_bound(among, start, {}, address);
            i != among.end() && addresses_[*i] < end && goes_on(); ++i)
         inside.push_back(*i);
@@ -331,22 +306,27 @@ class Descent {
   }
 
   const Libdw& dw_;
+  Sections& sections_;
   std::span<const FileAddress> addresses_;
   std::chrono::steady_clock::time_point until_;
   const std::atomic<bool>* stop_;
+  SplitUnits& split_;
   Names names_;
+  Inlines& inlines_;
   std::vector<std::vector<std::uint32_t>>& chains_;
+  Dwarf_Addr base_ = 0;  // where the code of a split unit begins
   Places all_;
   std::uint64_t steps_ = 0;
   std::size_t inlined_ = 0;
   bool is_over_ = false;
 };
 
-Inlines::Outcome read(const ElfFile& file, const ElfFile* moved,
+Inlines::Outcome read(const ElfFile& file, const DebugSources& sources,
                       std::span<const FileAddress> addresses,
                       std::chrono::steady_clock::time_point until, const std::atomic<bool>* stop,
                       Inlines& inlines) {
   using Outcome = Inlines::Outcome;
+  const ElfFile* moved = sources.moved;
   if (is_too_large(file) || (moved && is_too_large(*moved))) return Outcome::TooLarge;
   const Libdw* dw = libdw();
   if (!dw) return Outcome::NoReader;
@@ -355,26 +335,36 @@ Inlines::Outcome read(const ElfFile& file, const ElfFile* moved,
   const OpenDwarf dwarf(*dw, file);
   if (!dwarf.get()) return Outcome::NoInfo;
   const bool has_moved = others && others->get();
+  inlines.lacks_moved = !has_moved && file.section(".gnu_debugaltlink").has_value();
   if (has_moved) dw->set_moved(dwarf.get(), others->get());
   Sections sections;
   sections.add(*dw, dwarf.elf());
   if (has_moved) sections.add(*dw, others->elf());
-  Descent descent(*dw, sections, has_moved, addresses, until, stop, inlines);
+  SplitUnits split(file, sources.open, sources.path);
+  Descent descent(*dw, sections, has_moved, addresses, until, stop, split, inlines);
   return descent.run(dwarf.get()) ? Outcome::Told : Outcome::Cut;
 }
 
 }  // namespace
 
-Inlines inlines_in(const ElfFile& file, const ElfFile* moved,
+Inlines inlines_in(const ElfFile& file, const DebugSources& sources,
                    std::span<const FileAddress> addresses,
                    std::chrono::steady_clock::time_point until, const std::atomic<bool>* stop) {
   Inlines inlines;
   inlines.chains.resize(addresses.size());
-  inlines.outcome = read(file, moved, addresses, until, stop, inlines);
+  const UnpackedElf own = unpacked_elf(file, Packed::DebugInformation);
+  const UnpackedElf moved =
+      sources.moved ? unpacked_elf(*sources.moved, Packed::DebugInformation) : UnpackedElf();
+  DebugSources unpacked = sources;
+  if (moved.elf) unpacked.moved = &moved.elf->file();
+  inlines.outcome =
+      own.is_too_large || moved.is_too_large
+          ? Inlines::Outcome::TooLarge
+          : read(own.elf ? own.elf->file() : file, unpacked, addresses, until, stop, inlines);
   return inlines;
 }
 #else
-Inlines inlines_in(const ElfFile&, const ElfFile*, std::span<const FileAddress> addresses,
+Inlines inlines_in(const ElfFile&, const DebugSources&, std::span<const FileAddress> addresses,
                    std::chrono::steady_clock::time_point, const std::atomic<bool>*) {
   Inlines inlines;
   inlines.chains.resize(addresses.size());

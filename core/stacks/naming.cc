@@ -1,6 +1,7 @@
 #include "core/stacks/naming.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -179,17 +180,21 @@ class Inliner {
     if (module.kind != Module::Kind::File || is_full()) return;
     if (stop_ && *stop_) return void(++result_.cut);
     const ElfFile* own = sources_.file(number);
-    if (const GoTable go = own ? find_go_table(*own) : GoTable(); go.has_functions()) {
+    const auto go = own ? shared_go_table(*own) : nullptr;
+    if (go && go->has_functions()) {
       const Batch batch(module, own, std::move(wanted));
-      return take(batch, inlines_in(*own, go, batch.addresses));
+      return take(batch, inlines_in(*own, *go, batch.addresses));
     }
     const ElfFile* debug = own && has_debug_information(*own) ? own : nullptr;
     if (!debug && sources_.stripped) debug = sources_.stripped(number, own);
-    if (!debug) return;
+    if (!debug) return result_.without_info.push_back(module);
     const Batch batch(module, own, std::move(wanted));
-    const ElfFile* moved = sources_.moved ? sources_.moved(*debug) : nullptr;
+    const ElfFile* moved = sources_.moved ? sources_.moved(*debug, module.path) : nullptr;
     const auto now = Clock::now();
-    take(batch, inlines_in(*debug, moved, batch.addresses, now + (end_ - now) / 4, stop_));
+    const Inlines inlines = inlines_in(*debug, {moved, sources_.open_named, module.path},
+                                       batch.addresses, now + (end_ - now) / 4, stop_);
+    take(batch, inlines);
+    note_missing(module, inlines);
   }
 
   WithInlines result() && {
@@ -204,6 +209,11 @@ class Inliner {
 
   static bool has_debug_information(const ElfFile& file) {
     return file.section(".debug_info") || file.section(".zdebug_info");
+  }
+  void note_missing(const Module& module, const Inlines& inlines) {
+    if (inlines.outcome == Inlines::Outcome::NoInfo) result_.without_info.push_back(module);
+    if (inlines.lacks_moved) result_.without_moved.push_back(module);
+    if (inlines.split_missing > 0) result_.without_split.push_back(module);
   }
   bool is_full() const { return inlined_count_ > kMostInlined || name_bytes_ > kMostNameBytes; }
 

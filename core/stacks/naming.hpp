@@ -16,6 +16,7 @@
 
 #include "core/stacks/elf_file.hpp"
 #include "core/stacks/stack_table.hpp"
+#include "ctprof/files.hpp"
 
 namespace ctprof {
 
@@ -30,8 +31,11 @@ struct NameSources {
   // May be left out: what was stripped from a module's file, where `own` is that file or null.
   // Null: nobody has it. It lives until the next call.
   std::function<const ElfFile*(std::uint32_t module, const ElfFile* own)> stripped{};
-  // May be left out, and is like that: what dwz moved out of the debug information of a file.
-  std::function<const ElfFile*(const ElfFile& file)> moved{};
+  // May be left out, and is like that: what dwz moved out of the debug information of a file, which
+  // belongs to a module with that path.
+  std::function<const ElfFile*(const ElfFile& file, const std::string& path)> moved{};
+  // May be left out: opens regular files that debug information names (.dwo, .dwp).
+  std::function<sdk::Fd(const std::string& path)> open_named{};
 };
 
 // What names may cost: steps as NameWork counts them, and time for what these do not bound. Every
@@ -62,7 +66,10 @@ struct WithInlines {
   std::vector<std::uint32_t> nodes;  // node n of the old table is now [n], or kNoStack
   std::size_t told = 0;              // modules whose debug information told all that it has
   std::size_t cut = 0;               // modules whose was too large, or took too much
-  bool has_reader = true;            // false: libdw is not here, and no module was asked
+  // Modules of which inlined functions are unknown, or some of them: without debug information;
+  // whose debug information is in part in a file of dwz, or in .dwo files, that is not here.
+  std::vector<Module> without_info, without_moved, without_split;
+  bool has_reader = true;  // false: libdw is not here, and no module was asked
 };
 
 // A table in which functions that a compiler put into others are frames of their own, named, each

@@ -4,10 +4,12 @@
 #include <charconv>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include "core/stacks/go_table.hpp"
 #include "core/stacks/unpack.hpp"
+#include "core/stacks/unpacked_elf.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
@@ -168,12 +170,21 @@ void fill_from_packed(const ElfFile& file, std::span<const FileAddress> addresse
 
 void fill_from_go_table(const ElfFile& file, std::span<const FileAddress> addresses,
                         std::vector<std::string>& names, NameWork& work) {
-  const GoTable table = find_go_table(file);
+  const std::shared_ptr<const GoTable> shared = shared_go_table(file);
+  const GoTable& table = *shared;
   if (!table.has_functions() || !work.spend(table.bytes())) return;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string_view name = table.name_at(addresses[i]).substr(0, kLongestFunctionName);
     if (work.spend(name.size() * NameWork::kStepsOfNameByte)) names[i] = name;
   }
+}
+
+// The same file where its list of symbols is packed.
+UnpackedElf unpacked_symbols(const ElfFile& file, NameWork& work) {
+  UnpackedElf unpacked = unpacked_elf(file, Packed::Symbols);
+  const std::uint64_t size = unpacked.elf ? unpacked.elf->file().size() : 0;
+  if (unpacked.is_too_large || !work.spend(size)) work.exceed();
+  return unpacked;
 }
 
 std::optional<std::uint64_t> hexadecimal(std::string_view text) {
@@ -213,13 +224,17 @@ std::vector<std::string> names_in_file(const ElfFile& file, std::span<const File
                                        const ElfFile* stripped, NameWork& work) {
   std::vector<std::string> names(addresses.size());
   fill_from_go_table(file, addresses, names, work);
-  std::vector<const ElfFile*> files{&file};
-  if (stripped) files.push_back(stripped);
+  const UnpackedElf own = unpacked_symbols(file, work);
+  const UnpackedElf other = stripped ? unpacked_symbols(*stripped, work) : UnpackedElf();
+  std::vector<const ElfFile*> files{own.elf ? &own.elf->file() : &file};
+  if (stripped) files.push_back(other.elf ? &other.elf->file() : stripped);
   const auto goes_on = [&] { return !work.is_over() && !all_are_named(names); };
   for (const ElfFile* file : files) FileSymbols(*file, work).fill(SHT_SYMTAB, addresses, names);
-  for (const ElfFile* file : files)
+  std::vector<const ElfFile*> originals{&file};
+  if (stripped) originals.push_back(stripped);
+  for (const ElfFile* file : originals)
     if (goes_on()) fill_from_packed(*file, addresses, names, work);
-  for (const ElfFile* file : files)
+  for (const ElfFile* file : originals)
     if (goes_on()) FileSymbols(*file, work).fill(SHT_DYNSYM, addresses, names);
   return names;
 }

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <lzma.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,6 +15,8 @@ namespace {
 
 // xz -9 needs 65 MiB; what distributions call takes 9.
 constexpr std::uint64_t kMostMemory = 80 << 20;
+// ELFCOMPRESS_ZSTD of newer headers.
+constexpr std::uint32_t kZstd = 2;
 constexpr std::size_t kFirstPiece = 1 << 20;
 
 struct EndStream {
@@ -34,6 +37,18 @@ lzma_ret unpack(lzma_stream& stream, std::string& bytes, std::size_t most) {
   return outcome;
 }
 
+// Each fills all of `bytes`, or fails.
+bool unpack_zlib(std::string_view packed, std::string& bytes) {
+  uLongf size = bytes.size();
+  const int outcome = ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
+                                   reinterpret_cast<const Bytef*>(packed.data()), packed.size());
+  return outcome == Z_OK && size == bytes.size();
+}
+bool unpack_zstd(std::string_view packed, std::string& bytes) {
+  return ::ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size()) ==
+         bytes.size();
+}
+
 }  // namespace
 
 std::string unpacked_section(std::string_view section, std::size_t most) {
@@ -41,12 +56,12 @@ std::string unpacked_section(std::string_view section, std::size_t most) {
   if (section.size() < sizeof header) return {};
   std::memcpy(&header, section.data(), sizeof header);
   section.remove_prefix(sizeof header);
-  if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > most) return {};
+  if (header.ch_size > most) return {};
   std::string bytes(header.ch_size, '\0');
-  uLongf size = bytes.size();
-  const int outcome = ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
-                                   reinterpret_cast<const Bytef*>(section.data()), section.size());
-  return outcome == Z_OK && size == bytes.size() ? bytes : std::string();
+  const bool is_whole = header.ch_type == ELFCOMPRESS_ZLIB ? unpack_zlib(section, bytes)
+                        : header.ch_type == kZstd          ? unpack_zstd(section, bytes)
+                                                           : false;
+  return is_whole ? bytes : std::string();
 }
 
 UnpackedXz unpacked_xz(std::string_view file, std::size_t most) {

@@ -11,8 +11,8 @@
 
 namespace ctprof {
 
-// Of a section that zlib packed (SHF_COMPRESSED), as it stands in the file: a header that tells the
-// size, at most `most`, and the rest.
+// Of a section that zlib or zstd packed (SHF_COMPRESSED), as it stands in the file: a header that
+// tells the size, at most `most`, and the rest.
 std::string unpacked_section(std::string_view section, std::size_t most);
 
 struct UnpackedXz {

@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "core/stacks/inlines.hpp"
+#include "core/stacks/split_units.hpp"
 #include "ctprof/files.hpp"
 
 using namespace ctprof;
@@ -22,7 +24,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<FileAddress> addresses;
   for (FileAddress address = 0; address < 0x2000; address += 7) addresses.push_back(address);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  const Inlines inlines = inlines_in(file, &file, addresses, until);
+  // The same bytes are what dwz moved, and all files of split units.
+  const auto open = [&](const std::string&) { return sdk::Fd(::dup(fd.get())); };
+  const Inlines inlines =
+      inlines_in(file, {.moved = &file, .open = open, .path = "/program"}, addresses, until);
+  // As a .dwp and a .dwo file, also where no unit in the bytes refers to one.
+  SplitUnits units(file, open, "/program");
+  units.open({.name = "unit.dwo", .directory = "/", .id = 0, .addresses_at = 8, .ranges_at = 8});
+  units.open({.name = "/unit.dwo", .directory = {}, .id = UINT64_MAX});
   if (inlines.chains.size() != addresses.size()) std::abort();
   for (const auto& chain : inlines.chains)
     for (const std::uint32_t name : chain)

@@ -13,6 +13,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/stacks/debug_files.hpp"
@@ -20,6 +22,7 @@
 #include "core/stacks/inlines.hpp"
 #include "core/stacks/naming.hpp"
 #include "core/stacks/symbols.hpp"
+#include "tests/unit/stacks/made_elf.hpp"
 #include "tests/unit/stacks/stacks_forms.hpp"
 
 namespace ctprof::tests::stacks_inlines_test {
@@ -109,7 +112,7 @@ BOOST_AUTO_TEST_SUITE(stacks_inlines_test, *boost::unit_test::precondition(has_f
 BOOST_AUTO_TEST_CASE(it_costs_nobody_else_anything) {
   BOOST_TEST(!is_loaded("libdw"));
   const Opened none("/proc/self/exe");
-  inlines_in(none.file, nullptr, {}, kNoLimit);
+  inlines_in(none.file, {}, {}, kNoLimit);
   BOOST_TEST(is_loaded("libdw"));
 }
 
@@ -123,7 +126,7 @@ BOOST_AUTO_TEST_CASE(as_another_reader_has_it) {
   const Opened opened(path);
   const Addresses addresses = places_in(opened.file, other ? 97 : 3);
   const auto start = std::chrono::steady_clock::now();
-  const Inlines inlines = inlines_in(opened.file, nullptr, addresses, kNoLimit);
+  const Inlines inlines = inlines_in(opened.file, {}, addresses, kNoLimit);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   BOOST_TEST_REQUIRE((inlines.outcome == Outcome::Told));
   const auto expected = chains_of_llvm(path, addresses);
@@ -150,7 +153,7 @@ BOOST_AUTO_TEST_CASE(as_another_reader_has_it) {
 
 BOOST_AUTO_TEST_CASE(a_file_without_debug_information) {
   const Opened found(form("found"));
-  const Inlines inlines = inlines_in(found.file, nullptr, places_in(found.file, 16), kNoLimit);
+  const Inlines inlines = inlines_in(found.file, {}, places_in(found.file, 16), kNoLimit);
   BOOST_TEST((inlines.outcome == Outcome::NoInfo));
   BOOST_TEST(std::ranges::all_of(inlines.chains, [](const auto& chain) { return chain.empty(); }));
 }
@@ -158,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_file_without_debug_information) {
 BOOST_AUTO_TEST_CASE(no_time) {
   const Opened opened(named());
   const Addresses addresses = places_in(opened.file, 3);
-  const Inlines inlines = inlines_in(opened.file, nullptr, addresses, kLimitIsOver);
+  const Inlines inlines = inlines_in(opened.file, {}, addresses, kLimitIsOver);
   BOOST_TEST((inlines.outcome == Outcome::Cut));
   BOOST_TEST(inlines.chains.size() == addresses.size());
 }
@@ -167,30 +170,160 @@ BOOST_AUTO_TEST_CASE(sections_that_are_too_large) {
   const Swollen large(600 << 20), small(60 << 20);
   const Addresses addresses{0x1000};
   const auto outcome = [&](const Swollen& swollen) {
-    return inlines_in(Opened(swollen.path()).file, nullptr, addresses, kNoLimit).outcome;
+    return inlines_in(Opened(swollen.path()).file, {}, addresses, kNoLimit).outcome;
   };
   BOOST_TEST((outcome(large) == Outcome::TooLarge));
   BOOST_TEST((outcome(small) == Outcome::Told));
 }
 
-// dwz moves what several files have in common to another. It tells its path, too, but nobody goes
-// there.
+// dwz moves what several files have in common to another.
 BOOST_AUTO_TEST_CASE(what_is_moved_to_another_file) {
   if (!std::filesystem::exists(form("dwzed")))
     return void(BOOST_TEST_MESSAGE("dwz is not installed: nothing is moved"));
   const Opened whole(named()), dwzed(form("dwzed"));
   const Addresses addresses = places_in(whole.file, 3);
   DebugFiles files({form("debug")});
-  const ElfFile* moved = files.moved_from(dwzed.file);
+  const ElfFile* moved = files.moved_from(dwzed.file, form("dwzed"));
   BOOST_TEST_REQUIRE(moved);
-  const Inlines expected = inlines_in(whole.file, nullptr, addresses, kNoLimit);
-  const Inlines with = inlines_in(dwzed.file, moved, addresses, kNoLimit);
-  const Inlines without = inlines_in(dwzed.file, nullptr, addresses, kNoLimit);
+  const Inlines expected = inlines_in(whole.file, {}, addresses, kNoLimit);
+  const Inlines with = inlines_in(dwzed.file, {.moved = moved}, addresses, kNoLimit);
+  const Inlines without = inlines_in(dwzed.file, {}, addresses, kNoLimit);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     BOOST_TEST(chain_of(with, i) == chain_of(expected, i));
     BOOST_TEST(without.chains[i].size() == expected.chains[i].size());
   }
   BOOST_TEST(std::ranges::count(without.names, std::string()) > 0);
+  BOOST_TEST(without.lacks_moved);
+  BOOST_TEST(!with.lacks_moved);
+}
+
+// No directory has the file of dwz: the link in the file leads there, also from its directory.
+BOOST_AUTO_TEST_CASE(what_is_moved_is_found_by_its_path) {
+  if (!std::filesystem::exists(form("dwzed"))) return;
+  const Opened dwzed(form("dwzed"));
+  DebugFiles files({}), lent({}, true), never({}, false, DebugFiles::Beside::Never);
+  BOOST_TEST(files.moved_from(dwzed.file, form("dwzed")));
+  BOOST_TEST(!lent.moved_from(dwzed.file, form("dwzed")));
+  BOOST_TEST(!never.moved_from(dwzed.file, form("dwzed")));
+  std::string asked;
+  never.open_named_by([&](const std::string& path) {
+    asked = path;
+    return sdk::Fd();
+  });
+  BOOST_TEST(!never.moved_from(dwzed.file, form("dwzed")));
+  BOOST_TEST(asked.ends_with("dwzed.common"));
+}
+
+// Chains of all addresses in a form of the program beside those in the program itself.
+void check_same_chains(const std::string& whole_path, const std::string& path,
+                       const DebugSources& sources) {
+  const Opened whole(whole_path), other(path);
+  const Addresses addresses = places_in(whole.file, 3);
+  const Inlines expected = inlines_in(whole.file, {}, addresses, kNoLimit);
+  const Inlines inlines = inlines_in(other.file, sources, addresses, kNoLimit);
+  BOOST_TEST((inlines.outcome == Outcome::Told));
+  BOOST_TEST(inlines.split_missing == 0u);
+  std::size_t differing = 0, inlined = 0;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    differing += chain_of(inlines, i) != chain_of(expected, i);
+    inlined += expected.chains[i].size();
+  }
+  BOOST_TEST(differing == 0u);
+  BOOST_TEST(inlined > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(sections_that_are_packed_by_zstd) {
+  if (!std::filesystem::exists(form("zstd")))
+    return void(BOOST_TEST_MESSAGE("objcopy cannot pack by zstd"));
+  check_same_chains(named(), form("zstd"), {});
+}
+
+BOOST_AUTO_TEST_CASE(units_in_files_of_their_own) {
+  for (const char* name : {"split", "split4", "packaged", "packaged4"}) {
+    if (!std::filesystem::exists(form(name))) continue;
+    BOOST_TEST_CONTEXT(name) {
+      check_same_chains(form("unsplit"), form(name), {.open = open_regular, .path = form(name)});
+      const Opened split(form(name));
+      const Addresses addresses = places_in(split.file, 3);
+      const Inlines without = inlines_in(split.file, {}, addresses, kNoLimit);
+      BOOST_TEST(without.split_missing == 1u);
+      BOOST_TEST(without.names.empty());
+    }
+  }
+}
+
+// A .dwo file that was made anew belongs to another program.
+BOOST_AUTO_TEST_CASE(units_of_another_program) {
+  const Opened split(form("split"));
+  const auto open = [](const std::string& path) {
+    return path.ends_with(".dwo") ? open_regular(form("split4-stacks_named.dwo")) : sdk::Fd();
+  };
+  const Inlines inlines = inlines_in(split.file, {.open = open, .path = form("split")},
+                                     places_in(split.file, 3), kNoLimit);
+  BOOST_TEST(inlines.split_missing == 1u);
+  BOOST_TEST(inlines.names.empty());
+}
+
+// Damaged at any byte, they are read within their bytes.
+BOOST_AUTO_TEST_CASE(damaged_units_and_packages) {
+  for (const auto& [name, file] :
+       {std::pair{"split", "split-stacks_named.dwo"}, {"packaged", "packaged.dwp"}}) {
+    if (!std::filesystem::exists(form(file))) continue;
+    const Opened program(form(name));
+    const Addresses addresses = places_in(program.file, 64);
+    std::ifstream in(form(file), std::ios::binary);
+    const std::string whole{std::istreambuf_iterator<char>(in), {}};
+    for (std::size_t at = 0; at < whole.size(); at += whole.size() / 60) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ 0x81);
+      const auto open = [&](const std::string& path) {
+        const bool is_it = path.ends_with(std::string_view(file).substr(5));
+        return is_it ? MadeElf::memory_file(damaged) : sdk::Fd();
+      };
+      const Inlines inlines =
+          inlines_in(program.file, {.open = open, .path = form(name)}, addresses, kNoLimit);
+      BOOST_TEST(inlines.chains.size() == addresses.size());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(lists_of_symbols_that_are_packed) {
+  if (!std::filesystem::exists(form("symbols")))
+    return void(BOOST_TEST_MESSAGE("eu-elfcompress is not installed"));
+  const Opened whole(named()), packed(form("symbols"));
+  const Addresses addresses = places_in(whole.file, 16);
+  const Names expected = names_in_file(whole.file, addresses);
+  BOOST_TEST(names_in_file(packed.file, addresses) == expected);
+  NameWork little(1000);
+  names_in_file(packed.file, addresses, nullptr, little);
+  BOOST_TEST(little.is_over());
+}
+
+// Each reason has a message of its own.
+BOOST_AUTO_TEST_CASE(reasons_for_missing_functions) {
+  StackTable table;
+  const auto add = [&](const char* name) {
+    const Opened opened(form(name));
+    const std::uint32_t module =
+        table.add_module({Module::Kind::File, form(name), opened.file.build_id() + name, 0, 0});
+    for (std::uint64_t offset = 0x1000; offset < 0x1300; offset += 5)
+      table.add_frame({offset, module});
+    return module;
+  };
+  const std::uint32_t found = add("found"), split = add("split");
+  std::vector<std::unique_ptr<Opened>> opened;
+  NameSources sources{
+      [&](std::uint32_t module) {
+        opened.push_back(std::make_unique<Opened>(form(module == found ? "found" : "split")));
+        return &opened.back()->file;
+      },
+      [](std::uint64_t) { return std::string(); }, [] { return std::string(); }};
+  const WithInlines made = with_inlines(table, sources, kUntilDone);
+  BOOST_REQUIRE(made.without_info.size() == 1u);
+  BOOST_TEST(made.without_info[0].path == table.modules()[found].path);
+  BOOST_REQUIRE(made.without_split.size() == 1u);
+  BOOST_TEST(made.without_split[0].path == table.modules()[split].path);
+  BOOST_TEST(made.without_moved.empty());
 }
 
 // A stack of all places in the program, as frames of what is left of it.
@@ -214,7 +347,7 @@ BOOST_AUTO_TEST_CASE(frames_of_their_own) {
     names.push_back(made.table.name(frame));
   for (const Frame& frame : frames) {
     const std::vector address{*whole.file.code_address(frame.offset)};
-    const Inlines inlines = inlines_in(whole.file, nullptr, address, kNoLimit);
+    const Inlines inlines = inlines_in(whole.file, {}, address, kNoLimit);
     for (std::size_t i = inlines.chains[0].size(); i > 0; --i)
       expected.push_back(demangled(chain_of(inlines, 0)[i - 1]));
     expected.push_back(demangled(names_in_file(whole.file, address)[0]));

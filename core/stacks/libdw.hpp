@@ -1,0 +1,125 @@
+// elfutils' libdw, loaded at run time: what is called of it, and what owns its handles.
+//
+// Internal to core/stacks: included where CTPROF_LIBDW is defined.
+
+#pragma once
+
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/stacks/elf_file.hpp"
+
+namespace ctprof::dwarf {
+
+// What is called of the library.
+struct Libdw {
+  decltype(&::elf_version) elf_version;
+  decltype(&::elf_begin) elf_begin;
+  decltype(&::elf_end) elf_end;
+  decltype(&::elf_nextscn) elf_next;
+  decltype(&::elf_rawdata) elf_data;
+  decltype(&::dwarf_begin_elf) begin;
+  decltype(&::dwarf_end) end;
+  decltype(&::dwarf_setalt) set_moved;
+  decltype(&::dwarf_get_units) units;
+  decltype(&::dwarf_ranges) ranges;
+  decltype(&::dwarf_child) child;
+  decltype(&::dwarf_siblingof) sibling;
+  decltype(&::dwarf_dieoffset) offset;
+  decltype(&::dwarf_tag) tag;
+  decltype(&::dwarf_attr) attribute;
+  decltype(&::dwarf_whatform) form;
+  decltype(&::dwarf_formstring) text;
+  decltype(&::dwarf_formref_die) referred;
+  decltype(&::dwarf_formudata) number;
+  decltype(&::dwarf_lowpc) low_address;
+  decltype(&::dwarf_cu_info) unit_info;
+};
+
+template <class Function>
+bool find(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+inline std::optional<Libdw> load_libdw() {
+  void* library = ::dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+  Libdw dw{};
+  const bool whole =
+      library && find(library, "elf_version", dw.elf_version) &&
+      find(library, "elf_begin", dw.elf_begin) && find(library, "elf_end", dw.elf_end) &&
+      find(library, "elf_nextscn", dw.elf_next) && find(library, "elf_rawdata", dw.elf_data) &&
+      find(library, "dwarf_begin_elf", dw.begin) && find(library, "dwarf_end", dw.end) &&
+      find(library, "dwarf_setalt", dw.set_moved) && find(library, "dwarf_get_units", dw.units) &&
+      find(library, "dwarf_ranges", dw.ranges) && find(library, "dwarf_child", dw.child) &&
+      find(library, "dwarf_siblingof", dw.sibling) && find(library, "dwarf_dieoffset", dw.offset) &&
+      find(library, "dwarf_tag", dw.tag) && find(library, "dwarf_attr", dw.attribute) &&
+      find(library, "dwarf_whatform", dw.form) && find(library, "dwarf_formstring", dw.text) &&
+      find(library, "dwarf_formref_die", dw.referred) &&
+      find(library, "dwarf_formudata", dw.number) &&
+      find(library, "dwarf_lowpc", dw.low_address) &&
+      find(library, "dwarf_cu_info", dw.unit_info);
+  return whole && dw.elf_version(EV_CURRENT) != EV_NONE ? std::optional(dw) : std::nullopt;
+}
+
+// Null: it is not here. It stays loaded.
+inline const Libdw* libdw() {
+  static const std::optional<Libdw> loaded = load_libdw();
+  return loaded ? &*loaded : nullptr;
+}
+
+// The debug information of a file, open. Null where it has none.
+class OpenDwarf {
+ public:
+  OpenDwarf(const Libdw& dw, const ElfFile& file)
+      : elf_(dw.elf_begin(file.fd(), ELF_C_READ, nullptr), dw.elf_end),
+        dwarf_(elf_ ? dw.begin(elf_.get(), DWARF_C_READ, nullptr) : nullptr, dw.end) {}
+  Dwarf* get() const { return dwarf_.get(); }
+  Elf* elf() const { return elf_.get(); }
+
+ private:
+  std::unique_ptr<Elf, decltype(&::elf_end)> elf_;
+  std::unique_ptr<Dwarf, decltype(&::dwarf_end)> dwarf_;
+};
+
+// Where sections are in memory. libdw gives the address of a text that stands in an entry, and does
+// not look whether it ends.
+class Sections {
+ public:
+  // REQUIRES: the library has opened its debug information, which unpacks sections.
+  void add(const Libdw& dw, Elf* elf) {
+    for (Elf_Scn* section = nullptr; (section = dw.elf_next(elf, section)) != nullptr;) {
+      const Elf_Data* data = dw.elf_data(section, nullptr);
+      if (data && data->d_buf)
+        all_.emplace_back(static_cast<const char*>(data->d_buf), data->d_size);
+    }
+  }
+
+  std::size_t count() const { return all_.size(); }
+  // Forgets those that were added later.
+  void shrink(std::size_t count) { all_.resize(count); }
+
+  // The text from there to its end, or so much of it as there is.
+  std::string_view text_at(const char* text, std::size_t most) const {
+    for (const std::string_view section : all_) {
+      const auto from = reinterpret_cast<std::uintptr_t>(section.data());
+      const auto at = reinterpret_cast<std::uintptr_t>(text);
+      if (at < from || at - from >= section.size()) continue;
+      const std::string_view rest = section.substr(at - from, most);
+      return rest.substr(0, rest.find('\0'));
+    }
+    return {};
+  }
+
+ private:
+  std::vector<std::string_view> all_;
+};
+
+}  // namespace ctprof::dwarf

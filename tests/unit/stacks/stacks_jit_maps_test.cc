@@ -1,0 +1,191 @@
+// What just-in-time compilers wrote, read within limits: perf maps and jitdumps.
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "core/base/clock.hpp"
+#include "core/stacks/debug_files.hpp"
+#include "core/stacks/debuginfod.hpp"
+#include "core/stacks/jit_maps.hpp"
+#include "tests/unit/stacks/made_elf.hpp"
+
+namespace ctprof::tests::stacks_jit_maps_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Room {
+ public:
+  Room() {
+    std::string name = "/tmp/stacks_jit_maps.XXXXXX";
+    BOOST_REQUIRE(::mkdtemp(name.data()));
+    path_ = name;
+  }
+  ~Room() { fs::remove_all(path_); }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  fs::path operator/(const fs::path& name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+std::string header() {
+  return bytes_of(std::uint32_t{0x4a695444}) + bytes_of(std::uint32_t{1}) +
+         bytes_of(std::uint32_t{40}) + bytes_of(std::uint32_t{62}) + std::string(24, '\0');
+}
+
+std::string entry(std::uint32_t kind, const std::string& body) {
+  const auto size = static_cast<std::uint32_t>(16 + body.size());
+  return bytes_of(kind) + bytes_of(size) + bytes_of(std::uint64_t{1}) + body;
+}
+
+std::string load(std::uint64_t start, std::uint64_t size, std::uint64_t index,
+                 const std::string& name) {
+  return entry(0, std::string(8, '\0') + bytes_of(start) + bytes_of(start) + bytes_of(size) +
+                      bytes_of(index) + name + std::string(1, '\0') + std::string(size, '\x90'));
+}
+
+std::string move(std::uint64_t start, std::uint64_t size, std::uint64_t index) {
+  return entry(1, std::string(8, '\0') + bytes_of(start) + bytes_of(std::uint64_t{0x1000}) +
+                      bytes_of(start) + bytes_of(size) + bytes_of(index));
+}
+
+JitMap read_dump(const std::string& bytes, std::size_t most = JitMap::kMost) {
+  return read_jit_dump(MadeElf::memory_file(bytes).get(), most);
+}
+
+JitMap read_map(const std::string& text, std::size_t most) {
+  return read_perf_map(MadeElf::memory_file(text).get(), most);
+}
+
+std::string text_of(const sdk::Fd& fd) { return fd ? read_perf_map(fd.get()).text : "none"; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stacks_jit_maps_test)
+
+BOOST_AUTO_TEST_CASE(reads_functions_that_were_loaded_and_moved) {
+  const std::string other = entry(2, std::string(16, '\0'));  // lines, which are passed over
+  const JitMap map = read_dump(header() + load(0x1000, 32, 7, "add") + other +
+                               load(0x2000, 16, 8, "two\nlines") + move(0x3000, 32, 7));
+  BOOST_TEST(map.text == "1000 20 add\n2000 10 two lines\n3000 20 add\n");
+  BOOST_TEST(!map.is_cut);
+}
+
+BOOST_AUTO_TEST_CASE(reads_dumps_as_far_as_they_are_whole) {
+  const std::string whole = header() + load(0x1000, 32, 7, "add");
+  BOOST_TEST(read_dump(whole + load(0x2000, 16, 8, "cut").substr(0, 70)).text == "1000 20 add\n");
+  BOOST_TEST(read_dump(whole + entry(0, "")).text == "1000 20 add\n");
+  BOOST_TEST(read_dump(whole + bytes_of(std::uint64_t{0}) + std::string(64, '\0')).text ==
+             "1000 20 add\n");
+  BOOST_TEST(read_dump(whole + move(0x3000, 32, 99)).text == "1000 20 add\n");
+  for (const std::string& bytes : {std::string(), std::string("ELF"), whole.substr(1)})
+    BOOST_TEST(read_dump(bytes).text.empty());
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_newest_entries) {
+  const JitMap dump = read_dump(header() + load(0x1000, 1, 1, "old") + load(0x2000, 1, 2, "new"), 20);
+  BOOST_TEST(dump.text == "2000 1 new\n");
+  BOOST_TEST(dump.is_cut);
+  const JitMap map = read_map("1000 1 old\n2000 1 new\n", 15);
+  BOOST_TEST(map.text == "2000 1 new\n");
+  BOOST_TEST(map.is_cut);
+  BOOST_TEST(read_map("1000 1 of one line", 5).text.empty());
+}
+
+BOOST_AUTO_TEST_CASE(names_of_dumps_tell_their_process) {
+  BOOST_TEST(process_of_jit_dump("/tmp/x/jit-1234.dump").value_or(0) == 1234u);
+  for (const char* path : {"jit-.dump", "/jit-1a.dump", "/jit-1.dumps", "/a-jit-1.dump", "",
+                           "jit-dump", "jit.dump", "jit-1.dump/x"})
+    BOOST_TEST(!process_of_jit_dump(path));
+}
+
+BOOST_AUTO_TEST_CASE(directories_of_the_user_have_maps_and_dumps) {
+  const Room room;
+  std::ofstream(room / "perf-7.map") << "1000 10 mapped\n";
+  std::ofstream(room / "jit-8.dump") << header() + load(0x1000, 32, 7, "dumped");
+  DebugFiles files({"/nowhere", room / ""});
+  BOOST_TEST(files.jit_map(7).text == "1000 10 mapped\n");
+  BOOST_TEST(files.jit_map(8).text == "1000 20 dumped\n");
+  BOOST_TEST(files.jit_map(9).text.empty());
+  fs::remove(room / "perf-7.map");
+  BOOST_REQUIRE(::mkfifo((room / "perf-7.map").c_str(), 0600) == 0);
+  BOOST_TEST(files.jit_map(7).text.empty());
+  // Rights that the user does not have open nothing that the user names.
+  DebugFiles lent({room / ""}, true);
+  BOOST_TEST(lent.jit_map(8).text.empty());
+}
+
+BOOST_AUTO_TEST_CASE(opens_maps_of_exited_processes_with_care) {
+  const Room room;
+  const std::string path = room / "perf-7.map", directory = (room / "").parent_path();
+  std::ofstream(path) << "1000 10 made\n";
+  const std::uint64_t later = realtime_ns() + 60 * kNsPerSecond;
+  const auto open = [&](std::uint64_t existed) {
+    return text_of(open_perf_map_of_exited(7, existed, directory));
+  };
+  BOOST_TEST(open(later) == "1000 10 made\n");
+  BOOST_TEST(open(kNsPerSecond) == "none");  // it is that of a later process
+  BOOST_REQUIRE(::link(path.c_str(), (room / "other").c_str()) == 0);
+  BOOST_TEST(open(later) == "none");
+  fs::remove(path);
+  BOOST_REQUIRE(::symlink((room / "other").c_str(), path.c_str()) == 0);
+  BOOST_TEST(open(later) == "none");
+  fs::remove(path);
+  BOOST_REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  BOOST_TEST(open(later) == "none");
+}
+
+// As debuginfod keeps files, and as a server would send them.
+BOOST_AUTO_TEST_CASE(finds_files_in_trees_of_debuginfod) {
+  const Room room;
+  const fs::path kept = room / "deadbeef";
+  fs::create_directory(kept);
+  std::ofstream(kept / "executable") << MadeElf().image();
+  const Module module{Module::Kind::File, "/nowhere/made", "\xde\xad\xbe\xef", 0, 0};
+  DebugFiles files({room / ""});
+  BOOST_TEST(files.file_of(module));
+  BOOST_TEST(!files.stripped_from(module, nullptr));
+  fs::rename(kept / "executable", kept / "debuginfo");
+  BOOST_TEST(!files.file_of(module));
+  BOOST_TEST(files.stripped_from(module, nullptr));
+  Module other = module;
+  other.build_id = "\xde\xad\xbe\xee";
+  fs::rename(kept, room / "deadbeee");
+  BOOST_TEST(!files.stripped_from(other, nullptr));  // it is another file
+}
+
+BOOST_AUTO_TEST_CASE(fetches_what_no_directory_has) {
+  const Module module{Module::Kind::File, "/nowhere/made", "\xde\xad\xbe\xef", 0, 0};
+  DebugFiles files({});
+  std::string wanted;
+  std::string sent = MadeElf().image();
+  files.fetch_from([&](const std::string& build_id, bool is_stripped) {
+    wanted += is_stripped ? "d" : "p";
+    return build_id == module.build_id ? MadeElf::memory_file(sent) : sdk::Fd();
+  });
+  BOOST_TEST(files.file_of(module));
+  BOOST_TEST(files.stripped_from(module, nullptr));
+  BOOST_TEST(wanted == "pd");
+  sent = "another file";
+  BOOST_TEST(!files.file_of(module));
+}
+
+BOOST_AUTO_TEST_CASE(servers_are_asked_only_where_there_are_some) {
+  ::unsetenv("DEBUGINFOD_URLS");
+  const auto none = Debuginfod::open({});
+  BOOST_REQUIRE(!none);
+  BOOST_TEST(none.error().text.find("$DEBUGINFOD_URLS") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof::tests::stacks_jit_maps_test
