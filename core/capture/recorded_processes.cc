@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "core/capture/recorded_stacks.hpp"
 
 namespace ctprof {
@@ -16,6 +17,7 @@ namespace {
 constexpr std::size_t kMostRanges = 4 << 20;
 constexpr std::size_t kMostProcesses = 1 << 18;
 constexpr std::size_t kBetweenAttempts = 4096;
+constexpr std::size_t kMostJitDumps = 4096;
 
 }  // namespace
 
@@ -27,11 +29,15 @@ void RecordedStacks::map(Process& process, const Mapping& mapping) {
   ranges_ += process.space.size() - std::min(before, process.space.size());
   if (ids_.size() <= range.module) ids_.resize(range.module + 1);
   if (range.module != Modules::kUnknown) ids_[range.module] = mapping.file;
+  if (process_of_jit_dump(mapping.path) && jit_dumps_.size() < kMostJitDumps)
+    jit_dumps_.insert_or_assign(process.space.process(),
+                                JitDump{range, mapping.file, mapping.path});
 }
 
 void RecordedStacks::mapped(std::uint64_t tgid, std::uint64_t read_ns,
                             std::span<const Mapping> mappings,
                             const std::optional<TargetOwner>& owner) {
+  if (owner && owners_.size() < kMostProcesses) owners_.insert_or_assign(tgid, *owner);
   const auto [process, is_first] =
       met_.emplace(tgid, Process{AddressSpace(tgid), read_ns, false, owner});
   if (!is_first) {
@@ -67,13 +73,16 @@ void RecordedStacks::make_room() {
 }
 
 // As fork(2) makes it; without code where that would take too much memory.
-void RecordedStacks::fork(Process& process, std::uint64_t tgid, std::uint64_t parent) {
-  const auto found = processes_.find(parent);
+void RecordedStacks::fork(Process& process, const ctprof_change& change) {
+  const auto found = processes_.find(change.parent);
   if (found == processes_.end()) return;
   const std::size_t more = found->second.space.size();
   if (ranges_ + more > kMostRanges) return void(++unmapped_);
-  process = Process{AddressSpace(tgid, found->second.space), 0, false, found->second.owner};
+  process = Process{AddressSpace(change.tgid, found->second.space), 0, false, found->second.owner};
   ranges_ += more;
+  if (!process.owner) return;
+  process.owner->started_unix_ns = realtime_ns() - boottime_ns() + change.at_ns;
+  if (owners_.size() < kMostProcesses) owners_.insert_or_assign(change.tgid, *process.owner);
 }
 
 RecordedStacks::Process& RecordedStacks::process_of(std::uint64_t tgid) {
@@ -97,7 +106,7 @@ void RecordedStacks::take(const ctprof_change& change) {
     case CTPROF_CHANGE_EXECED:
       process = Process{AddressSpace(change.tgid), 0, false, std::move(process.owner)};
       return;
-    case CTPROF_CHANGE_FORKED: return fork(process, change.tgid, change.parent);
+    case CTPROF_CHANGE_FORKED: return fork(process, change);
     default: process.has_ended = true;
   }
 }

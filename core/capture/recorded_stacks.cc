@@ -270,14 +270,28 @@ void RecordedStacks::fill(const Sums& sums) {
                                " are of threads that are in no row");
 }
 
+std::string RecordedStacks::perf_map(std::uint64_t process) {
+  const auto known = owners_.find(process);
+  const auto owner = known == owners_.end() ? std::nullopt : std::optional(known->second);
+  JitMap dump, map = files_.perf_map(process, owner);
+  if (const auto found = jit_dumps_.find(process); found != jit_dumps_.end()) {
+    const auto& [range, file, path] = found->second;
+    if (const sdk::Fd fd = files_.open(process, range, path, file, owner))
+      dump = read_jit_dump(fd.get());
+  }
+  if (map.is_cut || dump.is_cut) cut_maps_.push_back({Module::Kind::Anonymous, {}, {}, process});
+  return dump.text + map.text;
+}
+
 StackNames RecordedStacks::name_all(const NameOptions& names) {
   const auto file = [this](std::uint32_t module) {
     return module < origins_.size() ? modules_.file(origins_[module]) : nullptr;
   };
   DebugFiles debug(names.debug_directories, is_lent_, DebugFiles::Beside::Never);
+  debug.open_named_by([this](const std::string& path) { return files_.open_named(path); });
   NameSources sources = sources_here(debug, table());
   sources.file = file;
-  sources.perf_map = [this](std::uint64_t of) { return files_.perf_map(of); };
+  sources.perf_map = [this](std::uint64_t of) { return perf_map(of); };
   sources.kernel = [this] { return files_.kernel_symbols(); };
   const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begun_;
   const auto left = std::max<std::chrono::nanoseconds>(kMostTime - spent, kLeastNameTime);
@@ -312,6 +326,7 @@ void RecordedStacks::finish(const NameOptions& names) {
   is_interrupted_ = is_interrupted_ || (names.stop && *names.stop);
   if (is_interrupted_) notes = {interrupted_in_words()};
   for (std::string& note : notes) window_.meta.notes.push_back(std::move(note));
+  if (!cut_maps_.empty()) window_.meta.notes.push_back(cut_maps_in_words(cut_maps_));
   if (is_lent_) hide_addresses();
   if (!files_.left_out().empty())
     window_.meta.notes.push_back(left_out_in_words(files_.left_out(), files_.held_up()));

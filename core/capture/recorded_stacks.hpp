@@ -115,7 +115,7 @@ class RecordedStacks {
   Process& process_of(std::uint64_t tgid);
   void map(Process& process, const Mapping& mapping);
   void make_room();
-  void fork(Process& process, std::uint64_t tgid, std::uint64_t parent);
+  void fork(Process& process, const ctprof_change& change);
   void map_anew(const ctprof_change& change);
   Walked walk(const ctprof_record& record);
   Walked stack_of(const ctprof_record& record);
@@ -138,6 +138,7 @@ class RecordedStacks {
   void hide_addresses();
   StackNames name_all(const NameOptions& names);
   void note_refused();
+  std::string perf_map(std::uint64_t process);
   StackTable& table() { return window_.pools->stacks.table; }
 
   Snapshot& window_;
@@ -157,7 +158,17 @@ class RecordedStacks {
   std::size_t ranges_ = 0;      // in all of them, about
   std::size_t room_after_ = 0;  // processes from which on room is made again
   bool is_interrupted_ = false;
-  std::uint64_t unmapped_ = 0;  // processes whose code there was no memory for
+  // Users of processes that were met or forked, of all sources: recorders differ in what they see.
+  std::unordered_map<std::uint64_t, TargetOwner, SeededHash> owners_;
+  // A mapping of a jitdump, by which just-in-time compilers announce it.
+  struct JitDump {
+    CodeRange range;
+    FileId file;
+    std::string path;
+  };
+  std::unordered_map<std::uint64_t, JitDump, SeededHash> jit_dumps_;  // by process
+  std::vector<Module> cut_maps_;  // processes whose perf maps are too large
+  std::uint64_t unmapped_ = 0;    // processes whose code there was no memory for
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::deque<Sums> sums_;
   std::set<std::size_t> told_in_no_row_;

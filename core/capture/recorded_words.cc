@@ -91,6 +91,11 @@ std::string refused_in_words(const std::vector<Module>& files, std::uint64_t pla
          (places == 1 ? " place" : " places");
 }
 
+std::string cut_maps_in_words(const std::vector<Module>& processes) {
+  return "cannot name all generated functions: " + in_words(processes) +
+         ": their perf maps or jitdumps are too large; only the newest entries were read";
+}
+
 std::string interrupted_in_words() {
   return "interrupted while stacks were unwound and named: some of them are not whole, and some "
          "functions have no names; `ctprof symbolize` names more of them";
@@ -112,12 +117,7 @@ std::string left_out_in_words(const std::vector<std::string>& paths, std::size_t
 }
 
 std::vector<std::string> names_in_words(const StackNames& named) {
-  std::vector<std::string> notes;
-  if (!named.has_reader)
-    notes.emplace_back("inlined functions are not told: libdw.so.1 is not here");
-  if (named.cut > 0)
-    notes.push_back("debug information that was too large to be read, or took too long: of " +
-                    std::to_string(named.cut) + (named.cut == 1 ? " file" : " files"));
+  std::vector<std::string> notes = inlines_missing_in_words(named);
   if (!named.beyond_limits.empty()) notes.push_back(unnamed_for_limits(named.beyond_limits));
   return notes;
 }

@@ -22,6 +22,8 @@ std::string in_words(const Recorded& recorded, const StackTally& tally);
 
 // Files whose call frame information exceeds the limits on work, and how often rules were refused.
 std::string refused_in_words(const std::vector<Module>& files, std::uint64_t places);
+// Processes of whose perf maps only the newest entries are read. REQUIRES: there are some.
+std::string cut_maps_in_words(const std::vector<Module>& processes);
 // Some stacks are not unwound and some frames have no names, because somebody interrupted.
 std::string interrupted_in_words();
 // Processes whose mappings there was no memory for.

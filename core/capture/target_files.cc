@@ -43,6 +43,8 @@ constexpr std::size_t kMostLeftOut = 100;
 // A server may be slow: whether anybody still waits is asked so often.
 constexpr std::size_t kCopiedAtOnce = 1 << 20;
 constexpr std::size_t kMostFileText = 64 << 20;
+// Two readings of one start time: the clocks that it is derived from drift apart.
+constexpr std::uint64_t kStartSlackNs = 1'000'000'000;
 // Times of files and of starts are those of a clock tick.
 constexpr std::uint64_t kClockSlackNs = 50'000'000;
 constexpr const char* kDeleted = " (deleted)";
@@ -212,26 +214,54 @@ std::string own_number(int target, const std::string& process) {
   return std::string(text.substr(text.find_last_of("\t ") + 1));
 }
 
-// Whether the user of a process wrote it since the process started.
-bool is_of_process(const struct stat& status, const TargetOwner& owner) {
-  if (status.st_uid != owner.user || status.st_mtim.tv_sec < 0) return false;
-  const auto written = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * kNsPerSecond +
-                       static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
-  return written + kClockSlackNs >= owner.started_unix_ns;
+std::uint64_t written_unix_ns(const struct stat& status) {
+  if (status.st_mtim.tv_sec < 0) return 0;
+  return static_cast<std::uint64_t>(status.st_mtim.tv_sec) * kNsPerSecond +
+         static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
 }
 
-// Its thread has fewer rights afterwards.
-sdk::Fd open_perf_map(const Directories& at, const std::string& process) {
-  const sdk::Fd target = directory_of(at.proc.get(), process);
-  const auto owner = owner_of(target.get());
-  if (!owner) return sdk::Fd();
-  const std::string path = "/tmp/perf-" + own_number(target.get(), process) + ".map";
-  const sdk::Fd root = root_of(target.get());
-  if (!give_up_rights(at.is_lent ? nullptr : &*owner)) return sdk::Fd();
-  const sdk::Fd map = named_under(root, path);
+// A process that may have written a map: since it started, and before the next one of its number
+// did.
+struct MapWriter {
+  TargetOwner owner;
+  std::uint64_t replaced_unix_ns = UINT64_MAX;
+};
+
+bool is_of(const struct stat& status, const MapWriter& writer) {
+  const std::uint64_t written = written_unix_ns(status);
+  return status.st_uid == writer.owner.user &&
+         written + kClockSlackNs >= writer.owner.started_unix_ns &&
+         written < writer.replaced_unix_ns;
+}
+
+sdk::Fd map_under(const sdk::Fd& root, const std::string& number, const MapWriter& writer) {
+  const sdk::Fd map = named_under(root, "/tmp/perf-" + number + ".map");
   struct stat status {};
-  if (!is_regular(map, status) || !is_of_process(status, *owner)) return sdk::Fd();
+  if (!is_regular(map, status) || !is_of(status, writer)) return sdk::Fd();
   return kept(opened(map), status);
+}
+
+bool is_same_process(const TargetOwner& a, const TargetOwner& b) {
+  return std::max(a.started_unix_ns, b.started_unix_ns) -
+             std::min(a.started_unix_ns, b.started_unix_ns) <=
+         kStartSlackNs;
+}
+
+// Under the root of the process by its own number, then under that of ctprof, where agents write
+// that are no part of the process. Its thread has fewer rights afterwards.
+sdk::Fd open_perf_map(const Directories& at, const std::string& process,
+                      const std::optional<TargetOwner>& known) {
+  const sdk::Fd target = directory_of(at.proc.get(), process);
+  const auto living = owner_of(target.get());
+  const bool lives = living && (!known || is_same_process(*living, *known));
+  if (!lives && !known) return sdk::Fd();
+  MapWriter writer{lives ? *living : *known};
+  if (living && !lives) writer.replaced_unix_ns = living->started_unix_ns;
+  const std::string number = lives ? own_number(target.get(), process) : process;
+  const sdk::Fd root = lives ? root_of(target.get()) : sdk::Fd();
+  if (!give_up_rights(at.is_lent ? nullptr : &writer.owner)) return sdk::Fd();
+  if (auto map = map_under(root, number, writer)) return map;
+  return map_under(at.root, process, writer);
 }
 
 std::string text_of(int fd, std::size_t most) {
@@ -248,12 +278,13 @@ std::string text_of(int fd, std::size_t most) {
 }  // namespace
 
 TargetFiles::TargetFiles(int proc, std::chrono::milliseconds patience, bool is_lent,
-                         std::uint64_t most_copied)
+                         std::uint64_t most_copied, std::size_t most_map)
     : at_(std::make_shared<Directories>(
           Directories{sdk::Fd(::fcntl(proc, F_DUPFD_CLOEXEC, 0)),
                       sdk::Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)), is_lent})),
       patience_(patience),
-      left_to_copy_(std::make_shared<std::atomic<std::uint64_t>>(most_copied)) {}
+      left_to_copy_(std::make_shared<std::atomic<std::uint64_t>>(most_copied)),
+      most_map_(most_map) {}
 
 // Disks of the host and what we run on ourselves always answer.
 bool TargetFiles::may_wait_for(const FileId& file) const {
@@ -303,14 +334,22 @@ sdk::Fd TargetFiles::open(std::uint64_t process, const CodeRange& range, const s
   return fd;
 }
 
-std::string TargetFiles::perf_map(std::uint64_t process) {
-  if (held_up_ >= kMostHeldUp) return "";
-  const auto fd = in_time([number = std::to_string(process)](const Directories& at) {
-    return open_perf_map(at, number);
+JitMap TargetFiles::perf_map(std::uint64_t process, const std::optional<TargetOwner>& owner) {
+  if (held_up_ >= kMostHeldUp) return {};
+  const auto fd = in_time([number = std::to_string(process), owner](const Directories& at) {
+    return open_perf_map(at, number, owner);
   });
-  // A copy stands where writing it ended.
-  if (fd) ::lseek(fd.get(), 0, SEEK_SET);
-  return fd ? text_of(fd.get(), kMostFileText) : "";
+  return fd ? read_perf_map(fd.get(), most_map_) : JitMap();
+}
+
+sdk::Fd TargetFiles::open_named(const std::string& path) {
+  if (held_up_ >= kMostHeldUp) return sdk::Fd();
+  return in_time([path](const Directories&) {
+    if (!give_up_rights(nullptr)) return sdk::Fd();
+    const sdk::Fd file = named(AT_FDCWD, path);
+    struct stat status {};
+    return is_regular(file, status) ? kept(opened(file), status) : sdk::Fd();
+  });
 }
 
 std::string TargetFiles::kernel_symbols() {

@@ -37,6 +37,7 @@
 #include "core/capture/target_owner.hpp"
 #include "core/stacks/address_space.hpp"
 #include "core/stacks/debug_files.hpp"
+#include "core/stacks/jit_maps.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
@@ -50,16 +51,23 @@ class TargetFiles {
   // `proc`: the open directory /proc; it may be closed afterwards. `patience`: how long a file may
   // take to be opened. `is_lent`: whether ctprof has rights that its user does not have.
   explicit TargetFiles(int proc, std::chrono::milliseconds patience = kPatience,
-                       bool is_lent = has_lent_rights(), std::uint64_t most_copied = kMostCopied);
+                       bool is_lent = has_lent_rights(), std::uint64_t most_copied = kMostCopied,
+                       std::size_t most_map = JitMap::kMost);
 
   // The file that is mapped there, to be read with pread(2); none where it cannot be had.
   // `owner`: the user of the process when it was last read, for a process that has exited.
   sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path, FileId file,
                const std::optional<TargetOwner>& owner = {});
-  // What /tmp/perf-<pid>.map says in that process, at most 64 MiB of it; empty: there is none. It
-  // counts where it is a regular file of the process's user, reached without symbolic links, and
-  // was written since the process started.
-  std::string perf_map(std::uint64_t process);
+  // /tmp/perf-<pid>.map, which a just-in-time compiler wrote: under the root of the process, then
+  // under that of ctprof, where it also remains after a process has exited. Empty: there is none.
+  // It counts where it is a regular file of the process's user, reached without symbolic links, and
+  // was written since the process started, and before another process got its number. Of a large
+  // one, the newest entries are read, which are at its end.
+  // `owner`: the user of the process when it was last read, and when it started.
+  JitMap perf_map(std::uint64_t process, const std::optional<TargetOwner>& owner = {});
+  // A regular file that another file names by an absolute path, opened as the user of ctprof
+  // without capabilities; none where nobody answers in time.
+  sdk::Fd open_named(const std::string& path);
   // What /proc/kallsyms says.
   std::string kernel_symbols();
 
@@ -79,7 +87,8 @@ class TargetFiles {
   std::chrono::milliseconds patience_;
   std::size_t held_up_ = 0;
   std::shared_ptr<std::atomic<std::uint64_t>> left_to_copy_;  // of threads left behind, too
-  std::set<std::uint64_t> silent_;                            // devices
+  std::size_t most_map_;
+  std::set<std::uint64_t> silent_;  // devices
   std::vector<std::string> left_out_;
   bool is_left_out_ = false;  // the last file, for lack of memory or an answer
 };

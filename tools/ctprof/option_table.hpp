@@ -77,9 +77,13 @@ inline constexpr std::array kOptions{
                "how much of a stack to copy; default: 32K up to 250 Hz, above that 8K"},
     OptionInfo{"ring", "SIZE", "record,live",
                "the kernel's buffer for each CPU; default: 8M, from 1000 Hz on 32M"},
-    OptionInfo{"debug-dir", "DIR", "record,live,symbolize",
-               "take names of functions also from here: DIR/.build-id/ab/cdef.debug is what was "
-               "stripped from the file of build id abcdef; before /usr/lib/debug; may be repeated"},
+    OptionInfo{
+        "debug-dir", "DIR", "record,live,symbolize",
+        "take names of functions also from here: DIR/.build-id/ab/cdef.debug is what was "
+        "stripped from the file of build id abcdef (also DIR/abcdef/debuginfo); before "
+        "/usr/lib/debug; may be repeated. symbolize: also DIR/perf-PID.map and jit-PID.dump"},
+    OptionInfo{"debuginfod", nullptr, "symbolize",
+               "get files that are missing here from the servers that $DEBUGINFOD_URLS names"},
     OptionInfo{"inlines", nullptr, "record,live,symbolize",
                "functions that a compiler put into others as frames of their own, where debug "
                "information tells them"},

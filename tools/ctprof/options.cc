@@ -237,6 +237,7 @@ class OptionsReader {
   void read_names() {
     if (has("debug-dir")) options_.record.names.debug_directories = all("debug-dir");
     options_.record.names.inlines = has("inlines");
+    options_.record.names.debuginfod = has("debuginfod");
     const bool records = options_.verb == "record" || options_.verb == "live";
     for (const char* option : {"debug-dir", "inlines"})
       if (records && has(option) && !has("recorders"))

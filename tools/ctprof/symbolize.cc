@@ -1,11 +1,13 @@
 // ctprof symbolize: names for functions in a file's call stacks that had none where it was
 // recorded.
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,8 @@
 #include "core/render/terminal_text.hpp"
 #include "core/snapshot/stack_names.hpp"
 #include "core/stacks/debug_files.hpp"
+#include "core/stacks/debuginfod.hpp"
+#include "core/stacks/jit_maps.hpp"
 #include "core/stacks/patient_files.hpp"
 #include "tools/ctprof/output_file.hpp"
 #include "tools/ctprof/progress.hpp"
@@ -99,11 +103,36 @@ void note_missing(const Options& options, const StackNames& names, const Patient
     note(options, "interrupted while functions were named: the others have no names yet");
     return;
   }
-  if (!names.has_reader) note(options, "inlined functions are not told: libdw.so.1 is not here");
-  if (names.cut > 0)
-    note(options, "debug information that was too large to be read, or took too long: of " +
-                      count(names.cut, "file"));
+  for (const std::string& message : inlines_missing_in_words(names)) note(options, message);
   if (!names.beyond_limits.empty()) note(options, unnamed_for_limits(names.beyond_limits));
+}
+
+// Of this boot: process numbers of another one belong to other processes.
+bool is_of_this_boot(const Snapshot& window) {
+  sdk::TextFile file;
+  const auto boot = file.read(AT_FDCWD, "/proc/sys/kernel/random/boot_id");
+  return boot && !window.meta.boot_id.empty() &&
+         sdk::trimmed(boot.value) == sdk::trimmed(window.meta.boot_id);
+}
+
+// By directories that the user named, else what the process left in /tmp.
+NameSources sources_of(const Snapshot& window, DebugFiles& files) {
+  NameSources sources = sources_here(files, window.pools->stacks.table);
+  const bool is_own_boot = is_of_this_boot(window) && !runs_privileged();
+  const std::uint64_t closed = window.meta.end.wall_unix_ns;
+  sources.perf_map = [&files, is_own_boot, closed](std::uint64_t process) {
+    std::string text = files.jit_map(process).text;
+    const sdk::Fd fd =
+        text.empty() && is_own_boot ? open_perf_map_of_exited(process, closed) : sdk::Fd();
+    return fd ? read_perf_map(fd.get()).text : text;
+  };
+  return sources;
+}
+
+// $DEBUGINFOD_URLS, where the user asks for it.
+Result<std::unique_ptr<Debuginfod>> open_servers(const Options& options) {
+  if (!options.record.names.debuginfod) return std::unique_ptr<Debuginfod>();
+  return Debuginfod::open({.stop = interrupted_flag()});
 }
 
 Result<std::uint64_t> write(const Snapshot& window, const Vocabulary& vocabulary,
@@ -126,13 +155,25 @@ int symbolize(const std::string& file, const Target& target, const Options& opti
   for (const std::string& sentence : window->told) note(options, sentence);
   const NameOptions& wanted = options.record.names;
   const StackTable& table = window->pools->stacks.table;
+  const auto servers = open_servers(options);
+  if (!servers) return fail(servers.error());
   PatientFiles patient(kPatience, interrupted_fd());
-  DebugFiles files(wanted.debug_directories, has_lent_rights(), DebugFiles::Beside::Too,
+  std::vector<std::string> directories = wanted.debug_directories;
+  for (std::string& cache : debuginfod_caches()) directories.push_back(std::move(cache));
+  DebugFiles files(directories, has_lent_rights(), DebugFiles::Beside::Too,
                    [&](const std::string& path) { return patient.open(path); });
+  if (*servers)
+    files.fetch_from([&](const std::string& build_id, bool is_stripped) {
+      using Wanted = Debuginfod::Wanted;
+      return (*servers)->find(build_id, is_stripped ? Wanted::DebugInformation : Wanted::Program);
+    });
   NamingLimits limits;
   limits.names.stop = interrupted_flag();
-  const StackNames names = name_stacks(*window, sources_here(files, table), wanted.inlines, limits);
+  const StackNames names = name_stacks(*window, sources_of(*window, files), wanted.inlines, limits);
   note_missing(options, names, patient);
+  if (*servers && (*servers)->given_up() > 0)
+    note(options, "debuginfod servers: " + count((*servers)->given_up(), "file") +
+                      " took too long or too much memory");
   const auto written = write(*window, layouts->vocabulary(), target, options);
   if (!written) return fail(written.error());
   const std::string text = in_words(file, names, wanted.inlines) + unnamed_in_words(table, names);

@@ -4,9 +4,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -77,6 +79,34 @@ BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
   BOOST_TEST(frames[3].is_guessed);
   BOOST_TEST((recording.row(0).find("take_stack") != std::string::npos));
   BOOST_TEST(recording.window().meta.stacks.at(0).guessed == 1u);
+}
+
+// A just-in-time compiler announces its dump by a mapping of it.
+BOOST_AUTO_TEST_CASE(names_generated_functions_by_the_dump_that_is_mapped) {
+  constexpr std::uint64_t kCode = 0x7000000, kDump = 0x8000000;
+  const std::string path = "/tmp/jit-" + std::to_string(kSelf) + ".dump";
+  std::string dump("DTiJ\1\0\0\0\x28\0\0\0", 12);
+  dump.resize(40);
+  const std::string name("generated", 10);
+  const std::uint64_t numbers[] = {0, 0, 0, kCode, 0x100, 1};  // all but the head of the entry
+  std::string entry(reinterpret_cast<const char*>(numbers + 1), 5 * sizeof(std::uint64_t));
+  entry.insert(0, 16, '\0');
+  entry += name;
+  entry[4] = static_cast<char>(entry.size());
+  std::ofstream(path, std::ios::binary) << dump << entry;
+  struct stat status {};
+  BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
+  Recording recording(window_of_self());
+  recording.stacks().mapped(
+      kSelf, 1,
+      std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {}, ""},
+                           {kDump, kDump + 0x1000, 0, {status.st_dev, status.st_ino}, path}});
+  recording.begin();
+  const std::vector<std::uint64_t> user{kCode + 0x20};
+  recording.stacks().take(with_addresses(record_of(kSelf, kSelf, 7), user));
+  recording.stacks().finish();
+  std::filesystem::remove(path);
+  BOOST_TEST(recording.row(0).find("generated") != std::string::npos);
 }
 
 // --- whose it is ---

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/clock.hpp"
 #include "core/capture/target_files.hpp"
 
 namespace ctprof::target_files_test {
@@ -288,8 +289,16 @@ class PerfMap {
   std::string path_;
 };
 
-std::string perf_map_of(std::uint64_t process, bool is_lent = false) {
-  return TargetFiles(proc().get(), kUntilOpened, is_lent).perf_map(process);
+std::string perf_map_of(std::uint64_t process, bool is_lent = false,
+                        const std::optional<TargetOwner>& owner = {}) {
+  return TargetFiles(proc().get(), kUntilOpened, is_lent).perf_map(process, owner).text;
+}
+
+std::uint64_t exited_process() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  BOOST_REQUIRE(::waitpid(child, nullptr, 0) == child);
+  return static_cast<std::uint64_t>(child);
 }
 
 // sysfs is on no disk, so its files are copied.
@@ -308,6 +317,40 @@ BOOST_AUTO_TEST_CASE(copies_no_more_than_the_limit) {
   BOOST_TEST(copies(size) == 1u);
   BOOST_TEST(copies(3 * size - 1) == 2u);
   BOOST_TEST(copies(3 * size) == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(reads_maps_of_processes_that_exited) {
+  const std::uint64_t process = exited_process(), now = realtime_ns();
+  const PerfMap map(process);
+  const auto map_of = [&](uid_t user, std::uint64_t started) {
+    return perf_map_of(process, false, TargetOwner{user, ::getegid(), {}, started});
+  };
+  BOOST_TEST(perf_map_of(process) == "");  // whose it was is unknown
+  BOOST_TEST(map_of(::geteuid(), now) == "1000 10 made\n");
+  BOOST_TEST(map_of(::geteuid(), now + 3600 * kNsPerSecond) == "");
+  BOOST_TEST(map_of(::geteuid() + 1, now) == "");
+}
+
+// What was written since a number was used again is of the process that lives.
+BOOST_AUTO_TEST_CASE(maps_of_a_number_that_was_used_again) {
+  const PerfMap map(kSelf);
+  const TargetOwner before{::geteuid(), ::getegid(), {}, 1'000'000'000 * kNsPerSecond};
+  BOOST_TEST(perf_map_of(kSelf, false, before) == "");
+  const timespec between[2] = {{1'000'000'100, 0}, {1'000'000'100, 0}};
+  BOOST_REQUIRE(::utimensat(AT_FDCWD, map.path().c_str(), between, 0) == 0);
+  BOOST_TEST(perf_map_of(kSelf, false, before) == "1000 10 made\n");
+}
+
+BOOST_AUTO_TEST_CASE(reads_the_newest_entries_of_large_maps) {
+  const PerfMap map(kSelf);
+  std::ofstream(map.path()) << "1000 10 old\n2000 10 middle\n3000 10 new\n";
+  const auto read = [](std::size_t most) {
+    TargetFiles files(proc().get(), kUntilOpened, false, TargetFiles::kMostCopied, most);
+    return files.perf_map(kSelf);
+  };
+  BOOST_TEST((!read(39).is_cut && read(30).is_cut));
+  BOOST_TEST(read(30).text == "2000 10 middle\n3000 10 new\n");
+  BOOST_TEST(read(5).text == "");
 }
 
 BOOST_AUTO_TEST_CASE(maps_of_compilers_are_found) {
