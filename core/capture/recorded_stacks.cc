@@ -184,6 +184,7 @@ void RecordedStacks::count(const ctprof_record& record, const Walked& walked) {
   tally_->deep += ending == Ending::Deep;
   tally_->without_user += (record.flags & CTPROF_RECORD_NO_USER) != 0;
   tally_->lost += ending == Ending::Lost && (record.flags & CTPROF_RECORD_NO_USER) == 0;
+  if (ending == Ending::Elsewhere) tally_->elsewhere = tally_->elsewhere.value_or(0) + 1;
   tally_->guessed += walked.is_guessed;
 }
 

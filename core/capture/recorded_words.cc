@@ -54,7 +54,9 @@ std::string whole(const StackTally& tally) {
   const std::uint64_t permille = tally.to_root * 1000 / tally.records;
   const std::string why =
       with_count(tally.cut, "cut by the copy") + with_count(tally.deep, "too deep") +
-      with_count(tally.lost, "not unwound") + with_count(tally.without_user, "without user part");
+      with_count(tally.lost, "not unwound") +
+      with_count(tally.elsewhere.value_or(0), "that continue on another stack") +
+      with_count(tally.without_user, "without user part");
   return ", " + with_decimal(static_cast<double>(permille) / 10, "% to the root") +
          (why.empty() ? "" : " (" + why.substr(2) + ")");
 }

@@ -61,16 +61,17 @@ struct StackTally {
   std::string plugin{};
   std::string source{};
   std::uint64_t records = 0;
-  std::uint64_t to_root = 0;       // whose stacks are whole; of the others:
-  std::uint64_t cut = 0;           // they go on beyond what was copied
-  std::uint64_t deep = 0;          // they have more frames than were wanted
-  std::uint64_t lost = 0;          // nothing told how they go on
-  std::uint64_t without_user = 0;  // the user part could not be had
-  std::uint64_t guessed = 0;       // with frames that may be wrong
-  std::uint64_t no_room = 0;       // whose stacks are not kept, only their weights
-  std::uint64_t in_no_row = 0;     // of threads that the window does not have
-  std::uint64_t frames = 0;        // different ones, of all sources
-  std::uint64_t unnamed = 0;       // of these
+  std::uint64_t to_root = 0;                 // whose stacks are whole; of the others:
+  std::uint64_t cut = 0;                     // they go on beyond what was copied
+  std::uint64_t deep = 0;                    // they have more frames than were wanted
+  std::uint64_t lost = 0;                    // nothing told how they go on
+  std::optional<std::uint64_t> elsewhere{};  // they go on on another stack; none: in older files
+  std::uint64_t without_user = 0;            // the user part could not be had
+  std::uint64_t guessed = 0;                 // with frames that may be wrong
+  std::uint64_t no_room = 0;                 // whose stacks are not kept, only their weights
+  std::uint64_t in_no_row = 0;               // of threads that the window does not have
+  std::uint64_t frames = 0;                  // different ones, of all sources
+  std::uint64_t unnamed = 0;                 // of these
   // How long the window is that its sums cover, inside that of each thread; none: as long as that.
   std::optional<std::uint64_t> covered_ns{};
 };

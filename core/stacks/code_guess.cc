@@ -360,6 +360,18 @@ bool is_signal_return(std::string_view code) {
   return code.starts_with(kWide) || code.starts_with(kNarrow);
 }
 
+// mov %rbx,%rsp; mov (%rsp),%rdi or pop %rdi; test %rdi,%rdi
+bool is_start_context_code(std::string_view code) {
+  constexpr std::string_view kSwitch("\x48\x89\xdc"), kLoad("\x48\x8b\x3c\x24"), kPop("\x5f"),
+      kTest("\x48\x85\xff");
+  if (code.starts_with("\xf3\x0f\x1e\xfa")) code.remove_prefix(4);
+  if (!code.starts_with(kSwitch)) return false;
+  code.remove_prefix(kSwitch.size());
+  for (const std::string_view next : {kLoad, kPop})
+    if (code.starts_with(next)) return code.substr(next.size()).starts_with(kTest);
+  return false;
+}
+
 CodeGuess guess_from_code(std::string_view code, std::size_t at, std::uint64_t start) {
   CodeGuess guess;
   if (is_signal_return(code.substr(at))) return {{signal_rule()}, true, false, kStepsOfInstruction};

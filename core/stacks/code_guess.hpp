@@ -36,6 +36,9 @@ struct CodeGuess {
 // the interrupted registers are on the stack.
 bool is_signal_return(std::string_view code);
 
+// Whether code is that of __start_context.
+bool is_start_context_code(std::string_view code);
+
 inline constexpr std::size_t kMostInstructions = 2048;
 inline constexpr std::uint64_t kStepsOfInstruction = 4;
 inline constexpr std::uint64_t kMostStepsOfGuess = kMostInstructions * kStepsOfInstruction;

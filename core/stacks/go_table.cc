@@ -24,6 +24,10 @@ constexpr std::array<std::string_view, 7> kRoots{
     "runtime.goexit", "runtime.mcall", "runtime.systemstack",          "runtime.mstart",
     "runtime.rt0_go", "crosscall1",    "runtime.asmcgocall_landingpad"};
 
+// C code is called on the system's stack, and its caller is on a goroutine's, once there is a
+// frame.
+constexpr std::array<std::string_view, 1> kSwitches{"runtime.asmcgocall"};
+
 // Of a signal's frame on x86-64, from the stack pointer: the registers in its ucontext.
 constexpr std::array<std::string_view, 2> kSignalReturns{"runtime.sigreturn__sigaction",
                                                          "runtime.sigreturn"};
@@ -166,6 +170,8 @@ Rule GoTable::rule_at(FileAddress address) const {
   const std::string_view function = name(found->name);
   if (is_one_of(kRoots, function)) {
     rule.ra = Saved::Nowhere;
+  } else if (is_one_of(kSwitches, function) && *size > 0) {
+    rule.ra = Saved::Elsewhere;
   } else if (registers_.has_link) {
     rule.cfa_offset = *size;
     rule.ra = *size == 0 ? Saved::Same : Saved::AtCfa;

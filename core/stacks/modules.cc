@@ -16,6 +16,7 @@ namespace {
 constexpr unsigned kMostAttempts = 3;
 // Of code, on either side of a place that a guess is made for.
 constexpr std::uint64_t kCodeBefore = 2048, kCodeBehind = 4096;
+constexpr std::uint64_t kStartContextSize = 16;
 constexpr std::uint64_t kLongestCall = 8, kSignalReturnSize = 9;
 // Of a program's first function, which sets up little and calls the next one.
 constexpr std::uint64_t kEntrySize = 64;
@@ -152,6 +153,12 @@ bool Modules::is_entry(std::uint32_t module, std::uint64_t offset) const {
   const ElfFile* file = known_[module].file.get();
   const auto address = file ? file->code_address(offset) : std::nullopt;
   return address && file->entry() != 0 && *address - file->entry() < kEntrySize;
+}
+
+bool Modules::is_start_context(std::uint32_t module, std::uint64_t offset) const {
+  const ElfFile* file = known_[module].file.get();
+  return file && file->machine() == EM_X86_64 && file->code_address(offset) &&
+         is_start_context_code(file->bytes(offset, kStartContextSize, kStartContextSize));
 }
 
 bool Modules::has_budget(const Known& known, const Spent& spent) const {

@@ -86,6 +86,10 @@ class Modules {
   // Whether a place is in the code with which a program begins, right behind its entry.
   bool is_entry(std::uint32_t module, std::uint64_t offset) const;
 
+  // Whether glibc's __start_context begins there, by its code: functions of makecontext(3) return
+  // to it, and nothing called it.
+  bool is_start_context(std::uint32_t module, std::uint64_t offset) const;
+
   std::size_t size() const { return known_.size(); }
   // What is known of it until now: the build id comes with its first rule.
   const Module& operator[](std::uint32_t module) const { return known_[module].module; }

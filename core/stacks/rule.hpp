@@ -32,6 +32,7 @@ enum class Saved : std::uint8_t {
   AtCfa,    // stored at CFA + offset
   AtSp,
   AtBp,
+  Elsewhere,  // for the return address: the caller is on another stack
 };
 
 struct Rule {

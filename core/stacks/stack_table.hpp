@@ -60,10 +60,11 @@ struct Frame {
 
 // How a walk from a stack's leaf ended.
 enum class Ending : std::uint8_t {
-  Root,  // at the thread's first function
-  Cut,   // at the end of the copy that was taken of the stack
-  Deep,  // at the most frames that were wanted
-  Lost,  // where nothing tells how to go on, or what it tells cannot be
+  Root,       // at the thread's first function
+  Cut,        // at the end of the copy that was taken of the stack
+  Deep,       // at the most frames that were wanted
+  Lost,       // where nothing tells how to go on, or what it tells cannot be
+  Elsewhere,  // where it goes on on another stack, of which there is no copy
 };
 
 // What was inlined in the frames of a table.

@@ -23,8 +23,11 @@ class Walk {
   Ending run(std::size_t most) {
     for (;;) {
       const Rule* rule = enter();
-      if (!rule) return Ending::Lost;
-      if (const auto ending = rule->cfa == Cfa::None ? guess() : follow(*rule)) return *ending;
+      if (!rule) return is_elsewhere_ ? Ending::Elsewhere : Ending::Lost;
+      if (is_made_up_ && unwinder_.modules_.is_start_context(range_->module, code_offset()))
+        return Ending::Root;
+      if (const auto ending = rule->cfa == Cfa::None ? guess() : follow(*rule))
+        return *ending == Ending::Lost && is_elsewhere_ ? Ending::Elsewhere : *ending;
       if (frames_.size() >= most) return Ending::Deep;
     }
   }
@@ -46,8 +49,12 @@ class Walk {
     std::uint64_t offset = ip - range_->start + range_->offset;
     const Rule* rule = &rule_at(offset);
     const bool is_call = rule->cfa != Cfa::None && !rule->is_signal;
-    if (!is_call && !is_exact_ && at_.ip < range_->end)
-      if (rule = &rule_at(offset + 1); rule->cfa != Cfa::None) ++offset;
+    is_made_up_ = false;
+    if (!is_call && !is_exact_ && at_.ip < range_->end) {
+      rule = &rule_at(offset + 1);
+      is_made_up_ = rule->cfa != Cfa::None;
+      offset += is_made_up_;
+    }
     frames_.push_back({offset, range_->module, is_guessed_});
     return rule;
   }
@@ -57,6 +64,7 @@ class Walk {
 
   Step follow(const Rule& rule) {
     if (rule.ra == Saved::Nowhere) return Ending::Root;
+    if (rule.ra == Saved::Elsewhere) return Ending::Elsewhere;
     std::uint64_t cfa = 0;
     if (const Step failed = find_cfa(rule, cfa)) return failed;
     const bool grows = cfa > at_.sp || (cfa == at_.sp && is_exact_);
@@ -138,6 +146,8 @@ class Walk {
 
   Step go_to(const Registers& caller, bool is_exact) {
     at_ = caller;
+    // A signal may be handled on a stack of its own: what it interrupted has another one.
+    if (is_exact && at_.sp - stack_.start >= stack_.bytes.size()) is_elsewhere_ = true;
     at_.ip &= unwinder_.address_mask_;
     is_exact_ = is_exact;
     return at_.ip == 0 ? Step(Ending::Root) : std::nullopt;
@@ -185,6 +195,7 @@ class Walk {
 
   Step read(std::uint64_t address, std::uint64_t& value) const {
     if (stack_.read(address, value)) return std::nullopt;
+    if (is_elsewhere_) return Ending::Elsewhere;
     return address - stack_.start < kLargestStack ? Ending::Cut : Ending::Lost;
   }
 
@@ -196,7 +207,9 @@ class Walk {
   const CodeRange* range_ = nullptr;  // where the last frame was
   bool is_exact_ = true;              // ip is the instruction that runs, and no return address
   bool is_guessed_ = false;
-  bool is_cut_ = false;  // a guess led behind the copy of the stack
+  bool is_made_up_ = false;    // no call precedes the return address
+  bool is_elsewhere_ = false;  // it goes on on a stack that was not copied
+  bool is_cut_ = false;        // a guess led behind the copy of the stack
 };
 
 Unwinder::Unwinder(Modules& modules, std::uint16_t machine)

@@ -130,8 +130,7 @@ class Decoder {
     if (map_ == Map::One && !is_vector_) read_odd_operands();
   }
   void read_word() {
-    immediate_ =
-        has_small_operand_ ? cursor_.get<std::int16_t>() : cursor_.get<std::int32_t>();
+    immediate_ = has_small_operand_ ? cursor_.get<std::int16_t>() : cursor_.get<std::int32_t>();
   }
 
   // What the letters do not express.
@@ -244,8 +243,7 @@ class Decoder {
     constexpr std::array<std::uint8_t, 8> kToRegister{0xaf, 0xb6, 0xb7, 0xb8,
                                                       0xbc, 0xbd, 0xbe, 0xbf};
     const bool is_conditional_move = code_ >= 0x40 && code_ <= 0x4f;
-    if (is_conditional_move || std::ranges::count(kToRegister, code_) > 0)
-      write(instruction, reg_);
+    if (is_conditional_move || std::ranges::count(kToRegister, code_) > 0) write(instruction, reg_);
   }
 
   // The eight operations have the same forms; the last one compares. Those of one byte cannot

@@ -67,6 +67,7 @@ void each_field(T& tally, Visitor&& visit) {
   visit("frames", tally.frames);
   visit("unnamed", tally.unnamed);
   visit("covered_ns", tally.covered_ns);
+  visit("elsewhere", tally.elsewhere);
 }
 
 template <Of<Takeover> T, class Visitor>

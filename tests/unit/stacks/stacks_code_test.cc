@@ -30,7 +30,8 @@ constexpr std::uint64_t kLoaded = 0x7f0000000000, kAnonymous = 0x600000, kSp = 0
 // Of musl.
 constexpr std::uint64_t kUsleep = 0x4000, kNanosleep = 0x4100, kClockNanosleep = 0x4200,
                         kSyscall = 0x4300, kStart = 0x5000, kClone = 0x5101, kStage2 = 0x5200,
-                        kEntry = 0x5305, kVforkOfMusl = 0x5400, kSignalReturn = 0x5500;
+                        kEntry = 0x5305, kVforkOfMusl = 0x5400, kSignalReturn = 0x5500,
+                        kStartContext = 0x5600;
 // With call frame information.
 constexpr std::uint64_t kMain = 0x6000;   // CFA = sp + 16
 constexpr std::uint64_t kRoot = 0x6100;   // no return address
@@ -51,6 +52,7 @@ std::string bytes(std::string_view hex) {
 MadeElf program() {
   MadeElf elf;
   elf.common(kX86Start);
+  elf.function(kStartContext, 26, "");
   elf.function(kMain, 64, code({0x0e, 16}));
   elf.function(kRoot, 64, code({0x07, 16}));
   elf.function(kVfork, 64, code({0x0e, 0, 0x09, 16, 5}));
@@ -60,7 +62,8 @@ MadeElf program() {
                bytes("4883ec2864488b042528000000488944241831c089f84869c083de1b4348c1e83289c169c0"
                      "40420f0048890c2429c769c7e80300004889e74889fe4889442408e80b210000488b542418"
                      "64482b14252800000075054883c428c3e871030000"));
-  elf.put_code(kNanosleep, bytes("4883ec084889fa4889f131ff31f6e81d000000f7d84863f8e8a3e2ffff4883c408c3"));
+  elf.put_code(kNanosleep,
+               bytes("4883ec084889fa4889f131ff31f6e81d000000f7d84863f8e8a3e2ffff4883c408c3"));
   elf.put_code(kClockNanosleep,
                bytes("83ff03746b89f84883ec084989d24989cb09f0742b4883ec084863d64989c84863f76a004c89"
                      "d14531c9bfe6000000e8eccbffff5a59f7d84883c408c30f1f004883ec084c89d6bf23000000"
@@ -82,6 +85,7 @@ MadeElf program() {
   elf.put_code(kEntry, bytes("4831ed4889e7488d350eefbfff4883e4f0e8050000000f1f440000"));
   // pop %rdx; mov $58,%eax; syscall; push %rdx; ret
   elf.put_code(kVforkOfMusl, bytes("5ab83a0000000f0552c3"));
+  elf.put_code(kStartContext, bytes("4889dc488b3c244885ff740be8000000004889c7"));
   elf.put_code(kSignalReturn, bytes("48c7c00f0000000f05"));
   return elf;
 }
@@ -175,7 +179,7 @@ BOOST_AUTO_TEST_CASE(decodes_instructions) {
            Case{"48f7c600000100", Kind::Other, 0},
            Case{"c5f877", Kind::Other, 0},                // vzeroupper
            Case{"c4e37d39c101", Kind::Other, 0},          // vextracti128
-           Case{"62f17f486f4601", Kind::Other, 0},       // vmovdqu8 in EVEX
+           Case{"62f17f486f4601", Kind::Other, 0},        // vmovdqu8 in EVEX
            Case{"662e0f1f840000000000", Kind::Other, 0},  // nop
        }) {
     const std::string instruction = bytes(hex);
@@ -197,14 +201,13 @@ BOOST_AUTO_TEST_CASE(rejects_bytes_that_are_no_instruction) {
 
 BOOST_AUTO_TEST_CASE(walks_a_wait_in_musl_to_its_caller) {
   Process process;
-  const Ending ending = process.walk(
-      {at(kSyscall + 0x19), kSp, 1234, 0},
-      {at(kInClockNanosleep), 1, 2, 3, at(kInNanosleep), 4, at(kInUsleep), 5, 6, 7, 8, 9,
-       at(kInMain), 10, at(kRoot + 8)});
+  const Ending ending =
+      process.walk({at(kSyscall + 0x19), kSp, 1234, 0},
+                   {at(kInClockNanosleep), 1, 2, 3, at(kInNanosleep), 4, at(kInUsleep), 5, 6, 7, 8,
+                    9, at(kInMain), 10, at(kRoot + 8)});
   BOOST_TEST(ending == Ending::Root);
-  BOOST_TEST(process.offsets() ==
-             (Offsets{kSyscall + 0x19, kInClockNanosleep - 1, kInNanosleep - 1, kInUsleep - 1,
-                      kInMain - 1, kRoot + 7}));
+  BOOST_TEST(process.offsets() == (Offsets{kSyscall + 0x19, kInClockNanosleep - 1, kInNanosleep - 1,
+                                           kInUsleep - 1, kInMain - 1, kRoot + 7}));
   BOOST_TEST(process.guessed() == 5u);
   BOOST_TEST(!process.frames[0].is_guessed);
 }
@@ -280,8 +283,29 @@ BOOST_AUTO_TEST_CASE(walks_over_a_signal_in_musl) {
   stack[36] = at(kRoot + 8);
   Process process;
   BOOST_TEST(process.walk({at(kMain + 8), kSp, 1, 0}, stack) == Ending::Root);
-  BOOST_TEST(process.offsets() == (Offsets{kMain + 8, kSignalReturn, kSyscall + 0x4, kInMain - 1,
-                                           kRoot + 7}));
+  BOOST_TEST(process.offsets() ==
+             (Offsets{kMain + 8, kSignalReturn, kSyscall + 0x4, kInMain - 1, kRoot + 7}));
+}
+
+// The handler has a stack of its own, and only that is copied.
+BOOST_AUTO_TEST_CASE(a_signal_on_another_stack_is_a_reason) {
+  std::vector<std::uint64_t> stack(40);
+  stack[1] = at(kSignalReturn);
+  stack[2 + 20] = kSp + (std::uint64_t{1} << 20);  // rsp
+  stack[2 + 21] = at(kSyscall + 0x19);
+  Process process;
+  BOOST_TEST(process.walk({at(kMain + 8), kSp, 1, 0}, stack) == Ending::Elsewhere);
+  BOOST_TEST(process.offsets() == (Offsets{kMain + 8, kSignalReturn, kSyscall + 0x19}));
+  stack[2 + 20] = kSp - 4096;
+  BOOST_TEST(process.walk({at(kMain + 8), kSp, 1, 0}, stack) == Ending::Elsewhere);
+}
+
+// The function of a context returns to the first byte of __start_context, which nobody called.
+BOOST_AUTO_TEST_CASE(functions_of_makecontext_have_a_root) {
+  Process process;
+  BOOST_TEST(process.walk({at(kMain + 8), kSp, 1, 0}, {1, at(kStartContext), 2, 3}) ==
+             Ending::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kMain + 8, kStartContext}));
 }
 
 // vfork(2) of glibc keeps its return address in rdi; what recorded it may not have that.

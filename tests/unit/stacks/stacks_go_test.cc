@@ -141,6 +141,31 @@ BOOST_AUTO_TEST_CASE(stacks_of_goroutines_and_of_the_scheduler_begin_at_roots) {
   BOOST_TEST(roots == expected, boost::test_tools::per_element());
 }
 
+// C code has been called from there, on the system's stack.
+BOOST_AUTO_TEST_CASE(calls_of_c_go_on_on_another_stack) {
+  const std::string image = contents_of("1.20");
+  const ElfFile file(image);
+  const GoTable table = find_go_table(file);
+  std::size_t before = 0, behind = 0;
+  for (FileAddress address = 0x401000; address < 0x490000; ++address) {
+    const bool is_elsewhere = table.rule_at(address).ra == Saved::Elsewhere;
+    const bool is_in_it = table.name_at(address) == "runtime.asmcgocall";
+    if (is_elsewhere && !is_in_it) BOOST_ERROR("at " << address);
+    if (is_in_it) ++(is_elsewhere ? behind : before);
+  }
+  BOOST_TEST(before > 0u);  // it has not changed the stack yet
+  BOOST_TEST(behind > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_table_is_found_once) {
+  const std::string image = contents_of("1.26");
+  const ElfFile file(image);
+  const auto table = shared_go_table(file);
+  BOOST_TEST(table->has_functions());
+  BOOST_TEST(shared_go_table(file) == table);
+  BOOST_TEST(!shared_go_table(ElfFile(std::string_view("no ELF")))->has_functions());
+}
+
 BOOST_AUTO_TEST_CASE(a_signal_continues_at_the_registers_it_saved) {
   const std::string image = contents_of("1.26");
   const ElfFile file(image);
