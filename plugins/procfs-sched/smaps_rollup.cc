@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
-#include <cstdio>
+#include <string>
+#include <vector>
 
+#include "ctprof/other_threads.hpp"
 #include "plugins/procfs-sched/stat.hpp"
 #include "plugins/procfs-sched/summary.hpp"
 
@@ -22,6 +24,14 @@ bool parse_line(std::string_view line, std::vector<ctprof_entry>& entries) {
   return true;
 }
 
+// Directories of threads that may have the memory which the main thread has no more.
+std::vector<std::string> directories_of_others(int proc, std::uint64_t tgid) {
+  std::vector<std::string> directories;
+  for (const std::uint64_t tid : sdk::other_threads(proc, tgid))
+    directories.push_back(std::to_string(tgid) + "/task/" + std::to_string(tid));
+  return directories;
+}
+
 }  // namespace
 
 bool parse_smaps_rollup(std::string_view text, std::vector<ctprof_entry>& entries) {
@@ -32,21 +42,23 @@ bool parse_smaps_rollup(std::string_view text, std::vector<ctprof_entry>& entrie
 }
 
 sdk::Reading<sdk::Entries> SmapsRollup::of_process(std::uint64_t tgid) {
-  const auto text = read(tgid, "smaps_rollup");
-  if (!text) return why_missing(tgid, text.gap);
+  const std::string process = std::to_string(tgid);
+  auto text = read(process, "smaps_rollup");
+  if (!text && text.gap != Gap::Denied)
+    for (const std::string& thread : directories_of_others(host_.proc(), tgid))
+      if ((text = read(thread, "smaps_rollup"))) break;
+  if (!text) return why_missing(process, text.gap);
   if (!parse_smaps_rollup(text.value, entries_)) return Gap::Malformed;
   return sdk::Entries(entries_);
 }
 
-sdk::Reading<std::string_view> SmapsRollup::read(std::uint64_t tgid, const char* name) {
-  char path[64];
-  std::snprintf(path, sizeof path, "%llu/%s", static_cast<unsigned long long>(tgid), name);
-  return file_.read(host_.proc(), path);
+sdk::Reading<std::string_view> SmapsRollup::read(const std::string& directory, const char* name) {
+  return file_.read(host_.proc(), (directory + '/' + name).c_str());
 }
 
-Gap SmapsRollup::why_missing(std::uint64_t tgid, Gap gap) {
+Gap SmapsRollup::why_missing(const std::string& process, Gap gap) {
   if (gap == Gap::Denied) return gap;
-  const auto stat = read(tgid, "stat");
+  const auto stat = read(process, "stat");
   if (!stat) return stat.gap;
   return has_no_memory(parse_stat(stat.value)) ? Gap::NotApplicable : gap_of_missing(host_, gap);
 }
@@ -63,9 +75,15 @@ Resident::Resident(const sdk::Host& host)
     : host_(host), page_(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))) {}
 
 sdk::ReadingOf<sdk::GaugeBytes> Resident::of_process(std::uint64_t tgid) {
-  char path[64];
-  std::snprintf(path, sizeof path, "%llu/statm", static_cast<unsigned long long>(tgid));
-  const auto text = file_.read(host_.proc(), path);
+  const auto resident = read(std::to_string(tgid));
+  if (resident.gap != Gap::NotApplicable) return resident;
+  for (const std::string& thread : directories_of_others(host_.proc(), tgid))
+    if (const auto of_thread = read(thread)) return of_thread;
+  return resident;
+}
+
+sdk::ReadingOf<sdk::GaugeBytes> Resident::read(const std::string& directory) {
+  const auto text = file_.read(host_.proc(), (directory + "/statm").c_str());
   if (text) return parse_statm(text.value, page_);
   return gap_of_missing(host_, text.gap);
 }

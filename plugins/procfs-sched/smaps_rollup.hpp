@@ -6,10 +6,14 @@
 //
 // /proc/<tgid>/statm: its size and what of it is resident, "size resident ...", in pages. Cheap,
 // and open to everybody. All are zero where there is no memory.
+//
+// A main thread that has exited has no memory although others of its process live. Then the files
+// are those of another thread, /proc/<tgid>/task/<tid>/.
 
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,8 +37,8 @@ class SmapsRollup {
   sdk::Reading<sdk::Entries> of_process(std::uint64_t tgid);
 
  private:
-  sdk::Reading<std::string_view> read(std::uint64_t tgid, const char* name);
-  Gap why_missing(std::uint64_t tgid, Gap gap);
+  sdk::Reading<std::string_view> read(const std::string& directory, const char* name);
+  Gap why_missing(const std::string& process, Gap gap);
 
   sdk::Host host_;
   sdk::TextFile file_;
@@ -53,6 +57,8 @@ class Resident {
   sdk::ReadingOf<sdk::GaugeBytes> of_process(std::uint64_t tgid);
 
  private:
+  sdk::ReadingOf<sdk::GaugeBytes> read(const std::string& directory);
+
   sdk::Host host_;
   std::uint64_t page_;
   sdk::TextFile file_;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "tests/unit/support/fixtures.hpp"
@@ -115,6 +116,35 @@ BOOST_AUTO_TEST_CASE(recorded_processes) {
   BOOST_TEST(processes.cell("process.smaps_rollup", 2) == "NotApplicable");  // a zombie
   BOOST_TEST(processes.cell("process.smaps_rollup", 3) == "Unsupported");    // not recorded
   BOOST_TEST(processes.cell("rss_bytes", 0) == "Unsupported");
+}
+
+// The statm file of a main thread that has exited has zeroes, and its smaps_rollup file is empty.
+BOOST_AUTO_TEST_CASE(memory_is_read_through_a_thread_that_lives) {
+  char name[] = "/tmp/ctprof-procfs-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(name) != nullptr);
+  const std::string root = name, process = root + "/proc/7";
+  const auto write = [&](const std::string& file, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(process + file).parent_path());
+    std::ofstream(process + file) << text;
+  };
+  for (const char* exited : {"", "/task/7"})
+    write(std::string(exited) + "/statm", "0 0 0 0 0 0 0\n");
+  write("/stat", "7 (made) Z 1 7 7 0 -1 4194304 0 0 0 0\n");
+  write("/task/9/statm", "100 50 10 1 0 20 0\n");
+  write("/task/9/smaps_rollup",
+        "1000-2000 ---p 00000000 00:00 0   [rollup]\nRss:                 200 kB\n");
+  {
+    const TestHost host(root, {7, 7}, 0);
+    SourceDriver processes(*plugin(), kProcesses, host);
+    processes.collect({{7, 7}});
+    BOOST_TEST(processes.cell("rss_bytes", 0) == std::to_string(50 * ::sysconf(_SC_PAGESIZE)));
+    BOOST_TEST(processes.cell("process.smaps_rollup", 0).starts_with("Rss=200"));
+    std::filesystem::remove_all(process + "/task/9");
+    processes.collect({{7, 7}});
+    BOOST_TEST(processes.cell("rss_bytes", 0) == "NotApplicable");
+    BOOST_TEST(processes.cell("process.smaps_rollup", 0) == "NotApplicable");
+  }
+  std::filesystem::remove_all(root);
 }
 
 BOOST_AUTO_TEST_CASE(every_cell_of_every_recorded_kernel_is_settled) {
