@@ -85,6 +85,12 @@ Cfi::Cfi(const ElfFile& file) {
   steps_ += bytes() / kBytesInStep;
 }
 
+std::optional<FunctionRange> Cfi::function_at(FileAddress address) const {
+  auto function = eh_frame_.find(address);
+  if (!function) function = debug_frame_.find(address);
+  return function ? std::optional(FunctionRange{function->start, function->size}) : std::nullopt;
+}
+
 void Cfi::drop() {
   steps_ = steps();
   eh_frame_ = {};

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,12 @@
 
 namespace ctprof {
 
+// Where a function is.
+struct FunctionRange {
+  FileAddress start = 0;
+  std::uint64_t size = 0;
+};
+
 class Cfi {
  public:
   // Of two sections: 64 MiB of bytes or 16 MiB that are unpacked, and as many entries as are
@@ -34,6 +41,8 @@ class Cfi {
   Cfi() = default;
   explicit Cfi(const ElfFile& file);
 
+  // The function that includes an address, by the entry for it; nothing where there is none.
+  std::optional<FunctionRange> function_at(FileAddress address) const;
   // The rule at an address, which Cfa::None says there is none for. Its key is left to the caller.
   Rule rule_at(FileAddress address) const;
   // True: of some functions there is no information, because there are too many. An address without

@@ -79,8 +79,9 @@ ElfFile::ElfFile(std::string_view image)
 
 void ElfFile::read_head() {
   const auto& ident = header_.e_ident;
-  valid_ = read(0, &header_, sizeof header_) && std::memcmp(ident, ELFMAG, SELFMAG) == 0 &&
-           ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == ELFDATA2LSB &&
+  const bool is_elf = read(0, &header_, sizeof header_) && std::memcmp(ident, ELFMAG, SELFMAG) == 0;
+  is_32_bit_ = is_elf && ident[EI_CLASS] == ELFCLASS32;
+  valid_ = is_elf && ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == ELFDATA2LSB &&
            (header_.e_phnum == 0 || header_.e_phentsize == sizeof(Elf64_Phdr));
   if (valid_) segments_ = table<Elf64_Phdr>(header_.e_phoff, header_.e_phnum, kMostSegments);
 }

@@ -37,10 +37,13 @@ class ElfFile {
 
   // False: not ELF, of another class or byte order, or broken at its head; then it has nothing.
   bool is_valid() const { return valid_; }
+  // Whether it is not valid because it is an ELF file of 32 bits.
+  bool is_32_bit() const { return is_32_bit_; }
   // Of the file it reads, which it does not own; -1: it reads memory.
   int fd() const { return fd_; }
   std::uint64_t size() const { return size_; }
   std::uint16_t machine() const { return header_.e_machine; }
+  std::uint16_t type() const { return header_.e_type; }
   // Where a program begins; 0: nowhere.
   FileAddress entry() const { return header_.e_entry; }
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
@@ -93,6 +96,7 @@ class ElfFile {
   std::uint64_t size_ = 0;
   mutable std::uint64_t budget_;
   bool valid_ = false;
+  bool is_32_bit_ = false;
   Elf64_Ehdr header_{};
   std::vector<Elf64_Phdr> segments_;
   mutable std::weak_ptr<const GoTable> go_table_;

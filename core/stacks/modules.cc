@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -29,15 +30,19 @@ bool is_memory(std::string_view path) {
   return false;
 }
 
-// The vDSO is the same in all processes of a machine, so ours is read.
+// The vDSO is the same in all processes of a machine, so ours is read. The kernel maps the whole
+// image; its section headers, which lead to its symbols, come last.
 std::string_view own_vdso() {
-  constexpr std::size_t kSize = 4096;  // of its head; the rest follows from that
   const auto* start = reinterpret_cast<const char*>(::getauxval(AT_SYSINFO_EHDR));
+  Elf64_Ehdr header;
   if (!start) return {};
-  const ElfFile head(std::string_view(start, kSize));
-  std::size_t end = 0;
+  std::memcpy(&header, start, sizeof header);
+  const ElfFile head(
+      std::string_view(start, header.e_phoff + std::uint64_t{header.e_phnum} * header.e_phentsize));
+  std::uint64_t end =
+      header.e_shoff + std::uint64_t{header.e_shnum} * std::uint64_t{header.e_shentsize};
   for (const Elf64_Phdr& segment : head.segments())
-    if (segment.p_type == PT_LOAD) end = segment.p_offset + segment.p_filesz;
+    if (segment.p_type == PT_LOAD) end = std::max(end, segment.p_offset + segment.p_filesz);
   return {start, end};
 }
 

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <compare>
 #include <cstddef>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
 
+#include "core/stacks/cfi.hpp"
 #include "core/stacks/go_table.hpp"
+#include "core/stacks/plt.hpp"
+#include "core/stacks/symbol_search.hpp"
 #include "core/stacks/unpack.hpp"
 #include "core/stacks/unpacked_elf.hpp"
 #include "ctprof/files.hpp"
@@ -15,69 +20,17 @@
 namespace ctprof {
 namespace {
 
-constexpr std::uint64_t kUnsizedReach = 64 << 10;
 // Of a packed list, and of what it unpacks to: a hundred bytes for each of 600,000 functions.
 constexpr std::size_t kMostPacked = 64 << 20;
-constexpr std::uint64_t kNoTag = std::numeric_limits<std::uint64_t>::max();
+// A bit of the number of a version: it is not the one that new programs get.
+constexpr Elf64_Half kHiddenVersion = 0x8000;
 
-// Where a symbol begins and ends, and where its name is.
-struct Symbol {
-  std::uint64_t start = 0;
-  std::uint64_t end = 0;
-  std::uint64_t tag = kNoTag;
-
-  bool reaches(std::uint64_t address) const { return tag != kNoTag && address < end; }
-};
-
-// Finds the symbols of sorted addresses, in time that the symbols cannot choose: of those that
-// begin between two addresses, only the nearest and the one that reaches farthest are kept.
-class Search {
- public:
-  explicit Search(std::span<const std::uint64_t> addresses)
-      : addresses_(addresses), nearest_(addresses.size()), farthest_(addresses.size()) {}
-
-  void add(std::uint64_t start, std::uint64_t size, std::uint64_t tag) {
-    const Symbol symbol{start, end_of(start, size), tag};
-    Symbol* farthest = note(symbol);
-    if (farthest && symbol.end > farthest->end) *farthest = symbol;
-  }
-  // One without a size, which reaches up to the next, but not beyond `limit`.
-  void add_unsized(std::uint64_t start, std::uint64_t limit, std::uint64_t tag) {
-    note({start, std::min(end_of(start, kUnsizedReach), limit), tag});
-  }
-
-  // The tag for each address; kNoTag: no symbol reaches it.
-  std::vector<std::uint64_t> tags() const {
-    std::vector<std::uint64_t> tags;
-    Symbol near;
-    Symbol far;
-    for (std::size_t i = 0; i < addresses_.size(); ++i) {
-      if (nearest_[i].tag != kNoTag) near = nearest_[i];
-      if (farthest_[i].end > far.end) far = farthest_[i];
-      const Symbol& reaching = near.reaches(addresses_[i]) ? near : far;
-      tags.push_back(reaching.reaches(addresses_[i]) ? reaching.tag : kNoTag);
-    }
-    return tags;
-  }
-
- private:
-  static std::uint64_t end_of(std::uint64_t start, std::uint64_t size) {
-    return start + std::min(size, UINT64_MAX - start);
-  }
-
-  // Takes it for the nearest, if it is; returns where the one that reaches farthest is kept. Null:
-  // no address is as high.
-  Symbol* note(const Symbol& symbol) {
-    const auto first = std::ranges::lower_bound(addresses_, symbol.start);
-    if (first == addresses_.end()) return nullptr;
-    const auto at = static_cast<std::size_t>(first - addresses_.begin());
-    if (nearest_[at].tag == kNoTag || symbol.start >= nearest_[at].start) nearest_[at] = symbol;
-    return &farthest_[at];
-  }
-
-  std::span<const std::uint64_t> addresses_;
-  std::vector<Symbol> nearest_, farthest_;  // of those that begin at [i] or before, after [i - 1]
-};
+// Without the version that linkers put behind a name: memcpy@@GLIBC_2.14, and with one at for a
+// version that is not the default. Only some files have it there.
+std::string unversioned(std::string name) {
+  if (const std::size_t at = name.find('@', 1); at != name.npos) name.resize(at);
+  return name;
+}
 
 bool is_function(const Elf64_Sym& symbol) {
   const auto type = ELF64_ST_TYPE(symbol.st_info);
@@ -85,66 +38,162 @@ bool is_function(const Elf64_Sym& symbol) {
          symbol.st_value != 0;
 }
 
-// The symbols of a file, by the sections that list them.
-class FileSymbols {
- public:
-  FileSymbols(const ElfFile& file, NameWork& work)
-      : file_(file), sections_(file.sections()), work_(work) {}
+// Whether lists have all functions of a file or some.
+enum class Lists : std::uint8_t { Whole, Parts };
 
-  // Fills in the names that lists of this type tell, where there are none yet. Where there is too
-  // little left for a list, lists after it are not asked: they might name other functions.
-  void fill(std::uint32_t type, std::span<const FileAddress> addresses,
-            std::vector<std::string>& names) const {
-    for (const Elf64_Shdr& list : sections_)
-      if (list.sh_type == type && list.sh_link < sections_.size() && !work_.is_over() &&
-          work_.spend(size_of(list)))
-        fill(sections_[list.sh_link], search(list, addresses), names);
+// Whether functions that have no size end before an address, by the call frame information.
+class FunctionEnds {
+ public:
+  FunctionEnds(const ElfFile& file, NameWork& work) : file_(file), work_(work) {}
+
+  // Whether the function that begins at `start` includes the address. Without call frame
+  // information of the address, a list of some functions does not tell.
+  bool includes(std::uint64_t start, std::uint64_t address, Lists lists) {
+    if (start == address) return true;
+    const auto range = at(address);
+    return range ? start >= range->start : lists == Lists::Whole;
+  }
+  std::optional<FunctionRange> at(std::uint64_t address) {
+    if (!cfi_) {
+      cfi_.emplace(file_);
+      if (!work_.spend(cfi_->steps())) *cfi_ = Cfi();
+    }
+    return cfi_->function_at(address);
   }
 
  private:
-  void fill(const Elf64_Shdr& texts, const std::vector<std::uint64_t>& tags,
-            std::vector<std::string>& names) const {
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (names[i].empty() && tags[i] < texts.sh_size)
-        names[i] = name_at(texts.sh_offset + tags[i]);
+  const ElfFile& file_;
+  NameWork& work_;
+  std::optional<Cfi> cfi_;
+};
+
+// Symbols of several lists, as if they were one.
+class FileSymbols {
+ public:
+  FileSymbols(std::span<const FileAddress> addresses, NameWork& work)
+      : search_(addresses, SymbolSearch::Names::All), work_(work) {}
+
+  // The lists of this type. Where there is too little left for a list, no list counts: those that
+  // are left might name other functions.
+  void add(const ElfFile& file, std::uint32_t type) {
+    const auto sections = file.sections();
+    for (const Elf64_Shdr& list : sections)
+      if (list.sh_type == type && list.sh_link < sections.size() && !work_.is_over() &&
+          work_.spend(size_of(file, list)))
+        add(file, sections, list);
   }
 
-  std::string name_at(std::uint64_t offset) const {
+  // Fills in the names that the lists tell, where there are none yet.
+  void fill(Lists lists, FunctionEnds& ends, std::vector<std::string>& names) const {
+    if (work_.is_over()) return;
+    const auto symbols = search_.symbols([&](const SymbolSearch::Symbol& symbol, auto address) {
+      return ends.includes(symbol.start, address, lists);
+    });
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (names[i].empty() && symbols[i]) names[i] = name_of(*symbols[i]);
+  }
+
+ private:
+  // A tag is the number of the list, these, and the offset of the name.
+  static constexpr std::uint64_t kIsWeak = 1ULL << 62, kIsOldVersion = 1ULL << 61;
+  static constexpr std::uint64_t kMostLists = 1 << 16;
+  // Of names: those of functions that other files can call come first.
+  static constexpr std::uint8_t kLocal = 0, kExported = 1;
+
+  // Where the names of a list are.
+  struct Texts {
+    const ElfFile* file;
+    std::uint64_t offset, size;
+  };
+  struct Alias {
+    bool is_old_version, is_weak;
+    std::size_t underscores, size;
+    std::string name;
+    auto operator<=>(const Alias&) const = default;
+  };
+
+  void add(const ElfFile& file, const std::vector<Elf64_Shdr>& sections, const Elf64_Shdr& list) {
+    constexpr std::uint64_t kPiece = 2048;
+    if (texts_.size() == kMostLists) return;
+    const Elf64_Shdr& texts = sections[list.sh_link];
+    texts_.push_back({&file, texts.sh_offset, texts.sh_size});
+    const std::uint64_t count = list.sh_size / sizeof(Elf64_Sym);
+    for (std::uint64_t at = 0; at < count; at += kPiece) {
+      const auto piece =
+          file.table<Elf64_Sym>(list.sh_offset + at * sizeof(Elf64_Sym), count - at, kPiece);
+      if (piece.empty()) break;
+      const auto versions = versions_of(file, sections, list, at, piece.size());
+      for (std::size_t i = 0; i < piece.size(); ++i)
+        add(piece[i], sections, i < versions.size() && (versions[i] & kHiddenVersion) != 0);
+    }
+  }
+
+  // Of the symbols from a place on: the versions that a dynamic linker knows; may be empty.
+  static std::vector<Elf64_Half> versions_of(const ElfFile& file,
+                                             const std::vector<Elf64_Shdr>& sections,
+                                             const Elf64_Shdr& list, std::uint64_t from,
+                                             std::size_t count) {
+    if (list.sh_type != SHT_DYNSYM) return {};
+    for (const Elf64_Shdr& section : sections)
+      if (section.sh_type == SHT_GNU_versym)
+        return file.table<Elf64_Half>(section.sh_offset + from * sizeof(Elf64_Half), count, count);
+    return {};
+  }
+
+  // Hand-written code has functions without sizes; they end where their section does.
+  void add(const Elf64_Sym& symbol, const std::vector<Elf64_Shdr>& sections, bool is_old_version) {
+    if (!is_function(symbol) || symbol.st_name >= texts_.back().size) return;
+    const auto binding = ELF64_ST_BIND(symbol.st_info);
+    const std::uint64_t tag = (texts_.size() - 1) << 32 | symbol.st_name |
+                              (binding == STB_WEAK ? kIsWeak : 0) |
+                              (is_old_version ? kIsOldVersion : 0);
+    const std::uint8_t rank = is_exported(symbol) ? kExported : kLocal;
+    if (symbol.st_size != 0) return search_.add(symbol.st_value, symbol.st_size, tag, rank);
+    if (symbol.st_shndx >= sections.size()) return;
+    const Elf64_Shdr& section = sections[symbol.st_shndx];
+    search_.add_unsized(symbol.st_value, section.sh_addr + section.sh_size, tag, rank);
+  }
+
+  static bool is_exported(const Elf64_Sym& symbol) {
+    const auto visibility = ELF64_ST_VISIBILITY(symbol.st_other);
+    return ELF64_ST_BIND(symbol.st_info) != STB_LOCAL &&
+           (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
+  }
+
+  // The same whatever the order of a list: the names of a global function before those of a weak
+  // one, and short ones with few underscores before others.
+  std::string name_of(const SymbolSearch::Symbol& symbol) const {
+    if (symbol.other_tags.empty()) return unversioned(name_at(symbol.tag));
+    Alias best = alias_of(symbol.tag);
+    for (const std::uint64_t tag : symbol.other_tags) best = std::min(best, alias_of(tag));
+    return work_.is_over() ? std::string() : best.name;
+  }
+
+  Alias alias_of(std::uint64_t tag) const {
+    std::string name = name_at(tag);
+    const std::size_t version = name.find('@', 1);
+    const bool is_old = version != name.npos && !name.substr(version).starts_with("@@");
+    name = unversioned(std::move(name));
+    const std::size_t underscores = std::min(name.find_first_not_of('_'), name.size());
+    return {is_old || (tag & kIsOldVersion) != 0, (tag & kIsWeak) != 0, underscores, name.size(),
+            std::move(name)};
+  }
+
+  std::string name_at(std::uint64_t tag) const {
     if (work_.is_over()) return {};
-    std::string name = file_.text(offset, kLongestFunctionName);
+    const Texts& texts = texts_[tag >> 32 & (kMostLists - 1)];
+    const auto offset = static_cast<std::uint32_t>(tag);
+    std::string name = texts.file->text(texts.offset + offset, kLongestFunctionName);
     return work_.spend(name.size() * NameWork::kStepsOfNameByte) ? name : std::string();
   }
 
   // Of a list, as far as the file has it.
-  std::uint64_t size_of(const Elf64_Shdr& list) const {
-    return std::min(list.sh_size, file_.size() - std::min(list.sh_offset, file_.size()));
+  static std::uint64_t size_of(const ElfFile& file, const Elf64_Shdr& list) {
+    return std::min(list.sh_size, file.size() - std::min(list.sh_offset, file.size()));
   }
 
-  std::vector<std::uint64_t> search(const Elf64_Shdr& list,
-                                    std::span<const FileAddress> addresses) const {
-    constexpr std::uint64_t kPiece = 2048;
-    Search search(addresses);
-    const std::uint64_t count = list.sh_size / sizeof(Elf64_Sym);
-    for (std::uint64_t at = 0; at < count; at += kPiece) {
-      const auto piece =
-          file_.table<Elf64_Sym>(list.sh_offset + at * sizeof(Elf64_Sym), count - at, kPiece);
-      if (piece.empty()) break;
-      for (const Elf64_Sym& symbol : piece) add(symbol, search);
-    }
-    return search.tags();
-  }
-
-  // Hand-written code has functions without sizes; they end where their section does.
-  void add(const Elf64_Sym& symbol, Search& search) const {
-    if (!is_function(symbol)) return;
-    if (symbol.st_size != 0) return search.add(symbol.st_value, symbol.st_size, symbol.st_name);
-    if (symbol.st_shndx >= sections_.size()) return;
-    const Elf64_Shdr& section = sections_[symbol.st_shndx];
-    search.add_unsized(symbol.st_value, section.sh_addr + section.sh_size, symbol.st_name);
-  }
-
-  const ElfFile& file_;
-  std::vector<Elf64_Shdr> sections_;
+  SymbolSearch search_;
+  std::vector<Texts> texts_;
   NameWork& work_;
 };
 
@@ -152,20 +201,62 @@ bool all_are_named(const std::vector<std::string>& names) {
   return std::ranges::none_of(names, &std::string::empty);
 }
 
-// A small ELF file in the file, packed, which lists functions that .dynsym lacks.
-void fill_from_packed(const ElfFile& file, std::span<const FileAddress> addresses,
-                      std::vector<std::string>& names, NameWork& work) {
+// A small ELF file in the file, packed, which lists functions that .dynsym lacks; empty: there is
+// none.
+std::string unpacked_list(const ElfFile& file, NameWork& work) {
   const auto section = file.section(".gnu_debugdata");
-  if (!section || section->sh_type == SHT_NOBITS) return;
+  if (!section || section->sh_type == SHT_NOBITS) return {};
   const std::uint64_t most =
       std::min<std::uint64_t>(kMostPacked, work.left() / NameWork::kStepsOfUnpackedByte);
   const std::string bytes = file.bytes(section->sh_offset, section->sh_size, kMostPacked);
-  const UnpackedXz unpacked = unpacked_xz(bytes, most - std::min(most, bytes.size()));
+  UnpackedXz unpacked = unpacked_xz(bytes, most - std::min(most, bytes.size()));
   const std::size_t done = bytes.size() + unpacked.produced;
-  if (!work.spend(done * NameWork::kStepsOfUnpackedByte) || unpacked.is_too_large)
-    return work.exceed();
-  const ElfFile packed(unpacked.bytes);
-  FileSymbols(packed, work).fill(SHT_SYMTAB, addresses, names);
+  if (work.spend(done * NameWork::kStepsOfUnpackedByte) && !unpacked.is_too_large)
+    return std::move(unpacked.bytes);
+  work.exceed();
+  return {};
+}
+
+// From .dynsym and .gnu_debugdata, which has the functions that .dynsym lacks: together they have
+// all of them, .dynsym alone has some.
+void fill_from_parts(std::span<const ElfFile* const> files, FunctionEnds& ends,
+                     std::span<const FileAddress> addresses, std::vector<std::string>& names,
+                     NameWork& work) {
+  std::vector<std::string> texts;
+  for (const ElfFile* file : files)
+    texts.push_back(work.is_over() ? std::string() : unpacked_list(*file, work));
+  std::deque<ElfFile> unpacked;
+  FileSymbols parts(addresses, work);
+  for (const std::string& text : texts)
+    parts.add(unpacked.emplace_back(std::string_view(text)), SHT_SYMTAB);
+  for (const ElfFile* file : files) parts.add(*file, SHT_DYNSYM);
+  const bool are_whole = !std::ranges::all_of(texts, &std::string::empty);
+  parts.fill(are_whole ? Lists::Whole : Lists::Parts, ends, names);
+}
+
+// Whether a file is a program, and no library, which has an entry address, too.
+bool is_program(const ElfFile& file) {
+  constexpr std::uint64_t kMostEntries = 1024;
+  if (file.type() == ET_EXEC) return true;
+  const Elf64_Phdr* dynamic = file.segment(PT_DYNAMIC);
+  if (!dynamic || file.type() != ET_DYN) return false;
+  const auto entries =
+      file.table<Elf64_Dyn>(dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn), kMostEntries);
+  return std::ranges::any_of(entries, [](const Elf64_Dyn& entry) {
+    return entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE) != 0;
+  });
+}
+
+// The function where a program begins has this name in every C library.
+void fill_start(const ElfFile& file, FunctionEnds& ends, std::span<const FileAddress> addresses,
+                std::vector<std::string>& names) {
+  if (file.entry() == 0 || addresses.empty() || !is_program(file)) return;
+  const auto start = ends.at(file.entry());
+  if (!start || start->start != file.entry()) return;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i].empty() && addresses[i] >= start->start &&
+        addresses[i] - start->start < start->size)
+      names[i] = "_start";
 }
 
 void fill_from_go_table(const ElfFile& file, std::span<const FileAddress> addresses,
@@ -201,11 +292,11 @@ std::string_view line_at(std::string_view text, std::uint64_t at) {
   return sdk::take(rest, '\n');
 }
 
-std::vector<std::string> names_at(std::string_view text, const std::vector<std::uint64_t>& tags,
+std::vector<std::string> names_at(std::string_view text, const SymbolSearch& search,
                                   NameWork& work) {
   std::vector<std::string> names;
-  for (const std::uint64_t tag : tags) {
-    const auto name = tag == kNoTag ? std::string_view() : line_at(text, tag);
+  for (const auto* symbol : search.symbols([](const auto&, std::uint64_t) { return true; })) {
+    const auto name = symbol ? line_at(text, symbol->tag) : std::string_view();
     names.emplace_back(work.spend(name.size() * NameWork::kStepsOfNameByte) ? name : "");
   }
   return names;
@@ -229,13 +320,15 @@ std::vector<std::string> names_in_file(const ElfFile& file, std::span<const File
   std::vector<const ElfFile*> files{own.elf ? &own.elf->file() : &file};
   if (stripped) files.push_back(other.elf ? &other.elf->file() : stripped);
   const auto goes_on = [&] { return !work.is_over() && !all_are_named(names); };
-  for (const ElfFile* file : files) FileSymbols(*file, work).fill(SHT_SYMTAB, addresses, names);
   std::vector<const ElfFile*> originals{&file};
   if (stripped) originals.push_back(stripped);
-  for (const ElfFile* file : originals)
-    if (goes_on()) fill_from_packed(*file, addresses, names, work);
-  for (const ElfFile* file : originals)
-    if (goes_on()) FileSymbols(*file, work).fill(SHT_DYNSYM, addresses, names);
+  FunctionEnds ends(file, work);
+  FileSymbols whole(addresses, work);
+  for (const ElfFile* one : files) whole.add(*one, SHT_SYMTAB);
+  whole.fill(Lists::Whole, ends, names);
+  if (goes_on()) fill_plt_names(file, addresses, names, work);
+  if (goes_on()) fill_from_parts(originals, ends, addresses, names, work);
+  if (goes_on()) fill_start(file, ends, addresses, names);
   return names;
 }
 
@@ -255,7 +348,7 @@ std::vector<std::string> names_in_perf_map(std::string_view text,
                                            NameWork& work) {
   if (!work.spend(text.size() * NameWork::kStepsOfTextByte))
     return std::vector<std::string>(addresses.size());
-  Search search(addresses);
+  SymbolSearch search(addresses, SymbolSearch::Names::Last);
   for (std::string_view rest = text; !rest.empty();) {
     std::string_view line = sdk::take(rest, '\n');
     const auto start = hexadecimal(sdk::take(line, ' '));
@@ -263,7 +356,7 @@ std::vector<std::string> names_in_perf_map(std::string_view text,
     const auto name = static_cast<std::uint64_t>(line.data() - text.data());
     if (start && size && *size != 0 && !line.empty()) search.add(*start, *size, name);
   }
-  return names_at(text, search.tags(), work);
+  return names_at(text, search, work);
 }
 
 std::vector<std::string> names_in_perf_map(std::string_view text,
@@ -275,7 +368,7 @@ std::vector<std::string> names_in_perf_map(std::string_view text,
 std::vector<std::string> names_in_kallsyms(std::string_view text,
                                            std::span<const std::uint64_t> addresses) {
   constexpr std::string_view kCode = "tTwW";
-  Search search(addresses);
+  SymbolSearch search(addresses, SymbolSearch::Names::Last);
   for (std::string_view rest = text; !rest.empty();) {
     std::string_view line = sdk::take(rest, '\n');
     const auto start = hexadecimal(sdk::take(line, ' '));
@@ -285,7 +378,7 @@ std::vector<std::string> names_in_kallsyms(std::string_view text,
       search.add_unsized(*start, UINT64_MAX, name);
   }
   NameWork work;
-  std::vector<std::string> names = names_at(text, search.tags(), work);
+  std::vector<std::string> names = names_at(text, search, work);
   for (std::string& name : names) std::ranges::replace(name, '\t', ' ');
   return names;
 }

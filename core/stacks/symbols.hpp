@@ -4,9 +4,13 @@
 // kernel has 120,000 symbols, and a profile asks for some hundred of them.
 //
 // An address belongs to the nearest symbol at or below it, if that reaches it, else to one that
-// spans it; one without a size reaches up to the next, 64 KiB at most, and in files to the end of
-// its section. Where several begin at one address, the last one counts, as in the maps
-// of just-in-time compilers, which use memory again.
+// spans it; one without a size reaches up to the next, 64 KiB at most. In files, it ends with its
+// section, and where call frame information shows that another function begins; where a list has
+// only some functions, it includes only what call frame information shows to belong to it.
+//
+// Where several begin at one address, the last one counts in maps of just-in-time compilers, which
+// use memory again. In files the name that other files can call counts, without its version, so
+// that a stripped file and one with all its symbols give one name.
 //
 // Lists may also be made to cause work, so it is counted, and NameWork limits it: a list that would
 // take more than is left is not searched at all, for the nearest of some symbols may be another one
@@ -60,9 +64,9 @@ class NameWork {
 };
 
 // From the function table of a Go program, which states where each function ends; from .symtab;
-// what is not found there from the list that some distributions leave packed in
-// stripped files (.gnu_debugdata), and last from .dynsym. `stripped`: what was stripped from the
-// file, or null.
+// what is not found there from the functions that entries of .plt call ("read@plt"), then from
+// .dynsym and the list that some distributions leave packed in stripped files (.gnu_debugdata). A
+// program's first function is "_start". `stripped`: what was stripped from the file, or null.
 std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses,
                                        const ElfFile* stripped, NameWork& work);
 // Of the file itself, whatever work it takes.

@@ -18,6 +18,7 @@
 #include "core/stacks/modules.cc"
 #include "core/stacks/naming.cc"
 #include "core/stacks/patient_files.cc"
+#include "core/stacks/plt.cc"
 #include "core/stacks/rule_cache.cc"
 #include "core/stacks/split_units.cc"
 #include "core/stacks/stack_table.cc"

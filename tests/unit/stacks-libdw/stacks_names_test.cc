@@ -22,10 +22,6 @@ namespace {
 using Names = std::vector<std::string>;
 using Addresses = std::vector<FileAddress>;
 
-std::size_t count_named(const Names& names) {
-  return names.size() - static_cast<std::size_t>(std::ranges::count(names, std::string()));
-}
-
 std::string xz_of(const std::string& text) {
   std::string packed(text.size() + 1024, '\0');
   std::size_t size = 0;
@@ -87,7 +83,9 @@ BOOST_AUTO_TEST_CASE(a_packed_list, *boost::unit_test::precondition(has_forms)) 
   const Names names = names_in_file(packed.file, addresses);
   BOOST_TEST(names == Reference(form("packed")).names(addresses), boost::test_tools::per_element());
   BOOST_TEST(std::ranges::count(names, "_ZN5namedL6hiddenEi") > 0);
-  BOOST_TEST(count_named(names_in_file(Opened(form("found")).file, addresses)) == 0u);
+  const Opened found(form("found"));
+  for (const std::string& name : names_in_file(found.file, addresses))
+    BOOST_TEST((name.empty() || name == "_start"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_packed_is_bounded) {

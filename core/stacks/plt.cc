@@ -1,0 +1,122 @@
+#include "core/stacks/plt.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/base/seeded_hash.hpp"
+#include "core/stacks/symbols.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::uint64_t kMostSlots = 1 << 20;
+constexpr std::uint64_t kLargestPiece = 16;
+
+template <class T>
+T value_at(std::string_view code, std::size_t at) {
+  T value{};
+  if (at + sizeof value <= code.size()) std::memcpy(&value, code.data() + at, sizeof value);
+  return value;
+}
+
+// The functions of a file's slots.
+class Slots {
+ public:
+  Slots(const ElfFile& file, NameWork& work) : file_(file), sections_(file.sections()) {
+    for (const char* name : {".rela.plt", ".rela.dyn"}) {
+      const auto section = file.section(name);
+      const bool is_list = section && section->sh_type == SHT_RELA &&
+                           section->sh_link < sections_.size() && work.spend(section->sh_size);
+      if (is_list) add(*section, name == std::string_view(".rela.plt"));
+    }
+  }
+
+  // The name of the function that a piece of code calls; empty if it is no such piece.
+  std::string name_of(std::string_view code, FileAddress address) const {
+    constexpr std::string_view kLanding("\xf3\x0f\x1e\xfa", 4), kBound("\xf2", 1),
+        kJump("\xff\x25", 2), kPush("\x68", 1);
+    std::size_t at = code.starts_with(kLanding) ? kLanding.size() : 0;
+    if (code.substr(at).starts_with(kPush)) {
+      const auto number = value_at<std::uint32_t>(code, at + kPush.size());
+      return number < numbered_.size() ? name_of(numbered_[number]) : std::string();
+    }
+    if (code.substr(at).starts_with(kBound)) at += kBound.size();
+    if (!code.substr(at).starts_with(kJump)) return {};
+    at += kJump.size();
+    const auto distance = std::int64_t{value_at<std::int32_t>(code, at)};
+    const auto slot =
+        slots_.find(address + at + sizeof(std::int32_t) + static_cast<std::uint64_t>(distance));
+    return slot == slots_.end() ? std::string() : name_of(slot->second);
+  }
+
+ private:
+  // A symbol, by the number of its list among the sections, and its own.
+  struct Function {
+    std::uint32_t list = 0;
+    std::uint32_t symbol = 0;
+  };
+
+  void add(const Elf64_Shdr& section, bool is_numbered) {
+    const auto relocations = file_.table<Elf64_Rela>(
+        section.sh_offset, section.sh_size / sizeof(Elf64_Rela), kMostSlots);
+    for (const Elf64_Rela& relocation : relocations) {
+      const Function function{section.sh_link,
+                              static_cast<std::uint32_t>(ELF64_R_SYM(relocation.r_info))};
+      const auto type = ELF64_R_TYPE(relocation.r_info);
+      if (is_numbered) numbered_.push_back(function);
+      if (function.symbol != 0 && (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT))
+        slots_.emplace(relocation.r_offset, function);
+    }
+  }
+
+  std::string name_of(const Function& function) const {
+    const Elf64_Shdr& list = sections_[function.list];
+    if (function.symbol == 0 || list.sh_link >= sections_.size()) return {};
+    const auto symbol = file_.table<Elf64_Sym>(
+        list.sh_offset + std::uint64_t{function.symbol} * sizeof(Elf64_Sym), 1, 1);
+    if (symbol.empty()) return {};
+    return file_.text(sections_[list.sh_link].sh_offset + symbol.front().st_name,
+                      kLongestFunctionName);
+  }
+
+  const ElfFile& file_;
+  std::vector<Elf64_Shdr> sections_;
+  std::unordered_map<FileAddress, Function, SeededHash> slots_;
+  std::vector<Function> numbered_;
+};
+
+void fill_in_section(const ElfFile& file, const Elf64_Shdr& section,
+                     std::span<const FileAddress> addresses, std::vector<std::string>& names,
+                     std::optional<Slots>& slots, NameWork& work) {
+  const std::uint64_t piece =
+      section.sh_entsize == kLargestPiece / 2 ? section.sh_entsize : kLargestPiece;
+  const auto first = std::ranges::lower_bound(addresses, section.sh_addr);
+  for (auto i = static_cast<std::size_t>(first - addresses.begin());
+       i < addresses.size() && addresses[i] - section.sh_addr < section.sh_size; ++i) {
+    if (!names[i].empty() || work.is_over()) continue;
+    if (!slots) slots.emplace(file, work);
+    const std::uint64_t offset = (addresses[i] - section.sh_addr) / piece * piece;
+    const std::string code = file.bytes(section.sh_offset + offset, piece, piece);
+    const std::string name = slots->name_of(code, section.sh_addr + offset);
+    if (!name.empty() && work.spend(name.size() * NameWork::kStepsOfNameByte))
+      names[i] = name + "@plt";
+  }
+}
+
+}  // namespace
+
+void fill_plt_names(const ElfFile& file, std::span<const FileAddress> addresses,
+                    std::vector<std::string>& names, NameWork& work) {
+  if (file.machine() != EM_X86_64) return;
+  std::optional<Slots> slots;
+  for (const char* name : {".plt", ".plt.sec", ".plt.got"})
+    if (const auto section = file.section(name); section && section->sh_type != SHT_NOBITS)
+      fill_in_section(file, *section, addresses, names, slots, work);
+}
+
+}  // namespace ctprof
