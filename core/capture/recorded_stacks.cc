@@ -92,15 +92,11 @@ Ending RecordedStacks::find_user_frames(const ctprof_record& record) {
                           user_frames_);
   }
   addresses_.assign(record.user, record.user + record.user_count);
-  unwinder_.place(space, addresses_, user_frames_);
+  const Ending ending = unwinder_.place(space, addresses_, user_frames_);
   for (std::size_t i = 0; i < user_frames_.size(); ++i) {
     user_frames_[i].is_guessed = i > 0 && (record.flags & CTPROF_RECORD_GUESSED) != 0;
-    // Opened while the process lives: names are read of it later.
-    if (const CodeRange* range = space.find(addresses_[i] - (i > 0 ? 1 : 0));
-        range && !modules_.file(range->module))
-      modules_.rule_at(record.tgid, *range, user_frames_[i].offset);
   }
-  return Ending::Root;
+  return ending;
 }
 
 Ending RecordedStacks::find_frames(const ctprof_record& record) {

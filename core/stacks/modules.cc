@@ -22,6 +22,10 @@ constexpr std::uint64_t kLongestCall = 8, kSignalReturnSize = 9;
 // Of a program's first function, which sets up little and calls the next one.
 constexpr std::uint64_t kEntrySize = 64;
 
+// The function where a program starts, which has no call frame information in some C libraries, is
+// no longer than this.
+constexpr std::uint64_t kLongestStart = 64;
+
 // Files in name alone: code that a process made as it ran.
 bool is_memory(std::string_view path) {
   constexpr std::array<std::string_view, 3> kMadeUp{"/memfd:", "/dev/zero", "/anon_hugepage"};
@@ -105,6 +109,12 @@ std::optional<Rule> Modules::rule_at(std::uint64_t process, const CodeRange& ran
   return rule.cfa == Cfa::None && known.cfi.is_cut() ? refuse(known) : rule;
 }
 
+bool Modules::is_start(const Frame& frame) const {
+  const ElfFile* file = known_[frame.module].file.get();
+  const auto address = file && file->entry() != 0 ? file->code_address(frame.offset) : std::nullopt;
+  return address && *address >= file->entry() && *address - file->entry() < kLongestStart;
+}
+
 Rule Modules::rule_in(const Known& known, std::uint64_t offset) {
   const auto address = known.file ? known.file->code_address(offset) : std::nullopt;
   return address ? known.cfi.rule_at(*address) : Rule{};
@@ -152,12 +162,6 @@ std::optional<bool> Modules::follows_call(std::uint64_t process, const CodeRange
   charge(known, spent_[process]);
   const std::string_view bytes(code);
   return ends_with_x86_call(bytes.substr(0, size)) || is_signal_return(bytes.substr(size));
-}
-
-bool Modules::is_entry(std::uint32_t module, std::uint64_t offset) const {
-  const ElfFile* file = known_[module].file.get();
-  const auto address = file ? file->code_address(offset) : std::nullopt;
-  return address && file->entry() != 0 && *address - file->entry() < kEntrySize;
 }
 
 bool Modules::is_start_context(std::uint32_t module, std::uint64_t offset) const {

@@ -83,8 +83,8 @@ class Modules {
   // Nothing: the code cannot be read. Opens the file like rule_at().
   std::optional<bool> follows_call(std::uint64_t process, const CodeRange& range,
                                    std::uint64_t offset);
-  // Whether a place is in the code with which a program begins, right behind its entry.
-  bool is_entry(std::uint32_t module, std::uint64_t offset) const;
+  // Whether a frame is in the function where a program starts. REQUIRES: rule_at was called.
+  bool is_start(const Frame& frame) const;
 
   // Whether glibc's __start_context begins there, by its code: functions of makecontext(3) return
   // to it, and nothing called it.

@@ -2,11 +2,14 @@
 
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace ctprof {
 namespace {
 
 constexpr Rule kNoRule{};
+// Places whose preceding instruction is remembered.
+constexpr std::size_t kMostCalls = 64 << 10;
 // What is missed further up than this is no stack's end, but a wild address.
 constexpr std::uint64_t kLargestStack = 1ULL << 30;
 // User addresses have 48 bits; a return address may be signed in those above.
@@ -63,6 +66,7 @@ class Walk {
   }
 
   Step follow(const Rule& rule) {
+    is_in_chain_ = false;
     if (rule.ra == Saved::Nowhere) return Ending::Root;
     if (rule.ra == Saved::Elsewhere) return Ending::Elsewhere;
     std::uint64_t cfa = 0;
@@ -79,21 +83,21 @@ class Walk {
   // frame pointers, what the code may say, and what is on top of the stack of a leaf. Each must
   // lead to a return address, which is behind a call.
   Step guess() {
+    const bool is_in_chain = std::exchange(is_in_chain_, false);
     is_guessed_ = true;
+    if (const auto caller = caller_of_trampoline()) return go_to(*caller, false);
     const CodeGuess& guess = unwinder_.guess_at(space_.process(), *range_, code_offset());
     const std::size_t certain = guess.returns ? 1 : 0;
     const auto rules = std::span(guess.rules);
     if (certain > 0 && rules.front().is_signal) return return_from_signal(rules.front());
     if (certain > 0 && follow_guess(rules.front())) return std::nullopt;
-    if (unwinder_.modules_.is_entry(range_->module, code_offset() - 1)) return Ending::Root;
+    if (unwinder_.modules_.is_start(frames_.back())) return Ending::Root;
     if (guess.is_in_register) return Ending::Lost;
-    const Step chained = follow_chain();
+    const Step chained = follow_chain(is_in_chain);
     if (!chained || *chained == Ending::Root) return chained;
     for (const Rule& rule : rules.subspan(certain))
       if (follow_guess(rule)) return std::nullopt;
     if (is_exact_ && range_is_file() && take_top()) return std::nullopt;
-    // The first frame of a thread has no frame pointer.
-    if (at_.bp == 0 && certain == 0) return Ending::Root;
     return is_cut_ ? Ending::Cut : *chained;
   }
   std::uint64_t code_offset() const { return at_.ip - range_->start + range_->offset; }
@@ -127,13 +131,18 @@ class Walk {
     return true;
   }
 
-  // What is at bp is the caller's bp, and above it the return address.
-  Step follow_chain() {
+  // What is at bp is the caller's bp, and above it the return address. A chain of frames ends with
+  // a bp of zero. Where no chain led here, zero is a value like others: C libraries clear bp when
+  // they start a thread, and functions without a frame leave it so.
+  Step follow_chain(bool is_in_chain) {
+    if (at_.bp == 0) return is_in_chain ? Ending::Root : Ending::Lost;
     if (at_.bp < at_.sp || at_.bp % sizeof at_.bp != 0) return Ending::Lost;
     Registers caller{0, at_.bp + 2 * sizeof at_.bp, 0, 0};
     if (const Step failed = read(at_.bp, caller.bp)) return failed;
     if (const Step failed = read(at_.bp + sizeof at_.bp, caller.ip)) return failed;
+    if (caller.ip == 0) return caller.bp == 0 ? Ending::Root : Ending::Lost;
     if (is_return(caller.ip) == false) return Ending::Lost;
+    is_in_chain_ = true;
     return go_to(caller, false);
   }
 
@@ -142,6 +151,22 @@ class Walk {
     const CodeRange* range = ip == 0 ? nullptr : space_.find(ip - 1);
     if (!range) return std::nullopt;
     return unwinder_.follows_call(space_.process(), *range, ip - range->start + range->offset);
+  }
+
+  // Python's frames for perf (-X perf) are generated code that only calls back into the interpreter
+  // that called it: sub $8,%rsp; call *%rcx; add $8,%rsp; ret. They leave bp as it was. Nothing if
+  // what would be their return address does not follow a call in the file of the callee.
+  std::optional<Registers> caller_of_trampoline() const {
+    constexpr std::uint64_t kPadding = 8, kFrameSize = 16;
+    const bool is_generated =
+        range_ && unwinder_.modules_[range_->module].kind == Module::Kind::Anonymous;
+    Registers caller{0, at_.sp + kFrameSize, at_.bp, 0};
+    if (!is_generated || is_exact_ || frames_.size() < 2) return std::nullopt;
+    if (!stack_.read(at_.sp + kPadding, caller.ip)) return std::nullopt;
+    const CodeRange* range = space_.find(caller.ip - 1);
+    const bool is_in_callee = range && range->module == frames_[frames_.size() - 2].module;
+    if (!is_in_callee || is_return(caller.ip) != true) return std::nullopt;
+    return caller;
   }
 
   Step go_to(const Registers& caller, bool is_exact) {
@@ -207,6 +232,7 @@ class Walk {
   const CodeRange* range_ = nullptr;  // where the last frame was
   bool is_exact_ = true;              // ip is the instruction that runs, and no return address
   bool is_guessed_ = false;
+  bool is_in_chain_ = false;   // the chain of frame pointers led here
   bool is_made_up_ = false;    // no call precedes the return address
   bool is_elsewhere_ = false;  // it goes on on a stack that was not copied
   bool is_cut_ = false;        // a guess led behind the copy of the stack
@@ -221,15 +247,22 @@ Ending Unwinder::walk(const AddressSpace& space, const Registers& registers, con
   return Walk(*this, space, registers, stack, frames).run(most);
 }
 
-void Unwinder::place(const AddressSpace& space, const std::vector<std::uint64_t>& addresses,
-                     std::vector<Frame>& frames) {
+Ending Unwinder::place(const AddressSpace& space, const std::vector<std::uint64_t>& addresses,
+                       std::vector<Frame>& frames) {
   frames.clear();
+  bool is_root = addresses.empty();
   for (const std::uint64_t address : addresses) {
     const std::uint64_t ip = frames.empty() ? address : (address & address_mask_) - 1;
     const CodeRange* range = space.find(ip);
-    frames.push_back(range ? Frame{ip - range->start + range->offset, range->module, false}
-                           : Frame{ip, Modules::kUnknown, false});
+    if (!range && frames.empty()) frames.push_back({ip, Modules::kUnknown, false});
+    if (!range) return Ending::Lost;
+    const std::uint64_t offset = ip - range->start + range->offset;
+    frames.push_back({offset, range->module, false});
+    const Rule& rule = rule_at(space.process(), *range, offset);
+    is_root =
+        (rule.cfa != Cfa::None && rule.ra == Saved::Nowhere) || modules_.is_start(frames.back());
   }
+  return is_root ? Ending::Root : Ending::Lost;
 }
 
 const Rule& Unwinder::rule_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset) {

@@ -22,6 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/seeded_hash.hpp"
 #include "core/stacks/address_space.hpp"
 #include "core/stacks/modules.hpp"
 #include "core/stacks/rule_cache.hpp"
@@ -66,9 +67,10 @@ class Unwinder {
               std::vector<Frame>& frames, std::size_t most = kMostFrames);
 
   // The frames of addresses that somebody else found, as the kernel does by frame pointers: leaf
-  // first, callers by their return addresses.
-  void place(const AddressSpace& space, const std::vector<std::uint64_t>& addresses,
-             std::vector<Frame>& frames);
+  // first, callers by their return addresses. They end before the first address outside of code,
+  // which is data that was taken for a frame. Root: the last one is a function where threads start.
+  Ending place(const AddressSpace& space, const std::vector<std::uint64_t>& addresses,
+               std::vector<Frame>& frames);
 
   const RuleCache& rules() const { return rules_; }
 

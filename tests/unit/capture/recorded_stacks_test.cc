@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
   recording.stacks().take(record);
   recording.stacks().finish();
   const auto frames = recording.frames(0);
-  BOOST_REQUIRE_EQUAL(frames.size(), 4u);
+  BOOST_REQUIRE_EQUAL(frames.size(), 5u);  // the last is "[truncated]": no thread starts there
   BOOST_TEST(frames[0].offset == kernel[0]);
   BOOST_TEST(frames[1].offset == kernel[1] - 1);
   BOOST_TEST((recording.module(frames[0]).kind == Module::Kind::Kernel));
@@ -79,6 +79,8 @@ BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
   BOOST_TEST(frames[3].is_guessed);
   BOOST_TEST((recording.row(0).find("take_stack") != std::string::npos));
   BOOST_TEST(recording.window().meta.stacks.at(0).guessed == 1u);
+  BOOST_TEST(recording.window().meta.stacks.at(0).lost == 1u);
+  BOOST_TEST(recording.window().meta.stacks.at(0).to_root == 0u);
 }
 
 // A just-in-time compiler announces its dump by a mapping of it.

@@ -65,6 +65,9 @@ class Process {
     const std::string_view bytes(reinterpret_cast<const char*>(stack.data()), 8 * stack.size());
     return unwinder_.walk(space_, registers, {kSp, bytes}, frames, most);
   }
+  Ending place(const std::vector<std::uint64_t>& addresses) {
+    return unwinder_.place(space_, addresses, frames);
+  }
   std::vector<std::uint64_t> offsets() const {
     std::vector<std::uint64_t> offsets;
     for (const Frame& frame : frames) offsets.push_back(frame.offset);
@@ -169,6 +172,46 @@ BOOST_AUTO_TEST_CASE(along_frame_pointers_where_there_are_no_rules) {
   BOOST_TEST(process.frames[3].is_guessed);
 }
 
+// C libraries clear bp when they start a thread, and functions without a frame leave it so.
+BOOST_AUTO_TEST_CASE(a_bp_of_zero_is_the_end_only_of_a_chain) {
+  Process process;
+  BOOST_TEST(process.walk({at(kNoRules), kSp, 0, 0}, {1, 2, 3}) == Ending::Lost);
+  BOOST_TEST(process.frames.size() == 1u);
+  BOOST_TEST(process.walk({kAnonymous, kSp, kSp, 0}, {0, kAnonymous + 16}) == Ending::Root);
+  BOOST_TEST(process.frames.size() == 2u);
+  BOOST_TEST(process.walk({kAnonymous, kSp, kSp, 0}, {0, 0}) == Ending::Root);
+  BOOST_TEST(process.walk({kAnonymous, kSp, kSp, 0}, {kSp + 16, 0}) == Ending::Lost);
+  BOOST_TEST(process.frames.size() == 1u);
+}
+
+// Python's frames for perf call back into the interpreter, and keep no frame pointer.
+BOOST_AUTO_TEST_CASE(trampolines_of_python_return_behind_a_call) {
+  std::string image = program().image();
+  image.replace(kFramed + 3, 5, "\xe8\0\0\0\0", 5);
+  Modules modules([&](std::uint64_t, const CodeRange&, const std::string&) {
+    return MadeElf::memory_file(image);
+  });
+  Unwinder unwinder(modules);
+  AddressSpace space(7);
+  space.map(modules.range_of(7, {kLoaded, kLoaded + MadeElf::kSize, 0, kFile, "/bin/made"}));
+  space.map(modules.range_of(7, {kAnonymous, kAnonymous + 0x1000, 0, {}, ""}));
+  std::vector<Frame> frames;
+  const auto walk = [&](std::uint64_t caller) {
+    const std::vector<std::uint64_t> stack{0, kAnonymous + 6, 0, caller, /*bp*/ 0, at(kRoot)};
+    const std::string_view bytes(reinterpret_cast<const char*>(stack.data()), 8 * stack.size());
+    return unwinder.walk(space, {at(kLeaf), kSp, kSp + 32, 0}, {kSp, bytes}, frames);
+  };
+  BOOST_TEST(walk(at(kFramed)) == Ending::Root);
+  BOOST_REQUIRE(frames.size() == 4u);
+  BOOST_TEST(frames[1].offset == kAnonymous + 5);
+  BOOST_TEST(frames[2].offset == kFramed + 7);
+  BOOST_TEST(frames[2].is_guessed);
+  BOOST_TEST(frames[3].offset == kRoot + 7);
+  walk(at(kFramed, 16));  // no call precedes it: along bp
+  BOOST_REQUIRE(frames.size() >= 3u);
+  BOOST_TEST(frames[2].offset == kRoot + 7);
+}
+
 // What bp points to by chance is no return address: nothing is invented.
 BOOST_AUTO_TEST_CASE(a_guess_that_leads_to_no_code_adds_no_frame) {
   Process process;
@@ -208,6 +251,21 @@ BOOST_AUTO_TEST_CASE(aarch64) {
   // A caller that has saved no return address cannot be, and its lr is long gone.
   BOOST_TEST(process.walk({at(kLeaf), kSp, kSp, at(kEpilogue)}, {0, 0}) == Ending::Lost);
   BOOST_TEST(process.frames.size() == 2u);
+}
+
+// The kernel follows bp into whatever is there.
+BOOST_AUTO_TEST_CASE(addresses_of_others_end_before_data) {
+  Process process;
+  BOOST_TEST(process.place({at(kLeaf), at(kFramed), at(kRoot)}) == Ending::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kFramed + 7, kRoot + 7}));
+  BOOST_TEST(process.place({at(kLeaf), at(kFramed)}) == Ending::Lost);
+  BOOST_TEST(process.frames.size() == 2u);
+  BOOST_TEST(process.place({at(kLeaf), 0x2a, at(kRoot)}) == Ending::Lost);
+  BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8}));
+  BOOST_TEST(process.place({0x2a, at(kRoot)}) == Ending::Lost);
+  BOOST_TEST(process.offsets() == (Offsets{0x2a}));
+  BOOST_TEST(process.place({at(kNoRules)}) == Ending::Lost);
+  BOOST_TEST(process.place({}) == Ending::Root);
 }
 
 // A file that cannot be opened now may be another time; until then frame pointers have to do.
@@ -251,67 +309,6 @@ BOOST_AUTO_TEST_CASE(a_full_cache_of_rules_starts_anew) {
   BOOST_TEST(cache.size() == 1u);
   BOOST_TEST(cache.find(rule.key));
   BOOST_TEST(!cache.find(RuleCache::key_of(0, 0)));
-}
-
-BOOST_AUTO_TEST_CASE(more_files_than_are_told_apart) {
-  Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
-  const auto module_of = [&](std::uint64_t inode) {
-    return modules.range_of(7, {0x1000, 0x2000, 0, {1, inode}, "/bin/made"}).module;
-  };
-  const std::uint32_t first = module_of(1);
-  for (std::uint64_t inode = 2; inode < 2 * Modules::kMost; ++inode) module_of(inode);
-  BOOST_TEST(modules.size() == Modules::kMost);
-  BOOST_TEST(module_of(1) == first);
-  BOOST_TEST(module_of(2 * Modules::kMost - 1) == Modules::kUnknown);
-}
-
-// A file is at its own offsets, code of no file at its addresses; a memfd is a file in name alone.
-BOOST_AUTO_TEST_CASE(what_a_mapping_is_of) {
-  Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
-  const auto range_of = [&](std::uint64_t process, const FileId& file, const char* path) {
-    return modules.range_of(process, {0x1000, 0x2000, 0x300, file, path});
-  };
-  const CodeRange file = range_of(7, {1, 2}, "/bin/made");
-  BOOST_TEST(file.offset == 0x300u);
-  BOOST_TEST(range_of(8, {1, 2}, "/elsewhere/made").module == file.module);
-  BOOST_TEST(range_of(7, {1, 3}, "/bin/made").module != file.module);
-  const CodeRange anonymous = range_of(7, {}, "");
-  BOOST_TEST(anonymous.offset == 0x1000u);
-  BOOST_TEST(range_of(7, {5, 6}, "/memfd:jit (deleted)").module == anonymous.module);
-  BOOST_TEST(range_of(8, {}, "").module != anonymous.module);
-  BOOST_TEST((modules[range_of(7, {}, "[vdso]").module].kind == Module::Kind::Vdso));
-}
-
-BOOST_AUTO_TEST_CASE(mappings_replace_what_they_overlap) {
-  AddressSpace space(1);
-  space.map({0x1000, 0x5000, 0, 5});
-  space.map({0x2000, 0x3000, 0x70, 6});
-  BOOST_TEST(space.size() == 3u);
-  BOOST_TEST(space.find(0x1fff)->module == 5u);
-  BOOST_TEST(space.find(0x2000)->module == 6u);
-  BOOST_TEST(space.find(0x3000)->module == 5u);
-  BOOST_TEST(space.find(0x3000)->offset == 0x2000u);
-  BOOST_TEST(!space.find(0x5000));
-  BOOST_TEST(!space.find(0xfff));
-  space.map({0x800, 0x9000, 0, 7});
-  BOOST_TEST(space.size() == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(the_text_of_maps) {
-  const auto mappings = code_mappings(
-      "55d0a0000000-55d0a0001000 r--p 00000000 fd:01 77                         /usr/bin/a b\n"
-      "55d0a0001000-55d0a0002000 r-xp 00001000 fd:01 77                         /usr/bin/a b\n"
-      "nonsense r-xp\n"
-      "2-1 r-xp 00001000 fd:01 77\n"
-      "7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n"
-      "7ffd3bdf6000-7ffd3bdf8000 r-xp 00000000 00:00 0                          [vdso]\n");
-  BOOST_REQUIRE(mappings.size() == 3u);
-  BOOST_TEST(mappings[0].start == 0x55d0a0001000u);
-  BOOST_TEST(mappings[0].offset == 0x1000u);
-  BOOST_TEST(mappings[0].path == "/usr/bin/a b");
-  BOOST_TEST(mappings[0].file.inode == 77u);
-  BOOST_TEST(mappings[1].path.empty());
-  BOOST_TEST(mappings[2].path == "[vdso]");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

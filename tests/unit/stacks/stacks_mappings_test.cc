@@ -1,0 +1,77 @@
+// What processes have mapped: the text of maps, and which module a mapping is of.
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+#include "core/stacks/address_space.hpp"
+#include "core/stacks/modules.hpp"
+
+namespace ctprof::tests::stacks_mappings_test {
+
+BOOST_AUTO_TEST_SUITE(stacks_mappings_test)
+
+BOOST_AUTO_TEST_CASE(more_files_than_are_told_apart) {
+  Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
+  const auto module_of = [&](std::uint64_t inode) {
+    return modules.range_of(7, {0x1000, 0x2000, 0, {1, inode}, "/bin/made"}).module;
+  };
+  const std::uint32_t first = module_of(1);
+  for (std::uint64_t inode = 2; inode < 2 * Modules::kMost; ++inode) module_of(inode);
+  BOOST_TEST(modules.size() == Modules::kMost);
+  BOOST_TEST(module_of(1) == first);
+  BOOST_TEST(module_of(2 * Modules::kMost - 1) == Modules::kUnknown);
+}
+
+// A file is at its own offsets, code of no file at its addresses; a memfd is a file in name alone.
+BOOST_AUTO_TEST_CASE(what_a_mapping_is_of) {
+  Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
+  const auto range_of = [&](std::uint64_t process, const FileId& file, const char* path) {
+    return modules.range_of(process, {0x1000, 0x2000, 0x300, file, path});
+  };
+  const CodeRange file = range_of(7, {1, 2}, "/bin/made");
+  BOOST_TEST(file.offset == 0x300u);
+  BOOST_TEST(range_of(8, {1, 2}, "/elsewhere/made").module == file.module);
+  BOOST_TEST(range_of(7, {1, 3}, "/bin/made").module != file.module);
+  const CodeRange anonymous = range_of(7, {}, "");
+  BOOST_TEST(anonymous.offset == 0x1000u);
+  BOOST_TEST(range_of(7, {5, 6}, "/memfd:jit (deleted)").module == anonymous.module);
+  BOOST_TEST(range_of(8, {}, "").module != anonymous.module);
+  BOOST_TEST((modules[range_of(7, {}, "[vdso]").module].kind == Module::Kind::Vdso));
+}
+
+BOOST_AUTO_TEST_CASE(mappings_replace_what_they_overlap) {
+  AddressSpace space(1);
+  space.map({0x1000, 0x5000, 0, 5});
+  space.map({0x2000, 0x3000, 0x70, 6});
+  BOOST_TEST(space.size() == 3u);
+  BOOST_TEST(space.find(0x1fff)->module == 5u);
+  BOOST_TEST(space.find(0x2000)->module == 6u);
+  BOOST_TEST(space.find(0x3000)->module == 5u);
+  BOOST_TEST(space.find(0x3000)->offset == 0x2000u);
+  BOOST_TEST(!space.find(0x5000));
+  BOOST_TEST(!space.find(0xfff));
+  space.map({0x800, 0x9000, 0, 7});
+  BOOST_TEST(space.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_text_of_maps) {
+  const auto mappings = code_mappings(
+      "55d0a0000000-55d0a0001000 r--p 00000000 fd:01 77                         /usr/bin/a b\n"
+      "55d0a0001000-55d0a0002000 r-xp 00001000 fd:01 77                         /usr/bin/a b\n"
+      "nonsense r-xp\n"
+      "2-1 r-xp 00001000 fd:01 77\n"
+      "7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n"
+      "7ffd3bdf6000-7ffd3bdf8000 r-xp 00000000 00:00 0                          [vdso]\n");
+  BOOST_REQUIRE(mappings.size() == 3u);
+  BOOST_TEST(mappings[0].start == 0x55d0a0001000u);
+  BOOST_TEST(mappings[0].offset == 0x1000u);
+  BOOST_TEST(mappings[0].path == "/usr/bin/a b");
+  BOOST_TEST(mappings[0].file.inode == 77u);
+  BOOST_TEST(mappings[1].path.empty());
+  BOOST_TEST(mappings[2].path == "[vdso]");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof::tests::stacks_mappings_test
