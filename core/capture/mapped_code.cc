@@ -16,6 +16,7 @@
 
 #include "core/base/clock.hpp"
 #include "ctprof/files.hpp"
+#include "ctprof/other_threads.hpp"
 
 namespace ctprof {
 namespace {
@@ -40,14 +41,30 @@ std::optional<std::string> beginning_of(int file) {
   return text;
 }
 
+std::optional<std::string> text_of_maps(int process, const char* name) {
+  const sdk::Fd file(::openat(process, name, O_RDONLY | O_CLOEXEC));
+  return file ? beginning_of(file.get()) : std::nullopt;
+}
+
+// Of a process whose main thread has exited, through another thread.
+std::optional<std::string> text_of_maps(int proc, int process, std::uint64_t tgid) {
+  auto text = text_of_maps(process, "maps");
+  if (!text || !text->empty()) return text;
+  for (const std::uint64_t tid : sdk::other_threads(proc, tgid)) {
+    const std::string name = "task/" + std::to_string(tid) + "/maps";
+    auto of_thread = text_of_maps(process, name.c_str());
+    if (of_thread && !of_thread->empty()) return of_thread;
+  }
+  return text;
+}
+
 // The time is that before the file was opened: it shows the memory that the process had then, and
 // nothing at all once the process runs another program. What happened since is told by records.
 std::optional<ProcessCode> code_of(int proc, std::uint64_t tgid) {
   const std::uint64_t now = boottime_ns();
   const sdk::Fd process(
       ::openat(proc, std::to_string(tgid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  const sdk::Fd file(::openat(process.get(), "maps", O_RDONLY | O_CLOEXEC));
-  const auto text = file ? beginning_of(file.get()) : std::nullopt;
+  const auto text = text_of_maps(proc, process.get(), tgid);
   if (!text) return std::nullopt;
   return ProcessCode{tgid, now, code_mappings(*text), owner_of(process.get())};
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/lowered_rights.hpp"
+#include "core/capture/living_thread.hpp"
 
 namespace ctprof {
 
@@ -24,8 +25,9 @@ OwnProcesses::Whose OwnProcesses::whose(std::uint64_t tgid) {
 OwnProcesses::Whose OwnProcesses::find(std::uint64_t tgid) const {
   const LoweredRights lowered;
   if (!lowered) return Whose::Foreign;
+  const std::uint64_t thread = living_thread(proc_.get(), tgid);
   char target;
-  if (::readlinkat(proc_.get(), (std::to_string(tgid) + "/root").c_str(), &target, 1) >= 0)
+  if (::readlinkat(proc_.get(), (std::to_string(thread) + "/root").c_str(), &target, 1) >= 0)
     return Whose::Own;
   return errno == ENOENT || errno == ESRCH ? Whose::Exited : Whose::Foreign;
 }

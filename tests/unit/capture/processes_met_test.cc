@@ -79,6 +79,22 @@ BOOST_AUTO_TEST_CASE(code_of_this_process) {
   BOOST_TEST(code.take().processes.empty());
 }
 
+// The maps file of a main thread that has exited is empty.
+BOOST_AUTO_TEST_CASE(code_is_read_through_a_thread_that_lives) {
+  const Tree tree;
+  tree.write(7, "maps", "");
+  for (const char* thread : {"task/7", "task/9"})
+    std::filesystem::create_directories(tree.path(7, thread));
+  tree.write(7, "task/7/maps", "");
+  tree.write(7, "task/9/maps", "1000-2000 r-xp 00000000 08:01 5   /bin/a\n");
+  MappedCode code(tree.fd(), kUntilRead);
+  code.want(7);
+  const auto taken = code.take();
+  BOOST_REQUIRE(taken.processes.size() == 1);
+  BOOST_REQUIRE(taken.processes.front().mappings.size() == 1);
+  BOOST_TEST(taken.processes.front().mappings.front().path == "/bin/a");
+}
+
 BOOST_AUTO_TEST_CASE(who_holds_up_the_reader_is_given_up) {
   const Tree tree;
   const std::string pipe = tree.path(7, "maps");  // opening it waits for a writer

@@ -1,0 +1,29 @@
+#include "core/capture/living_thread.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "ctprof/other_threads.hpp"
+
+namespace ctprof {
+namespace {
+
+// Only a thread with memory has a program. Kernel threads have none either.
+bool has_no_program(int proc, std::uint64_t tid) {
+  char program;
+  return ::readlinkat(proc, (std::to_string(tid) + "/exe").c_str(), &program, 1) < 0 &&
+         errno == ENOENT;
+}
+
+}  // namespace
+
+std::uint64_t living_thread(int proc, std::uint64_t tgid) {
+  if (!has_no_program(proc, tgid)) return tgid;
+  for (const std::uint64_t tid : sdk::other_threads(proc, tgid))
+    if (!has_no_program(proc, tid)) return tid;
+  return tgid;
+}
+
+}  // namespace ctprof
