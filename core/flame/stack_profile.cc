@@ -3,6 +3,8 @@
 #include <array>
 #include <charconv>
 
+#include "core/stacks/address_space.hpp"
+
 namespace ctprof {
 namespace {
 
@@ -46,7 +48,7 @@ std::string_view name_of(const Module& module) {
     case Module::Kind::Kernel: return "[kernel]";
     case Module::Kind::Vdso: return "[vdso]";
     case Module::Kind::Anonymous: return "[jit]";
-    case Module::Kind::File: return module.path;
+    case Module::Kind::File: return without_deleted(module.path);
     case Module::Kind::Unknown: break;
   }
   return {};

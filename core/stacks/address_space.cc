@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "ctprof/files.hpp"
 
@@ -13,6 +15,8 @@ namespace {
 
 // A process has some hundred. Each new one may move all that are above it.
 constexpr std::size_t kMostRanges = 16384;
+// Anonymous mappings between two of a file that are looked at as one copy of it.
+constexpr std::size_t kMostInGap = 64;
 
 bool number_in(std::string_view text, int base, std::uint64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -27,38 +31,101 @@ bool device_in(std::string_view text, std::uint64_t& device) {
   return true;
 }
 
+struct MapsLine {
+  Mapping mapping;
+  bool is_code = false;
+};
+
 // 7f5c3a200000-7f5c3a228000 r-xp 00028000 fd:01 1835034                    /usr/lib/libc.so.6
-std::optional<Mapping> mapping_in(std::string_view line, bool only_code) {
+std::optional<MapsLine> mapping_in(std::string_view line) {
   std::string_view range = sdk::take(line, ' ');
   const std::string_view rights = sdk::take(line, ' ');
   const std::string_view offset = sdk::take(line, ' ');
   const std::string_view device = sdk::take(line, ' ');
   const std::string_view inode = sdk::take(line, ' ');
-  if (rights.size() != 4 || (only_code && rights[2] != 'x')) return std::nullopt;
-  Mapping mapping;
+  if (rights.size() != 4) return std::nullopt;
+  MapsLine parsed{{}, rights[2] == 'x'};
+  Mapping& mapping = parsed.mapping;
   const bool whole = number_in(sdk::take(range, '-'), 16, mapping.start) &&
                      number_in(range, 16, mapping.end) && number_in(offset, 16, mapping.offset) &&
                      device_in(device, mapping.file.device) &&
                      number_in(inode, 10, mapping.file.inode) && mapping.start < mapping.end;
   if (!whole) return std::nullopt;
   mapping.path = sdk::trimmed(line);
-  return mapping;
+  return parsed;
+}
+
+bool is_anonymous(const MapsLine& line) {
+  return line.mapping.file.inode == 0 ? line.mapping.path.empty()
+                                      : line.mapping.path.starts_with("/anon_hugepage");
+}
+
+bool continues(const Mapping& before, const Mapping& after, std::uint64_t gap) {
+  return before.file.inode != 0 && before.file == after.file && after.start == before.end + gap &&
+         after.offset == before.offset + (before.end - before.start) + gap;
+}
+
+// If the lines from the second to the last but one are anonymous memory with code in the gap
+// between the others, makes them mappings of the file.
+void fill_gap(std::span<MapsLine> lines) {
+  const Mapping &before = lines.front().mapping, &after = lines.back().mapping;
+  if (lines.size() < 3 || !continues(before, after, after.start - before.end)) return;
+  std::uint64_t end = before.end;
+  for (const MapsLine& line : lines.subspan(1, lines.size() - 2)) {
+    if (line.mapping.start != end) return;
+    end = line.mapping.end;
+  }
+  if (end != after.start) return;
+  for (MapsLine& line : lines.subspan(1, lines.size() - 2)) {
+    line.mapping.offset = before.offset + (line.mapping.start - before.start);
+    line.mapping.file = before.file;
+    line.mapping.path = before.path;
+  }
 }
 
 }  // namespace
 
+std::string_view without_deleted(std::string_view path) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  return path;
+}
+
+bool is_memory_file(std::string_view path) { return path.starts_with("/memfd:"); }
+
 std::vector<Mapping> code_mappings(std::string_view maps) {
   std::vector<Mapping> mappings;
-  while (!maps.empty() && mappings.size() < kMostRanges)
-    if (auto mapping = mapping_in(sdk::take(maps, '\n'), true))
-      mappings.push_back(std::move(*mapping));
+  std::vector<MapsLine> pending;  // a mapping of a file, and anonymous ones right behind it
+  const auto hand_over = [&] {
+    for (MapsLine& line : pending)
+      if (line.is_code && mappings.size() < kMostRanges)
+        mappings.push_back(std::move(line.mapping));
+    pending.clear();
+  };
+  while (!maps.empty() && mappings.size() < kMostRanges) {
+    auto line = mapping_in(sdk::take(maps, '\n'));
+    if (!line) continue;
+    const bool is_in_gap = !pending.empty() && pending.size() < kMostInGap && is_anonymous(*line);
+    if (is_in_gap) {
+      pending.push_back(std::move(*line));
+      continue;
+    }
+    if (!pending.empty()) {
+      pending.push_back(*line);
+      fill_gap(pending);
+      pending.pop_back();
+    }
+    hand_over();
+    pending.push_back(std::move(*line));
+  }
+  hand_over();
   return mappings;
 }
 
 std::optional<Mapping> mapping_at(std::string_view maps, std::uint64_t start) {
   while (!maps.empty())
-    if (auto mapping = mapping_in(sdk::take(maps, '\n'), false); mapping && mapping->start == start)
-      return mapping;
+    if (auto line = mapping_in(sdk::take(maps, '\n')); line && line->mapping.start == start)
+      return std::move(line->mapping);
   return std::nullopt;
 }
 

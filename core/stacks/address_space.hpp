@@ -24,6 +24,11 @@ struct FileId {
   auto operator<=>(const FileId&) const = default;
 };
 
+// A path in the text of maps without what the kernel writes behind that of a file that is gone.
+std::string_view without_deleted(std::string_view path);
+// Whether it is the name of a file in memory only: memfd_create(2).
+bool is_memory_file(std::string_view path);
+
 // One mapping of code. A path is as the kernel writes it, escapes and " (deleted)" included.
 struct Mapping {
   std::uint64_t start = 0;
@@ -31,10 +36,13 @@ struct Mapping {
   std::uint64_t offset = 0;  // of its first byte in the file
   FileId file;
   std::string path;
+  bool is_program = false;  // of a file in memory only: it is an ELF file, and not generated code
 };
 
 // The mappings of code that the text of /proc/<pid>/maps tells, in its order; a line that cannot be
-// understood is passed over. At most 16,384 of them.
+// understood is passed over. At most 16,384 of them. Code in anonymous memory that exactly fills a
+// gap between two mappings of one file is a copy of that part of the file, as programs make it for
+// huge pages: it is a mapping of the file here.
 std::vector<Mapping> code_mappings(std::string_view maps);
 
 // The mapping that begins at `start`, of code or not; nothing where none does.

@@ -27,11 +27,11 @@ constexpr std::uint64_t kEntrySize = 64;
 constexpr std::uint64_t kLongestStart = 64;
 
 // Files in name alone: code that a process made as it ran.
-bool is_memory(std::string_view path) {
-  constexpr std::array<std::string_view, 3> kMadeUp{"/memfd:", "/dev/zero", "/anon_hugepage"};
+bool is_memory(const Mapping& mapping) {
+  constexpr std::array<std::string_view, 2> kMadeUp{"/dev/zero", "/anon_hugepage"};
   for (const std::string_view start : kMadeUp)
-    if (path.starts_with(start)) return true;
-  return false;
+    if (mapping.path.starts_with(start)) return true;
+  return is_memory_file(mapping.path) && !mapping.is_program;
 }
 
 // The vDSO is the same in all processes of a machine, so ours is read. The kernel maps the whole
@@ -76,9 +76,10 @@ CodeRange Modules::range_of(std::uint64_t process, const Mapping& mapping) {
 
 std::uint32_t Modules::module_of(std::uint64_t process, const Mapping& mapping) {
   if (mapping.path == "[vdso]") return vdso_;
-  if (mapping.file.inode == 0 || is_memory(mapping.path))
+  if (mapping.file.inode == 0 || is_memory(mapping))
     return number_in(anonymous_, process, {Module::Kind::Anonymous, {}, {}, process});
-  return number_in(files_, mapping.file, {Module::Kind::File, mapping.path, {}, 0});
+  const std::string path(without_deleted(mapping.path));
+  return number_in(files_, mapping.file, {Module::Kind::File, path, {}, 0});
 }
 
 template <class Numbers>

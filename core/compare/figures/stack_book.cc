@@ -4,17 +4,17 @@
 #include <limits>
 #include <utility>
 
+#include "core/stacks/address_space.hpp"
+
 namespace ctprof {
 namespace {
 
 // As many as one run can have (core/stacks/stack_table.cc), with 60 bytes each.
 constexpr std::size_t kMostStacks = 4 << 20;
 constexpr std::uint32_t kNoNode = std::numeric_limits<std::uint32_t>::max();
-// What the kernel writes behind the path of a file that is gone.
-constexpr std::string_view kDeleted = " (deleted)";
 
 std::string_view file_name(std::string_view path) {
-  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  path = without_deleted(path);
   return path.substr(path.rfind('/') + 1);
 }
 

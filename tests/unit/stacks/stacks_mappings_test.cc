@@ -23,11 +23,13 @@ BOOST_AUTO_TEST_CASE(more_files_than_are_told_apart) {
   BOOST_TEST(module_of(2 * Modules::kMost - 1) == Modules::kUnknown);
 }
 
-// A file is at its own offsets, code of no file at its addresses; a memfd is a file in name alone.
+// A file is at its own offsets, code of no file at its addresses; a memfd is a file if it is a
+// program.
 BOOST_AUTO_TEST_CASE(what_a_mapping_is_of) {
   Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
-  const auto range_of = [&](std::uint64_t process, const FileId& file, const char* path) {
-    return modules.range_of(process, {0x1000, 0x2000, 0x300, file, path});
+  const auto range_of = [&](std::uint64_t process, const FileId& file, const char* path,
+                            bool is_program = false) {
+    return modules.range_of(process, {0x1000, 0x2000, 0x300, file, path, is_program});
   };
   const CodeRange file = range_of(7, {1, 2}, "/bin/made");
   BOOST_TEST(file.offset == 0x300u);
@@ -37,6 +39,9 @@ BOOST_AUTO_TEST_CASE(what_a_mapping_is_of) {
   BOOST_TEST(anonymous.offset == 0x1000u);
   BOOST_TEST(range_of(7, {5, 6}, "/memfd:jit (deleted)").module == anonymous.module);
   BOOST_TEST(range_of(8, {}, "").module != anonymous.module);
+  const CodeRange program = range_of(7, {5, 7}, "/memfd:made (deleted)", true);
+  BOOST_TEST(program.offset == 0x300u);
+  BOOST_TEST(modules[program.module].path == "/memfd:made");
   BOOST_TEST((modules[range_of(7, {}, "[vdso]").module].kind == Module::Kind::Vdso));
 }
 
@@ -70,6 +75,32 @@ BOOST_AUTO_TEST_CASE(the_text_of_maps) {
   BOOST_TEST(mappings[0].file.inode == 77u);
   BOOST_TEST(mappings[1].path.empty());
   BOOST_TEST(mappings[2].path == "[vdso]");
+}
+
+// For huge pages, a program copies its code into anonymous memory at the same addresses.
+BOOST_AUTO_TEST_CASE(code_in_a_gap_of_a_file_is_of_the_file) {
+  const std::string before = "10000-11000 r--p 00000000 fd:01 77   /bin/a\n",
+                    after = "14000-15000 r--p 00004000 fd:01 77   /bin/a\n";
+  const auto mappings_with = [&](const std::string& lines) {
+    return code_mappings(before + lines + after);
+  };
+  const auto whole = mappings_with("11000-14000 r-xp 00000000 00:00 0 \n");
+  BOOST_REQUIRE(whole.size() == 1u);
+  BOOST_TEST(whole[0].path == "/bin/a");
+  BOOST_TEST(whole[0].offset == 0x1000u);
+  BOOST_TEST(whole[0].file.inode == 77u);
+  const auto pieces = mappings_with(
+      "11000-12000 r-xp 00000000 00:00 0 \n12000-14000 r-xp 00000000 00:0f 9 /anon_hugepage "
+      "(deleted)\n");
+  BOOST_REQUIRE(pieces.size() == 2u);
+  BOOST_TEST(pieces[1].offset == 0x2000u);
+  BOOST_TEST(pieces[1].path == "/bin/a");
+  const auto of_another_size = mappings_with("11000-13000 r-xp 00000000 00:00 0 \n");
+  BOOST_REQUIRE(of_another_size.size() == 1u);
+  BOOST_TEST(of_another_size[0].file.inode == 0u);
+  const auto behind_all = code_mappings(before + "11000-14000 r-xp 00000000 00:00 0 \n");
+  BOOST_REQUIRE(behind_all.size() == 1u);
+  BOOST_TEST(behind_all[0].file.inode == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
