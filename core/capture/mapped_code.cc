@@ -1,6 +1,7 @@
 #include "core/capture/mapped_code.hpp"
 
 #include <fcntl.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -78,13 +79,21 @@ std::size_t bytes_of(const ProcessCode& code) {
 
 }  // namespace
 
+Mapping mapping_of(const ctprof_change& change) {
+  const FileId file{makedev(change.device_major, change.device_minor), change.inode};
+  return {change.start, change.start + change.length, change.offset, file,
+          std::string(change.path.data, change.path.size)};
+}
+
 struct MappedCode::Shared {
-  explicit Shared(int proc_fd) : proc(::fcntl(proc_fd, F_DUPFD_CLOEXEC, 0)) {}
+  Shared(int proc_fd, Seen seen_by)
+      : proc(::fcntl(proc_fd, F_DUPFD_CLOEXEC, 0)), seen(std::move(seen_by)) {}
 
   void read_all();
   void keep(std::optional<ProcessCode> code);
 
   const sdk::Fd proc;
+  const Seen seen;   // may be empty
   std::mutex mutex;  // of all below
   std::condition_variable changed;
   std::deque<std::uint64_t> wanted;
@@ -106,6 +115,7 @@ void MappedCode::Shared::read_all() {
     reads = true;
     lock.unlock();
     auto code = code_of(proc.get(), tgid);
+    if (code && seen) seen(*code);
     lock.lock();
     reads = false;
     keep(std::move(code));
@@ -122,8 +132,8 @@ void MappedCode::Shared::keep(std::optional<ProcessCode> code) {
   taken.processes.push_back(std::move(*code));
 }
 
-MappedCode::MappedCode(int proc, std::chrono::milliseconds patience)
-    : shared_(std::make_shared<Shared>(proc)), patience_(patience) {
+MappedCode::MappedCode(int proc, std::chrono::milliseconds patience, Seen seen)
+    : shared_(std::make_shared<Shared>(proc, std::move(seen))), patience_(patience) {
   try {
     thread_ = std::thread([shared = shared_] { shared->read_all(); });
   } catch (const std::system_error&) {

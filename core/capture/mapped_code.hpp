@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -21,6 +22,7 @@
 
 #include "core/capture/target_owner.hpp"
 #include "core/stacks/address_space.hpp"
+#include "ctprof/abi.h"
 
 namespace ctprof {
 
@@ -32,6 +34,9 @@ struct ProcessCode {
   std::optional<TargetOwner> owner = {};  // nothing: it could not be read
 };
 
+// What a process mapped. REQUIRES: the kind of the change is CTPROF_CHANGE_MAPPED.
+Mapping mapping_of(const ctprof_change& change);
+
 class MappedCode {
  public:
   struct Taken {
@@ -41,9 +46,12 @@ class MappedCode {
 
   static constexpr std::chrono::milliseconds kPatience{500};
 
+  // Receives what a process has mapped, in the thread that read it.
+  using Seen = std::function<void(const ProcessCode& code)>;
+
   // `proc`: the open directory /proc; it may be closed afterwards. `patience`: how long `take` and
-  // the destructor wait for the thread.
-  explicit MappedCode(int proc, std::chrono::milliseconds patience = kPatience);
+  // the destructor wait for the thread. `seen` may be called after this object is destroyed.
+  explicit MappedCode(int proc, std::chrono::milliseconds patience = kPatience, Seen seen = {});
   ~MappedCode();
   MappedCode(const MappedCode&) = delete;
   MappedCode& operator=(const MappedCode&) = delete;

@@ -1,8 +1,6 @@
 // What the processes of recorded threads had mapped when: what was read of them, and the changes
 // that recorders deliver.
 
-#include <sys/sysmacros.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -18,20 +16,83 @@ constexpr std::size_t kMostRanges = 4 << 20;
 constexpr std::size_t kMostProcesses = 1 << 18;
 constexpr std::size_t kBetweenAttempts = 4096;
 constexpr std::size_t kMostJitDumps = 4096;
+// Files in memory that are opened to see what they are.
+constexpr std::size_t kMostInMemory = 256;
 
 }  // namespace
 
-void RecordedStacks::map(Process& process, const Mapping& mapping) {
+void RecordedStacks::pinned(std::span<const PinnedFile> files) {
+  pinned_ = files;
+  for (std::uint32_t number = 0; number < files.size(); ++number) {
+    FileId file = files[number].file;
+    file.version = 0;
+    versions_[file].push_back(number);
+  }
+}
+
+// The content that a file had at that time: the last one that was there already. Where all are
+// newer, what was pinned by way of the process itself: its name or permissions were changed since.
+std::uint64_t RecordedStacks::version_of(const FileId& file, std::uint64_t tgid,
+                                         std::uint64_t at_ns) const {
+  const auto found = versions_.find(file);
+  if (found == versions_.end()) return 0;
+  const std::uint64_t at_unix_ns = at_ns + realtime_ns() - boottime_ns();
+  std::uint64_t version = 0;
+  for (const std::uint32_t number : found->second)
+    if (pinned_[number].stamp.changed_ns <= at_unix_ns) version = number + 1;
+  if (version != 0) return version;
+  for (const std::uint32_t number : found->second)
+    if (pinned_[number].tgid == tgid) return number + 1;
+  return 0;
+}
+
+// Of a file and its content, which TargetFiles opens.
+MappedContent RecordedStacks::content_of(const FileId& file, std::uint64_t mapped_ns) const {
+  if (file.version != 0)
+    return {pinned_[file.version - 1].named, pinned_[file.version - 1].stamp, 0};
+  MappedContent content;
+  if (mapped_ns != 0) content.mapped_unix_ns = mapped_ns + realtime_ns() - boottime_ns();
+  return content;
+}
+
+// Just-in-time compilers keep code in files in memory, too, which have no head of an ELF file.
+bool RecordedStacks::is_program_in_memory(const Process& process, const Mapping& mapping) {
+  const auto known = in_memory_.find(mapping.file);
+  if (known != in_memory_.end()) return known->second;
+  if (in_memory_.size() == kMostInMemory) return false;
+  const CodeRange range{mapping.start, mapping.end, mapping.offset, Modules::kUnknown};
+  const sdk::Fd fd = files_.open(process.space.process(), range, mapping.path, mapping.file,
+                                 process.owner, content_of(mapping.file, 0));
+  return in_memory_[mapping.file] = fd && ElfFile(fd.get()).is_valid();
+}
+
+// Whether the memory is a copy of a part of a file that it replaces, as programs make it for huge
+// pages: the file is still mapped before and after it.
+bool RecordedStacks::is_copied_code(const Process& process, const Mapping& mapping) const {
+  if (mapping.file.inode != 0 || !mapping.path.empty()) return false;
+  const CodeRange* replaced = process.space.find(mapping.start);
+  return replaced && replaced->start < mapping.start && replaced->end > mapping.end &&
+         modules_[replaced->module].kind == Module::Kind::File;
+}
+
+void RecordedStacks::map(Process& process, const Mapping& mapping, std::uint64_t at_ns) {
   if (ranges_ >= kMostRanges || mapping.start >= mapping.end) return;
+  if (is_copied_code(process, mapping)) return;
   const std::size_t before = process.space.size();
-  const CodeRange range = modules_.range_of(process.space.process(), mapping);
+  const std::uint64_t tgid = process.space.process();
+  Mapping of_content = mapping;
+  of_content.file.version = version_of(mapping.file, tgid, at_ns);
+  of_content.is_program = is_memory_file(mapping.path) && is_program_in_memory(process, of_content);
+  const CodeRange range = modules_.range_of(tgid, of_content);
   process.space.map(range);
   ranges_ += process.space.size() - std::min(before, process.space.size());
-  if (ids_.size() <= range.module) ids_.resize(range.module + 1);
-  if (range.module != Modules::kUnknown) ids_[range.module] = mapping.file;
   if (process_of_jit_dump(mapping.path) && jit_dumps_.size() < kMostJitDumps)
     jit_dumps_.insert_or_assign(process.space.process(),
                                 JitDump{range, mapping.file, mapping.path});
+  if (files_of_modules_.size() <= range.module) files_of_modules_.resize(range.module + 1);
+  Origin& origin = files_of_modules_[range.module];
+  if (range.module != Modules::kUnknown) origin.file = of_content.file;
+  if (at_ns != 0 && (origin.mapped_ns == 0 || at_ns < origin.mapped_ns)) origin.mapped_ns = at_ns;
 }
 
 void RecordedStacks::mapped(std::uint64_t tgid, std::uint64_t read_ns,
@@ -44,7 +105,7 @@ void RecordedStacks::mapped(std::uint64_t tgid, std::uint64_t read_ns,
     read_later_[tgid].push_back({tgid, read_ns, {mappings.begin(), mappings.end()}, owner});
     return;
   }
-  for (const Mapping& mapping : mappings) map(process->second, mapping);
+  for (const Mapping& mapping : mappings) map(process->second, mapping, read_ns);
 }
 
 // Until somebody read them, the old ones are the best guess.
@@ -56,7 +117,8 @@ void RecordedStacks::map_anew(const ctprof_change& change) {
   if (later.empty()) return;
   Process& process = process_of(change.tgid);
   process = Process{AddressSpace(change.tgid), later.front().read_ns, false, later.front().owner};
-  for (const Mapping& mapping : later.front().mappings) map(process, mapping);
+  for (const Mapping& mapping : later.front().mappings)
+    map(process, mapping, later.front().read_ns);
 }
 
 // Processes that ended are kept while there is room: records may come late. Where that made too
@@ -96,13 +158,8 @@ void RecordedStacks::take(const ctprof_change& change) {
   Process& process = process_of(change.tgid);
   if (change.at_ns < process.read_ns) return;  // it is in what was read
   if (change.kind == CTPROF_CHANGE_REMAPPED) return map_anew(change);
-  const std::uint64_t end = change.start + change.length;
-  const FileId file{makedev(change.device_major, change.device_minor), change.inode};
   switch (change.kind) {
-    case CTPROF_CHANGE_MAPPED:
-      map(process, {change.start, end, change.offset, file,
-                    std::string(change.path.data, change.path.size)});
-      return;
+    case CTPROF_CHANGE_MAPPED: return map(process, mapping_of(change), change.at_ns);
     case CTPROF_CHANGE_EXECED:
       process = Process{AddressSpace(change.tgid), 0, false, std::move(process.owner)};
       return;

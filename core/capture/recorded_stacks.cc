@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "core/capture/recorded_words.hpp"
 #include "core/registry/identity.hpp"
 #include "core/stacks/debug_files.hpp"
@@ -20,6 +21,8 @@ constexpr std::uint32_t kNoNumber = std::numeric_limits<std::uint32_t>::max();
 // From the first record until all frames have their names: what limits on work do not bound.
 constexpr std::chrono::seconds kMostTime{8};
 constexpr std::chrono::seconds kLeastNameTime{1};
+// Beyond all numbers of processes.
+constexpr std::uint64_t kNextProcess = 1ULL << 32;
 
 // The metric, marked as one that is about the window.
 SharedMetric of_window(MetricDef metric) {
@@ -45,10 +48,26 @@ RecordedStacks::RecordedStacks(Snapshot& window, int proc, OwnEnds ends,
 
 sdk::Fd RecordedStacks::open(std::uint64_t process, const CodeRange& range,
                              const std::string& path) {
-  const FileId file = range.module < ids_.size() ? ids_[range.module] : FileId{};
+  if (range.module >= files_of_modules_.size()) return sdk::Fd();
+  Origin& origin = files_of_modules_[range.module];
+  if (origin.file.inode == 0 || origin.is_changed) return sdk::Fd();
   const auto known = processes_.find(process);
   const auto owner = known == processes_.end() ? std::nullopt : known->second.owner;
-  return file.inode == 0 ? sdk::Fd() : files_.open(process, range, path, file, owner);
+  sdk::Fd fd = files_.open(process, range, path, origin.file, owner,
+                           content_of(origin.file, origin.mapped_ns));
+  origin.is_changed = files_.is_changed();
+  if (fd) origin.opened = stamp_of(fd.get()).value_or(FileStamp{});
+  return fd;
+}
+
+// Names are read long after the call frame information was.
+const ElfFile* RecordedStacks::unchanged_file(std::uint32_t module) {
+  const ElfFile* file = modules_.file(module);
+  if (!file || file->fd() < 0 || module >= files_of_modules_.size()) return file;
+  Origin& origin = files_of_modules_[module];
+  const auto now = stamp_of(file->fd());
+  if (!now || !now->has_same_content(origin.opened)) origin.is_changed = true;
+  return origin.is_changed ? nullptr : file;
 }
 
 RecordedStacks::Combined RecordedStacks::combined(const MetricDef& def) {
@@ -110,17 +129,25 @@ Ending RecordedStacks::find_frames(const ctprof_record& record) {
   return is_cut && ending == Ending::Root ? Ending::Deep : ending;
 }
 
-std::uint32_t RecordedStacks::module_of(std::uint32_t module) {
+// Two files of one path and without build ids are two modules: the second one is of a process.
+std::uint32_t RecordedStacks::module_of(std::uint32_t module, std::uint64_t tgid) {
   if (numbers_.size() < modules_.size()) numbers_.resize(modules_.size(), kNoNumber);
   std::uint32_t& number = numbers_[module];
   if (number != kNoNumber) return number;
-  number = table().add_module(modules_[module]);
+  Module added = modules_[module];
+  const bool is_by_path = added.kind == Module::Kind::File && added.build_id.empty();
+  const auto is_another = [&] {
+    return number < origins_.size() && origins_[number] != Modules::kUnknown;
+  };
+  number = table().add_module(added);
+  for (added.process = tgid; is_by_path && is_another(); added.process += kNextProcess)
+    number = table().add_module(added);
   if (origins_.size() <= number) origins_.resize(number + 1, Modules::kUnknown);
   return origins_[number] = module, number;
 }
 
-std::uint32_t RecordedStacks::node_of(Ending ending) {
-  for (Frame& frame : frames_) frame.module = module_of(frame.module);
+std::uint32_t RecordedStacks::node_of(Ending ending, std::uint64_t tgid) {
+  for (Frame& frame : frames_) frame.module = module_of(frame.module, tgid);
   const std::uint32_t node = table().add_stack(frames_, ending);
   if (node != StackTable::kNoStack) return node;
   ++tally_->no_room;
@@ -129,7 +156,7 @@ std::uint32_t RecordedStacks::node_of(Ending ending) {
 
 std::uint32_t RecordedStacks::rest_node() {
   const std::uint32_t frame =
-      table().add_frame({Frame::kNowhere, module_of(Modules::kUnknown), false});
+      table().add_frame({Frame::kNowhere, module_of(Modules::kUnknown, 0), false});
   const std::uint32_t node = table().add_node({StackTable::kTop, frame});
   if (node == StackTable::kNoStack) return StackTable::kTop;
   table().set_name(frame, "[rest]");
@@ -139,7 +166,7 @@ std::uint32_t RecordedStacks::rest_node() {
 RecordedStacks::Walked RecordedStacks::walk(const ctprof_record& record) {
   const Ending ending = find_frames(record);
   const bool is_guessed = std::ranges::any_of(frames_, &Frame::is_guessed);
-  return {record.start_time_clock_ticks, node_of(ending), ending, is_guessed};
+  return {record.start_time_clock_ticks, node_of(ending, record.tgid), ending, is_guessed};
 }
 
 // Also of a record that does not count: a later one may say "again".
@@ -282,7 +309,7 @@ std::string RecordedStacks::perf_map(std::uint64_t process) {
 
 StackNames RecordedStacks::name_all(const NameOptions& names) {
   const auto file = [this](std::uint32_t module) {
-    return module < origins_.size() ? modules_.file(origins_[module]) : nullptr;
+    return module < origins_.size() ? unchanged_file(origins_[module]) : nullptr;
   };
   DebugFiles debug(names.debug_directories, is_lent_, DebugFiles::Beside::Never);
   debug.open_named_by([this](const std::string& path) { return files_.open_named(path); });
@@ -311,6 +338,20 @@ void RecordedStacks::note_refused() {
   if (unmapped_ > 0) window_.meta.notes.push_back(unmapped_in_words(unmapped_));
 }
 
+void RecordedStacks::note_changed() {
+  std::vector<Module> files;
+  for (std::uint32_t module = 0; module < files_of_modules_.size(); ++module)
+    if (files_of_modules_[module].is_changed) files.push_back(modules_[module]);
+  if (!files.empty()) window_.meta.notes.push_back(changed_in_words(files));
+}
+
+void RecordedStacks::note_32_bit() {
+  std::vector<Module> files;
+  for (std::uint32_t module = 0; module < modules_.size(); ++module)
+    if (modules_.is_32_bit(module)) files.push_back(modules_[module]);
+  if (!files.empty()) window_.meta.notes.push_back(of_32_bit_in_words(files));
+}
+
 void RecordedStacks::interrupt() {
   is_interrupted_ = true;
   modules_.stop();
@@ -324,6 +365,8 @@ void RecordedStacks::finish(const NameOptions& names) {
   if (is_interrupted_) notes = {interrupted_in_words()};
   for (std::string& note : notes) window_.meta.notes.push_back(std::move(note));
   if (!cut_maps_.empty()) window_.meta.notes.push_back(cut_maps_in_words(cut_maps_));
+  note_changed();
+  note_32_bit();
   if (is_lent_) hide_addresses();
   if (!files_.left_out().empty())
     window_.meta.notes.push_back(left_out_in_words(files_.left_out(), files_.held_up()));
@@ -334,6 +377,7 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnE
   NameOptions names = wanted;
   if (names.stop && *names.stop) names.stop = nullptr;
   RecordedStacks stacks(window, proc, ends);
+  stacks.pinned(recorded.files);
   for (const ProcessCode& code : recorded.code)
     stacks.mapped(code.tgid, code.read_ns, code.mappings, code.owner);
   for (const Recorded& recorder : recorded.recorders) {

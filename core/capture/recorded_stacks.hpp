@@ -24,6 +24,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -61,6 +62,9 @@ class RecordedStacks {
                  std::chrono::milliseconds patience = TargetFiles::kPatience,
                  const FrameLimits& limits = {}, bool is_lent = has_lent_rights());
 
+  // The files that were pinned during the window, each at the place of its version. REQUIRES: they
+  // live as long as this, and nothing was mapped yet.
+  void pinned(std::span<const PinnedFile> files);
   // What code a process had mapped at that time; changes before it are in it. Told again of the
   // same process, it is what is found where a change says that it is to be read anew. REQUIRES: of
   // one process in order of time.
@@ -113,7 +117,8 @@ class RecordedStacks {
   static Combined combined(const MetricDef& def);
   bool is_of_window(const ctprof_record& record, const ThreadRows::Row* thread) const;
   Process& process_of(std::uint64_t tgid);
-  void map(Process& process, const Mapping& mapping);
+  void map(Process& process, const Mapping& mapping, std::uint64_t at_ns);
+  std::uint64_t version_of(const FileId& file, std::uint64_t tgid, std::uint64_t at_ns) const;
   void make_room();
   void fork(Process& process, const ctprof_change& change);
   void map_anew(const ctprof_change& change);
@@ -125,9 +130,10 @@ class RecordedStacks {
   static void note_unseen(Sums& sums, const ThreadRows::Row* thread);
   void add_number(Sums& sums, const ThreadRows::Row* thread, std::uint64_t weight);
   void count(const ctprof_record& record, const Walked& walked);
-  std::uint32_t node_of(Ending ending);
+  std::uint32_t node_of(Ending ending, std::uint64_t tgid);
   std::uint32_t rest_node();
-  std::uint32_t module_of(std::uint32_t module);
+  std::uint32_t module_of(std::uint32_t module, std::uint64_t tgid);
+  const ElfFile* unchanged_file(std::uint32_t module);
   sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path);
   // Of each source the first metric tells what belongs to no row: the others say it of the same
   // threads.
@@ -139,6 +145,11 @@ class RecordedStacks {
   StackNames name_all(const NameOptions& names);
   void note_refused();
   std::string perf_map(std::uint64_t process);
+  void note_changed();
+  void note_32_bit();
+  MappedContent content_of(const FileId& file, std::uint64_t mapped_ns) const;
+  bool is_program_in_memory(const Process& process, const Mapping& mapping);
+  bool is_copied_code(const Process& process, const Mapping& mapping) const;
   StackTable& table() { return window_.pools->stacks.table; }
 
   Snapshot& window_;
@@ -149,7 +160,17 @@ class RecordedStacks {
   TargetFiles files_;
   Modules modules_;
   Unwinder unwinder_;
-  std::vector<FileId> ids_;             // by module
+  // The file of a module, and what shows that it was not changed.
+  struct Origin {
+    FileId file;
+    std::uint64_t mapped_ns = 0;  // the first time; 0: unknown
+    FileStamp opened = {};
+    bool is_changed = false;
+  };
+  std::vector<Origin> files_of_modules_;
+  std::span<const PinnedFile> pinned_;
+  std::map<FileId, bool> in_memory_;  // whether such files (memfd_create(2)) are programs
+  std::map<FileId, std::vector<std::uint32_t>> versions_;  // of a file without one, in `pinned_`
   std::vector<std::uint32_t> numbers_;  // in the table, by module; kNoNumber: not there yet
   std::vector<std::uint32_t> origins_;  // modules, by their number in the table
   Processes met_, processes_;           // when the window opened; now

@@ -109,6 +109,16 @@ std::string unmapped_in_words(std::uint64_t processes) {
          ": they have too many; their stacks have no names";
 }
 
+std::string changed_in_words(const std::vector<Module>& files) {
+  return "cannot name functions of " + in_words(files) +
+         ": the file was changed or replaced after a process had mapped it";
+}
+
+std::string of_32_bit_in_words(const std::vector<Module>& files) {
+  return "cannot unwind or name 32-bit code: " + in_words(files) +
+         ": only 64-bit programs are supported; their stacks end at the first frame";
+}
+
 std::string left_out_in_words(const std::vector<std::string>& paths, std::size_t unanswered) {
   std::vector<Module> files;
   for (const std::string& path : paths) files.push_back({Module::Kind::File, path, {}, 0});

@@ -28,6 +28,10 @@ std::string cut_maps_in_words(const std::vector<Module>& processes);
 std::string interrupted_in_words();
 // Processes whose mappings there was no memory for.
 std::string unmapped_in_words(std::uint64_t processes);
+// Files whose content was changed after processes had mapped them.
+std::string changed_in_words(const std::vector<Module>& files);
+// Programs and libraries of 32 bits, which cannot be read.
+std::string of_32_bit_in_words(const std::vector<Module>& files);
 // Files that were not opened; `unanswered`: how often a file system did not answer.
 std::string left_out_in_words(const std::vector<std::string>& paths, std::size_t unanswered);
 // What kept frames from having names, a sentence for each reason.

@@ -67,7 +67,7 @@ void drop_unused(ctprof_record& record) {
 class Records::Processes {
  public:
   Processes(WantedProcesses wanted, int proc, std::chrono::milliseconds patience)
-      : wanted_(std::move(wanted)), code_(proc, patience) {}
+      : wanted_(std::move(wanted)), files_(proc, patience), code_(proc, patience, want_files()) {}
 
   const std::vector<std::uint64_t>& pids() const { return wanted_.pids(); }
   bool is_wanted(std::uint64_t tgid) { return wanted_.has(tgid); }
@@ -88,6 +88,7 @@ class Records::Processes {
     if (change.kind == CTPROF_CHANGE_FORKED) wanted_.forked(change.tgid, change.parent);
     const bool wanted = wanted_.has(change.tgid);
     if (wanted && change.kind == CTPROF_CHANGE_FORKED) meet(change.parent);
+    if (wanted && change.kind == CTPROF_CHANGE_MAPPED) files_.want(change.tgid, mapping_of(change));
     if (wanted && change.kind == CTPROF_CHANGE_REMAPPED) meet_again(change.tgid);
     if (change.kind == CTPROF_CHANGE_FORKED || change.kind == CTPROF_CHANGE_EXECED)
       met_.insert(change.tgid);
@@ -98,14 +99,26 @@ class Records::Processes {
     }
     return wanted;
   }
-  MappedCode::Taken take() {
+  // Mappings before the files that they are of.
+  void take(RecordedWindow& window) {
     met_.clear();
     read_again_.clear();
-    return code_.take();
+    MappedCode::Taken code = code_.take();
+    window.code = std::move(code.processes);
+    window.unknown = code.unknown;
+    window.files = files_.take();
   }
 
  private:
+  // Before anybody writes to them.
+  MappedCode::Seen want_files() const {
+    return [want = files_.wanter()](const ProcessCode& code) {
+      for (const Mapping& mapping : code.mappings) want(code.tgid, mapping);
+    };
+  }
+
   WantedProcesses wanted_;
+  PinnedFiles files_;
   MappedCode code_;
   std::unordered_set<std::uint64_t, SeededHash> met_;  // whose code is known, or asked for
   std::unordered_map<std::uint64_t, std::uint64_t, SeededHash> read_again_;  // and when
@@ -374,9 +387,7 @@ void Records::forget() {
 RecordedWindow Records::take() {
   RecordedWindow window;
   for (const auto& recorder : recorders_) window.recorders.push_back(recorder->take());
-  MappedCode::Taken code = processes_->take();
-  window.code = std::move(code.processes);
-  window.unknown = code.unknown;
+  processes_->take(window);
   return window;
 }
 

@@ -8,7 +8,7 @@
 // Who unwinds them later goes through `records` once, from the oldest on: changes say what
 // processes mapped from then on. What a process had mapped before that is in `code`, read when it
 // was met first; a process that has nothing there told of all its mappings itself, or is one of
-// `unknown`.
+// `unknown`. Files that processes had mapped are in `files`, open as long as the window is kept.
 //
 // Threads: one at a time.
 
@@ -23,6 +23,7 @@
 #include "core/base/result.hpp"
 #include "core/capture/mapped_code.hpp"
 #include "core/capture/options.hpp"
+#include "core/capture/pinned_files.hpp"
 #include "core/capture/record_arena.hpp"
 #include "core/capture/wanted_processes.hpp"
 #include "core/registry/plan.hpp"
@@ -62,6 +63,7 @@ struct Recorded {
 struct RecordedWindow {
   std::vector<Recorded> recorders;
   std::vector<ProcessCode> code;
+  std::vector<PinnedFile> files;
   std::uint64_t unknown = 0;  // processes whose code is not known
 };
 

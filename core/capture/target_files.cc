@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "core/base/clock.hpp"
+#include "core/capture/living_thread.hpp"
 #include "core/capture/target_owner.hpp"
 
 namespace ctprof {
@@ -37,6 +38,12 @@ namespace {
 
 using Directories = TargetFiles::Directories;
 
+// The file that is to be opened, and which of its contents.
+struct Wanted {
+  FileId file;
+  MappedContent content;
+};
+
 // Each costs a thread and the time that it was waited for.
 constexpr std::size_t kMostHeldUp = 5;
 constexpr std::size_t kMostLeftOut = 100;
@@ -47,7 +54,6 @@ constexpr std::size_t kMostFileText = 64 << 20;
 constexpr std::uint64_t kStartSlackNs = 1'000'000'000;
 // Times of files and of starts are those of a clock tick.
 constexpr std::uint64_t kClockSlackNs = 50'000'000;
-constexpr const char* kDeleted = " (deleted)";
 
 std::uint64_t root_device() {
   struct stat status {};
@@ -72,6 +78,7 @@ struct Copying {
   std::shared_ptr<std::atomic<std::uint64_t>> left;  // bytes, of all attempts
   std::atomic<bool> is_left_behind{false};
   std::atomic<bool> is_too_large{false};
+  std::atomic<bool> is_changed{false};  // the file is the one, and has another content
 
   // Takes it from what is left; false: there is not as much.
   bool take(std::uint64_t size) {
@@ -100,6 +107,24 @@ sdk::Fd copy_of(int fd, off_t size) {
   return sdk::Fd();
 }
 
+// How a file was reached: through a descriptor or a link of the kernel's to the mapping, which is
+// of no other file; or along a path.
+enum class Reached : std::uint8_t { ByMapping, ByPath };
+
+// Whether the content of an open file is the one that is wanted. An inode that was created, and a
+// path that was changed, after the mapping may be of another file. A link of the kernel's to the
+// file is not affected if only the file's name or permissions changed.
+bool has_content(int named, const MappedContent& wanted, Reached reached) {
+  if (!wanted.stamp && wanted.mapped_unix_ns == 0) return true;
+  const auto stamp = stamp_of(named);
+  if (!stamp) return false;
+  if (wanted.stamp) return stamp->has_same_content(*wanted.stamp);
+  const bool is_dated = reached == Reached::ByMapping && stamp->created_ns != 0;
+  const std::uint64_t last =
+      is_dated ? std::max(stamp->created_ns, stamp->written_ns) : stamp->changed_ns;
+  return last <= wanted.mapped_unix_ns;
+}
+
 // The file as the kernel lists it in maps, which on some file systems (btrfs, overlayfs) has
 // another device than stat(2) tells. Our own mapping of it shows that.
 std::optional<FileId> id_in_maps(int fd) {
@@ -114,9 +139,14 @@ std::optional<FileId> id_in_maps(int fd) {
   return mapping ? std::optional(mapping->file) : std::nullopt;
 }
 
+bool is_listed_as(int fd, const FileId& file) {
+  const auto listed = id_in_maps(fd);
+  return listed && listed->device == file.device && listed->inode == file.inode;
+}
+
 // Whether it is that file; unknown where maps may list another device than stat(2) tells.
 std::optional<bool> is_file(const struct stat& status, const FileId& file) {
-  if (file == FileId{status.st_dev, status.st_ino}) return true;
+  if (file.device == status.st_dev && file.inode == status.st_ino) return true;
   if (major(file.device) == 0 || major(status.st_dev) == 0) return std::nullopt;
   return false;
 }
@@ -139,14 +169,16 @@ bool is_regular(const sdk::Fd& named, struct stat& status) {
 }
 
 // To be read, if it is that file and a regular one.
-sdk::Fd readable(const sdk::Fd& named, const FileId& file) {
+sdk::Fd readable(const sdk::Fd& named, const Wanted& wanted, Reached reached) {
   struct stat status {};
   if (!is_regular(named, status)) return sdk::Fd();
-  const auto is_it = is_file(status, file);
+  const auto is_it = is_file(status, wanted.file);
   if (is_it == false) return sdk::Fd();
   sdk::Fd fd = opened(named);
-  if (!fd || (!is_it && id_in_maps(fd.get()) != file)) return sdk::Fd();
-  return kept(std::move(fd), status);
+  if (!fd || (!is_it && !is_listed_as(fd.get(), wanted.file))) return sdk::Fd();
+  if (has_content(named.get(), wanted.content, reached)) return kept(std::move(fd), status);
+  if (t_copying) t_copying->is_changed = true;
+  return sdk::Fd();
 }
 
 sdk::Fd named(int directory, const std::string& path) {
@@ -164,8 +196,8 @@ sdk::Fd named_under(const sdk::Fd& root, const std::string& path) {
 }
 
 // The directory of a process. What is opened below it later is of that process, or fails.
-sdk::Fd directory_of(int proc, const std::string& process) {
-  return sdk::Fd(::openat(proc, process.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+sdk::Fd directory_of(int proc, std::uint64_t process) {
+  return sdk::Fd(::openat(proc, std::to_string(process).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 sdk::Fd root_of(int process) {
@@ -180,36 +212,47 @@ std::string name_in_map_files(const CodeRange& range) {
 }
 
 // What is mapped, and may be read with the present rights.
-sdk::Fd first_readable(std::span<const sdk::Fd> links, const FileId& file) {
+sdk::Fd first_readable(std::span<const sdk::Fd> links, const Wanted& wanted) {
   for (const sdk::Fd& link : links)
-    if (auto fd = readable(link, file)) return fd;
+    if (auto fd = readable(link, wanted, Reached::ByMapping)) return fd;
   return sdk::Fd();
 }
 
+// Of a file that is pinned, only that descriptor: all others lead to the same file.
+std::vector<sdk::Fd> links_to(int target, const CodeRange& range, const MappedContent& content) {
+  std::vector<sdk::Fd> links;
+  if (content.named) {
+    links.emplace_back(::fcntl(content.named->get(), F_DUPFD_CLOEXEC, 0));
+    return links;
+  }
+  links.push_back(named(target, "map_files/" + name_in_map_files(range)));
+  links.push_back(named(target, "exe"));
+  return links;
+}
+
 // Its thread has fewer rights afterwards.
-sdk::Fd open_mapped(const Directories& at, const std::string& process, const CodeRange& range,
-                    std::string path, FileId file, std::optional<TargetOwner> owner) {
-  if (path.ends_with(kDeleted)) path.resize(path.size() - std::string_view(kDeleted).size());
-  const sdk::Fd target = directory_of(at.proc.get(), process);
-  const sdk::Fd links[] = {named(target.get(), "map_files/" + name_in_map_files(range)),
-                           named(target.get(), "exe")};
+sdk::Fd open_mapped(const Directories& at, std::uint64_t process, const CodeRange& range,
+                    std::string path, const Wanted& wanted, std::optional<TargetOwner> owner) {
+  path.resize(without_deleted(path).size());
+  const sdk::Fd target = directory_of(at.proc.get(), living_thread(at.proc.get(), process));
+  const auto links = links_to(target.get(), range, wanted.content);
   const sdk::Fd root = root_of(target.get());
   if (!at.is_lent)
-    if (auto fd = first_readable(links, file)) return fd;
+    if (auto fd = first_readable(links, wanted)) return fd;
   if (auto now = owner_of(target.get())) owner = std::move(now);
   if (!give_up_rights(owner && !at.is_lent ? &*owner : nullptr)) return sdk::Fd();
   if (at.is_lent)
-    if (auto fd = first_readable(links, file)) return fd;
-  if (auto fd = readable(named_under(root, path), file)) return fd;
-  return readable(named_under(at.root, path), file);
+    if (auto fd = first_readable(links, wanted)) return fd;
+  if (auto fd = readable(named_under(root, path), wanted, Reached::ByPath)) return fd;
+  return readable(named_under(at.root, path), wanted, Reached::ByPath);
 }
 
 // The process's own number, in the innermost of its namespaces.
-std::string own_number(int target, const std::string& process) {
+std::string own_number(int target, std::uint64_t process) {
   sdk::TextFile file;
   const auto status = file.read(target, "status");
   const auto numbers = status ? sdk::value_of(status.value, "NSpid") : status;
-  if (!numbers) return process;
+  if (!numbers) return std::to_string(process);
   const std::string_view text = sdk::trimmed(numbers.value);
   return std::string(text.substr(text.find_last_of("\t ") + 1));
 }
@@ -249,7 +292,7 @@ bool is_same_process(const TargetOwner& a, const TargetOwner& b) {
 
 // Under the root of the process by its own number, then under that of ctprof, where agents write
 // that are no part of the process. Its thread has fewer rights afterwards.
-sdk::Fd open_perf_map(const Directories& at, const std::string& process,
+sdk::Fd open_perf_map(const Directories& at, std::uint64_t process,
                       const std::optional<TargetOwner>& known) {
   const sdk::Fd target = directory_of(at.proc.get(), process);
   const auto living = owner_of(target.get());
@@ -257,11 +300,12 @@ sdk::Fd open_perf_map(const Directories& at, const std::string& process,
   if (!lives && !known) return sdk::Fd();
   MapWriter writer{lives ? *living : *known};
   if (living && !lives) writer.replaced_unix_ns = living->started_unix_ns;
-  const std::string number = lives ? own_number(target.get(), process) : process;
-  const sdk::Fd root = lives ? root_of(target.get()) : sdk::Fd();
+  const std::string number = lives ? own_number(target.get(), process) : std::to_string(process);
+  const sdk::Fd thread = directory_of(at.proc.get(), living_thread(at.proc.get(), process));
+  const sdk::Fd root = lives ? root_of(thread.get()) : sdk::Fd();
   if (!give_up_rights(at.is_lent ? nullptr : &writer.owner)) return sdk::Fd();
   if (auto map = map_under(root, number, writer)) return map;
-  return map_under(at.root, process, writer);
+  return map_under(at.root, std::to_string(process), writer);
 }
 
 std::string text_of(int fd, std::size_t most) {
@@ -305,6 +349,7 @@ sdk::Fd TargetFiles::in_time(std::function<sdk::Fd(const Directories&)> open) {
     return open(*at);
   });
   is_left_out_ = true;
+  is_changed_ = false;
   auto opened = task.get_future();
   try {
     std::thread(std::move(task)).detach();
@@ -312,8 +357,10 @@ sdk::Fd TargetFiles::in_time(std::function<sdk::Fd(const Directories&)> open) {
     return sdk::Fd();  // RLIMIT_NPROC has no more to give
   }
   if (opened.wait_for(patience_) == std::future_status::ready) {
+    sdk::Fd fd = opened.get();
     is_left_out_ = copying->is_too_large;
-    return opened.get();
+    is_changed_ = !fd && copying->is_changed;
+    return fd;
   }
   copying->is_left_behind = true;
   ++held_up_;
@@ -321,13 +368,15 @@ sdk::Fd TargetFiles::in_time(std::function<sdk::Fd(const Directories&)> open) {
 }
 
 sdk::Fd TargetFiles::open(std::uint64_t process, const CodeRange& range, const std::string& path,
-                          FileId file, const std::optional<TargetOwner>& owner) {
+                          FileId file, const std::optional<TargetOwner>& owner,
+                          const MappedContent& content) {
   const std::size_t before = held_up_;
   is_left_out_ = true;
+  is_changed_ = false;
   sdk::Fd fd;
   if (may_wait_for(file))
     fd = in_time([=](const Directories& at) {
-      return open_mapped(at, std::to_string(process), range, path, file, owner);
+      return open_mapped(at, process, range, path, {file, content}, owner);
     });
   if (held_up_ > before) silent_.insert(file.device);
   if (is_left_out_) leave_out(path);
@@ -336,9 +385,8 @@ sdk::Fd TargetFiles::open(std::uint64_t process, const CodeRange& range, const s
 
 JitMap TargetFiles::perf_map(std::uint64_t process, const std::optional<TargetOwner>& owner) {
   if (held_up_ >= kMostHeldUp) return {};
-  const auto fd = in_time([number = std::to_string(process), owner](const Directories& at) {
-    return open_perf_map(at, number, owner);
-  });
+  const auto fd = in_time(
+      [process, owner](const Directories& at) { return open_perf_map(at, process, owner); });
   return fd ? read_perf_map(fd.get(), most_map_) : JitMap();
 }
 

@@ -2,8 +2,11 @@
 // process, or the user of ctprof, lacks.
 //
 // A file counts only where it is the very one of the mapping, by device and inode: what stands at
-// its path now may be another. Only regular files are ever opened. In this order:
+// its path now may be another. Nor does it count if its content was changed since it was mapped, or
+// pinned (pinned_files.hpp), or may have been: the path of a process that exited may lead to
+// another file that has the inode now. Only regular files are ever opened. In this order:
 //
+//   a pinned file's descriptor, else
 //   /proc/PID/map_files, /proc/PID/exe   the mapping itself, with the rights of ctprof
 //   the path under the process's root    as the user of the process, without capabilities
 //   the path under the root of ctprof    likewise; of a process that has exited as the user that it
@@ -34,6 +37,7 @@
 #include <string>
 #include <vector>
 
+#include "core/capture/pinned_files.hpp"
 #include "core/capture/target_owner.hpp"
 #include "core/stacks/address_space.hpp"
 #include "core/stacks/debug_files.hpp"
@@ -41,6 +45,14 @@
 #include "ctprof/files.hpp"
 
 namespace ctprof {
+
+// Which content of a file was mapped.
+struct MappedContent {
+  std::shared_ptr<const sdk::Fd> named = {};  // of a file that is pinned
+  std::optional<FileStamp> stamp = {};        // the content, of a file that is pinned
+  // Of another one: when it was mapped; a file that was changed later is not opened. 0: unknown.
+  std::uint64_t mapped_unix_ns = 0;
+};
 
 class TargetFiles {
  public:
@@ -56,8 +68,11 @@ class TargetFiles {
 
   // The file that is mapped there, to be read with pread(2); none where it cannot be had.
   // `owner`: the user of the process when it was last read, for a process that has exited.
+  // `content`: a file with another content is not opened.
   sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path, FileId file,
-               const std::optional<TargetOwner>& owner = {});
+               const std::optional<TargetOwner>& owner = {}, const MappedContent& content = {});
+  // Whether the last `open` returned nothing because the file has another content.
+  bool is_changed() const { return is_changed_; }
   // /tmp/perf-<pid>.map, which a just-in-time compiler wrote: under the root of the process, then
   // under that of ctprof, where it also remains after a process has exited. Empty: there is none.
   // It counts where it is a regular file of the process's user, reached without symbolic links, and
@@ -91,6 +106,7 @@ class TargetFiles {
   std::set<std::uint64_t> silent_;  // devices
   std::vector<std::string> left_out_;
   bool is_left_out_ = false;  // the last file, for lack of memory or an answer
+  bool is_changed_ = false;
 };
 
 }  // namespace ctprof

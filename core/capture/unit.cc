@@ -11,6 +11,7 @@
 #include "core/capture/mapped_code.cc"
 #include "core/capture/meta.cc"
 #include "core/capture/own_processes.cc"
+#include "core/capture/pinned_files.cc"
 #include "core/capture/record_arena.cc"
 #include "core/capture/record_checks.cc"
 #include "core/capture/recorded_processes.cc"

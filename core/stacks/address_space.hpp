@@ -21,6 +21,8 @@ namespace ctprof {
 struct FileId {
   std::uint64_t device = 0;  // as makedev(3) puts major and minor together
   std::uint64_t inode = 0;   // 0: no file
+  // Distinguishes contents of the inode, and files that had it one after the other; 0: unknown.
+  std::uint64_t version = 0;
   auto operator<=>(const FileId&) const = default;
 };
 

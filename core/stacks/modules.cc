@@ -20,7 +20,6 @@ constexpr std::uint64_t kCodeBefore = 2048, kCodeBehind = 4096;
 constexpr std::uint64_t kStartContextSize = 16;
 constexpr std::uint64_t kLongestCall = 8, kSignalReturnSize = 9;
 // Of a program's first function, which sets up little and calls the next one.
-constexpr std::uint64_t kEntrySize = 64;
 
 // The function where a program starts, which has no call frame information in some C libraries, is
 // no longer than this.

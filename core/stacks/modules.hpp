@@ -1,10 +1,11 @@
 // The modules whose code was met: files, the vDSO, the kernel, and code of no file; with the call
 // frame information of each.
 //
-// A file is one module in all processes that map it, told by device and inode: nobody can pass off
-// their own file for another's, as they could by its build id. It is opened when its code first
-// occurs in a stack, and stays open, so that its inode is given to no other file, and names can be
-// read of it later though it was replaced or deleted.
+// A file is one module in all processes that map it, told by device, inode and version: nobody can
+// pass off their own file for another's, as they could by its build id. A file that was written to
+// between two mappings has several versions, each of which is a module. It is opened when its code
+// first occurs in a stack, and stays open, so that its inode is given to no other file, and names
+// can be read of it later though it was replaced or deleted.
 //
 // Files may be made to cause work, so FrameLimits bounds it: of a file, on behalf of a process, and
 // in all. A place in a file whose budget is spent has a rule that ends its stack (Cfa::Unknown),
@@ -95,6 +96,10 @@ class Modules {
   const Module& operator[](std::uint32_t module) const { return known_[module].module; }
   // Open, or null: it was not needed yet, could not be opened, or is no file.
   const ElfFile* file(std::uint32_t module) const { return known_[module].file.get(); }
+  // Whether the file is a program or library of 32 bits, of which no rule and no name is read.
+  bool is_32_bit(std::uint32_t module) const {
+    return known_[module].file && known_[module].file->is_32_bit();
+  }
   // How often a rule was refused for one of the limits.
   std::uint64_t refused(std::uint32_t module) const { return known_[module].refused; }
   // The work that was done until now.
@@ -121,7 +126,7 @@ class Modules {
   };
   struct IdHash {
     std::size_t operator()(const FileId& id) const {
-      return SeededHash()(id.inode ^ SeededHash()(id.device));
+      return SeededHash()(id.inode ^ SeededHash()(id.device ^ SeededHash()(id.version)));
     }
   };
 

@@ -87,12 +87,15 @@ BOOST_AUTO_TEST_CASE(code_is_read_through_a_thread_that_lives) {
     std::filesystem::create_directories(tree.path(7, thread));
   tree.write(7, "task/7/maps", "");
   tree.write(7, "task/9/maps", "1000-2000 r-xp 00000000 08:01 5   /bin/a\n");
-  MappedCode code(tree.fd(), kUntilRead);
+  std::vector<std::uint64_t> seen;
+  MappedCode code(tree.fd(), kUntilRead,
+                  [&](const ProcessCode& process) { seen.push_back(process.tgid); });
   code.want(7);
   const auto taken = code.take();
   BOOST_REQUIRE(taken.processes.size() == 1);
   BOOST_REQUIRE(taken.processes.front().mappings.size() == 1);
   BOOST_TEST(taken.processes.front().mappings.front().path == "/bin/a");
+  BOOST_TEST(seen == std::vector<std::uint64_t>{7});
 }
 
 BOOST_AUTO_TEST_CASE(who_holds_up_the_reader_is_given_up) {

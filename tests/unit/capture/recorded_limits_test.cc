@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "core/capture/recorded_stacks.hpp"
 #include "tests/unit/capture/made_recording.hpp"
 #include "tests/unit/capture/own_stack.hpp"
@@ -23,7 +24,7 @@ BOOST_AUTO_TEST_SUITE(recorded_limits_test)
 BOOST_AUTO_TEST_CASE(reports_a_file_that_exceeds_the_limits_on_work) {
   const Taken taken = taken_in_a_thread();
   Recording recording(window_of_self(), {}, {.steps_of_file = 1, .assured = 0});
-  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.stacks().mapped(kSelf, boottime_ns(), own_mappings());
   recording.begin();
   for (int i = 0; i < 3; ++i)
     recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
@@ -40,7 +41,7 @@ BOOST_AUTO_TEST_CASE(reports_a_file_that_exceeds_the_limits_on_work) {
 BOOST_AUTO_TEST_CASE(keeps_what_is_known_when_it_is_interrupted) {
   const Taken taken = taken_in_a_thread();
   Recording recording(window_of_self());
-  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.stacks().mapped(kSelf, boottime_ns(), own_mappings());
   recording.begin();
   recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
   const std::atomic<bool> stop{true};
@@ -54,7 +55,7 @@ BOOST_AUTO_TEST_CASE(keeps_what_is_known_when_it_is_interrupted) {
 BOOST_AUTO_TEST_CASE(unwinds_no_more_when_it_is_interrupted) {
   const Taken taken = taken_in_a_thread();
   Recording recording(window_of_self());
-  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.stacks().mapped(kSelf, boottime_ns(), own_mappings());
   recording.begin();
   recording.stacks().interrupt();
   recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(names_functions_of_a_window_that_a_signal_ended) {
   for (const bool is_before : {false, true}) BOOST_TEST_CONTEXT(is_before) {
       Snapshot window = window_of_self();
       RecordedWindow recorded;
-      recorded.code.push_back({kSelf, 1, own_mappings()});
+      recorded.code.push_back({kSelf, boottime_ns(), own_mappings()});
       Recorded& one = recorded.recorders.emplace_back(std::size_t{1} << 20);
       one.plugin = "test";
       one.source = "tests";

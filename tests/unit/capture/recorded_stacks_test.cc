@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_SUITE(recorded_stacks_test)
 BOOST_AUTO_TEST_CASE(a_stack_of_our_own_is_unwound_and_named) {
   const Taken taken = taken_in_a_thread();
   Recording recording(window_of_self());
-  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.stacks().mapped(kSelf, boottime_ns(), own_mappings());
   recording.begin();
   for (int i = 0; i < 3; ++i)
     recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_stack_of_our_own_is_unwound_and_named) {
 BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
   const Taken taken = taken_in_a_thread();
   Recording recording(window_of_self());
-  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.stacks().mapped(kSelf, boottime_ns(), own_mappings());
   recording.begin();
   const std::vector<std::uint64_t> user{taken.at.ip, taken.at.ip + 1},
       kernel{0xffffffff81000010, 0xffffffff81000020};

@@ -42,6 +42,7 @@ BOOST_AUTO_TEST_CASE(what_a_mapping_is_of) {
   const CodeRange program = range_of(7, {5, 7}, "/memfd:made (deleted)", true);
   BOOST_TEST(program.offset == 0x300u);
   BOOST_TEST(modules[program.module].path == "/memfd:made");
+  BOOST_TEST(range_of(7, {1, 2, 1}, "/bin/made").module != file.module);  // written to since
   BOOST_TEST((modules[range_of(7, {}, "[vdso]").module].kind == Module::Kind::Vdso));
 }
 

@@ -1,0 +1,207 @@
+#include "core/capture/pinned_files.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "core/base/clock.hpp"
+#include "core/capture/living_thread.hpp"
+
+namespace ctprof {
+namespace {
+
+// Of requests that wait for the thread, some 40 bytes each.
+constexpr std::size_t kMostWaiting = 64 << 10;
+// Contents of a file are listed in addition to files; a program may write to its own all the time.
+constexpr std::size_t kContentsPerFile = 4;
+
+struct Request {
+  std::uint64_t tgid, start, end;
+  FileId file;
+};
+
+std::uint64_t in_ns(const statx_timestamp& time) {
+  if (time.tv_sec < 0) return 0;
+  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond + time.tv_nsec;
+}
+
+std::optional<FileStamp> stamp_in(const struct statx& status) {
+  constexpr unsigned kNeeded = STATX_CTIME | STATX_MTIME | STATX_SIZE;
+  if ((status.stx_mask & kNeeded) != kNeeded) return std::nullopt;
+  FileStamp stamp{in_ns(status.stx_ctime), in_ns(status.stx_mtime), 0, status.stx_size};
+  if ((status.stx_mask & STATX_BTIME) != 0) stamp.created_ns = in_ns(status.stx_btime);
+  return stamp;
+}
+
+bool read_status(int fd, struct statx& status) {
+  constexpr int kFlags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+  return ::statx(fd, "", kFlags, STATX_BASIC_STATS | STATX_BTIME, &status) == 0;
+}
+
+// On some file systems (btrfs, overlayfs) maps lists another device than stat(2); these have no
+// device of their own. Opening the file to be read decides then (target_files.hpp).
+bool may_be(const struct statx& status, const FileId& file) {
+  if (file.inode != status.stx_ino) return false;
+  const dev_t device = makedev(status.stx_dev_major, status.stx_dev_minor);
+  return file.device == device || major(file.device) == 0 || status.stx_dev_major == 0;
+}
+
+// Only names of the kernel's own: neither leads along a path that the process chose.
+sdk::Fd named_by_mapping(int proc, const Request& request, struct statx& status) {
+  char range[96], exe[32];
+  const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+  const auto thread = number(living_thread(proc, request.tgid));
+  std::snprintf(range, sizeof range, "%llu/map_files/%llx-%llx", thread, number(request.start),
+                number(request.end));
+  std::snprintf(exe, sizeof exe, "%llu/exe", thread);
+  for (const char* name : {range, exe}) {
+    sdk::Fd fd(::openat(proc, name, O_PATH | O_CLOEXEC));
+    if (fd && read_status(fd.get(), status) && S_ISREG(status.stx_mode) &&
+        may_be(status, request.file))
+      return fd;
+  }
+  return sdk::Fd();
+}
+
+// The others are for a capture, and for files that are read.
+std::size_t share_of_descriptors() {
+  constexpr rlim_t kShares = 4;
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / kShares : 0;
+}
+
+}  // namespace
+
+std::optional<FileStamp> stamp_of(int fd) {
+  struct statx status {};
+  return read_status(fd, status) ? stamp_in(status) : std::nullopt;
+}
+
+struct PinnedFiles::Shared {
+  Shared(int proc_fd, std::size_t most_files)
+      : proc(::fcntl(proc_fd, F_DUPFD_CLOEXEC, 0)), most(most_files) {}
+
+  void want(const Request& request);
+  void pin_all();
+  std::optional<PinnedFile> last_content(const FileId& file) const;
+  std::optional<PinnedFile> pin(const Request& request, std::optional<PinnedFile> last) const;
+  void keep(PinnedFile pinned);
+
+  const sdk::Fd proc;
+  const std::size_t most;
+  std::mutex mutex;  // of all below
+  std::condition_variable changed;
+  std::deque<Request> wanted;
+  std::vector<PinnedFile> pinned;
+  std::map<FileId, std::uint64_t> versions;  // the last one of each file
+  bool works = false;                        // on a request that is no longer in `wanted`
+  bool runs = true;
+  bool ends = false;
+};
+
+void PinnedFiles::Shared::want(const Request& request) {
+  const std::lock_guard lock(mutex);
+  if (!runs || wanted.size() == kMostWaiting) return;
+  wanted.push_back(request);
+  if (wanted.size() == 1) changed.notify_all();
+}
+
+// Does the work of the thread.
+void PinnedFiles::Shared::pin_all() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    changed.wait(lock, [&] { return ends || !wanted.empty(); });
+    if (ends) break;
+    const Request request = wanted.front();
+    wanted.pop_front();
+    auto last = last_content(request.file);
+    works = true;
+    lock.unlock();
+    auto now = pin(request, std::move(last));
+    lock.lock();
+    works = false;
+    if (now) keep(std::move(*now));
+    if (wanted.empty()) changed.notify_all();
+  }
+  runs = false;
+  changed.notify_all();
+}
+
+std::optional<PinnedFile> PinnedFiles::Shared::last_content(const FileId& file) const {
+  const auto known = versions.find(file);
+  return known == versions.end() ? std::nullopt : std::optional(pinned[known->second - 1]);
+}
+
+// Nothing if the file has the content of `last`, or cannot be pinned.
+std::optional<PinnedFile> PinnedFiles::Shared::pin(const Request& request,
+                                                   std::optional<PinnedFile> last) const {
+  if (last) {
+    const auto stamp = stamp_of(last->named->get());
+    if (!stamp || stamp->has_same_content(last->stamp)) return std::nullopt;
+    return PinnedFile{request.file, request.tgid, *stamp, std::move(last->named)};
+  }
+  struct statx status {};
+  sdk::Fd named = named_by_mapping(proc.get(), request, status);
+  const auto stamp = named ? stamp_in(status) : std::nullopt;
+  if (!stamp) return std::nullopt;
+  return PinnedFile{request.file, request.tgid, *stamp,
+                    std::make_shared<const sdk::Fd>(std::move(named))};
+}
+
+void PinnedFiles::Shared::keep(PinnedFile now) {
+  const bool is_new = !versions.contains(now.file);
+  if (is_new ? versions.size() >= most : pinned.size() >= kContentsPerFile * most) return;
+  versions[now.file] = pinned.size() + 1;
+  now.file.version = pinned.size() + 1;
+  pinned.push_back(std::move(now));
+}
+
+PinnedFiles::PinnedFiles(int proc, std::chrono::milliseconds patience, std::size_t most)
+    : shared_(std::make_shared<Shared>(proc, std::min(most, share_of_descriptors()))),
+      want_([shared = shared_](std::uint64_t tgid, const Mapping& mapping) {
+        if (mapping.file.inode != 0) shared->want({tgid, mapping.start, mapping.end, mapping.file});
+      }),
+      patience_(patience) {
+  try {
+    thread_ = std::thread([shared = shared_] { shared->pin_all(); });
+  } catch (const std::system_error&) {
+    shared_->runs = false;  // RLIMIT_NPROC permits no more threads
+  }
+}
+
+PinnedFiles::~PinnedFiles() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->ends = true;
+  shared_->changed.notify_all();
+  const bool ended = shared_->changed.wait_for(lock, patience_, [&] { return !shared_->runs; });
+  lock.unlock();
+  if (thread_.joinable()) ended ? thread_.join() : thread_.detach();
+}
+
+void PinnedFiles::wait() const {
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->runs)
+    shared_->changed.wait_for(lock, patience_,
+                              [&] { return shared_->wanted.empty() && !shared_->works; });
+}
+
+std::vector<PinnedFile> PinnedFiles::take() {
+  wait();
+  const std::lock_guard lock(shared_->mutex);
+  shared_->wanted.clear();
+  shared_->versions.clear();
+  return std::exchange(shared_->pinned, {});
+}
+
+}  // namespace ctprof
