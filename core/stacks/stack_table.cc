@@ -9,6 +9,16 @@ namespace {
 constexpr std::size_t kMostNodes = 4 << 20;
 constexpr std::size_t kMostFrames = 1 << 20;
 
+// Modules of one path or process that names distinguish.
+constexpr unsigned kMostAlike = 64;
+
+// The same in every run, and not zero (FNV-1a).
+std::uint64_t number_of(std::string_view text) {
+  std::uint32_t number = 2166136261;
+  for (const char byte : text) number = (number ^ static_cast<unsigned char>(byte)) * 16777619;
+  return number | 1;
+}
+
 // Two modules that are one have one key.
 std::string key_of(const Module& module) {
   std::string key = std::to_string(static_cast<int>(module.kind)) + ' ' +
@@ -90,10 +100,40 @@ std::vector<std::uint32_t> StackTable::absorb(const StackTable& other,
   return nodes;
 }
 
+// What has one path and no build id may be two files, and generated code is replaced by other code.
+// Where a function has another name here, the other table's module is another one.
 std::vector<std::uint32_t> StackTable::take_modules(const StackTable& other) {
   std::vector<std::uint32_t> modules;
-  for (const Module& module : other.modules_) modules.push_back(add_module(module));
+  std::vector<std::vector<std::uint32_t>> frames(other.modules_.size());
+  for (std::uint32_t frame = 1; frame < other.frames_.size(); ++frame)
+    frames[other.frames_[frame].module].push_back(frame);
+  for (std::uint32_t number = 0; number < other.modules_.size(); ++number) {
+    Module module = other.modules_[number];
+    std::uint32_t taken = add_module(module);
+    for (unsigned attempt = 0; module.build_id.empty() && attempt < kMostAlike; ++attempt) {
+      const std::string* name = find_other_name(other, frames[number], taken);
+      if (!name) break;
+      module.process = other.modules_[number].process | number_of(*name) << 32;
+      taken = add_module(module);
+    }
+    modules.push_back(taken);
+  }
   return modules;
+}
+
+// The name of the first of the other table's frames that has another one in that module here.
+const std::string* StackTable::find_other_name(const StackTable& other,
+                                               const std::vector<std::uint32_t>& frames,
+                                               std::uint32_t module) const {
+  for (const std::uint32_t number : frames) {
+    Frame frame = other.frames_[number];
+    frame.module = module;
+    const auto known = frame_numbers_.find(frame);
+    const std::string& theirs = other.name(number);
+    if (known == frame_numbers_.end() || theirs.empty() || name(known->second).empty()) continue;
+    if (name(known->second) != theirs) return &theirs;
+  }
+  return nullptr;
 }
 
 std::uint32_t StackTable::add_named(const Frame& frame, const std::string& name) {

@@ -36,10 +36,13 @@ struct Module {
   };
 
   Kind kind = Kind::Unknown;
-  std::string path;           // of a file, as the kernel writes it
-  std::string build_id;       // bytes; empty: it has none, or nobody could read it
-  std::uint64_t process = 0;  // whose anonymous code it is
-  std::uint64_t shift = 0;    // of a file: what leads from offsets to the addresses of its symbols
+  std::string path;      // of a file, as the kernel writes it, without " (deleted)"
+  std::string build_id;  // bytes; empty: it has none, or nobody could read it
+  // Whose anonymous code it is. Of a file: 0, or a process that had mapped it, where neither the
+  // path nor the build id distinguishes it from another one. Beyond the numbers of processes, a
+  // number that distinguishes modules of several tables.
+  std::uint64_t process = 0;
+  std::uint64_t shift = 0;  // of a file: what leads from offsets to the addresses of its symbols
   auto operator<=>(const Module&) const = default;
 };
 
@@ -122,6 +125,9 @@ class StackTable {
 
   std::uint32_t add_named(const Frame& frame, const std::string& name);
   std::vector<std::uint32_t> take_modules(const StackTable& other);
+  const std::string* find_other_name(const StackTable& other,
+                                     const std::vector<std::uint32_t>& frames,
+                                     std::uint32_t module) const;
   std::uint32_t add_node(std::uint32_t parent, std::uint32_t frame);
   void take_name(std::uint32_t frame, const std::string& name);
 

@@ -94,6 +94,33 @@ BOOST_AUTO_TEST_CASE(two_tables_made_one) {
   BOOST_TEST(ours.modules().size() == 2u);
 }
 
+// Windows of one file may have code of two programs at one place: of a path without a build id, and
+// of a just-in-time compiler.
+BOOST_AUTO_TEST_CASE(two_tables_with_other_names_for_one_place) {
+  const std::vector<Module> without_id{{Module::Kind::File, "/bin/a", "", 0},
+                                       {Module::Kind::Anonymous, "", "", 42}};
+  for (const Module& module : without_id) {
+    std::vector<StackTable> tables(3);
+    std::vector<std::uint32_t> nodes;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      const std::vector<Frame> frames{{1, tables[i].add_module(module)}};
+      nodes.push_back(tables[i].add_stack(frames, Ending::Root));
+      tables[i].set_name(tables[i].nodes()[nodes[i]].frame, i == 1 ? "beta" : "alpha");
+    }
+    StackTable all;
+    Names names;
+    Numbers merged;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      merged.push_back(all.absorb(tables[i])[nodes[i]]);
+      names.push_back(all.name(all.nodes()[merged[i]].frame));
+    }
+    BOOST_TEST(names == (Names{"alpha", "beta", "alpha"}));
+    BOOST_TEST(merged[0] == merged[2]);
+    BOOST_TEST(all.modules().size() == 2u);
+    BOOST_TEST(all.modules()[1].path == module.path);
+  }
+}
+
 // What comes too late is refused, here and by whoever takes it in; what is there stays.
 BOOST_AUTO_TEST_CASE(a_full_table) {
   StackTable table;
