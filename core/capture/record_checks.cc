@@ -24,7 +24,7 @@ bool has_no_stack(ctprof_record_flags flags) {
 std::string fault_of(const ctprof_record& record, const PlannedSource& planned) {
   const std::vector<bool>& chosen = planned.chosen;
   if (record.offer >= chosen.size() || !chosen[record.offer])
-    return "of offer " + std::to_string(record.offer) + ", which nobody asked for";
+    return "of offer " + std::to_string(record.offer) + ", which was not requested";
   const bool is_number = planned.source->offers[record.offer].metric->storage == Storage::U64;
   if ((is_number || has_no_stack(record.flags)) &&
       (record.kernel_count > 0 || record.user_kind != CTPROF_USER_NONE))

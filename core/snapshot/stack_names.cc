@@ -93,7 +93,8 @@ std::vector<std::string> inlines_missing_in_words(const StackNames& names) {
       messages.push_back("cannot find all inlined functions: " + in_words(modules) + ": " + why);
   };
   if (!names.has_reader)
-    messages.emplace_back("inlined functions are not told: libdw.so.1 is not here");
+    messages.emplace_back(
+        "cannot resolve inlined functions: 'libdw.so.1': library not found; install libdw1");
   else
     add(names.without_info, "no debug information; --debug-dir says where it is");
   add(names.without_moved, "the file that dwz moved debug information to is missing");

@@ -40,7 +40,7 @@ struct StackNames {
   // As those of WithInlines.
   std::vector<Module> without_info = {}, without_moved = {}, without_split = {};
   std::vector<Module> beyond_limits = {};  // with frames that have no name because of a limit
-  bool has_reader = true;  // false: inlined functions are told by libdw, which is not here
+  bool has_reader = true;  // false: inlined functions need libdw, which is not installed
 };
 
 // What names may cost, and then how long frames of inlined functions may take. The defaults are for

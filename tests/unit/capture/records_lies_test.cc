@@ -59,7 +59,7 @@ BOOST_FIXTURE_TEST_CASE(who_lies_is_out_and_what_was_before_stays, World) {
     BOOST_TEST(has(failed, sentence), failed);
   };
   lies([](auto& r) { r.size = 8; }, "too small");
-  lies([](auto& r) { r.offer = 2; }, "of offer 2, which nobody asked for");
+  lies([](auto& r) { r.offer = 2; }, "of offer 2, which was not requested");
   lies([](auto& r) { r.tid = 0; }, "of the impossible thread 1/0");
   lies([](auto& r) { r.tgid = UINT64_MAX; }, "of the impossible thread");
   lies([](auto& r) { r.user_kind = 3; }, "of the unknown kind 3");
