@@ -9,6 +9,12 @@ constexpr std::size_t kMostProcesses = 100'000;
 
 }  // namespace
 
+std::size_t kernel_frames(const off_place& place) {
+  const std::size_t bytes =
+      place.kernel_bytes > 0 ? static_cast<std::size_t>(place.kernel_bytes) : 0;
+  return std::min<std::size_t>(bytes / sizeof place.kernel[0], OFF_FRAMES);
+}
+
 Handover::Handover(const sdk::Host& host, const Clocks& clocks)
     : clocks_(clocks),
       ns_per_tick_(kNsPerSecond / host.user_hz()),
@@ -45,15 +51,14 @@ void Handover::put_weight(const sdk::Records& records, const Whose& whose, std::
 }
 
 void Handover::put_place(const sdk::Records& records, const Whose& whose, const off_place& place,
-                         std::span<const std::uint8_t> stack, std::uint64_t weight) {
+                         std::span<const std::uint8_t> stack, std::uint64_t weight,
+                         std::size_t own) {
   follow_memory(records, whose.who, place);
   sdk::Record record = record_of(whose, kOfferStacks, weight);
-  const std::size_t bytes =
-      place.kernel_bytes > 0 ? static_cast<std::size_t>(place.kernel_bytes) : 0;
-  const std::size_t frames = std::min<std::size_t>(bytes / sizeof place.kernel[0], OFF_FRAMES);
+  const std::size_t frames = kernel_frames(place);
   std::uint64_t kernel[OFF_FRAMES];
   std::copy_n(place.kernel, frames, kernel);
-  record.set_kernel({kernel, frames});
+  record.set_kernel(std::span(kernel).first(frames).subspan(std::min(own, frames)));
   if (place.has_user) {
     record.set_user_copy(place.ip, place.sp, place.bp, place.lr, stack);
     if (stack.empty()) record.flags |= CTPROF_RECORD_NO_USER;

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -35,6 +36,9 @@ struct Whose {
   std::uint64_t at;  // on CLOCK_MONOTONIC
 };
 
+// How many addresses of the kernel the place has.
+std::size_t kernel_frames(const off_place& place);
+
 class Handover {
  public:
   // Reads `clocks` as long as it is there.
@@ -42,7 +46,7 @@ class Handover {
 
   // `stack`: memory from the place's stack pointer on; empty where it could not be read.
   void put_place(const sdk::Records& records, const Whose& whose, const off_place& place,
-                 std::span<const std::uint8_t> stack, std::uint64_t weight);
+                 std::span<const std::uint8_t> stack, std::uint64_t weight, std::size_t own = 0);
   // Of the stacks, what is of none.
   void put_rest(const sdk::Records& records, const Whose& whose, std::uint64_t weight) const;
   void put_numbers(const sdk::Records& records, const Whose& whose, const Happened& happened) const;

@@ -80,6 +80,9 @@ class KernelInput : public Clocks {
                                                  std::chrono::milliseconds patience) = 0;
   virtual void set_period(std::uint64_t period_ns, bool every_stack) = 0;
 
+  // Names the function of the kernel that an address is in; empty where this kernel does not tell.
+  // Then the programs leave out their own frames, by number.
+  virtual std::string symbol_of(std::uint64_t address) { return static_cast<void>(address), ""; }
   // Since the programs were attached.
   virtual Counters counters() const = 0;
   // What all of them together cost until now, for each switch of a thread, as the kernel measured

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "off_cpu.skel.h"
+#include "off_cpu_symbol.skel.h"
 #include "plugins/shared/clock.hpp"
 #include "plugins/shared/lent_user.hpp"
 
@@ -24,6 +25,8 @@ namespace {
 constexpr std::uint64_t kAhead = 500'000;
 // Without task storage: of threads at a time.
 constexpr std::uint32_t kMostThreads = 64 << 10;
+// Frames of the program that takes a stack, where they cannot be named: on the kernels before 5.14.
+constexpr std::uint32_t kOwnFrames = 4;
 // Of one reading; what is more waits for the next.
 constexpr std::size_t kMostRecords = 100'000;
 constexpr std::size_t kLookBuffer = 256 * 1024;
@@ -77,6 +80,9 @@ std::string finish_task_switch() {
 }  // namespace
 
 void Programs::Destroy::operator()(off_cpu_bpf* skeleton) const { off_cpu_bpf__destroy(skeleton); }
+void Programs::Destroy::operator()(off_cpu_symbol_bpf* skeleton) const {
+  off_cpu_symbol_bpf__destroy(skeleton);
+}
 void Programs::Destroy::operator()(bpf_link* link) const { bpf_link__destroy(link); }
 void Programs::Destroy::operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
 
@@ -132,6 +138,8 @@ bool Programs::open(const Setup& setup, Way way) {
   if (way == Way::EndOfSchedule && !types.has("schedule", BTF_KIND_FUNC)) return false;
   skeleton_.reset(off_cpu_bpf__open());
   if (!skeleton_) return false;
+  if (!symbols_) symbols_.reset(off_cpu_symbol_bpf__open_and_load());
+  skeleton_->rodata->own_frames = symbols_ ? 0 : kOwnFrames;
   const auto& programs = skeleton_->progs;
   bpf_program__set_autoload(programs.on_resume, way == Way::ExitTracepoint);
   bpf_program__set_autoload(programs.on_resume_fexit, way == Way::EndOfSchedule);
@@ -250,6 +258,17 @@ std::vector<StackTop> Programs::read_user_stacks(std::vector<StackTop> wanted, s
 void Programs::set_period(std::uint64_t period_ns, bool every_stack) {
   __atomic_store_n(&skeleton_->data->period_ns, period_ns, __ATOMIC_RELAXED);
   __atomic_store_n(&skeleton_->bss->every_stack, every_stack, __ATOMIC_RELAXED);
+}
+
+std::string Programs::symbol_of(std::uint64_t address) {
+  if (!symbols_) return {};
+  symbols_->bss->address = address;
+  bpf_test_run_opts options{};
+  options.sz = sizeof options;
+  const int program = bpf_program__fd(symbols_->progs.name_address);
+  if (bpf_prog_test_run_opts(program, &options) != 0 || options.retval != 0) return {};
+  const char* name = symbols_->bss->name;
+  return {name, ::strnlen(name, sizeof symbols_->bss->name)};
 }
 
 Counters Programs::counters() const {

@@ -21,12 +21,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ctprof/files.hpp"
 #include "plugins/off-cpu/kernel_input.hpp"
 
 struct off_cpu_bpf;
+struct off_cpu_symbol_bpf;
 struct bpf_link;
 struct ring_buffer;
 
@@ -51,6 +53,7 @@ class Programs final : public KernelInput {
   std::vector<StackTop> read_user_stacks(std::vector<StackTop> wanted, std::size_t size,
                                          std::chrono::milliseconds patience) override;
   void set_period(std::uint64_t period_ns, bool every_stack) override;
+  std::string symbol_of(std::uint64_t address) override;
   Counters counters() const override;
   void begin_measuring() override;
   void end_measuring() override;
@@ -67,11 +70,13 @@ class Programs final : public KernelInput {
 
   struct Destroy {
     void operator()(off_cpu_bpf* skeleton) const;
+    void operator()(off_cpu_symbol_bpf* skeleton) const;
     void operator()(bpf_link* link) const;
     void operator()(ring_buffer* ring) const;
   };
   std::unique_ptr<off_cpu_bpf, Destroy> skeleton_;
-  std::unique_ptr<bpf_link, Destroy> resume_;  // attached already, where threads resume
+  std::unique_ptr<off_cpu_symbol_bpf, Destroy> symbols_;  // null: this kernel names no addresses
+  std::unique_ptr<bpf_link, Destroy> resume_;             // attached already, where threads resume
   std::vector<std::unique_ptr<bpf_link, Destroy>> links_;
   std::unique_ptr<bpf_link, Destroy> looks_;
   std::unique_ptr<ring_buffer, Destroy> stacks_, told_;

@@ -19,10 +19,12 @@ struct {
   __uint(max_entries, 16 << 20);
 } told SEC(".maps");
 
-/* At the leaf of a stack that is taken as a thread resumes: this program, and what called it. The
- * scheduler's own functions the kernel leaves out by itself, as it does of threads that sleep;
- * where a breakpoint brought us here, they are there, and no frames of ours. */
-enum { kOwnFrames = 4, kSchedulerFrames = 3 };
+/* At the leaf of a stack that is taken as a thread resumes are frames of this program, and of what
+ * called it: the reader removes them (own_frames.hpp). Only where it cannot name functions, so many
+ * are left out here. The scheduler's own functions the kernel leaves out by itself, as it does of
+ * threads that sleep; where a breakpoint brought us here, they are there, and no frames of ours. */
+const volatile __u32 own_frames = 0;
+enum { kSchedulerFrames = 3 };
 
 enum { kThreadSize = 16 << 10 };         /* of a kernel stack on x86-64 */
 enum { kCode32 = 0x23, kMode32 = 0x10 }; /* user space of 32 bits */
@@ -92,7 +94,7 @@ static __always_inline void fill_stack(struct off_stack* out, void* breakpoint,
   if (breakpoint)
     out->place.kernel_bytes = bpf_get_stack(breakpoint, out->place.kernel, room, kSchedulerFrames);
   else if (has_task_storage)
-    out->place.kernel_bytes = bpf_get_task_stack(task, out->place.kernel, room, kOwnFrames);
+    out->place.kernel_bytes = bpf_get_task_stack(task, out->place.kernel, room, own_frames);
   out->pieces = out->unused = 0;
 }
 

@@ -33,7 +33,8 @@ Waits::Waits(const sdk::Host& host, std::unique_ptr<KernelInput> programs, const
       programs_(std::move(programs)),
       setup_(setup),
       budget_ppm_(budget_ppm),
-      handover_(host, *programs_) {
+      handover_(host, *programs_),
+      own_frames_([this](std::uint64_t address) { return programs_->symbol_of(address); }) {
   if (programs_->way() == Way::None)
     way_remark_ =
         "this kernel has no place where stacks of resuming threads can be taken: only "
@@ -224,7 +225,11 @@ void Waits::put_stack(const sdk::Records& records, const off_stack& stack, std::
   const std::size_t copied = size == sizeof stack ? stack.pieces * std::size_t{OFF_PIECE} : 0;
   std::span<const std::uint8_t> memory;
   if (copied > skipped) memory = std::span(stack.user).first(copied).subspan(skipped);
-  handover_.put_place(records, {stack.who, stack.at}, stack.place, memory, stack.weight);
+  std::uint64_t kernel[OFF_FRAMES];
+  const std::size_t frames = kernel_frames(stack.place);
+  std::copy_n(stack.place.kernel, frames, kernel);
+  handover_.put_place(records, {stack.who, stack.at}, stack.place, memory, stack.weight,
+                      own_frames_.count({kernel, frames}));
   weights_[key_of(stack.origin)] += stack.weight;
 }
 

@@ -22,6 +22,7 @@
 #include "ctprof/records.hpp"
 #include "plugins/off-cpu/handover.hpp"
 #include "plugins/off-cpu/kernel_input.hpp"
+#include "plugins/off-cpu/own_frames.hpp"
 #include "plugins/off-cpu/sums.hpp"
 #include "plugins/shared/unseen.hpp"
 
@@ -90,6 +91,7 @@ class Waits {
   Setup setup_;
   std::uint64_t budget_ppm_;
   Handover handover_;
+  OwnFrames own_frames_;
   Span open_;                                             // the window that goes on
   Span over_;                                             // one that is to be handed over
   bool is_over_ = false;                                  // ... and there is one

@@ -8,6 +8,7 @@ import collections
 import os
 import pathlib
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -54,6 +55,24 @@ class Case(unittest.TestCase):
             self.assertEqual(thread.offcpu_count == 0, thread.offcpu_ns == 0, thread.cells)
             if not thread.ended:
                 self.assertLessEqual(thread.offcpu_ns, thread.wall_ns, thread.cells)
+
+
+class Beside(Case):
+    """Two recorders at once: the kernel runs both programs from a function of its own, which is in no stack."""
+
+    def leaves(self):
+        folded = harness.run("export", self.file, "--to", "folded", "--metric", "offcpu_stacks", "-o", "-").stdout
+        return {line.rsplit(" ", 1)[0].rsplit(";", 1)[1] for line in folded.splitlines()}
+
+    def test_no_stack_ends_in_tracing(self):
+        with Recorder("-o", self.here / ("other" + recording.SUFFIX), "--recorders", "off-cpu", "--metrics", "run_time_ns") as other:
+            self.assertTrue(soon(lambda: len(program_ids(other.process.pid)) > 2))
+            self.recorded("-d", "1s", "--offcpu-stacks", "every", "--metrics", "run_time_ns", "--", WAITS, "kinds", self.here / "file")
+            other.signal(signal.SIGINT)
+            self.assertEqual(other.finish()[0], 0)
+        tracing = re.compile(r"__traceiter_|__bpf_trace_|bpf_trace_run|bpf_prog_|bpf_trampoline_|bpf_get_")
+        self.assertEqual({leaf for leaf in self.leaves() if tracing.match(leaf)}, set())
+        self.assertTrue(any("nanosleep" in leaf for leaf in self.leaves()), self.leaves())
 
 
 @measurement.run_twice_at_most

@@ -104,7 +104,8 @@ inline kernel_settings settings_of(unsigned seed) {
           .all_waits = 0,
           .seed = seed,
           .same_random = 0,
-          .stacks_room = 60'000};
+          .stacks_room = 60'000,
+          .tracing_frames = 4};
 }
 
 inline Tape sched_tape_of(const std::string& name) {

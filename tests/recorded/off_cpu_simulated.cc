@@ -31,6 +31,15 @@ SimulatedInput::SimulatedInput(std::vector<const sched_event*> events,
   add_first_tasks();
 }
 
+// As Linux 6.18 has them; the last one where two programs are attached to the tracepoint.
+std::string SimulatedInput::symbol_of(std::uint64_t address) {
+  static const std::vector<std::string> kTracing{"__bpf_get_task_stack", "bpf_get_task_stack",
+                                                 "bpf_prog_5e2f7a77a3f4a0b1_on_resume",
+                                                 "bpf_trace_run1", "__traceiter_sched_exit_tp"};
+  const std::uint64_t number = address - KERNEL_TRACING;
+  return number < kTracing.size() ? kTracing[number] : "futex_wait_queue";
+}
+
 // Those of whom there is an event before one that says that they are new.
 void SimulatedInput::add_first_tasks() {
   std::set<std::uint32_t> met;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "plugins/off-cpu/kernel_input.hpp"
@@ -48,6 +49,7 @@ class SimulatedInput final : public off_cpu::KernelInput {
     return {};
   }
   void set_period(std::uint64_t, bool) override {}
+  std::string symbol_of(std::uint64_t address) override;
   off_cpu::Counters counters() const override;
   void begin_measuring() override {}
   void end_measuring() override {}

@@ -104,6 +104,25 @@ BOOST_DATA_TEST_CASE(each_wait_has_its_stack_on_request,
   BOOST_TEST(stacks > 1000u);
 }
 
+// Another program at the tracepoint adds a frame of the kernel.
+BOOST_DATA_TEST_CASE(frames_of_tracing_are_removed_however_many_there_are,
+                     data::make({0u, 1u, 4u, 5u}), frames) {
+  kernel_settings settings = settings_of(3);
+  settings.every_stack = 1;
+  settings.tracing_frames = frames;
+  const Recording recording(sched_tape_of("turns"), settings, 3);
+  std::size_t stacks = 0;
+  for (const Window& window : recording.windows)
+    for (const ReceivedRecord& got : window.received->records) {
+      if (got.record.offer != off_cpu::kOfferStacks || got.kernel.empty()) continue;
+      BOOST_TEST(got.kernel.size() == 1u);
+      BOOST_TEST((got.kernel[0] == KERNEL_LONG_WAIT || got.kernel[0] == KERNEL_SHORT_WAIT ||
+                  got.kernel[0] == KERNEL_OPEN_WAIT));
+      ++stacks;
+    }
+  BOOST_TEST(stacks > 1000u);
+}
+
 // --offcpu-period: one that is as long has its own stack, with its length; shorter ones are charged
 // in a row to stacks at thresholds of half a period to one and a half, two of them at most.
 BOOST_DATA_TEST_CASE(a_wait_of_a_period_is_charged_to_its_own_stack,

@@ -36,6 +36,7 @@ static unsigned record_count, stack_count, stacks_room;
 static unsigned cpu;
 static __u64 clock_ns;
 static __u32 random_state, same_random;
+static unsigned tracing_frames;
 static struct task_struct* current;
 static kernel_take seq_take;
 static void* seq_context;
@@ -86,11 +87,14 @@ long bpf_get_stack(void* context, void* buffer, __u32 size, __u64 flags) {
 long bpf_get_task_stack(struct task_struct* task, void* buffer, __u32 size, __u64 flags) {
   const struct off_thread* thread = &((struct kernel_task*)task)->thread;
   (void)size, (void)flags;
-  __u64* place = buffer;
+  __u64 *first = buffer, *place = first;
+  /* Frames of tracing, as the thread that runs takes its own stack. */
+  for (unsigned i = 0; task == current && i < tracing_frames; ++i)
+    *place++ = KERNEL_TRACING + i + 1;
   *place = thread->state < OFF_KINDS                   ? KERNEL_OPEN_WAIT
            : thread->since - thread->away >= kLongWait ? KERNEL_LONG_WAIT
                                                        : KERNEL_SHORT_WAIT;
-  return sizeof *place;
+  return (char*)(place + 1) - (char*)first;
 }
 long bpf_task_pt_regs(struct task_struct* task) {
   return (long)&((struct kernel_task*)task)->registers;
@@ -130,6 +134,7 @@ void kernel_reset(const struct kernel_settings* settings) {
   random_state = settings->seed * 2654435761u + 1;
   same_random = settings->same_random;
   stacks_room = settings->stacks_room;
+  tracing_frames = settings->tracing_frames;
   clock_ns = 0;
   current = &idle;
 }

@@ -17,14 +17,18 @@ struct kernel_task;
 /* Addresses of the only frame of a stack: of a wait of half a millisecond or more, of a shorter
  * one, and of one that goes on. */
 enum { KERNEL_LONG_WAIT = 0x1000, KERNEL_SHORT_WAIT = 0x2000, KERNEL_OPEN_WAIT = 0x3000 };
+/* The calls of the functions that take a stack as a thread resumes are at this address and the ones
+ * behind it, leaf first. */
+enum { KERNEL_TRACING = 0x9000 };
 
 struct kernel_settings {
   unsigned long long period_ns;
   unsigned every_stack;
   unsigned all_waits;
-  unsigned seed;        /* of the kernel's random numbers */
-  unsigned same_random; /* instead of those, always this number; 0: none */
-  unsigned stacks_room; /* stacks that find room until they are read */
+  unsigned seed;           /* of the kernel's random numbers */
+  unsigned same_random;    /* instead of those, always this number; 0: none */
+  unsigned stacks_room;    /* stacks that find room until they are read */
+  unsigned tracing_frames; /* at the leaf of a stack that is taken as a thread resumes */
 };
 
 void kernel_reset(const struct kernel_settings* settings);

@@ -1,0 +1,51 @@
+#include "plugins/off-cpu/own_frames.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ctprof::off_cpu {
+namespace {
+
+// Frames of tracing are fewer on all kernels; frames of the thread beyond are not looked up.
+constexpr std::size_t kMostOwn = 16;
+// Addresses of the leaves of stacks. All are looked up anew beyond that.
+constexpr std::size_t kMostKnown = 1 << 16;
+
+// What takes the stack, innermost first.
+constexpr std::array<std::string_view, 7> kTakers{
+    "arch_stack_walk",   "stack_trace_save_tsk", "get_callchain_entry_for_task",
+    "__bpf_get_stack",   "bpf_get_stack",        "__bpf_get_task_stack",
+    "bpf_get_task_stack"};
+// What runs a program: its own name and those of the trampolines end in numbers.
+constexpr std::array<std::string_view, 3> kRunners{"bpf_trace_run", "bpf_trampoline_",
+                                                   "__traceiter_"};
+constexpr std::string_view kTracepoint = "__bpf_trace_", kProgram = "bpf_prog_";
+// Functions of off_cpu.bpf.c, behind the program's tag.
+constexpr std::string_view kOwnProgram = "_on_resume";
+
+}  // namespace
+
+// A compiler may have made copies of a function, such as "__bpf_get_stack.part.0"; a module stands
+// behind a blank.
+bool is_of_tracing(std::string_view function) {
+  function = function.substr(0, function.find_first_of(". "));
+  const auto begins = [&](std::string_view part) { return function.starts_with(part); };
+  if (std::ranges::find(kTakers, function) != kTakers.end()) return true;
+  if (std::ranges::any_of(kRunners, begins) || begins(kTracepoint)) return true;
+  return begins(kProgram) && function.find(kOwnProgram) != function.npos;
+}
+
+// The address is where the call returns to, which may be the next function's.
+bool OwnFrames::is_own(std::uint64_t address) {
+  if (const auto known = known_.find(address); known != known_.end()) return known->second;
+  if (known_.size() >= kMostKnown) known_.clear();
+  return known_[address] = is_of_tracing(name_of_(address - 1));
+}
+
+std::size_t OwnFrames::count(std::span<const std::uint64_t> kernel) {
+  const auto leaf = kernel.first(std::min(kernel.size(), kMostOwn));
+  const auto first = std::ranges::find_if(leaf, [&](std::uint64_t at) { return !is_own(at); });
+  return static_cast<std::size_t>(first - leaf.begin());
+}
+
+}  // namespace ctprof::off_cpu

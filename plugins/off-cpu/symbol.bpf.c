@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Names the function of the kernel that an address is in, also where /proc/kallsyms hides addresses
+ * from the user. Run once for each address (Linux 5.14).
+ *
+ * See also: own_frames.hpp, which compares the names.
+ */
+#include "plugins/shared/kernel_types.h"
+
+#include <bpf/bpf_helpers.h>
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Set by the reader before each run. */
+__u64 address = 0;
+/* The program's result, with a NUL at its end. */
+char name[128] = {};
+
+SEC("syscall")
+int name_address(void* ctx) {
+  static const char format[] = "%ps";
+  __u64 values[] = {address};
+  return bpf_snprintf(name, sizeof name, format, values, sizeof values) < 0;
+}

@@ -1,0 +1,64 @@
+// Frames of tracing at the leaf of kernel stacks, by the names of their functions.
+
+#include "plugins/off-cpu/own_frames.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace own_frames_test {
+using namespace ctprof::off_cpu;
+
+namespace {
+
+// How many frames of a stack of these functions are of tracing.
+std::size_t count(const std::vector<std::string>& functions) {
+  OwnFrames own([&](std::uint64_t address) { return functions.at(address / 16); });
+  std::vector<std::uint64_t> addresses;
+  for (std::uint64_t i = 0; i < functions.size(); ++i) addresses.push_back(16 * i + 16);
+  return own.count(addresses);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(own_frames_test)
+
+BOOST_AUTO_TEST_CASE(counts_frames_at_a_tracepoint_with_one_or_more_programs) {
+  BOOST_TEST(count({"__bpf_get_task_stack", "bpf_get_task_stack", "bpf_prog_0123abcd_on_resume",
+                    "bpf_trace_run1", "futex_do_wait", "do_futex"}) == 4u);
+  BOOST_TEST(count({"__bpf_get_task_stack", "bpf_get_task_stack", "bpf_prog_0123abcd_on_resume",
+                    "bpf_trace_run1", "__bpf_trace_sched_exit_tp", "__traceiter_sched_exit_tp",
+                    "futex_do_wait"}) == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(counts_frames_at_the_end_of_schedule) {
+  BOOST_TEST(
+      count({"__bpf_get_stack.part.0", "bpf_get_task_stack", "bpf_prog_0123abcd_on_resume_fexit",
+             "bpf_trampoline_6442498374", "do_nanosleep"}) == 4u);
+}
+
+// Threads wait in functions of BPF, too, and in programs of others.
+BOOST_AUTO_TEST_CASE(keeps_frames_of_the_thread) {
+  BOOST_TEST(count({"bpf_map_lookup_elem", "__sys_bpf"}) == 0u);
+  BOOST_TEST(count({"bpf_trace_run1", "bpf_prog_load"}) == 1u);
+  BOOST_TEST(count({"bpf_prog_0123abcd_somebody_else", "bpf_trace_run1"}) == 0u);
+  BOOST_TEST(count({"", "bpf_trace_run1"}) == 0u);
+  BOOST_TEST(count({}) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(looks_up_each_address_once) {
+  std::size_t lookups = 0;
+  OwnFrames own([&](std::uint64_t address) {
+    ++lookups;
+    return std::string(address == 0x99 ? "bpf_trace_run1" : "futex_do_wait");
+  });
+  const std::vector<std::uint64_t> kernel{0x9a, 0x100, 0x200};
+  BOOST_TEST(own.count(kernel) == 1u);
+  BOOST_TEST(own.count(kernel) == 1u);
+  BOOST_TEST(lookups == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace own_frames_test
