@@ -19,7 +19,7 @@ namespace ctprof {
 struct RecordOptions {
   std::vector<std::string> recorders = {};  // by the name of the plugin or the source
   std::uint32_t frequency_hz = 99;
-  std::uint32_t depth = 127;
+  std::uint32_t depth = 0;  // most frames of a stack, of kernel and user part together
   std::uint32_t stack_bytes = 0;
   ctprof_user_stack user_kind = CTPROF_USER_COPY;
   std::uint64_t ring_bytes = 0;

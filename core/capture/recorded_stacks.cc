@@ -108,7 +108,7 @@ Ending RecordedStacks::find_user_frames(const ctprof_record& record) {
   if (record.user_kind == CTPROF_USER_COPY) {
     const std::string_view copy(reinterpret_cast<const char*>(record.stack), record.stack_size);
     return unwinder_.walk(space, {record.ip, record.sp, record.bp, record.lr}, {record.sp, copy},
-                          user_frames_);
+                          user_frames_, depth_ - frames_.size());
   }
   addresses_.assign(record.user, record.user + record.user_count);
   const Ending ending = unwinder_.place(space, addresses_, user_frames_);
@@ -123,9 +123,14 @@ Ending RecordedStacks::find_frames(const ctprof_record& record) {
   user_frames_.clear();
   add_kernel_frames(record);
   Ending ending = record.flags & CTPROF_RECORD_NO_USER ? Ending::Lost : Ending::Root;
-  if (record.user_kind != CTPROF_USER_NONE) ending = find_user_frames(record);
+  if (record.user_kind != CTPROF_USER_NONE)
+    ending = frames_.size() < depth_ ? find_user_frames(record) : Ending::Deep;
   frames_.insert(frames_.end(), user_frames_.begin(), user_frames_.end());
   const bool is_cut = (record.flags & CTPROF_RECORD_CUT) != 0;
+  if (frames_.size() > depth_) {
+    frames_.erase(frames_.begin() + static_cast<std::ptrdiff_t>(depth_), frames_.end());
+    ending = Ending::Deep;
+  }
   return is_cut && ending == Ending::Root ? Ending::Deep : ending;
 }
 
@@ -395,6 +400,7 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnE
     StackTally tally = window.meta.stacks[i];
     if (i > 0) tally.unnamed = 0;  // of frames of all recorders, and told of the first
     window.meta.notes.push_back(in_words(recorded.recorders[i], tally));
+  if (recorded.depth > 0) stacks.limit_depth(recorded.depth);
   }
 }
 

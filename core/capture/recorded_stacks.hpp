@@ -65,6 +65,9 @@ class RecordedStacks {
   // The files that were pinned during the window, each at the place of its version. REQUIRES: they
   // live as long as this, and nothing was mapped yet.
   void pinned(std::span<const PinnedFile> files);
+  // Keeps at most so many frames of a stack, nearest to the leaf, of its kernel and its user part
+  // together. A stack that has more ends as Ending::Deep. By default Unwinder::kMostFrames.
+  void limit_depth(std::size_t most) { depth_ = most; }
   // What code a process had mapped at that time; changes before it are in it. Told again of the
   // same process, it is what is found where a change says that it is to be read anew. REQUIRES: of
   // one process in order of time.
@@ -160,6 +163,7 @@ class RecordedStacks {
   TargetFiles files_;
   Modules modules_;
   Unwinder unwinder_;
+  std::size_t depth_ = Unwinder::kMostFrames;
   // The file of a module, and what shows that it was not changed.
   struct Origin {
     FileId file;

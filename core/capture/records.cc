@@ -388,6 +388,7 @@ RecordedWindow Records::take() {
   RecordedWindow window;
   for (const auto& recorder : recorders_) window.recorders.push_back(recorder->take());
   processes_->take(window);
+  window.depth = options_.depth;
   return window;
 }
 

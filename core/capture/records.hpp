@@ -65,6 +65,7 @@ struct RecordedWindow {
   std::vector<ProcessCode> code;
   std::vector<PinnedFile> files;
   std::uint64_t unknown = 0;  // processes whose code is not known
+  std::uint32_t depth = 0;    // most frames of a stack; 0: Unwinder::kMostFrames
 };
 
 class Records {

@@ -48,7 +48,7 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kOnCpuSamples{
 Sampling sampling_of(const sdk::Host& host, const sdk::Window& window) {
   Sampling how;
   if (window.frequency_hz() > 0) how.frequency_hz = window.frequency_hz();
-  how.depth = std::min(window.depth() > 0 ? window.depth() : how.depth, deepest_chain(host));
+  how.depth = chain_depth(window, deepest_chain(host));
   how.stack_bytes = how.frequency_hz <= kHighRate ? kDeepCopy : kShallowCopy;
   if (window.stack_bytes() > 0) how.stack_bytes = std::min(window.stack_bytes(), kMostCopy) / 8 * 8;
   if (window.user_kind() == CTPROF_USER_ADDRESSES) how.stack_bytes = 0;

@@ -1,7 +1,9 @@
 #include "plugins/on-cpu/probe.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 
 #include "ctprof/files.hpp"
 #include "plugins/on-cpu/event.hpp"
@@ -91,6 +93,17 @@ std::uint32_t deepest_chain(const sdk::Host& host) {
   const auto deepest = text ? sdk::number<std::uint32_t>(sdk::trimmed(text.value))
                             : sdk::Reading<std::uint32_t>(kUsualChain);
   return deepest && deepest.value > 0 ? deepest.value : kUsualChain;
+}
+
+std::uint32_t chain_depth(const sdk::Window& window, std::uint32_t deepest) {
+  const std::uint32_t depth = window.depth();
+  if (window.user_kind() == CTPROF_USER_ADDRESSES && depth > deepest)
+    throw std::runtime_error("--max-depth " + std::to_string(depth) +
+                             ": the kernel follows frame pointers for at most " +
+                             std::to_string(deepest) +
+                             " frames; lower --max-depth, raise kernel.perf_event_max_stack, or "
+                             "use --unwind cfi");
+  return std::min(depth > 0 ? depth + 1 : kUsualChain, deepest);
 }
 
 }  // namespace ctprof::on_cpu

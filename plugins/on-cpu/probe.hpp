@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ctprof/host.hpp"
+#include "ctprof/records.hpp"
 
 namespace ctprof::on_cpu {
 
@@ -23,5 +24,10 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 
 // The most frames that the kernel follows (kernel.perf_event_max_stack).
 std::uint32_t deepest_chain(const sdk::Host& host);
+
+// How many frames the kernel is to follow so that a stack of the depth that the window requests can
+// be distinguished from a deeper one. `deepest`: of deepest_chain(). Copies of user stacks are not
+// bound by it. Throws std::runtime_error where frame pointers are to be followed further than that.
+std::uint32_t chain_depth(const sdk::Window& window, std::uint32_t deepest);
 
 }  // namespace ctprof::on_cpu

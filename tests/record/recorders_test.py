@@ -22,6 +22,21 @@ LIES = os.path.join(os.environ["BAD_PLUGINS"], "")
 PARANOID = pathlib.Path("/proc/sys/kernel/perf_event_paranoid")
 
 
+# Calls itself 600 times, and then works.
+DEEP = """
+#include <time.h>
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+__attribute__((noinline)) static int work(void) { volatile unsigned n = 0; for (int i = 0; i < 300000; ++i) ++n; return n; }
+__attribute__((noinline)) static int recurse(int depth) {
+  volatile int room[4];
+  room[0] = depth;
+  int sum = depth == 0 ? work() : recurse(depth - 1);
+  return sum + room[0];
+}
+int main(void) { double end = now() + 1; int sum = 0; while (now() < end) sum += recurse(600); return sum == 1; }
+"""
+
+
 def events_of(pid):
     return recording.files_of_kind(pid, "[perf_event]")
 
@@ -76,6 +91,35 @@ class OnCpu(Case):
                               capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"rings are of \d+ KiB rather than \d+ KiB, for .* CAP_IPC_LOCK")
+
+    def deepest(self):
+        """Frames of the deepest stack of the process `deep`; in a line, its process and thread come first, and what marks a stack that is cut."""
+        folded = harness.run("export", self.file, "--to", "folded", "-o", "-").stdout
+        stacks = [line.rsplit(" ", 1)[0].split(";")[2:] for line in folded.splitlines() if line.startswith("deep;")]
+        return max(len(stack) - stack.count("[truncated]") for stack in stacks)
+
+    def test_a_stack_is_as_deep_as_requested(self):
+        deep = self.here / "deep"
+        (self.here / "deep.c").write_text(DEEP, encoding="ascii")
+        subprocess.run(["gcc", "-O1", "-o", deep, self.here / "deep.c"], check=True)
+        for depth, found in ((5, 5), (300, 300), (1000, 600)):
+            with self.subTest(depth):
+                self.recorded("--recorders", "on-cpu", "--max-depth", depth, "--force", "--", deep)
+                (self.assertEqual if depth < 600 else self.assertGreater)(self.deepest(), found)
+
+    def test_frame_pointers_are_followed_within_the_kernels_limit(self):
+        most = int(pathlib.Path("/proc/sys/kernel/perf_event_max_stack").read_text(encoding="ascii"))
+        done = run("-d", "100ms", "-o", self.file, "--recorders", "on-cpu", "--unwind", "fp", "--max-depth", most + 1)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"--max-depth {most + 1}: the kernel follows frame pointers for at most {most} frames; lower --max-depth, raise "
+                      "kernel.perf_event_max_stack, or use --unwind cfi", done.stderr)
+        self.assertIn("with guesses", self.recorded("--recorders", "on-cpu", "--unwind", "fp", "--max-depth", most, "--freq", "999"))
+
+    def test_stack_bytes_is_how_much_is_copied(self):
+        with harness.busy():
+            sizes = [float(re.search(r"on-cpu: .*; .* ([\d.]+) MiB", self.recorded("--recorders", "on-cpu", "--freq", "999", "--force", "--stack-bytes", size))[1])
+                     for size in ("1K", "16K")]
+        self.assertLess(sizes[0], sizes[1])
 
     def test_held_up_it_says_what_it_lost_and_for_how_long(self):
         with Recorder("-o", self.file, "--recorders", "on-cpu", "--freq", "1000", "--ring", "64K", "--metrics", "run_time_ns") as recorder:

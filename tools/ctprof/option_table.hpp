@@ -70,7 +70,9 @@ inline constexpr std::array kOptions{
                "stacks of blocked threads (default), of all that wait, or one at each switch"},
     OptionInfo{"budget", "PERCENT", "record,live",
                "what recorders may cost, of all CPUs: 1%; they become slower before that"},
-    OptionInfo{"max-depth", "N", "record,live", "the most frames of a stack, 127 by default"},
+    OptionInfo{"max-depth", "N", "record,live",
+               "keep at most N frames of a stack, nearest to the leaf, from 1 to 1024; default: "
+               "127; with --unwind fp on-cpu has at most kernel.perf_event_max_stack"},
     OptionInfo{"unwind", "cfi|fp", "record,live",
                "user stacks by copies that ctprof unwinds (default), or by frame pointers"},
     OptionInfo{"stack-bytes", "SIZE", "record,live",

@@ -22,7 +22,7 @@ namespace {
 
 struct Put {
   std::uint64_t tgid, tid, start, offer, weight;
-  bool is_again, lacks_user, is_unseen;
+  bool is_again, lacks_user, is_unseen, is_cut;
   std::vector<std::uint64_t> kernel, user;
   std::size_t copied;
 };
@@ -41,6 +41,7 @@ struct Core {
                                                  (r->flags & CTPROF_RECORD_AGAIN) != 0,
                                                  (r->flags & CTPROF_RECORD_NO_USER) != 0,
                                                  (r->flags & CTPROF_RECORD_UNSEEN) != 0,
+                                                 (r->flags & CTPROF_RECORD_CUT) != 0,
                                                  {r->kernel, r->kernel + r->kernel_count},
                                                  {r->user, r->user + r->user_count},
                                                  r->stack_size});
@@ -93,6 +94,42 @@ struct Fixture {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(sleepers_test)
+
+// The core leaves out processes of which nobody says that they descend from those requested.
+BOOST_FIXTURE_TEST_CASE(reports_children_of_the_processes_once_and_before_their_stacks, Fixture) {
+  Tally followed{Shape{.parents = {7, 9}}};
+  Pass first, second;
+  first.at_ns = 5;
+  first.fresh = {sleeper(first, 7, 100, 0xa), sleeper(first, 8, 100, 0xb)};
+  followed.take(first, records);
+  BOOST_REQUIRE_EQUAL(core.changes.size(), 2u);
+  BOOST_TEST(core.changes[0].kind == CTPROF_CHANGE_FORKED);
+  BOOST_TEST(core.changes[0].tgid == 8u);
+  BOOST_TEST(core.changes[0].parent == 7u);
+  BOOST_TEST(core.changes[0].at_ns == 5u);
+  BOOST_TEST(core.changes[1].kind == CTPROF_CHANGE_REMAPPED);
+  BOOST_TEST(core.changes[1].tgid == 8u);
+  second.fresh = {sleeper(second, 8, 100, 0xb)};
+  second.closed = {{11, 11, 100}};
+  followed.take(second, records);
+  BOOST_REQUIRE_EQUAL(core.changes.size(), 4u);
+  BOOST_TEST(core.changes[2].tgid == 11u);
+  tally.take(first, records);  // of all processes
+  BOOST_TEST(core.changes.size() == 4u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_kernel_stack_that_fills_the_record_is_marked_as_cut, Fixture) {
+  for (const std::size_t frames : {126, 127}) {
+    Pass pass;
+    Sleeper one = sleeper(pass, 7, 100, 0xa);
+    pass.addresses.resize(frames, 0xa);
+    one.addresses = frames;
+    pass.fresh = {one};
+    core.records.clear();
+    take(pass);
+    BOOST_TEST(core.records.front().is_cut == (frames == 127));
+  }
+}
 
 BOOST_FIXTURE_TEST_CASE(what_a_thread_was_found_with_adds_up, Fixture) {
   Pass first, second, third;

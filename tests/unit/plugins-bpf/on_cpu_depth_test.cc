@@ -1,0 +1,55 @@
+// How many frames on-cpu requests from the kernel, by --max-depth and --unwind.
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "plugins/on-cpu/probe.hpp"
+
+namespace on_cpu_depth_test {
+using namespace ctprof;
+using namespace ctprof::on_cpu;
+
+namespace {
+
+std::uint32_t requested(std::uint32_t depth, ctprof_user_stack user, std::uint32_t deepest = 127) {
+  ctprof_window window{};
+  window.size = sizeof window;
+  window.depth = depth;
+  window.user_kind = user;
+  return chain_depth(sdk::Window(window), deepest);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(on_cpu_depth_test)
+
+// One more than the window has tells that a stack is deeper.
+BOOST_AUTO_TEST_CASE(requests_one_frame_more_than_the_window) {
+  for (const ctprof_user_stack user : {CTPROF_USER_COPY, CTPROF_USER_ADDRESSES}) {
+    BOOST_TEST(requested(5, user) == 6u);
+    BOOST_TEST(requested(0, user) == 127u);
+    BOOST_TEST(requested(127, user) == 127u);
+    BOOST_TEST(requested(0, user, 16) == 16u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(copies_are_unwound_further_than_the_kernel_follows) {
+  BOOST_TEST(requested(1000, CTPROF_USER_COPY) == 127u);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_frame_pointers_beyond_the_limit_and_names_it) {
+  BOOST_CHECK_EXCEPTION(
+      requested(300, CTPROF_USER_ADDRESSES), std::runtime_error,
+      [](const std::runtime_error& error) {
+        return std::string(error.what()) ==
+               "--max-depth 300: the kernel follows frame pointers for at most 127 frames; lower "
+               "--max-depth, raise kernel.perf_event_max_stack, or use --unwind cfi";
+      });
+  BOOST_TEST(requested(300, CTPROF_USER_ADDRESSES, 512) == 301u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace on_cpu_depth_test
