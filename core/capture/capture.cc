@@ -18,6 +18,7 @@
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/recorded_stacks.hpp"
 #include "core/registry/process_state.hpp"
+#include "core/capture/recorded_losses.hpp"
 #include "core/window/descendants.hpp"
 
 namespace ctprof {
@@ -271,10 +272,7 @@ void Session::gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta)
   recorded_ = records_->take();
   if (options_.window && !is_last) records_->open_sums();
   for (Recorded& recorded : recorded_.recorders) {
-    for (ctprof_loss& loss : recorded.losses) {
-      loss.from_ns = std::max(loss.from_ns, opened_ns);
-      loss.until_ns = std::max(loss.until_ns, opened_ns);
-    }
+    keep_losses_since(recorded, opened_ns, !has_laps_);
     if (!recorded.remark.empty()) meta.notes.push_back(recorded.remark);
   }
   if (is_about_a_cgroup() && options_.record.cgroup == 0)

@@ -27,9 +27,10 @@ std::string with_count(std::uint64_t number, std::string_view what) {
 std::uint64_t length_of(const ctprof_loss& loss) { return loss.until_ns - loss.from_ns; }
 
 std::string place_of(const ctprof_loss& loss) {
-  char text[96];
-  std::snprintf(text, sizeof text, "CPU %u for %.1f ms at %.3f s", loss.cpu,
-                static_cast<double>(length_of(loss)) / 1e6,
+  const double ms = static_cast<double>(length_of(loss)) / 1e6;
+  char length[48] = "", text[128];
+  if (ms > 0) std::snprintf(length, sizeof length, " for %.*f ms", ms < 1 ? 6 : 1, ms);
+  std::snprintf(text, sizeof text, "CPU %u%s at %.3f s", loss.cpu, length,
                 static_cast<double>(loss.from_ns) / 1e9);
   return text;
 }

@@ -15,6 +15,7 @@
 #include "core/capture/record_arena.cc"
 #include "core/capture/record_checks.cc"
 #include "core/capture/recorded_processes.cc"
+#include "core/capture/recorded_losses.cc"
 #include "core/capture/recorded_stacks.cc"
 #include "core/capture/recorded_words.cc"
 #include "core/capture/records.cc"

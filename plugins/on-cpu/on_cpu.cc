@@ -100,6 +100,7 @@ class OnCpu : public sdk::RecordSource {
     remark_.clear();
   }
 
+  void window_ends() { sampler_->end_window(); }
   void stop() { sampler_->stop(); }
 
  private:

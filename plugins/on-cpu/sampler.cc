@@ -26,9 +26,6 @@ constexpr std::uint64_t kUnevenTicks = 2;
 constexpr std::uint64_t kUnevenNs = 20'000'000;
 constexpr std::uint64_t kLookEveryNs = 250'000'000;
 constexpr std::size_t kMostPending = 1024;
-constexpr int kMostCpus = 8192;
-// Fields of a CPU's line: user, nice, system.
-constexpr int kBeforeIdle = 3;
 // The kernel writes on while we read: it gets back what was read after so many records.
 constexpr std::uint64_t kGiveBackEvery = 64;
 
@@ -57,6 +54,7 @@ struct Sampler::Cpu {
   std::uint64_t idle_ns = 0;             // until it was sampled
   std::uint64_t sampled_ns = 0;          // that samples of this event represent
   std::uint64_t lost = 0;                // samples of this event, as far as it was told
+  std::uint64_t lost_ahead = 0;          // of those, before the ring's record of them was read
   std::uint64_t missed = 0;              // that never came, likewise
   std::uint64_t throttled_since_ns = 0;  // 0: it is not
   std::uint64_t offline_since_ns = 0;
@@ -90,6 +88,7 @@ bool Sampler::open(Cpu& cpu) {
   cpu.ring = &cpu.event->ring();
   cpu.last_ns = input_->now_ns(CLOCK_MONOTONIC);
   cpu.counted_ns = cpu.sampled_ns = cpu.lost = cpu.missed = cpu.throttled_since_ns = 0;
+  cpu.lost_ahead = 0;
   cpu.idle_ns = input_->idle_ns(cpu.number);
   ring_bytes_ = std::min(ring_bytes_, cpu.ring->size());
   return true;
@@ -107,7 +106,10 @@ void Sampler::drain(const sdk::Records& records) {
   take_until(records, stopped_ ? UINT64_MAX : now - kNotYetNs);
   for (const auto& cpu : cpus_)
     if (varies_ && !stopped_ && cpu->event && cpu->clock.is_due()) vary_period(*cpu);
-  if (!stopped_ && now - looked_ns_ >= kLookEveryNs) look_at_cpus(records, now);
+  const bool window_ends = std::exchange(window_ends_, false) && !stopped_;
+  if (!stopped_ && (window_ends || now - looked_ns_ >= kLookEveryNs)) look_at_cpus(records, now);
+  if (window_ends)
+    for (const auto& cpu : cpus_) close_losses(records, *cpu, now);
   if (!stopped_ || settled_) return;
   settled_ = true;
   if (pending_) pending_->give_up_all([&](const auto& waiting) { give_up(records, waiting); });
@@ -160,16 +162,39 @@ void Sampler::take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uin
   switch (header_of(record).type) {
     case PERF_RECORD_SAMPLE: take_sample(records, cpu, record, time_ns); break;
     case kRecordDeferred: take_deferred(records, record); break;
-    case PERF_RECORD_LOST:
-      cpu.lost += lost_of(record);
-      lose(records, cpu, CTPROF_LOSS_FULL, cpu.last_ns, time_ns, lost_of(record));
-      doubt_mappings();
-      break;
+    case PERF_RECORD_LOST: take_lost(records, cpu, lost_of(record), time_ns); break;
     case PERF_RECORD_THROTTLE: cpu.throttled_since_ns = time_ns; break;
     case PERF_RECORD_UNTHROTTLE: end_throttling(records, cpu, time_ns); break;
     default: put_change(records, record, at_ns);
   }
   cpu.last_ns = time_ns;
+}
+
+// The end of an earlier window may have counted some of them.
+void Sampler::take_lost(const sdk::Records& records, Cpu& cpu, std::uint64_t count,
+                        std::uint64_t time_ns) {
+  doubt_mappings();
+  const std::uint64_t ahead = std::min(count, cpu.lost_ahead);
+  cpu.lost_ahead -= ahead;
+  if (count == ahead && count > 0) return;
+  cpu.lost += count - ahead;
+  lose(records, cpu, CTPROF_LOSS_FULL, cpu.last_ns, time_ns, count - ahead);
+}
+
+// Cuts in two what is being lost at a window's end. Where the kernel does not count what a ring
+// lost, the ring's own record of it comes later, and counts in the next window.
+void Sampler::close_losses(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const {
+  const bool is_throttled = cpu.throttled_since_ns != 0, is_offline = cpu.offline_since_ns != 0;
+  end_throttling(records, cpu, now_ns);
+  end_offline(records, cpu, now_ns);
+  if (is_throttled) cpu.throttled_since_ns = now_ns;
+  if (is_offline) cpu.offline_since_ns = now_ns;
+  const auto counts = cpu.event && how_.counts_lost ? cpu.event->counts() : std::nullopt;
+  if (!counts || counts->lost <= cpu.lost) return;
+  const std::uint64_t ahead = counts->lost - cpu.lost;
+  lose(records, cpu, CTPROF_LOSS_FULL, cpu.last_ns, now_ns, ahead);
+  cpu.lost += ahead;
+  cpu.lost_ahead += ahead;
 }
 
 // Where the kernel has no id, for a thread is all but gone, or in none of our PID namespaces, it is
@@ -324,47 +349,6 @@ void Sampler::settle_account(const sdk::Records& records, Cpu& cpu, std::uint64_
   }
   count_missed(records, cpu, *counts);
   records.count_lost(cpu.ring->torn());
-}
-
-std::vector<int> cpus_of(std::string_view list) {
-  std::vector<int> cpus;
-  while (!list.empty()) {
-    std::string_view range = sdk::take(list, ',');
-    const auto first = sdk::number<int>(sdk::take(range, '-'));
-    const auto last = range.empty() ? first : sdk::number<int>(range);
-    if (!first || !last || first.value < 0 || last.value >= kMostCpus) return {};
-    for (int cpu = first.value; cpu <= last.value; ++cpu) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
-std::uint64_t idle_in(std::string_view stat, int cpu) {
-  const std::string key = "cpu" + std::to_string(cpu);
-  while (!stat.empty()) {
-    std::string_view line = sdk::take(stat, '\n');
-    if (sdk::take(line, ' ') != key) continue;
-    for (int i = 0; i < kBeforeIdle; ++i) sdk::take(line, ' ');
-    const auto idle = sdk::number<std::uint64_t>(sdk::take(line, ' '));
-    const auto waiting = sdk::number<std::uint64_t>(sdk::take(line, ' '));
-    return idle && waiting ? idle.value + waiting.value : 0;
-  }
-  return 0;
-}
-
-std::uint64_t idle_ns(const sdk::Host& host, int cpu) {
-  sdk::TextFile file;
-  const auto text = file.read(host.proc(), "stat");
-  return text ? idle_in(text.value, cpu) * (1'000'000'000 / host.user_hz()) : 0;
-}
-
-std::vector<int> PerfEvents::online_cpus() { return on_cpu::online_cpus(host_); }
-
-std::uint64_t PerfEvents::idle_ns(int cpu) { return on_cpu::idle_ns(host_, cpu); }
-
-std::vector<int> online_cpus(const sdk::Host& host) {
-  sdk::TextFile file;
-  const auto text = file.read(host.sys(), "devices/system/cpu/online");
-  return text ? cpus_of(sdk::trimmed(text.value)) : std::vector<int>{};
 }
 
 }  // namespace ctprof::on_cpu

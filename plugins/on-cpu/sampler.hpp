@@ -16,12 +16,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <unordered_set>
 #include <vector>
 
-#include "ctprof/host.hpp"
 #include "ctprof/records.hpp"
+#include "plugins/on-cpu/cpus.hpp"
 #include "plugins/on-cpu/kernel_input.hpp"
 #include "plugins/on-cpu/pending.hpp"
 #include "plugins/on-cpu/tick_clock.hpp"
@@ -38,6 +37,9 @@ class Sampler {
   // Opens and starts an event for each CPU that is online. Throws where it cannot.
   void start();
   void drain(const sdk::Records& records);
+  // A window ends. The next drain also counts what is being lost until then: by a full ring, a CPU
+  // that is throttled or offline. What is lost later belongs to the next window.
+  void end_window() { window_ends_ = true; }
   void stop();
   // Of the smallest ring that could be had.
   std::size_t ring_bytes() const { return ring_bytes_; }
@@ -66,6 +68,8 @@ class Sampler {
   void end_throttling(const sdk::Records& records, Cpu& cpu, std::uint64_t time_ns) const;
   void end_offline(const sdk::Records& records, Cpu& cpu, std::uint64_t time_ns) const;
   void vary_period(Cpu& cpu);
+  void take_lost(const sdk::Records& records, Cpu& cpu, std::uint64_t count, std::uint64_t time_ns);
+  void close_losses(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const;
   void look_at_cpus(const sdk::Records& records, std::uint64_t now_ns);
   bool goes_on(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const;
   void close(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns);
@@ -82,19 +86,10 @@ class Sampler {
   std::unordered_set<std::uint32_t> read_since_;  // processes whose mappings are known again
   std::uint64_t to_boottime_ns_ = 0;              // of the monotonic clock
   std::uint64_t looked_ns_ = 0;  // when CPUs were looked at, on the monotonic clock
+  bool window_ends_ = false;
   bool stopped_ = false;
   bool settled_ = false;  // what is missing at the end was told
   bool varies_ = true;    // whether the kernel lets us change periods
 };
-
-// Those of /sys/devices/system/cpu/online, in order; none where it cannot be read.
-std::vector<int> online_cpus(const sdk::Host& host);
-// For how long a CPU has been idle, by /proc/stat, in whole hundredths of a second mostly; 0 where
-// that does not tell.
-std::uint64_t idle_ns(const sdk::Host& host, int cpu);
-// The same from its text, in ticks: "cpu0 user nice system idle iowait ...".
-std::uint64_t idle_in(std::string_view stat, int cpu);
-// "0-3,8" as numbers; empty where it is anything else.
-std::vector<int> cpus_of(std::string_view list);
 
 }  // namespace ctprof::on_cpu

@@ -1,5 +1,6 @@
 // All sources of plugins/on-cpu, which are compiled as one.
 
+#include "plugins/on-cpu/cpus.cc"
 #include "plugins/on-cpu/event.cc"
 #include "plugins/on-cpu/handover.cc"
 #include "plugins/on-cpu/own_filter.cc"

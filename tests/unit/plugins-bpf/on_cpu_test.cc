@@ -12,75 +12,14 @@
 #include "plugins/on-cpu/records.hpp"
 #include "plugins/on-cpu/ring.hpp"
 #include "plugins/on-cpu/sampler.hpp"
+#include "tests/unit/plugins-bpf/on_cpu_made.hpp"
 
 namespace on_cpu_test {
 using namespace ctprof;
 using namespace ctprof::on_cpu;
+using namespace on_cpu_made;
 
 namespace {
-
-// Bytes of a record; the header's size is set at the end.
-class Written {
- public:
-  explicit Written(std::uint32_t type, std::uint16_t misc = 0) {
-    put(perf_event_header{type, misc, 0});
-  }
-  template <class T>
-  Written& put(const T& value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
-    return *this;
-  }
-  Written& text(std::string text) {
-    text.resize((text.size() + 8) / 8 * 8);
-    for (const char c : text) put(c);
-    return *this;
-  }
-  Written& words(std::initializer_list<std::uint64_t> words) {
-    for (const std::uint64_t word : words) put(word);
-    return *this;
-  }
-  Written& thread(std::uint32_t tgid, std::uint32_t tid) { return put(tgid).put(tid); }
-  Bytes bytes() {
-    const auto size = static_cast<std::uint16_t>(bytes_.size());
-    std::memcpy(bytes_.data() + offsetof(perf_event_header, size), &size, sizeof size);
-    return bytes_;
-  }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-constexpr std::uint64_t kKernel = static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL);
-constexpr std::uint64_t kUser = static_cast<std::uint64_t>(PERF_CONTEXT_USER);
-
-Written sample(std::uint64_t time, std::initializer_list<std::uint64_t> chain,
-               std::uint32_t tid = 7) {
-  Written record(PERF_RECORD_SAMPLE);
-  record.thread(tid, tid).put(time).put(std::uint64_t{chain.size()}).words(chain);
-  return record;
-}
-
-// A ring that the test writes as the kernel does.
-struct MadeRing {
-  explicit MadeRing(std::size_t size) : data(size / 8), ring(&page, bytes(), size) {}
-
-  std::byte* bytes() { return reinterpret_cast<std::byte*>(data.data()); }
-  void write(Bytes record) {
-    for (const std::byte byte : record) bytes()[page.data_head++ % (data.size() * 8)] = byte;
-  }
-  // The times of what can be read.
-  std::vector<std::uint64_t> read() {
-    std::vector<std::uint64_t> times;
-    for (ring.look(); !ring.record().empty(); ring.skip()) times.push_back(time_of(ring.record()));
-    ring.give_back();
-    return times;
-  }
-
-  perf_event_mmap_page page{};
-  std::vector<std::uint64_t> data;
-  Ring ring;
-};
 
 using Times = std::vector<std::uint64_t>;
 
@@ -216,31 +155,6 @@ BOOST_AUTO_TEST_CASE(mappings) {
   BOOST_TEST(time_of(record.bytes()) == 77);
   BOOST_TEST(!mapped_of(Written(PERF_RECORD_MMAP2).words({1, 2, 3, 4}).bytes()));
 }
-
-// Where a drain puts what it has.
-struct Handed {
-  Handed() {
-    table.size = sizeof table;
-    table.core = this;
-    table.message = message;
-    table.message_size = sizeof message;
-    table.put = [](void* core, const ctprof_record* record) {
-      static_cast<Handed*>(core)->records.push_back(*record);
-    };
-    table.change = [](void* core, const ctprof_change* change) {
-      static_cast<Handed*>(core)->changes.push_back(*change);
-    };
-    table.lose = [](void* core, const ctprof_loss* loss) {
-      static_cast<Handed*>(core)->losses.push_back(*loss);
-    };
-  }
-
-  char message[256]{};
-  ctprof_records table{};
-  std::vector<ctprof_record> records;
-  std::vector<ctprof_change> changes;
-  std::vector<ctprof_loss> losses;
-};
 
 BOOST_AUTO_TEST_CASE(births_and_ends_of_processes_alone) {
   Handed handed;

@@ -1,0 +1,58 @@
+#include "plugins/on-cpu/cpus.hpp"
+
+#include <string>
+
+#include "ctprof/files.hpp"
+#include "plugins/on-cpu/event.hpp"
+
+namespace ctprof::on_cpu {
+namespace {
+
+constexpr int kMostCpus = 8192;
+// Fields of a CPU's line: user, nice, system.
+constexpr int kBeforeIdle = 3;
+
+}  // namespace
+
+std::vector<int> cpus_of(std::string_view list) {
+  std::vector<int> cpus;
+  while (!list.empty()) {
+    std::string_view range = sdk::take(list, ',');
+    const auto first = sdk::number<int>(sdk::take(range, '-'));
+    const auto last = range.empty() ? first : sdk::number<int>(range);
+    if (!first || !last || first.value < 0 || last.value >= kMostCpus) return {};
+    for (int cpu = first.value; cpu <= last.value; ++cpu) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+std::uint64_t idle_in(std::string_view stat, int cpu) {
+  const std::string key = "cpu" + std::to_string(cpu);
+  while (!stat.empty()) {
+    std::string_view line = sdk::take(stat, '\n');
+    if (sdk::take(line, ' ') != key) continue;
+    for (int i = 0; i < kBeforeIdle; ++i) sdk::take(line, ' ');
+    const auto idle = sdk::number<std::uint64_t>(sdk::take(line, ' '));
+    const auto waiting = sdk::number<std::uint64_t>(sdk::take(line, ' '));
+    return idle && waiting ? idle.value + waiting.value : 0;
+  }
+  return 0;
+}
+
+std::uint64_t idle_ns(const sdk::Host& host, int cpu) {
+  sdk::TextFile file;
+  const auto text = file.read(host.proc(), "stat");
+  return text ? idle_in(text.value, cpu) * (1'000'000'000 / host.user_hz()) : 0;
+}
+
+std::vector<int> PerfEvents::online_cpus() { return on_cpu::online_cpus(host_); }
+
+std::uint64_t PerfEvents::idle_ns(int cpu) { return on_cpu::idle_ns(host_, cpu); }
+
+std::vector<int> online_cpus(const sdk::Host& host) {
+  sdk::TextFile file;
+  const auto text = file.read(host.sys(), "devices/system/cpu/online");
+  return text ? cpus_of(sdk::trimmed(text.value)) : std::vector<int>{};
+}
+
+}  // namespace ctprof::on_cpu

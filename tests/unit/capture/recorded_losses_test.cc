@@ -1,0 +1,69 @@
+// Losses of a recorder, as far as they belong to a window, and in words.
+
+#include "core/capture/recorded_losses.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <string>
+
+#include "core/capture/recorded_words.hpp"
+#include "tests/unit/capture/made_recorder.hpp"
+
+namespace recorded_losses_test {
+using namespace ctprof;
+using made_recorder::has;
+using made_recorder::loss;
+
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+// Of a window that opens at second 10: before it, across its beginning, and in it.
+Recorded lossy() {
+  Recorded recorded(1024);
+  recorded.losses = {loss(CTPROF_LOSS_FULL, 0, 8 * kSecond, 9 * kSecond, 100),
+                     loss(CTPROF_LOSS_THROTTLED, 0, 8 * kSecond, 10 * kSecond, 20),
+                     loss(CTPROF_LOSS_FULL, 1, 9 * kSecond, 11 * kSecond, 7),
+                     loss(CTPROF_LOSS_FULL, 1, 12 * kSecond, 13 * kSecond, 5)};
+  recorded.lost = 112;
+  recorded.unseen = 23;
+  return recorded;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(recorded_losses_test)
+
+BOOST_AUTO_TEST_CASE(losses_before_the_first_window_belong_to_none) {
+  Recorded recorded = lossy();
+  keep_losses_since(recorded, 10 * kSecond, true);
+  BOOST_TEST(recorded.lost == 12u);
+  BOOST_TEST(recorded.unseen == 3u);
+  BOOST_REQUIRE_EQUAL(recorded.losses.size(), 2u);
+  BOOST_TEST(recorded.losses[0].from_ns == 10 * kSecond);
+  BOOST_TEST(recorded.losses[1].from_ns == 12 * kSecond);
+}
+
+// The window before cannot count them any more.
+BOOST_AUTO_TEST_CASE(losses_of_the_window_before_count_without_a_place) {
+  Recorded recorded = lossy();
+  keep_losses_since(recorded, 10 * kSecond, false);
+  BOOST_TEST(recorded.lost == 112u);
+  BOOST_TEST(recorded.unseen == 23u);
+  BOOST_TEST(recorded.losses.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(no_place_has_a_length_of_zero) {
+  Recorded recorded = lossy();
+  keep_losses_since(recorded, 10 * kSecond, true);
+  BOOST_TEST(!has(in_words(recorded, {}), " for 0.0 ms"), in_words(recorded, {}));
+  recorded.losses = {loss(CTPROF_LOSS_FULL, 2, 11 * kSecond, 11 * kSecond + 40'000, 1),
+                     loss(CTPROF_LOSS_FULL, 3, 12 * kSecond, 12 * kSecond, 1)};
+  const std::string words = in_words(recorded, {});
+  BOOST_TEST(has(words, "(lost on CPU 2 for 0.040000 ms at 11.000 s, lost on CPU 3 at 12.000 s)"),
+             words);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace recorded_losses_test

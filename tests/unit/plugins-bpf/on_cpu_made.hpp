@@ -1,0 +1,159 @@
+// Perf events made by hand: records, rings, a kernel with one CPU, and where a sampler delivers to.
+
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ctprof/records.hpp"
+#include "plugins/on-cpu/kernel_input.hpp"
+#include "plugins/on-cpu/ring.hpp"
+
+namespace on_cpu_made {
+using namespace ctprof;
+using namespace ctprof::on_cpu;
+
+// Bytes of a record; the header's size is set at the end.
+class Written {
+ public:
+  explicit Written(std::uint32_t type, std::uint16_t misc = 0) {
+    put(perf_event_header{type, misc, 0});
+  }
+  template <class T>
+  Written& put(const T& value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
+    return *this;
+  }
+  Written& text(std::string text) {
+    text.resize((text.size() + 8) / 8 * 8);
+    for (const char c : text) put(c);
+    return *this;
+  }
+  Written& words(std::initializer_list<std::uint64_t> words) {
+    for (const std::uint64_t word : words) put(word);
+    return *this;
+  }
+  Written& thread(std::uint32_t tgid, std::uint32_t tid) { return put(tgid).put(tid); }
+  Bytes bytes() {
+    const auto size = static_cast<std::uint16_t>(bytes_.size());
+    std::memcpy(bytes_.data() + offsetof(perf_event_header, size), &size, sizeof size);
+    return bytes_;
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+inline constexpr std::uint64_t kKernel = static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL);
+inline constexpr std::uint64_t kUser = static_cast<std::uint64_t>(PERF_CONTEXT_USER);
+
+inline Written sample(std::uint64_t time, std::initializer_list<std::uint64_t> chain,
+                      std::uint32_t tid = 7) {
+  Written record(PERF_RECORD_SAMPLE);
+  record.thread(tid, tid).put(time).put(std::uint64_t{chain.size()}).words(chain);
+  return record;
+}
+
+// A ring that the test writes as the kernel does.
+struct MadeRing {
+  explicit MadeRing(std::size_t size) : data(size / 8), ring(&page, bytes(), size) {}
+
+  std::byte* bytes() { return reinterpret_cast<std::byte*>(data.data()); }
+  void write(Bytes record) {
+    for (const std::byte byte : record) bytes()[page.data_head++ % (data.size() * 8)] = byte;
+  }
+  // The times of what can be read.
+  std::vector<std::uint64_t> read() {
+    std::vector<std::uint64_t> times;
+    for (ring.look(); !ring.record().empty(); ring.skip()) times.push_back(time_of(ring.record()));
+    ring.give_back();
+    return times;
+  }
+
+  perf_event_mmap_page page{};
+  std::vector<std::uint64_t> data;
+  Ring ring;
+};
+
+// Where a drain puts what it has.
+struct Handed {
+  Handed() {
+    table.size = sizeof table;
+    table.core = this;
+    table.message = message;
+    table.message_size = sizeof message;
+    table.put = [](void* core, const ctprof_record* record) {
+      static_cast<Handed*>(core)->records.push_back(*record);
+    };
+    table.change = [](void* core, const ctprof_change* change) {
+      static_cast<Handed*>(core)->changes.push_back(*change);
+    };
+    table.lose = [](void* core, const ctprof_loss* loss) {
+      static_cast<Handed*>(core)->losses.push_back(*loss);
+    };
+  }
+
+  char message[256]{};
+  ctprof_records table{};
+  std::vector<ctprof_record> records;
+  std::vector<ctprof_change> changes;
+  std::vector<ctprof_loss> losses;
+};
+
+// A kernel with one CPU, whose ring, counts and clock the test sets.
+struct MadeKernel {
+  MadeRing ring{1 << 16};
+  std::uint64_t now_ns = 1'000'000'000'000;
+  std::uint64_t started_ns = 0;
+  Counts counts;
+  std::vector<int> online{0};
+  std::uint64_t idle_ns = 0;
+
+  void write(Written record) { ring.write(record.bytes()); }
+};
+
+class MadeEvent final : public CpuEvent {
+ public:
+  explicit MadeEvent(MadeKernel& kernel) : kernel_(kernel) {}
+  int start() override { return kernel_.started_ns = kernel_.now_ns, 0; }
+  void stop() override {}
+  int set_period(std::uint64_t) override { return 0; }
+  Ring& ring() override { return kernel_.ring.ring; }
+  void look() override { kernel_.ring.ring.look(); }
+  std::optional<Counts> counts() const override {
+    if (kernel_.online.empty()) return std::nullopt;
+    kernel_.counts.enabled_ns = kernel_.now_ns - kernel_.started_ns;
+    return kernel_.counts;
+  }
+
+ private:
+  MadeKernel& kernel_;
+};
+
+class MadeInput final : public KernelInput {
+ public:
+  explicit MadeInput(MadeKernel& kernel) : kernel_(kernel) {}
+  std::uint64_t now_ns(clockid_t) const override { return kernel_.now_ns; }
+  std::vector<int> online_cpus() override { return kernel_.online; }
+  std::uint64_t idle_ns(int) override { return kernel_.idle_ns; }
+  int open(const Sampling&, int, std::size_t, std::unique_ptr<CpuEvent>& event) override {
+    event = std::make_unique<MadeEvent>(kernel_);
+    return 0;
+  }
+
+ private:
+  MadeKernel& kernel_;
+};
+
+}  // namespace on_cpu_made
