@@ -8,7 +8,7 @@
 
 #include "plugins/shared/kernel_types.h"
 
-enum { PF_KTHREAD = 0x00200000 };
+enum { PF_KTHREAD = 0x00200000, PF_IO_WORKER = 0x10 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

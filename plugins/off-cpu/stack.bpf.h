@@ -55,17 +55,27 @@ static __always_inline void copy_registers(struct off_place* place, struct task_
   }
 }
 
-/* Of a kernel thread there is none. */
+/* Whether the kernel made the thread for its own use: also a worker of io_uring, though it belongs
+ * to a process. */
+static __always_inline int is_kernels_own(struct task_struct* task) {
+  return (task_field(task, flags) & (PF_KTHREAD | PF_IO_WORKER)) != 0;
+}
+
+/* Of a kernel thread there is none. Other workers that belong to a process, as those of vhost, have
+ * registers of user space that are all zero. */
 static __always_inline void copy_user_place(struct off_place* place, struct task_struct* task) {
   struct mm_struct* memory = 0;
   place->memory = place->code = place->ip = place->sp = place->bp = place->lr = 0;
   place->has_user = 0;
-  if (task_field(task, flags) & PF_KTHREAD) return;
+  if (is_kernels_own(task)) return;
   bpf_core_read(&memory, sizeof memory, &task->mm);
   if (!memory) return;
   place->memory = (__u64)memory;
   place->code = BPF_CORE_READ(memory, exec_vm);
   copy_registers(place, task);
+  if (place->ip != 0 || place->sp != 0) return;
+  place->memory = place->code = 0;
+  place->has_user = 0;
 }
 
 /* The top of the stack of the thread that runs here, as far as it is in memory. */
@@ -108,7 +118,7 @@ static __always_inline void tell_stack(void* breakpoint, struct task_struct* tas
   if (thread->window == 0 || thread->window != window_at(now)) return;
   if (!may_show_stack(task)) return; /* its weight stays in the thread's sums */
   count(OFF_RESUMES);
-  if (task_field(task, flags) & PF_KTHREAD) {
+  if (is_kernels_own(task)) {
     struct off_stack* out = bpf_ringbuf_reserve(&stacks, OFF_STACK_WITHOUT_USER, 0);
     if (!out) return count(OFF_LOST_STACKS);
     fill_stack(out, breakpoint, task, thread, now, weight);

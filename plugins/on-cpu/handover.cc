@@ -41,15 +41,24 @@ void put_family(const sdk::Records& records, Bytes record, std::uint64_t at_ns) 
   records.put(change);
 }
 
+// Threads that work for the kernel and belong to a process, as those of io_uring and vhost, have no
+// user part, though the kernel may write one: all zero.
+bool has_registers(const Sample& sample) {
+  return sample.registers && (sample.registers->ip != 0 || sample.registers->sp != 0);
+}
+bool has_chain(const Sample& sample) {
+  return sample.user.size() > 1 || (sample.user.size() == 1 && sample.user.front() != 0);
+}
+
 }  // namespace
 
 sdk::Record record_of(const Sample& sample, const Sampling& how, std::uint64_t at_ns) {
   sdk::Record record(sample.tgid, sample.tid, sample.weight_ns);
   record.at_ns = at_ns;
   record.set_kernel(sample.kernel);
-  if (const auto& registers = sample.registers) {
+  if (const auto& registers = sample.registers; has_registers(sample)) {
     record.set_user_copy(registers->ip, registers->sp, registers->bp, registers->lr, sample.stack);
-  } else if (!sample.user.empty()) {
+  } else if (has_chain(sample)) {
     record.set_user(sample.user);
     record.flags |= CTPROF_RECORD_GUESSED;  // the kernel follows frame pointers on trust
   } else if (sample.is_32_bit || sample.deferred) {

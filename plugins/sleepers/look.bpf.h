@@ -74,6 +74,7 @@ static __always_inline void copy_user(struct look* out, struct task_struct* task
   copy_memory(out, task);
   copy_thread_pointer(out, task);
   copy_registers(out, task);
+  if (out->ip == 0 && out->sp == 0) out->head.flags |= LOOK_KERNEL; /* a worker, as of vhost */
 }
 
 /* Bytes of kernel stack. */

@@ -2,9 +2,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -20,10 +22,24 @@ constexpr std::string_view kAsleep = "SDTtIP";
 constexpr int kFieldsToFlags = 6;            // from the state on
 constexpr int kFieldsToStart = 13;           // from the flags on
 constexpr std::uint64_t kNoUser = 0x200010;  // PF_KTHREAD, PF_IO_WORKER
+// PF_USER_WORKER, as of vhost; before Linux 6.4 the bit had other meanings, or none.
+constexpr std::uint64_t kUserWorker = 0x4000;
+constexpr int kUserWorkerMajor = 6, kUserWorkerMinor = 4;
 
 struct Close {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
+
+// Flags of threads that have no user part.
+std::uint64_t no_user_flags() {
+  utsname names{};
+  int major = 0, minor = 0;
+  if (::uname(&names) != 0 || std::sscanf(names.release, "%d.%d", &major, &minor) != 2)
+    return kNoUser;
+  const bool is_known =
+      std::pair(major, minor) >= std::pair(int{kUserWorkerMajor}, int{kUserWorkerMinor});
+  return kNoUser | (is_known ? kUserWorker : 0);
+}
 
 // Calls take(id) for each entry that is a number.
 template <class Take>
@@ -58,7 +74,8 @@ Stat stat_in(std::string_view text) {
   const char state = text[0];
   const auto flags = number_after(text, kFieldsToFlags);
   const auto start = number_after(text, kFieldsToStart);
-  return flags && start ? Stat{state, start.value, (flags.value & kNoUser) == 0} : Stat{};
+  static const std::uint64_t no_user = no_user_flags();
+  return flags && start ? Stat{state, start.value, (flags.value & no_user) == 0} : Stat{};
 }
 
 ProcLooker::ProcLooker(const sdk::Host& host, std::vector<std::uint64_t> pids)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """`record --recorders`: what it takes, what it says, and what it leaves behind when it is killed.
 
-Environment: CTPROF; BAD_PLUGINS, where a recorder is that lies."""
+Environment: CTPROF; BAD_PLUGINS, where a recorder is that lies; RING_READER, a program with a worker of io_uring."""
 
 import json
 import os
@@ -175,6 +175,26 @@ class OnCpu(Case):
         self.assertEqual(done.returncode, 2)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertRegex(done.stderr, r"cannot record here: kernel.perf_event_paranoid is \d.*CAP_PERFMON")
+
+
+class Workers(Case):
+    """Threads that work for the kernel and belong to a process, as those of io_uring, have no user part."""
+
+    def test_their_stacks_are_complete(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs leave to load BPF programs")
+        with subprocess.Popen([os.environ["RING_READER"], "60"], stdout=subprocess.PIPE, text=True) as reader:
+            self.addCleanup(reader.wait)
+            self.addCleanup(reader.kill)
+            if reader.stdout.readline() != "ready\n":
+                self.skipTest("this kernel has no io_uring")
+            self.recorded("--recorders", "off-cpu,sleepers", "--offcpu-period", "100us", "-p", reader.pid)
+            reader.kill()
+        for metric in ("offcpu_stacks", "sleeping_stacks"):
+            folded = harness.run("export", self.file, "--to", "folded", "--metric", metric, "-o", "-").stdout
+            stacks = [line for line in folded.splitlines() if ";iou-wrk-" in line and "[rest]" not in line]
+            self.assertGreater(len(stacks), 0, folded)
+            self.assertEqual([stack for stack in stacks if "[truncated]" in stack], [])
 
 
 class Listed(unittest.TestCase):

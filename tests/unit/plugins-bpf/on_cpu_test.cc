@@ -138,6 +138,23 @@ BOOST_AUTO_TEST_CASE(flags_of_what_is_handed_over) {
   BOOST_TEST(record_of(deep, by_chain, 0).flags == (CTPROF_RECORD_GUESSED | CTPROF_RECORD_CUT));
 }
 
+// A worker of io_uring or vhost has registers of user space that are all zero.
+BOOST_AUTO_TEST_CASE(workers_of_the_kernel_have_no_user_part) {
+  Sample worker{.tgid = 2, .tid = 3};
+  worker.registers = Registers{};
+  sdk::Record made = record_of(worker, {}, 0);
+  BOOST_TEST(made.user_kind == CTPROF_USER_NONE);
+  BOOST_TEST(made.flags == 0);
+  const std::vector<std::uint64_t> nothing(1), called_null{0, 0x1234};
+  worker.registers.reset();
+  worker.user = nothing;
+  made = record_of(worker, {.stack_bytes = 0}, 0);
+  BOOST_TEST(made.user_kind == CTPROF_USER_NONE);
+  BOOST_TEST(made.flags == 0);
+  worker.user = called_null;
+  BOOST_TEST(record_of(worker, {.stack_bytes = 0}, 0).user_kind == CTPROF_USER_ADDRESSES);
+}
+
 BOOST_AUTO_TEST_CASE(mappings) {
   Written record(PERF_RECORD_MMAP2);
   record.thread(7, 8).words({0x1000, 0x2000, 0x3000});
