@@ -12,13 +12,16 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/clock.hpp"
 #include "core/base/workers.hpp"
+#include "core/capture/children.hpp"
 #include "core/capture/descriptors.hpp"
 #include "core/capture/host_pass.hpp"
 #include "core/capture/identity_reader.hpp"
-#include "core/capture/recorded_stacks.hpp"
-#include "core/registry/process_state.hpp"
 #include "core/capture/recorded_losses.hpp"
+#include "core/capture/recorded_stacks.hpp"
+#include "core/registry/identity.hpp"
+#include "core/registry/process_state.hpp"
 #include "core/window/descendants.hpp"
 
 namespace ctprof {
@@ -86,6 +89,10 @@ bool records(const CaptureOptions& options) {
 Recorders recorders_of(const CaptureOptions& options) {
   if (records(options)) return Recorders::All;
   return options.window ? Recorders::OfEnds : Recorders::None;
+}
+
+std::set<std::uint64_t> as_set(const std::vector<std::uint64_t>& pids) {
+  return {pids.begin(), pids.end()};
 }
 
 // To whom orphans of our children fall.
@@ -179,9 +186,37 @@ Result<void> Session::start_recorders() {
   if (!planned) return planned.error();
   const int proc = roots_->proc_fd.get();
   if (is_about_a_cgroup()) options_.record.cgroup = cgroup_id(*roots_, options_.cgroup);
-  records_ = std::make_unique<Records>(*planned, probed_, options_.record,
-                                       WantedProcesses(options_.pids, options_.cgroup, proc), proc);
+  records_ = std::make_unique<Records>(
+      *planned, probed_, options_.record,
+      WantedProcesses(options_.pids, options_.cgroup, proc, options_.record.inherits), proc);
   return records_->start();
+}
+
+// The command's descendants are marked, and not followed.
+bool Session::follows_children() const {
+  return options_.window && options_.record.inherits && !options_.pids.empty() &&
+         options_.command == 0;
+}
+
+// Where no source sees forks, by the parents of those that live now.
+void Session::find_children() {
+  if (!follows_children()) return;
+  std::vector<std::uint64_t> family = options_.pids;
+  if (records_) children_.merge(as_set(records_->followed()));
+  children_.merge(as_set(ends_->born()));
+  if (ends_->sees_births()) return;
+  family.insert(family.end(), children_.begin(), children_.end());
+  const std::uint64_t ns_per_tick = kNsPerSecond / std::max<std::uint64_t>(1, read_->meta.user_hz);
+  children_.merge(as_set(
+      children_of(roots_->proc_fd.get(), family, read_->meta.start.boottime_ns / ns_per_tick)));
+}
+
+// Their ids may be those of other processes in the next window.
+void Session::forget_exited_children(const Snapshot& window) {
+  if (children_.empty()) return;
+  const auto tgids = window.threads().find(kTgid)->u64();
+  const std::set<std::uint64_t> living(tgids.begin(), tgids.end());
+  std::erase_if(children_, [&](std::uint64_t child) { return !living.contains(child); });
 }
 
 // Reads the host; before that, if it opens a window, begins to watch for threads that end.
@@ -190,20 +225,22 @@ Result<Snapshot> Session::read(bool opens) {
   Lost lost;
   std::vector<SourceCost> costs;
   const auto wanted = wanted_metrics(options_, probed_);
+  CaptureOptions reads = options_;
+  reads.pids.insert(reads.pids.end(), children_.begin(), children_.end());
   for (;;) {
     const auto plan = make_plan(probed_, wanted, lost);
     if (!plan) return plan.error();
     refused_ = probed_.thrown();
     refused_.insert(refused_.end(), plan->refused.begin(), plan->refused.end());
     if (opens && !ends_) {
-      ends_ =
-          std::make_unique<Ends>(*plan, probed_, options_.pids, options_.cgroup, options_.command);
+      ends_ = std::make_unique<Ends>(*plan, probed_, options_.pids, options_.cgroup,
+                                     options_.command, follows_children());
       ends_->start();
       if (records_) records_->forget();
     }
     std::optional<Result<std::variant<Snapshot, FailedLister>>> outcome;
     const std::uint64_t drainer =
-        drain_during([&] { outcome = HostPass(probed_, *roots_, *plan, options_).run(); });
+        drain_during([&] { outcome = HostPass(probed_, *roots_, *plan, reads).run(); });
     if (!*outcome) return outcome->error();
     if (auto* snapshot = std::get_if<Snapshot>(&**outcome)) {
       snapshot->meta.sources.insert(snapshot->meta.sources.begin(), costs.begin(), costs.end());
@@ -238,9 +275,11 @@ std::uint64_t Session::drain_during(const std::function<void()>& work) {
 
 Result<Snapshot> Session::window_until_now(bool is_last) {
   drain();  // what ended until now is told apart from what ends while the host is read
+  find_children();
   const Snapshot before = end_of(*std::exchange(read_, std::nullopt));
   if (records_) records_->close_sums();
   auto after = read(false);
+  if (after) forget_exited_children(*after);
   if (!after) return after.error();
   const KeptProcessState kept;
   is_last ? ends_->stop() : ends_->drain();
@@ -264,7 +303,6 @@ Result<Snapshot> Session::window_until_now(bool is_last) {
   return window;
 }
 
-// What was lost since the last record of all began before the window did.
 void Session::gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta) {
   if (!records_) return;
   records_->end_window();

@@ -32,6 +32,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,6 +112,9 @@ class Session {
   Session(const Registry& registry, CaptureOptions options, Ahead ahead);
 
   Result<Snapshot> read(bool opens);
+  bool follows_children() const;
+  void find_children();
+  void forget_exited_children(const Snapshot& window);
   bool is_about_a_cgroup() const;
   Result<void> start_recorders();
   void drain_sources();
@@ -126,8 +130,9 @@ class Session {
   std::unique_ptr<Ends> ends_;        // of a window
   std::unique_ptr<Records> records_;  // where recorders were asked for
   RecordedWindow recorded_;
-  std::optional<Snapshot> read_;  // at the beginning, or the window that ended there
-  HostState state_;               // of the host then
+  std::optional<Snapshot> read_;      // at the beginning, or the window that ended there
+  HostState state_;                   // of the host then
+  std::set<std::uint64_t> children_;  // of options_.pids, born while windows are open, and theirs
   bool has_laps_ = false;
   std::vector<Refusal> refused_;
 };

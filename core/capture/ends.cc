@@ -84,8 +84,8 @@ std::optional<std::string_view> cgroup_of(const Snapshot& ended, std::uint32_t r
 }  // namespace
 
 Ends::Ends(const Plan& plan, const Probed& probed, const std::vector<std::uint64_t>& pids,
-           const std::string& cgroup, std::uint64_t command)
-    : pids_(pids), cgroup_(cgroup), command_(command), why_not_(plan.no_ends) {
+           const std::string& cgroup, std::uint64_t command, bool inherits)
+    : pids_(pids), cgroup_(cgroup), command_(command), inherits_(inherits), why_not_(plan.no_ends) {
   if (!plan.ends) return;
   add_identity_columns(ended_.rows.threads());
   source_ = std::make_unique<SourceRun>(*plan.ends, ended_.rows.threads(), *ended_.rows.pools,
@@ -100,6 +100,7 @@ void Ends::start() {
   window.pids_count = static_cast<std::uint32_t>(pids_.size());
   window.opened_ns = boottime_ns();
   window.command = command_;
+  window.flags = inherits_ ? CTPROF_WINDOW_INHERIT : 0;
   started_ = source_->start(window);
   failed_ = !started_;
 }
@@ -133,6 +134,16 @@ std::size_t Ends::seen() const {
 
 bool Ends::sees_births() const {
   return started_ && !failed_ && ended_.rows.threads().find(kWasBorn);
+}
+
+std::vector<std::uint64_t> Ends::born() const {
+  std::vector<std::uint64_t> tgids;
+  for (const Birth& birth : ended_.births) tgids.push_back(birth.tgid);
+  const Table& threads = ended_.rows.threads();
+  const Others others(threads);
+  for (std::uint32_t row = 0; row < threads.rows; ++row)
+    if (others.is_birth(row)) tgids.push_back(threads.find(kTgid)->u64()[row]);
+  return tgids;
 }
 
 void Ends::leave_out_others() {

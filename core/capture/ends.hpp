@@ -22,9 +22,10 @@ namespace ctprof {
 class Ends {
  public:
   // `pids`, `cgroup`: only threads of these processes, or of this cgroup and those below it; empty:
-  // all. `command`: the process whose descendants are to be marked; 0: none.
+  // all. `command`: the process whose descendants are to be marked; 0: none. `inherits`: also
+  // processes that `pids` fork from start() on, and their children.
   Ends(const Plan& plan, const Probed& probed, const std::vector<std::uint64_t>& pids,
-       const std::string& cgroup, std::uint64_t command);
+       const std::string& cgroup, std::uint64_t command, bool inherits = false);
 
   void start();
   void drain();
@@ -40,6 +41,8 @@ class Ends {
   std::uint64_t lost() const { return missed_.lost; }
   // Whether the source tells of births, too, of all that descend from the command.
   bool sees_births() const;
+  // The processes whose births it has reported since the window opened.
+  std::vector<std::uint64_t> born() const;
   // What was told since the window opened, which began with `before`. What the window leaves in
   // there is the next one's. `costs` gets what the source did until now, if there is one.
   Ended& told(const Snapshot& before, std::vector<SourceCost>& costs);
@@ -55,6 +58,7 @@ class Ends {
   std::vector<std::uint64_t> pids_;
   std::string cgroup_;
   std::uint64_t command_;
+  bool inherits_;
   std::uint64_t opened_clock_ticks_ = UINT64_MAX;
   std::vector<std::uint64_t> read_at_;  // not used: an end has a time of its own
   SourceRun::Missed missed_;

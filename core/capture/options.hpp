@@ -30,6 +30,9 @@ struct RecordOptions {
   bool once = false;
   bool every_stack = false;
   bool all_waits = false;
+  // Whether processes that CaptureOptions::pids fork while a window is open are recorded, too: by
+  // recorders, and as rows of the window.
+  bool inherits = true;
   // For what all of them record in one window; a quarter of the host's is the most.
   std::size_t memory = std::size_t{2} << 30;
   std::chrono::milliseconds code_patience = MappedCode::kPatience;

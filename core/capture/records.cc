@@ -52,6 +52,7 @@ ctprof_window_flags flags_of(const RecordOptions& options) {
   if (options.once) flags |= CTPROF_WINDOW_ONCE;
   if (options.every_stack) flags |= CTPROF_WINDOW_EVERY_STACK;
   if (options.all_waits) flags |= CTPROF_WINDOW_ALL_WAITS;
+  if (options.inherits) flags |= CTPROF_WINDOW_INHERIT;
   return flags;
 }
 
@@ -69,7 +70,7 @@ class Records::Processes {
   Processes(WantedProcesses wanted, int proc, std::chrono::milliseconds patience)
       : wanted_(std::move(wanted)), files_(proc, patience), code_(proc, patience, want_files()) {}
 
-  const std::vector<std::uint64_t>& pids() const { return wanted_.pids(); }
+  const WantedProcesses& wanted() const { return wanted_; }
   bool is_wanted(std::uint64_t tgid) { return wanted_.has(tgid); }
   // It runs code of its own, which is to be known.
   void meet(std::uint64_t tgid) {
@@ -339,8 +340,9 @@ Records::~Records() = default;
 Result<void> Records::start() {
   ctprof_window window{};
   window.size = sizeof window;
-  window.pids = processes_->pids().data();
-  window.pids_count = static_cast<std::uint32_t>(processes_->pids().size());
+  const std::vector<std::uint64_t>& pids = processes_->wanted().pids();
+  window.pids = pids.data();
+  window.pids_count = static_cast<std::uint32_t>(pids.size());
   window.cgroups = &options_.cgroup;
   window.cgroups_count = options_.cgroup != 0 ? 1 : 0;
   window.frequency_hz = options_.frequency_hz;
@@ -383,6 +385,8 @@ void Records::forget() {
   end_window();
   take();
 }
+
+std::vector<std::uint64_t> Records::followed() const { return processes_->wanted().followed(); }
 
 RecordedWindow Records::take() {
   RecordedWindow window;

@@ -91,6 +91,8 @@ class Records {
   void stop();
   // What was recorded since forget(), or since this was last called.
   RecordedWindow take();
+  // Processes that descend from those that were requested, as far as recorders reported them.
+  std::vector<std::uint64_t> followed() const;
 
  private:
   class Processes;

@@ -2,6 +2,7 @@
 
 #include "core/capture/capture.cc"
 #include "core/capture/cell_sink.cc"
+#include "core/capture/children.cc"
 #include "core/capture/descriptors.cc"
 #include "core/capture/ends.cc"
 #include "core/capture/held.cc"

@@ -44,7 +44,8 @@ class Handover {
   // Reads `clocks` as long as it is there.
   Handover(const sdk::Host& host, const Clocks& clocks);
 
-  // `stack`: memory from the place's stack pointer on; empty where it could not be read.
+  // `stack`: memory from the place's stack pointer on; empty where it could not be read. `own`: so
+  // many kernel frames, from the leaf on, are not the thread's.
   void put_place(const sdk::Records& records, const Whose& whose, const off_place& place,
                  std::span<const std::uint8_t> stack, std::uint64_t weight, std::size_t own = 0);
   // Of the stacks, what is of none.

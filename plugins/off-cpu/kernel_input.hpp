@@ -38,6 +38,7 @@ enum class Way { ExitTracepoint, EndOfSchedule, FinishedSwitch, None };
 
 struct Setup {
   std::vector<std::uint64_t> pids = {};  // none: all
+  bool inherits = false;                 // also what they fork while they are followed
   std::uint64_t cgroup = 0;              // only what is in it or below it, by its id; 0: all
   std::uint64_t period_ns = 1'000'000;
   bool every_stack = false;
@@ -79,10 +80,10 @@ class KernelInput : public Clocks {
   virtual std::vector<StackTop> read_user_stacks(std::vector<StackTop> wanted, std::size_t size,
                                                  std::chrono::milliseconds patience) = 0;
   virtual void set_period(std::uint64_t period_ns, bool every_stack) = 0;
-
   // Names the function of the kernel that an address is in; empty where this kernel does not tell.
   // Then the programs leave out their own frames, by number.
   virtual std::string symbol_of(std::uint64_t address) { return static_cast<void>(address), ""; }
+
   // Since the programs were attached.
   virtual Counters counters() const = 0;
   // What all of them together cost until now, for each switch of a thread, as the kernel measured

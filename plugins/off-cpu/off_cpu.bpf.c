@@ -105,6 +105,7 @@ static __always_inline void leave(struct task_struct* task, __u64 now, int preem
   odd ? make_up_arrival(task, thread, now) : (void)(now = left_at(task, thread, now));
   thread->ran = task->se.sum_exec_runtime;
   if (bits & kDead) {
+    forget_process(task);
     enter(thread, OFF_ENDED, now, odd);
     tell_end(task, thread, now);
     return;
@@ -157,6 +158,7 @@ static __always_inline void tell_process(__u32 kind, struct task_struct* task, _
 SEC("tp_btf/sched_wakeup_new")
 int on_birth(__u64* arguments) { /* who */
   struct task_struct* task = (struct task_struct*)arguments[0];
+  follow_child(task, BPF_CORE_READ(task, real_parent, tgid));
   struct off_thread* thread = make_known(task, &nothing);
   if (!thread) return 0;
   const __u64 now = bpf_ktime_get_ns();

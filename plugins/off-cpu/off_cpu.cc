@@ -166,6 +166,7 @@ class OffCpu : public sdk::RecordSource {
   void start(const sdk::Window& window) {
     Setup setup;
     setup.pids.assign(window.pids().begin(), window.pids().end());
+    setup.inherits = window.inherits();
     if (!window.cgroups().empty()) setup.cgroup = window.cgroups().front();
     if (window.period_ns() > 0) setup.period_ns = window.period_ns();
     setup.every_stack = window.every_stack();

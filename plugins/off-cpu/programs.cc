@@ -23,6 +23,9 @@ namespace {
 
 // Between setting an edge and reaching it; every CPU sees it by then.
 constexpr std::uint64_t kAhead = 500'000;
+// Processes at a time, with those that they fork: some 4 MiB, for a program that holds a lock of
+// the scheduler cannot allocate.
+constexpr std::uint32_t kMostFollowed = 1 << 16;
 // Without task storage: of threads at a time.
 constexpr std::uint32_t kMostThreads = 64 << 10;
 // Frames of the program that takes a stack, where they cannot be named: on the kernels before 5.14.
@@ -150,6 +153,7 @@ bool Programs::open(const Setup& setup, Way way) {
   facts.has_user_registers = types.has_helper("BPF_FUNC_task_pt_regs");
   facts.has_previous_state = types.arguments("btf_trace_sched_switch") >= 4;
   facts.only_processes = !setup.pids.empty();
+  facts.follows_children = setup.inherits;
   knows_cgroups_ = setup.cgroup == 0 || types.has("btf_trace_cgroup_attach_task", BTF_KIND_TYPEDEF);
   facts.only_cgroup = knows_cgroups_ ? setup.cgroup : 0;
   bpf_program__set_autoload(programs.on_move, facts.only_cgroup != 0);
@@ -159,9 +163,10 @@ bool Programs::open(const Setup& setup, Way way) {
   bpf_map__set_autocreate(skeleton_->maps.threads_by_tid, facts.has_task_storage == 0);
   bpf_map__set_max_entries(skeleton_->maps.threads_by_tid, kMostThreads);
   bpf_map__set_max_entries(skeleton_->maps.stacks, static_cast<std::uint32_t>(setup.ring_bytes));
-  bpf_map__set_max_entries(
-      skeleton_->maps.processes,
-      std::max<std::uint32_t>(1, static_cast<std::uint32_t>(setup.pids.size())));
+  const auto processes = static_cast<std::uint32_t>(setup.pids.size());
+  bpf_map__set_max_entries(skeleton_->maps.processes, setup.inherits && processes > 0
+                                                          ? std::max(processes, kMostFollowed)
+                                                          : processes + 1);
   skeleton_->data->period_ns = setup.period_ns;
   skeleton_->bss->every_stack = setup.every_stack;
   skeleton_->bss->all_waits = setup.all_waits;

@@ -9,6 +9,8 @@
 
 /* Whether somebody asked for some processes, and which. */
 const volatile __u32 only_processes = 0;
+/* Whether processes that these fork are followed, too, and theirs. */
+const volatile __u32 follows_children = 0;
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 1024);
@@ -54,6 +56,25 @@ static __always_inline int is_wanted(struct task_struct* task) {
   __u32 tgid = task->tgid;
   if (only_processes && !bpf_map_lookup_elem(&processes, &tgid)) return 0;
   return !only_cgroup || is_in_cgroup(task);
+}
+
+/* A new process is followed if its parent is. Its id may have been that of another one, which was.
+ */
+static __always_inline void follow_child(struct task_struct* task, __u32 parent) {
+  __u32 tgid = task->tgid;
+  const __u8 yes = 1;
+  if (!only_processes || !follows_children || task->pid != task->tgid) return;
+  if (!bpf_map_lookup_elem(&processes, &parent))
+    bpf_map_delete_elem(&processes, &tgid);
+  else if (bpf_map_update_elem(&processes, &tgid, &yes, BPF_ANY) != 0)
+    count(OFF_UNKNOWN_THREADS);
+}
+
+/* The process is over, unless other threads outlive their leader. */
+static __always_inline void forget_process(struct task_struct* task) {
+  __u32 tgid = task->tgid;
+  if (follows_children && task->pid == task->tgid && BPF_CORE_READ(task, signal, nr_threads) <= 1)
+    bpf_map_delete_elem(&processes, &tgid);
 }
 
 #endif

@@ -15,9 +15,19 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Set by the reader before a pass. */
-__u32 this_round = 0; /* a thread is written whole once in each at least; never 0 */
-__u32 pids_count = 0;
-__u32 pids[LOOK_MOST_PIDS] = {}; /* only these processes */
+__u32 this_round = 0;     /* a thread is written whole once in each at least; never 0 */
+__u32 only_processes = 0; /* how many were requested; 0: all are looked at */
+__u32 only_tgid = 0;      /* the reader's: the one process that passes visit; 0: all are visited */
+
+/* Processes that are requested; with those that they fork, and theirs, where see_fork is attached.
+ */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, LOOK_MOST_PROCESSES);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, __u32);
+  __type(value, __u8);
+} processes SEC(".maps");
 
 struct seen {
   __u64 switches;
@@ -35,10 +45,7 @@ struct {
 static struct look out;
 
 static __always_inline int is_wanted(__u32 tgid) {
-  if (pids_count == 0) return 1;
-  for (__u32 i = 0; i < LOOK_MOST_PIDS; ++i)
-    if (i < pids_count && pids[i] == tgid) return 1;
-  return 0;
+  return !only_processes || bpf_map_lookup_elem(&processes, &tgid) != 0;
 }
 
 /* 0: it is written. */
@@ -77,5 +84,30 @@ int look(struct bpf_iter__task* ctx) {
   if (write(seq, bytes) != 0 || !seen) return 0;
   seen->switches = out.switches;
   seen->round = this_round;
+  return 0;
+}
+
+/* A new process is followed if its parent is. Its id may have been that of another one, which was.
+ */
+SEC("tp_btf/sched_process_fork")
+int see_fork(__u64* arguments) { /* the parent, the child */
+  struct task_struct* parent = (struct task_struct*)arguments[0];
+  struct task_struct* child = (struct task_struct*)arguments[1];
+  __u32 tgid = child->tgid, from = parent->tgid;
+  const __u8 yes = 1;
+  if (child->pid != child->tgid) return 0;
+  if (bpf_map_lookup_elem(&processes, &from))
+    bpf_map_update_elem(&processes, &tgid, &yes, BPF_ANY);
+  else
+    bpf_map_delete_elem(&processes, &tgid);
+  return 0;
+}
+
+/* Nobody has its id any more. */
+SEC("tp_btf/sched_process_free")
+int see_free(__u64* arguments) { /* the thread */
+  struct task_struct* task = (struct task_struct*)arguments[0];
+  __u32 tgid = task->tgid;
+  if (task->pid == task->tgid) bpf_map_delete_elem(&processes, &tgid);
   return 0;
 }

@@ -7,7 +7,8 @@ enum {
   LOOK_MOST_FRAMES = 127,
   /* Of the array of addresses: a power of two, so that verifiers see that there is room. */
   LOOK_ADDRESSES = 128,
-  LOOK_MOST_PIDS = 16
+  /* That are requested, and followed, at a time. */
+  LOOK_MOST_PROCESSES = 1 << 18
 };
 
 enum {

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -32,12 +31,12 @@ std::unique_ptr<Program> Program::load(int& error) {
 
 Program::~Program() { sleepers_skeleton_unload(skeleton_); }
 
-void Program::want(std::span<const std::uint64_t> pids) {
-  std::array<unsigned int, LOOK_MOST_PIDS> wanted{};
-  if (pids.size() > wanted.size()) return;
-  std::ranges::transform(pids, wanted.begin(),
-                         [](std::uint64_t pid) { return static_cast<unsigned int>(pid); });
-  sleepers_skeleton_want(skeleton_, wanted.data(), static_cast<unsigned int>(pids.size()));
+void Program::want(std::span<const std::uint64_t> pids, bool inherits) {
+  for (const std::uint64_t pid : pids)
+    if (sleepers_skeleton_want(skeleton_, static_cast<unsigned int>(pid)) < 0)
+      fail("selecting the processes of passes over the sleepers");
+  if (inherits && !pids.empty() && sleepers_skeleton_follow(skeleton_) < 0)
+    fail("following the children of processes by BPF");
 }
 
 sdk::Fd Program::begin(std::uint32_t round) {

@@ -60,8 +60,9 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // Of these processes alone, as far as that many can be told apart in the kernel; none: all.
-  void want(std::span<const std::uint64_t> pids);
+  // Only of these processes; none: all. `inherits`: also of those that they fork from now on, and
+  // their children. Throws std::runtime_error when the kernel refuses.
+  void want(std::span<const std::uint64_t> pids, bool inherits);
   sdk::Fd begin(std::uint32_t round);
 
  private:

@@ -17,7 +17,7 @@ struct sleepers_skeleton* sleepers_skeleton_load(int* error) {
   }
   int status = look__load(program);
   *error = -status;
-  if (status == 0 && (status = look__attach(program)) < 0) *error = errno;
+  if (status == 0 && (status = look__look__attach(program)) < 0) *error = errno;
   if (status >= 0) return (struct sleepers_skeleton*)program;
   look__destroy(program);
   return NULL;
@@ -27,11 +27,18 @@ void sleepers_skeleton_unload(struct sleepers_skeleton* skeleton) {
   look__destroy((struct look*)skeleton);
 }
 
-void sleepers_skeleton_want(struct sleepers_skeleton* skeleton, const unsigned int* pids,
-                            unsigned int count) {
+int sleepers_skeleton_want(struct sleepers_skeleton* skeleton, unsigned int process) {
   struct look* program = (struct look*)skeleton;
-  memcpy(program->bss->pids, pids, count * sizeof *pids);
-  program->bss->pids_count = count;
+  const unsigned char yes = 1;
+  program->bss->only_tgid = program->bss->only_processes++ == 0 ? process : 0;
+  return skel_map_update_elem(program->maps.processes.map_fd, &process, &yes, BPF_ANY);
+}
+
+int sleepers_skeleton_follow(struct sleepers_skeleton* skeleton) {
+  struct look* program = (struct look*)skeleton;
+  program->bss->only_tgid = 0;
+  if (look__see_free__attach(program) < 0) return -1;
+  return look__see_fork__attach(program);
 }
 
 void sleepers_skeleton_lend(struct sleepers_skeleton* skeleton, unsigned int user,
@@ -45,6 +52,6 @@ void sleepers_skeleton_lend(struct sleepers_skeleton* skeleton, unsigned int use
 int sleepers_skeleton_begin(struct sleepers_skeleton* skeleton, unsigned int round) {
   struct look* program = (struct look*)skeleton;
   program->bss->this_round = round;
-  unsigned int only_tgid = program->bss->pids_count == 1 ? program->bss->pids[0] : 0;
-  return open_pass_over(program->progs.look.prog_fd, program->links.look_fd, only_tgid);
+  return open_pass_over(program->progs.look.prog_fd, program->links.look_fd,
+                        program->bss->only_tgid);
 }

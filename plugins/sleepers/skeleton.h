@@ -13,9 +13,11 @@ struct sleepers_skeleton;
 struct sleepers_skeleton* sleepers_skeleton_load(int* error);
 void sleepers_skeleton_unload(struct sleepers_skeleton* skeleton);
 
-/* Which processes passes are to be about: at most LOOK_MOST_PIDS; none: all. */
-void sleepers_skeleton_want(struct sleepers_skeleton* skeleton, const unsigned int* pids,
-                            unsigned int count);
+/* Passes are to be about this process, and others for which it is called; none: all. Less than
+ * zero, and errno, when that fails. */
+int sleepers_skeleton_want(struct sleepers_skeleton* skeleton, unsigned int process);
+/* Passes are also about what these processes fork from now on, and what that forks. */
+int sleepers_skeleton_follow(struct sleepers_skeleton* skeleton);
 /* Has stacks be told of processes that this user may look into, and of no others. */
 void sleepers_skeleton_lend(struct sleepers_skeleton* skeleton, unsigned int user,
                             unsigned int group);

@@ -71,8 +71,11 @@ class Sleepers : public sdk::RecordSource {
     pids_.assign(window.pids().begin(), window.pids().end());
     most_copied_ = window.stack_bytes();
     has_budget_ = window.budget_ppm() > 0;
-    tally_ =
-        std::make_unique<Tally>(Shape{window.depth(), window.user_kind() == CTPROF_USER_ADDRESSES});
+    inherits_ = window.inherits() && !window.pids().empty();
+    tally_ = std::make_unique<Tally>(
+        Shape{.depth = window.depth(),
+              .by_frame_pointers = window.user_kind() == CTPROF_USER_ADDRESSES,
+              .parents = inherits_ ? pids_ : std::vector<std::uint64_t>{}});
     watch_ = std::make_unique<Watch>([this] { return looker(); }, pace_of(window));
     watch_->begin();
   }
@@ -105,6 +108,7 @@ class Sleepers : public sdk::RecordSource {
 
   sdk::Host host_;
   std::vector<std::uint64_t> pids_;
+  bool inherits_ = false;  // also what these fork
   std::size_t most_copied_ = 0;
   bool has_budget_ = false;
   std::unique_ptr<Tally> tally_;
@@ -122,7 +126,7 @@ class Sleepers : public sdk::RecordSource {
 std::unique_ptr<Looker> Sleepers::looker() {
   BpfRefusal why;
   if (auto program = load_program(host_, why)) {
-    program->want(pids_);
+    program->want(pids_, inherits_);
     return std::make_unique<BpfLooker>(std::move(program), kNsPerSecond / host_.user_hz(),
                                        most_copied_, std::set<std::uint32_t>{});
   }
@@ -183,6 +187,8 @@ void Sleepers::tell(const Watch::Account& account, const sdk::Records& records) 
   const auto add = [&](const std::string& sentence) {
     said += (said.empty() ? "sleepers: " : "; ") + sentence;
   };
+  if (!without_bpf_.empty() && inherits_)
+    add("processes that were forked since recording began are left out: nothing here sees forks");
   if (!without_bpf_.empty()) add("stacks are of the kernel alone, from /proc: " + without_bpf_);
   if (closed_ > 0)
     add("stacks of " + std::to_string(closed_) + " threads that sleep are closed to ctprof" +

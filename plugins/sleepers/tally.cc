@@ -29,6 +29,7 @@ Tally::Tally(const Shape& shape)
     : shape_(shape),
       place_and_one_(static_cast<std::uint32_t*>(std::calloc(kMostId + 1, sizeof(std::uint32_t)))) {
   if (!place_and_one_) throw std::bad_alloc();
+  family_.insert(shape.parents.begin(), shape.parents.end());
 }
 
 Tally::Thread& Tally::found(std::uint32_t tgid, std::uint32_t tid, std::uint64_t start_ticks,
@@ -84,6 +85,20 @@ void Tally::put_change(const Pass& pass, const Sleeper& sleeper, const sdk::Reco
   records.put(change);
 }
 
+// From whom exactly it descends, a pass does not tell; so its code is to be read anew.
+void Tally::put_birth(const Pass& pass, std::uint32_t tgid, const sdk::Records& records) {
+  if (shape_.parents.empty() || !family_.insert(tgid).second) return;
+  ctprof_change change{};
+  change.tgid = tgid;
+  change.at_ns = pass.at_ns;
+  change.kind = CTPROF_CHANGE_FORKED;
+  change.parent = shape_.parents.front();
+  records.put(change);
+  change.kind = CTPROF_CHANGE_REMAPPED;
+  change.parent = 0;
+  records.put(change);
+}
+
 // Each frame begins with where its caller's does, and the address in the caller.
 void Tally::follow_frame_pointers(const Pass& pass, const Sleeper& sleeper) {
   const auto copy = pass.copies.part(sleeper.copy_at, sleeper.copied);
@@ -132,6 +147,8 @@ void Tally::forget(std::size_t place) {
 void Tally::take(const Pass& pass, const sdk::Records& records) {
   ++pass_;
   records.count_unseen(pass.unseen);
+  for (const Asleep& one : pass.closed) put_birth(pass, one.tgid, records);
+  for (const Sleeper& sleeper : pass.fresh) put_birth(pass, sleeper.tgid, records);
   for (const Asleep& one : pass.again)
     if (one.tid <= kMostId) ++found(one.tgid, one.tid, one.start_ticks, records).repeats;
   for (const Asleep& one : pass.closed)

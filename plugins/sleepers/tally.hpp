@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ctprof/records.hpp"
@@ -27,6 +28,9 @@ enum : std::uint32_t { kStacksOffer = 0, kSamplesOffer = 1 };
 struct Shape {
   std::uint32_t depth = 0;         // most frames of the kernel's part; 0: all
   bool by_frame_pointers = false;  // the user part, instead of as a copy
+  // Processes whose children are followed: others that a pass finds descend from them. None: all
+  // processes are looked at.
+  std::vector<std::uint64_t> parents = {};
 };
 
 class Tally {
@@ -56,6 +60,7 @@ class Tally {
                 const sdk::Records& records);
   void put_stack(const Pass& pass, const Sleeper& sleeper, const sdk::Records& records);
   void put_change(const Pass& pass, const Sleeper& sleeper, const sdk::Records& records);
+  void put_birth(const Pass& pass, std::uint32_t tgid, const sdk::Records& records);
   void follow_frame_pointers(const Pass& pass, const Sleeper& sleeper);
   void put_closed(Thread& thread, const sdk::Records& records);
   static void put_repeats(Thread& thread, const sdk::Records& records);
@@ -68,6 +73,7 @@ class Tally {
   std::vector<Thread> threads_;
   std::unique_ptr<std::uint32_t[], Free> place_and_one_;  // in `threads_`, by tid; 0: not there
   std::unordered_map<std::uint32_t, CodeMark> processes_;
+  std::unordered_set<std::uint64_t> family_;  // the parents, and the children that were reported
   std::vector<std::uint64_t> user_;
 };
 

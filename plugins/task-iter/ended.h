@@ -8,16 +8,19 @@ enum ended_kind {
   ENDED_THREAD = 1, /* a thread's last record: struct ended_thread */
   ENDED_EXEC = 2,   /* a thread that was no leader took its leader's place: struct ended_exec */
   ENDED_CGROUP = 3, /* the name of a cgroup that a record names by its id: struct ended_cgroup */
-  ENDED_BIRTH = 4,  /* a process was born that descends from the command: struct ended_birth */
+  ENDED_BIRTH = 4,  /* a process was forked that descends from the command, or from processes whose
+                       children are followed: struct ended_birth */
 };
 
 enum { ENDED_LEVELS = 16, ENDED_NAME = 128 };
+/* Processes that are followed at a time. */
+enum { ENDED_FOLLOWED = 1 << 18 };
 
 struct ended_exec {
   unsigned int kind;
   unsigned int tgid;
-  unsigned int tid; /* until then */
-  unsigned int unused;
+  unsigned int tid;         /* until then */
+  unsigned int of_followed; /* whether its process is a followed child */
   unsigned long long at_boottime;
 };
 

@@ -65,6 +65,8 @@ void EndedColumns::put_identity(std::uint32_t row, const record& task, const Fac
 void Ends::start(const sdk::Window& window) {
   pids_.assign(window.pids().begin(), window.pids().end());
   std::ranges::sort(pids_);
+  follows_ = window.inherits() && !pids_.empty();
+  if (follows_) input_->follow(pids_);
   input_->start(static_cast<std::uint32_t>(window.command()));
 }
 
@@ -79,8 +81,9 @@ void Ends::drain(const sdk::Listing& listing) {
   lost_told_ = lost;
 }
 
-bool Ends::is_wanted(std::uint64_t tgid) const {
-  return pids_.empty() || std::ranges::binary_search(pids_, tgid);
+// `is_followed`: it descends from those, as the programs saw it.
+bool Ends::is_wanted(std::uint64_t tgid, bool is_followed) const {
+  return pids_.empty() || (follows_ && is_followed) || std::ranges::binary_search(pids_, tgid);
 }
 
 // False when ctprof has no room; the record comes again.
@@ -95,7 +98,10 @@ bool Ends::take(Rows& rows, std::span<const std::byte> bytes) {
   const auto* ended = *kind == ENDED_THREAD ? as<ended_thread>(bytes, ENDED_THREAD_SIZE) : nullptr;
   const auto* birth = *kind == ENDED_BIRTH ? as<ended_birth>(bytes) : nullptr;
   if (!exec && !ended && !birth) return true;
-  if (!is_wanted(exec ? exec->tgid : ended ? ended->task.tgid : birth->tgid)) return true;
+  const bool is_followed =
+      exec ? exec->of_followed != 0 : !ended || (ended->task.of & RECORD_OF_FOLLOWED) != 0;
+  if (!is_wanted(exec ? exec->tgid : ended ? ended->task.tgid : birth->tgid, is_followed))
+    return true;
   if (!rows.add()) return false;
   exec ? put(rows, *exec) : ended ? put(rows, *ended) : put(rows, *birth);
   return true;

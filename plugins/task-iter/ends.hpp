@@ -79,7 +79,7 @@ class Ends : public sdk::ExitedSource {
   struct Columns;
   using Rows = sdk::ListedRows<Columns>;
 
-  bool is_wanted(std::uint64_t tgid) const;
+  bool is_wanted(std::uint64_t tgid, bool is_followed) const;
   bool take(Rows& rows, std::span<const std::byte> bytes);
   void put(Rows& rows, const ended_thread& ended);
   void put(Rows& rows, const ended_exec& exec);
@@ -91,6 +91,7 @@ class Ends : public sdk::ExitedSource {
   sdk::Host host_;
   Facts facts_;
   std::vector<std::uint64_t> pids_;  // sorted; none: all
+  bool follows_ = false;             // children of those, and theirs
   std::unique_ptr<EndsInput> input_;
   std::uint64_t lost_told_ = 0;
   std::unordered_map<std::uint64_t, std::string> paths_;  // by cgroup id

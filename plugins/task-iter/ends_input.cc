@@ -28,6 +28,9 @@ void KernelEnds::start(std::uint32_t command) {
   programs_.reset(task_ends_skeleton_load(kRingBytes, &error));
   if (!programs_) fail("loading the BPF programs that see threads end", error);
   ring_ = std::make_unique<Ring>(task_ends_skeleton_buffer(programs_.get()), kRingBytes);
+  for (const std::uint64_t process : followed_)
+    if (task_ends_skeleton_follow(programs_.get(), static_cast<unsigned int>(process)) < 0)
+      fail("following the children of processes", errno);
   if (task_ends_skeleton_attach(programs_.get(), command) < 0)
     fail("attaching to the scheduler's tracepoints", errno);
 }

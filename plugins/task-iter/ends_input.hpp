@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "plugins/task-iter/ring.hpp"
 
@@ -27,6 +28,8 @@ class EndsInput {
   // Begins to see threads end. `command`: a process that does not run yet, whose descendants are to
   // be marked; 0: none. Throws std::runtime_error when the kernel refuses.
   virtual void start(std::uint32_t command) = 0;
+  // Processes whose children are to be told as births, too, and theirs. Before start().
+  virtual void follow(std::span<const std::uint64_t> processes) { static_cast<void>(processes); }
   // Sees no more; what is in the buffer can still be read.
   virtual void stop() = 0;
   // Calls `take(bytes)` for each record, a struct of ended.h, until `take` returns false. A record
@@ -39,6 +42,9 @@ class EndsInput {
 class KernelEnds final : public EndsInput {
  public:
   void start(std::uint32_t command) override;
+  void follow(std::span<const std::uint64_t> processes) override {
+    followed_.assign(processes.begin(), processes.end());
+  }
   void stop() override;
   void read(const Take& take) override { ring_->read(take); }
   std::uint64_t lost() const override;
@@ -50,6 +56,7 @@ class KernelEnds final : public EndsInput {
 
   std::unique_ptr<task_ends_skeleton, Unload> programs_;
   std::unique_ptr<Ring> ring_;
+  std::vector<std::uint64_t> followed_;
 };
 
 }  // namespace ctprof::task_iter

@@ -35,10 +35,19 @@ static int mark(struct task_ends* programs, unsigned int command) {
   return status;
 }
 
+int task_ends_skeleton_follow(struct task_ends_skeleton* skeleton, unsigned int process) {
+  struct task_ends* programs = (struct task_ends*)skeleton;
+  const unsigned char yes = 1;
+  if (programs->links.see_fork_fd <= 0 && task_ends__see_fork__attach(programs) < 0) return -1;
+  if (programs->links.see_free_fd <= 0 && task_ends__see_free__attach(programs) < 0) return -1;
+  return skel_map_update_elem(programs->maps.followed.map_fd, &process, &yes, BPF_ANY);
+}
+
 int task_ends_skeleton_attach(struct task_ends_skeleton* skeleton, unsigned int command) {
   struct task_ends* programs = (struct task_ends*)skeleton;
   if (command != 0 && mark(programs, command) < 0) return -1;
-  if (command != 0 && task_ends__see_fork__attach(programs) < 0) return -1;
+  if (command != 0 && programs->links.see_fork_fd <= 0 && task_ends__see_fork__attach(programs) < 0)
+    return -1;
   if (task_ends__see_exec__attach(programs) < 0) return -1;
   return task_ends__see_last_switch__attach(programs);
 }
@@ -47,7 +56,7 @@ void task_ends_skeleton_detach(struct task_ends_skeleton* skeleton) {
   struct task_ends* programs = (struct task_ends*)skeleton;
   task_ends__detach(programs);
   programs->links.see_last_switch_fd = programs->links.see_exec_fd = 0;
-  programs->links.see_fork_fd = 0;
+  programs->links.see_fork_fd = programs->links.see_free_fd = 0;
 }
 
 void task_ends_skeleton_unload(struct task_ends_skeleton* skeleton) {

@@ -14,6 +14,9 @@ struct task_ends_skeleton* task_ends_skeleton_load(unsigned int buffer_size, int
 /* Begins to see. `command`: a process that does not run yet, and whose descendants are told; 0:
  * none. Less than zero, and errno, when that fails. */
 int task_ends_skeleton_attach(struct task_ends_skeleton* skeleton, unsigned int command);
+/* Has the processes that this one forks, and their children, be told as births. Before
+ * task_ends_skeleton_attach(). Less than zero, and errno, when that fails. */
+int task_ends_skeleton_follow(struct task_ends_skeleton* skeleton, unsigned int process);
 /* Sees no more; what is in the buffer stays there. */
 void task_ends_skeleton_detach(struct task_ends_skeleton* skeleton);
 void task_ends_skeleton_unload(struct task_ends_skeleton* skeleton);

@@ -54,9 +54,10 @@ enum record_has {
 
 /* Bits of `of`: what this thread has. */
 enum record_of {
-  RECORD_OF_DELAYS = 1 << 0,  /* its delays are accounted */
-  RECORD_OF_MEMORY = 1 << 1,  /* it has an address space */
-  RECORD_OF_COMMAND = 1 << 2, /* it descends from the window's command */
+  RECORD_OF_DELAYS = 1 << 0,   /* its delays are accounted */
+  RECORD_OF_MEMORY = 1 << 1,   /* it has an address space */
+  RECORD_OF_COMMAND = 1 << 2,  /* it descends from the window's command */
+  RECORD_OF_FOLLOWED = 1 << 3, /* it descends from processes whose children are followed */
 };
 
 struct record_delay {

@@ -37,6 +37,19 @@ struct {
   __type(value, __u8);
 } descendants SEC(".maps");
 
+/* Processes whose children are followed, and these children. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, ENDED_FOLLOWED);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, __u32);
+  __type(value, __u8);
+} followed SEC(".maps");
+
+static __always_inline int is_followed(__u32 tgid) {
+  return bpf_map_lookup_elem(&followed, &tgid) != 0;
+}
+
 struct delays_room {
   char bytes[kDelaysRoom];
 };
@@ -100,6 +113,7 @@ int see_last_switch(__u64* arguments) { /* whether preempted, previous, next */
   out->kind = ENDED_THREAD;
   copy_identity(&out->task, task);
   if (bpf_task_storage_get(&descendants, task, 0, 0)) out->task.of |= RECORD_OF_COMMAND;
+  if (is_followed(task->tgid)) out->task.of |= RECORD_OF_FOLLOWED;
   copy_process(out, task);
   copy_scheduling(&out->task, task);
   copy_times(&out->task, task);
@@ -122,9 +136,18 @@ int see_exec(__u64* arguments) { /* the thread, its id until now, the program */
   out->kind = ENDED_EXEC;
   out->tgid = task->tgid;
   out->tid = old_tid;
-  out->unused = 0;
+  out->of_followed = is_followed(task->tgid);
   out->at_boottime = bpf_ktime_get_boot_ns();
   bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
+/* Whether the new process is followed, because its parent is. Its id may have been that of another
+ * process, which was. */
+static __always_inline int follow(__u32 parent, __u32 child) {
+  const __u8 yes = 1;
+  if (is_followed(parent)) return bpf_map_update_elem(&followed, &child, &yes, BPF_ANY) == 0;
+  bpf_map_delete_elem(&followed, &child);
   return 0;
 }
 
@@ -132,14 +155,24 @@ SEC("tp_btf/sched_process_fork")
 int see_fork(__u64* arguments) { /* the parent, the child */
   struct task_struct* parent = (struct task_struct*)arguments[0];
   struct task_struct* child = (struct task_struct*)arguments[1];
-  if (!bpf_task_storage_get(&descendants, parent, 0, 0)) return 0;
-  bpf_task_storage_get(&descendants, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  const int descends = bpf_task_storage_get(&descendants, parent, 0, 0) != 0;
+  if (descends) bpf_task_storage_get(&descendants, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   if (child->pid != child->tgid) return 0;
+  if (!follow(parent->tgid, child->tgid) && !descends) return 0;
   struct ended_birth* out = bpf_ringbuf_reserve(&ended, sizeof *out, 0);
   if (!out) return 0; /* it is marked all the same, and its end will say so */
   out->kind = ENDED_BIRTH;
   out->tgid = child->tgid;
   out->start_boottime = child->start_boottime;
   bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
+/* Nobody has its id any more. */
+SEC("tp_btf/sched_process_free")
+int see_free(__u64* arguments) { /* the thread */
+  struct task_struct* task = (struct task_struct*)arguments[0];
+  __u32 tgid = task->tgid;
+  if (task->pid == task->tgid) bpf_map_delete_elem(&followed, &tgid);
   return 0;
 }

@@ -28,7 +28,7 @@ void record(const Recipe& recipe, const Places& places) {
   auto program = sleepers::Program::load(error);
   if (!program) throw std::runtime_error("cannot load: " + std::to_string(error));
   const std::uint64_t pid = static_cast<std::uint64_t>(workload.pid());
-  program->want(std::span(&pid, 1));
+  program->want(std::span(&pid, 1), false);
   TapeWriter tape;
   add_host_facts(tape);
   tape.add_fact("pid", std::to_string(pid));

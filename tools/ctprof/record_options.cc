@@ -67,6 +67,7 @@ class RecordOptionsReader {
     read_number("budget", kBudgets, options_.budget_ppm, ppm_of);
     read_unwind();
     read_waits();
+    options_.inherits = !has_option(given_, "no-inherit");
     if (!error_.text.empty()) return error_;
     return options_;
   }

@@ -99,6 +99,9 @@ class Window {
   bool every_stack() const { return is(CTPROF_WINDOW_EVERY_STACK); }
   // Stacks of all times off a CPU, not of blocked ones alone.
   bool all_waits() const { return is(CTPROF_WINDOW_ALL_WAITS); }
+  // Also the processes that those of pids() fork while the window is open, and what these fork. A
+  // RecordSource puts each as CTPROF_CHANGE_FORKED before its first record.
+  bool inherits() const { return is(CTPROF_WINDOW_INHERIT); }
 
  private:
   bool has(std::size_t offset) const { return abi_->size > offset; }

@@ -109,6 +109,7 @@ void ProcessSampler::watch(const std::optional<ThreadId>& thread) {
   options.window = true;
   options.jobs = 1;
   options.pids = {tgid_};
+  options.record.inherits = false;
   auto session = Session::open(*registry_, std::move(options));
   if (!session || !session->begin()) return;
   session_.emplace(std::move(*session));

@@ -52,7 +52,10 @@ enum {
   /* A stack at each event, whatever it costs, and not one for so much time. */
   CTPROF_WINDOW_EVERY_STACK = 2,
   /* Stacks of all times off a CPU, and not of those alone in which a thread was blocked. */
-  CTPROF_WINDOW_ALL_WAITS = 4
+  CTPROF_WINDOW_ALL_WAITS = 4,
+  /* Of `pids`: also processes that they, or their children, fork while the window is open. A
+   * recorder that follows them delivers each as CTPROF_CHANGE_FORKED before its first record. */
+  CTPROF_WINDOW_INHERIT = 8
 };
 
 /* What a window is about. Whatever is 0 or NULL is not restricted, or left to the source. It is

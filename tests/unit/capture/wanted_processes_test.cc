@@ -1,0 +1,109 @@
+// Which processes are wanted: by their ids, with those that they fork.
+
+#include "core/capture/wanted_processes.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/capture/children.hpp"
+#include "core/capture/identity_reader.hpp"
+
+namespace wanted_processes_test {
+using namespace ctprof;
+
+namespace {
+
+sdk::Fd open_proc() { return sdk::Fd(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)); }
+
+// A child of this process that waits until it is destroyed.
+class WaitingChild {
+ public:
+  WaitingChild() : pid_(::fork()) {
+    while (pid_ == 0) ::pause();
+  }
+  ~WaitingChild() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  WaitingChild(const WaitingChild&) = delete;
+  WaitingChild& operator=(const WaitingChild&) = delete;
+  std::uint64_t pid() const { return static_cast<std::uint64_t>(pid_); }
+
+ private:
+  pid_t pid_;
+};
+
+std::uint64_t started(int proc, std::uint64_t pid) {
+  sdk::TextFile file;
+  const auto text = file.read(proc, (std::to_string(pid) + "/stat").c_str());
+  BOOST_REQUIRE(text);
+  return parse_stat_identity(text.value)->start_time;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(wanted_processes_test)
+
+BOOST_AUTO_TEST_CASE(children_and_their_children_are_wanted) {
+  WantedProcesses wanted({7}, "", -1, true);
+  wanted.forked(8, 7);
+  wanted.forked(9, 8);
+  wanted.forked(20, 19);
+  BOOST_TEST(wanted.has(7));
+  BOOST_TEST(wanted.has(8));
+  BOOST_TEST(wanted.has(9));
+  BOOST_TEST(!wanted.has(19));
+  BOOST_TEST(!wanted.has(20));
+  std::vector<std::uint64_t> followed = wanted.followed();
+  std::ranges::sort(followed);
+  BOOST_TEST(followed == (std::vector<std::uint64_t>{8, 9}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(only_the_processes_themselves_without_inheritance) {
+  WantedProcesses wanted({7}, "", -1, false);
+  wanted.forked(8, 7);
+  BOOST_TEST(!wanted.has(8));
+  BOOST_TEST(wanted.followed().empty());
+}
+
+// Records of a child that exited may still come; its id may be another process's later.
+BOOST_AUTO_TEST_CASE(a_child_is_wanted_until_another_process_has_its_id) {
+  WantedProcesses wanted({7}, "", -1, true);
+  wanted.forked(8, 7);
+  wanted.ended(8);
+  BOOST_TEST(wanted.has(8));
+  wanted.forked(8, 1);
+  BOOST_TEST(!wanted.has(8));
+}
+
+BOOST_AUTO_TEST_CASE(where_all_are_wanted_nobody_is_followed) {
+  WantedProcesses wanted({}, "", -1, true);
+  wanted.forked(8, 7);
+  BOOST_TEST(wanted.has(8));
+  BOOST_TEST(wanted.followed().empty());
+}
+
+BOOST_AUTO_TEST_CASE(finds_living_children_by_their_parents) {
+  const sdk::Fd proc = open_proc();
+  const WaitingChild child, sibling;
+  const auto self = static_cast<std::uint64_t>(::getpid());
+  const std::vector<std::uint64_t> found =
+      children_of(proc.get(), {self}, started(proc.get(), child.pid()));
+  BOOST_TEST(std::ranges::count(found, child.pid()) == 1);
+  BOOST_TEST(std::ranges::count(found, sibling.pid()) == 1);
+  BOOST_TEST(std::ranges::count(found, self) == 0);
+  BOOST_TEST(children_of(proc.get(), {self}, UINT64_MAX).empty());
+  BOOST_TEST(children_of(proc.get(), {child.pid()}, 0).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace wanted_processes_test
