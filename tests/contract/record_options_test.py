@@ -1,0 +1,153 @@
+#!/usr/bin/python3
+"""What each option of `record` changes: what recorders are requested to do, told by bad/tells_window.c; and what is in the window, of one process
+that sleeps.
+
+Environment: CTPROF, BAD_PLUGINS. An option whose effect takes more than that is in the test that ELSEWHERE names."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TESTS / "parity"))
+import harness  # noqa: E402
+
+BAD_PLUGINS = os.environ["BAD_PLUGINS"]
+USUAL = {"pids": "1", "cgroups": "0", "freq": "99", "passes": "9", "period": "1000000", "budget": "0", "depth": "0", "user": "2", "stack": "0",
+         "ring": "0", "flags": "8"}
+
+# Option -> words, and what of the window they change.
+OF_RECORDERS = {
+    "freq": (("--freq", "997"), {"freq": "997"}),
+    "sleepers-freq": (("--sleepers-freq", "31"), {"passes": "31"}),
+    "offcpu-period": (("--offcpu-period", "250us"), {"period": "250000"}),
+    "offcpu-stacks": (("--offcpu-stacks", "every"), {"flags": "14"}),
+    "budget": (("--budget", "0.5%"), {"budget": "5000"}),
+    "max-depth": (("--max-depth", "300"), {"depth": "300"}),
+    "unwind": (("--unwind", "fp"), {"user": "1"}),
+    "stack-bytes": (("--stack-bytes", "4K"), {"stack": "4096"}),
+    "ring": (("--ring", "64K"), {"ring": "65536"}),
+    "no-inherit": (("--no-inherit",), {"flags": "0"}),
+}
+
+# Option -> the test that shows its effect, and contains it.
+ELSEWHERE = {
+    "cgroup": "record/record_test.py",
+    "debug-dir": "record/symbolize_test.py",
+    "dry-run": "record/always_test.py",
+    "every": "record/always_test.py",
+    "force": "cli/force.case",
+    "inlines": "record/symbolize_test.py",
+    "interleave": "cli/interleave_live.case",
+    "jobs": "cli/capture.case",
+    "keep": "record/always_test.py",
+    "max-size": "record/always_test.py",
+    "no-inherit": "record/inherit_test.py",
+    "no-sync": "record/recording.py",
+    "repeat": "record/repeat_test.py",
+    "set": "cli/usage.case",
+    "stack-bytes": "record/recorders_test.py",
+    "strict": "cli/strict_live.case",
+    "unwind": "record/recorders_test.py",
+}
+
+
+class Effects(unittest.TestCase):
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.file = pathlib.Path(scratch.name) / "it.ctprof.zst"
+        self.process = self.sleeper()
+
+    def sleeper(self):
+        """A process that waits until its input ends."""
+        process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        return process.pid
+
+    def record(self, *words, of=None):
+        command = [harness.CTPROF, "record", "-d", "1ms", "--no-sync", "--force", "-o", self.file, "--plugins", "tells_window,procfs-sched",
+                   "--plugin-path", BAD_PLUGINS, "--pid", of or str(self.process), *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=harness.TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def lines(self):
+        text = subprocess.run(["zstd", "-dcq", self.file], check=True, capture_output=True).stdout
+        return [json.loads(line) for line in text.splitlines()]
+
+    def columns(self, entity="thread"):
+        return next(line["columns"] for line in self.lines() if line["kind"] == "table" and line["entity"] == entity)
+
+    def window_of(self, *words, **more):
+        """What a recorder is requested to do."""
+        done = self.record("--recorders", "tells_window", *words, **more)
+        told = re.search(r"window: (.*)", done.stderr)
+        self.assertIsNotNone(told, done.stderr)
+        pairs = dict(re.findall(r"(\w+) (\d+)", told[1]))
+        self.assertEqual(pairs.pop("first"), str(self.process))
+        return pairs
+
+    def test_options_of_recorders_reach_them(self):
+        self.assertEqual(self.window_of(), USUAL)
+        for option, (words, changed) in OF_RECORDERS.items():
+            with self.subTest(option):
+                self.assertEqual(self.window_of(*words), USUAL | changed)
+
+    def test_offcpu_stacks_has_three_forms(self):
+        flags = {form: self.window_of("--offcpu-stacks", form)["flags"] for form in ("blocked", "all", "every")}
+        self.assertEqual(flags, {"blocked": "8", "all": "12", "every": "14"})
+
+    def test_pid_is_of_rows_and_recorders(self):
+        other = self.sleeper()
+        self.assertEqual(self.window_of(of=f"{self.process},{other}")["pids"], "2")
+        self.assertEqual(set(self.columns()["tgid"]), {self.process, other})
+        self.window_of()
+        self.assertEqual(set(self.columns()["tgid"]), {self.process})
+
+    def test_recorders_are_those_named(self):
+        self.assertNotIn("window:", self.record().stderr)
+
+    def test_metrics_are_the_columns(self):
+        self.record()
+        self.assertIn("policy", self.columns())
+        self.record("--metrics", "run_time_ns")
+        self.assertIn("run_time_ns", self.columns())
+        self.assertNotIn("policy", self.columns())
+
+    def test_level_full_adds_expensive_metrics(self):
+        for level, left_out in (("fast", ["process.smaps_rollup"]), ("full", [])):
+            self.record("--level", level)
+            self.assertEqual(self.lines()[0]["ctprof"].get("left_out"), left_out)
+
+    def test_no_hostname_leaves_it_out(self):
+        self.record()
+        self.assertIn("hostname", self.lines()[0]["ctprof"])
+        self.record("--no-hostname")
+        self.assertNotIn("hostname", self.lines()[0]["ctprof"])
+
+    def test_plugins_are_those_named(self):
+        self.record()
+        self.assertNotIn('"task-iter"', json.dumps(self.lines()[0]))
+
+    def test_every_option_has_a_test_of_its_effect(self):
+        text = subprocess.run([harness.CTPROF, "help", "record"], check=True, capture_output=True, text=True).stdout
+        options = set(re.findall(r"(?m)^  (?:-\w \[ )?--([a-z-]+)", text))
+        self.assertIn("max-depth", options)
+        here = set(OF_RECORDERS) | {"pid", "metrics", "level", "no-hostname", "plugins", "plugin-path", "recorders", "output", "duration"}
+        self.assertEqual(options - here - set(ELSEWHERE) - OF_ALL_VERBS, set())
+        for option, test in ELSEWHERE.items():
+            with self.subTest(option):
+                self.assertIn(f"--{option}", (TESTS / test).read_text(encoding="utf-8"))
+
+
+# What every verb has; tests/cli has their tests.
+OF_ALL_VERBS = {"color", "format", "help", "no-pager", "quiet", "verbose", "version"}
+
+
+if __name__ == "__main__":
+    unittest.main()
