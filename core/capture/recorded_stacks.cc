@@ -9,6 +9,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/capture/recorded_words.hpp"
+#include "core/capture/represented.hpp"
 #include "core/registry/identity.hpp"
 #include "core/stacks/debug_files.hpp"
 #include "core/stacks/hidden_offsets.hpp"
@@ -126,11 +127,11 @@ Ending RecordedStacks::find_frames(const ctprof_record& record) {
   if (record.user_kind != CTPROF_USER_NONE)
     ending = frames_.size() < depth_ ? find_user_frames(record) : Ending::Deep;
   frames_.insert(frames_.end(), user_frames_.begin(), user_frames_.end());
-  const bool is_cut = (record.flags & CTPROF_RECORD_CUT) != 0;
   if (frames_.size() > depth_) {
     frames_.erase(frames_.begin() + static_cast<std::ptrdiff_t>(depth_), frames_.end());
     ending = Ending::Deep;
   }
+  const bool is_cut = (record.flags & CTPROF_RECORD_CUT) != 0;
   return is_cut && ending == Ending::Root ? Ending::Deep : ending;
 }
 
@@ -377,12 +378,29 @@ void RecordedStacks::finish(const NameOptions& names) {
     window_.meta.notes.push_back(left_out_in_words(files_.left_out(), files_.held_up()));
 }
 
+namespace {
+
+// Of a recorder that samples run time; see represented.hpp.
+std::string run_time_represented(const Snapshot& window, const Recorded& recorder,
+                                 const StackTally& tally) {
+  const auto samples =
+      std::ranges::find(recorder.metrics, "running-stacks",
+                        [](const auto& metric) { return std::string_view(metric->role); });
+  const Column* column = samples == recorder.metrics.end() || !window.window
+                             ? nullptr
+                             : window.threads().find((*samples)->name);
+  return column ? in_words(represented(window, *column, tally.records)) : "";
+}
+
+}  // namespace
+
 void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnEnds ends,
                 const NameOptions& wanted) {
   NameOptions names = wanted;
   if (names.stop && *names.stop) names.stop = nullptr;
   RecordedStacks stacks(window, proc, ends);
   stacks.pinned(recorded.files);
+  if (recorded.depth > 0) stacks.limit_depth(recorded.depth);
   for (const ProcessCode& code : recorded.code)
     stacks.mapped(code.tgid, code.read_ns, code.mappings, code.owner);
   for (const Recorded& recorder : recorded.recorders) {
@@ -399,8 +417,8 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnE
   for (std::size_t i = 0; i < recorded.recorders.size(); ++i) {
     StackTally tally = window.meta.stacks[i];
     if (i > 0) tally.unnamed = 0;  // of frames of all recorders, and told of the first
-    window.meta.notes.push_back(in_words(recorded.recorders[i], tally));
-  if (recorded.depth > 0) stacks.limit_depth(recorded.depth);
+    window.meta.notes.push_back(in_words(
+        recorded.recorders[i], tally, run_time_represented(window, recorded.recorders[i], tally)));
   }
 }
 

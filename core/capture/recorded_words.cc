@@ -26,6 +26,7 @@ std::string with_count(std::uint64_t number, std::string_view what) {
 
 std::uint64_t length_of(const ctprof_loss& loss) { return loss.until_ns - loss.from_ns; }
 
+// A short one with more digits, so that none is shown as 0.0 ms.
 std::string place_of(const ctprof_loss& loss) {
   const double ms = static_cast<double>(length_of(loss)) / 1e6;
   char length[48] = "", text[128];
@@ -77,14 +78,15 @@ std::string missing(const Recorded& recorded, const StackTally& tally) {
 
 }  // namespace
 
-std::string in_words(const Recorded& recorded, const StackTally& tally) {
+std::string in_words(const Recorded& recorded, const StackTally& tally,
+                     const std::string& represented) {
   const auto cpu_ns = static_cast<double>(recorded.cpu_ns + recorded.cpu_elsewhere_ns);
   const auto bytes = static_cast<double>(recorded.records.bytes());
   const std::uint64_t stacks = tally.records > 0 ? tally.records : recorded.taken;
   return recorded.source + ": " + std::to_string(stacks) + (stacks == 1 ? " stack" : " stacks") +
          whole(tally) + with_count(tally.guessed, "with guesses") + missing(recorded, tally) +
-         unnamed(tally) + "; " + with_decimal(cpu_ns / 1e6, " ms of CPU time, ") +
-         with_decimal(bytes / (1 << 20), " MiB") +
+         (represented.empty() ? "" : ", " + represented) + unnamed(tally) + "; " +
+         with_decimal(cpu_ns / 1e6, " ms of CPU time, ") + with_decimal(bytes / (1 << 20), " MiB") +
          (recorded.failed.empty() ? "" : "; then it failed: " + recorded.failed);
 }
 

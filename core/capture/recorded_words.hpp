@@ -18,7 +18,9 @@ namespace ctprof {
 
 // What was taken and what is missing, where, and what it cost. `tally`: what became of the stacks;
 // those that are of threads while their rows were open are told, and all that came where none is.
-std::string in_words(const Recorded& recorded, const StackTally& tally);
+// `represented`: how much of the run time its samples represent, in words; empty: all of it.
+std::string in_words(const Recorded& recorded, const StackTally& tally,
+                     const std::string& represented = {});
 
 // Files whose call frame information exceeds the limits on work, and how often rules were refused.
 std::string refused_in_words(const std::vector<Module>& files, std::uint64_t places);

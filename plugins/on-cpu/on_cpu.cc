@@ -37,7 +37,8 @@ inline constexpr sdk::Metric<sdk::StackNs, sdk::StackSum> kOnCpuStacks{
     {.name = "oncpu_stacks",
      .section = "stacks",
      .source = "perf_event_open(2): cycles or cpu-clock",
-     .description = "Time on a CPU, by call stack, as samples see it."}};
+     .description = "Time on a CPU, by call stack, as samples see it.",
+     .role = "running-stacks"}};
 inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kOnCpuSamples{
     {.name = "oncpu_samples",
      .section = "stacks",

@@ -314,7 +314,7 @@ inline constexpr SectionInfo kSections[] = {
 //   busy time of the host = CPUs * wall time - idle - iowait, less what its kernel keeps apart
 //   explained by threads  = the sum of their run-time
 //   blocked-time          = wall time - run-time - wait-time
-inline constexpr std::array<std::string_view, 21> kRoles{
+inline constexpr std::array<std::string_view, 22> kRoles{
     "run-time",               // a thread's time on a CPU, ns
     "wait-time",              // a thread's time waiting for a CPU, ns
     "run-time-in-progress",   // what of a thread's present turn is not in its run-time yet, ns
@@ -336,6 +336,7 @@ inline constexpr std::array<std::string_view, 21> kRoles{
     "host-irq-apart",         // whether interrupts are no part of threads' run-time
     "host-steal-apart",       // whether what the hypervisor took is no part of it
     "waiting-stacks",         // stacks at which a thread was not running; several metrics may be
+    "running-stacks",         // samples of a thread's time on a CPU, by stack, ns; the same
 };
 
 // Whether `word` is one of them.

@@ -1,0 +1,81 @@
+// How much of the time that threads ran their samples represent.
+
+#include "core/capture/represented.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/support/made_stacks.hpp"
+#include "tests/unit/support/window_made.hpp"
+
+namespace ctprof::represented_test {
+namespace {
+
+using namespace hand_made;
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+// A window in which two threads ran, and one was born and ran; `progress_ms`: what the first one
+// was in the middle of at the end.
+Snapshot made(std::vector<std::uint64_t> ran_ms, std::uint64_t progress_ms = 0) {
+  Snapshot before = taken(10, {{7, 5}, {8, 5}}), after = taken(20, {{7, 5}, {8, 5}, {9, 1500}});
+  constexpr std::uint64_t kBefore = 500 * kMs;
+  add_u64(before, kRun, {kBefore, kBefore});
+  add_u64(after, kRun, {kBefore + ran_ms[0] * kMs, kBefore + ran_ms[1] * kMs, ran_ms[2] * kMs});
+  add_u64(before, kRunning, {0, 0});
+  add_u64(after, kRunning, {progress_ms * kMs, 0, 0});
+  auto window = make_window(before, std::move(after), {});
+  BOOST_REQUIRE(window);
+  return std::move(*window);
+}
+
+// Of samples of 10 ms each, by thread.
+std::string words(Snapshot window, const std::vector<std::uint64_t>& samples) {
+  Cells<StackValue> cells;
+  std::uint64_t all = 0;
+  for (const std::uint64_t number : samples) {
+    cells.push_back(StackValue{{"main;work", number * 10 * kMs}});
+    all += number;
+  }
+  const Column& column = add_stacks(window, kStacks, cells);
+  return in_words(represented(window, column, all));
+}
+
+BOOST_AUTO_TEST_SUITE(represented_test)
+
+BOOST_AUTO_TEST_CASE(samples_of_all_run_time_are_not_mentioned) {
+  BOOST_TEST(words(made({4000, 2000, 1000}), {400, 200, 100}) == "");
+  BOOST_TEST(words(made({0, 0, 0}), {0, 0, 0}) == "");
+}
+
+// Of 100 samples a hundredth each, 40 are within four standard deviations.
+BOOST_AUTO_TEST_CASE(what_chance_explains_is_not_mentioned) {
+  BOOST_TEST(words(made({1000, 0, 0}), {65, 0, 0}) == "");
+  BOOST_TEST(words(made({1000, 0, 0}), {140, 0, 0}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(samples_in_step_with_a_program_are_reported) {
+  BOOST_TEST(words(made({4000, 2000, 1000}), {18, 200, 100}) ==
+             "samples represent 3.18 of 7.00 s run");
+  BOOST_TEST(words(made({4000, 0, 0}), {492, 0, 0}) == "samples represent 4.92 of 4.00 s run");
+}
+
+BOOST_AUTO_TEST_CASE(time_in_progress_counts_as_run) {
+  BOOST_TEST(words(made({1000, 0, 0}, 3000), {400, 0, 0}) == "");
+  BOOST_TEST(words(made({1000, 0, 0}), {400, 0, 0}) == "samples represent 4.00 of 1.00 s run");
+}
+
+BOOST_AUTO_TEST_CASE(unknown_run_time_is_not_mentioned) {
+  Snapshot before = taken(10, {{7, 5}});
+  auto window = make_window(before, taken(20, {{7, 5}}), {});
+  BOOST_REQUIRE(window);
+  BOOST_TEST(words(std::move(*window), {100}) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::represented_test
