@@ -4,7 +4,10 @@
 // A thread that waits for the memory of a process is left behind after a second, and sooner where
 // others were before. Another thread goes on with its pass, which keeps all that was copied, and
 // reads no more of that process. What was not looked at meanwhile is counted, as is what a budget
-// left out, or what nobody took in time.
+// left out, or what was left out because passes were not taken in time.
+//
+// The thread has the highest nice value that there is, where that is allowed (CAP_SYS_NICE): passes
+// are short, and are to come in time also where many threads want the CPUs.
 //
 //   Watch watch(make_looker, pace);
 //   watch.begin();
@@ -42,6 +45,11 @@ std::uint64_t next_due(const Pace& pace, std::uint64_t began_ns, std::uint64_t c
 
 class Watch {
  public:
+  // Passes that wait to be taken; a drain takes all, some fifty times a second. While there are so
+  // many, further ones are left out. None is dropped: those after it would have to tell all threads
+  // whole again, which takes longer to make and to take than a pass of threads that did not run.
+  static constexpr std::size_t kMostWaiting = 16;
+
   // Makes who looks. May throw.
   using MakeLooker = std::function<std::unique_ptr<Looker>()>;
 
@@ -66,7 +74,7 @@ class Watch {
   struct Account {
     std::uint64_t made = 0;    // passes
     std::uint64_t spared = 0;  // that were due, and left out: for the budget, or they came too late
-    std::uint64_t unseen = 0;  // sleepers that were not looked at, or told, for that
+    std::uint64_t unseen = 0;  // sleepers that were not looked at for that
   };
   Account take_account();
   // Processes that held us up, and are avoided.

@@ -1,5 +1,7 @@
 // When passes over sleepers come, and what becomes of one whose thread waits for a process.
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -27,13 +29,17 @@ Sleeper sleeper_of(std::uint32_t process) {
 // Counts its looks, and finds one sleeper in each.
 struct Fake : Looker {
   explicit Fake(std::atomic<int>& counted) : looks(counted) {}
-  void look(std::uint32_t, Pass& pass) override {
+  void look(std::uint32_t round, Pass& pass) override {
+    rounds.insert(round);
+    nice = ::getpriority(PRIO_PROCESS, 0);
     ++looks;
     pass.fresh.push_back(sleeper_of(7));
   }
   std::uint32_t reads_from() const override { return 0; }
 
   std::atomic<int>& looks;
+  inline static std::set<std::uint32_t> rounds;  // to be read once looks were counted
+  inline static int nice;
 };
 
 // Finds sleepers in processes 7, 41, 42 and 8, of which some never answer. A thread that waits for
@@ -96,6 +102,44 @@ BOOST_AUTO_TEST_CASE(once_is_one_pass_and_it_is_waited_for) {
   BOOST_TEST((watch.next() == nullptr));
   watch.stop();
   BOOST_TEST(looks == 1);
+}
+
+// A pass of another round tells all threads whole, and takes longest to be taken.
+BOOST_AUTO_TEST_CASE(passes_that_nobody_takes_are_left_out_and_begin_no_round) {
+  constexpr int kMost = static_cast<int>(Watch::kMostWaiting);
+  constexpr std::uint64_t kLeftOut = 20;
+  std::atomic<int> looks{0};
+  Fake::rounds.clear();
+  Watch watch([&] { return std::make_unique<Fake>(looks); }, {.every_ns = 1'000'000});
+  watch.begin();
+  while (looks < kMost) std::this_thread::yield();
+  watch.take_account();
+  Watch::Account account;
+  while (looks == kMost && account.spared < kLeftOut) {
+    const Watch::Account more = watch.take_account();
+    account.spared += more.spared;
+    account.unseen += more.unseen;
+  }
+  BOOST_TEST(looks == kMost);
+  BOOST_TEST(account.unseen == account.spared);  // one sleeper each
+  for (int taken = 0; taken <= kMost; ++taken) wait_for_pass(watch);
+  watch.stop();
+  BOOST_TEST(looks > kMost);
+  BOOST_TEST(Fake::rounds.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(passes_have_priority_where_that_is_allowed) {
+  constexpr int kHighest = -20;
+  const int own = ::getpriority(PRIO_PROCESS, 0);
+  bool is_allowed = false;
+  std::thread([&] { is_allowed = ::setpriority(PRIO_PROCESS, 0, kHighest) == 0; }).join();
+  std::atomic<int> looks{0};
+  Watch watch([&] { return std::make_unique<Fake>(looks); }, {.every_ns = 1'000'000, .once = true});
+  watch.begin();
+  watch.next();
+  watch.stop();
+  BOOST_TEST(Fake::nice == (is_allowed ? kHighest : own));
+  BOOST_TEST(::getpriority(PRIO_PROCESS, 0) == own);
 }
 
 BOOST_AUTO_TEST_CASE(windows_follow_each_other) {

@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+"""`record --recorders sleepers` with 10,000 threads, while others want the CPUs: passes come in time.
+
+Environment: CTPROF"""
+
+import contextlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
+import measurement  # noqa: E402
+from recording import harness, run  # noqa: E402
+
+THREADS = 10_000
+BUSY = 6  # processes for each CPU
+# Of the passes of a window; the first one tells all threads whole, and takes several periods here.
+LARGEST_SHARE = 0.35
+
+CROWD = f"""
+import sys, threading
+threading.stack_size(65536)
+for number in range({THREADS}):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def crowd():
+    with subprocess.Popen([sys.executable, "-c", CROWD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline() == "ready\n"
+        finally:
+            process.kill()
+
+
+@measurement.run_twice_at_most
+class Crowd(unittest.TestCase):
+    def test_most_passes_come_in_time(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs leave to load BPF programs, and CAP_SYS_NICE")
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
+        with crowd() as is_ready, contextlib.ExitStack() as others:
+            if not is_ready:
+                self.skipTest(f"this host does not allow {THREADS} threads")
+            for _ in range(BUSY * os.cpu_count()):
+                others.enter_context(harness.busy())
+            done = run("-d", "5s", "-o", file, "--recorders", "sleepers", "--metrics", "run_time_ns")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        delayed = re.search(r"of (\d+) passes over all threads (\d+) came too late", done.stderr)
+        if delayed:
+            self.assertLess(int(delayed[2]), LARGEST_SHARE * int(delayed[1]), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
