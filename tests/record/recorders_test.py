@@ -82,6 +82,9 @@ class OnCpu(Case):
         with harness.busy():  # an idle CPU gives no samples
             said = self.recorded("--recorders", "on-cpu", "--freq", "4000", "--ring", "4K", "--stack-bytes", "1K")
         self.assertRegex(said, r"\d+ lost.*\(.*\blost on CPU \d+ for [\d.]+ ms at [\d.]+ s")
+        represented = re.search(r"samples represent ([\d.]+) of ([\d.]+) s run", said)
+        self.assertIsNotNone(represented, said)
+        self.assertLess(float(represented[1]), float(represented[2]))
 
     def test_without_leave_to_lock_memory_rings_shrink_and_it_says_so(self):
         if not shutil.which("setpriv") or not 0 <= int(PARANOID.read_text()):
