@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plugins/shared/kernel.hpp"
+
 namespace ctprof::off_cpu {
 namespace {
 
@@ -18,7 +20,8 @@ std::size_t kernel_frames(const off_place& place) {
 Handover::Handover(const sdk::Host& host, const Clocks& clocks)
     : clocks_(clocks),
       ns_per_tick_(kNsPerSecond / host.user_hz()),
-      to_boottime_ns_(clocks.now_ns(CLOCK_BOOTTIME) - clocks.now_ns(CLOCK_MONOTONIC)) {}
+      to_boottime_ns_(clocks.now_ns(CLOCK_BOOTTIME) - clocks.now_ns(CLOCK_MONOTONIC)),
+      most_frames_(std::min<std::size_t>(OFF_FRAMES, deepest_chain(host))) {}
 
 void Handover::put_process(const sdk::Records& records, const off_process& process) {
   ctprof_change change{};
@@ -65,7 +68,7 @@ void Handover::put_place(const sdk::Records& records, const Whose& whose, const 
   } else if (place.memory != 0) {
     record.flags |= CTPROF_RECORD_NO_USER;  // of 32 bits
   }
-  if (frames == OFF_FRAMES) record.flags |= CTPROF_RECORD_CUT;
+  if (frames >= most_frames_) record.flags |= CTPROF_RECORD_CUT;
   records.put(record);
 }
 

@@ -67,6 +67,7 @@ class Handover {
   const Clocks& clocks_;
   std::uint64_t ns_per_tick_;
   std::uint64_t to_boottime_ns_;
+  std::size_t most_frames_;  // of the kernel's part: a stack of so many may go on
   std::unordered_map<std::uint32_t, Memory> memory_;  // by tgid
 };
 

@@ -20,6 +20,7 @@
 #include "plugins/on-cpu/own_filter.hpp"
 #include "plugins/on-cpu/probe.hpp"
 #include "plugins/on-cpu/sampler.hpp"
+#include "plugins/shared/kernel.hpp"
 
 namespace ctprof::on_cpu {
 namespace {

@@ -15,7 +15,7 @@ namespace ctprof::on_cpu {
 namespace {
 
 constexpr const char* kParanoid = "sys/kernel/perf_event_paranoid";
-// The kernel's own, where it cannot be read.
+// Frames of a stack where nobody requests a number.
 constexpr std::uint32_t kUsualChain = 127;
 
 std::string paranoid(const sdk::Host& host) {
@@ -85,14 +85,6 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
         "without CAP_IPC_LOCK rings are no larger than kernel.perf_event_mlock_kb allows, and may "
         "overflow at high rates",
         sdk::by_capabilities("cap_ipc_lock"));
-}
-
-std::uint32_t deepest_chain(const sdk::Host& host) {
-  sdk::TextFile file;
-  const auto text = file.read(host.proc(), "sys/kernel/perf_event_max_stack");
-  const auto deepest = text ? sdk::number<std::uint32_t>(sdk::trimmed(text.value))
-                            : sdk::Reading<std::uint32_t>(kUsualChain);
-  return deepest && deepest.value > 0 ? deepest.value : kUsualChain;
 }
 
 std::uint32_t chain_depth(const sdk::Window& window, std::uint32_t deepest) {

@@ -22,9 +22,6 @@ Refusal refusal_of_filter(int error);
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 
-// The most frames that the kernel follows (kernel.perf_event_max_stack).
-std::uint32_t deepest_chain(const sdk::Host& host);
-
 // How many frames the kernel is to follow so that a stack of the depth that the window requests can
 // be distinguished from a deeper one. `deepest`: of deepest_chain(). Copies of user stacks are not
 // bound by it. Throws std::runtime_error where frame pointers are to be followed further than that.

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kLineBytes = 4096;
 constexpr const char* kConfiguration = "config.gz";
+// The kernel's own, where it cannot be read.
+constexpr std::uint32_t kUsualDepth = 127;
 
 sdk::Fd opened_configuration(const sdk::Host& host) {
   sdk::Fd file(::openat(host.proc(), kConfiguration, O_RDONLY | O_CLOEXEC));
@@ -123,6 +125,14 @@ std::string unknown_switch(std::string_view name) {
   return "whether " + std::string(name) +
          " is on cannot be told: /proc/sys cannot be read here, as where /proc is mounted with "
          "subset=pid";
+}
+
+std::uint32_t deepest_chain(const sdk::Host& host) {
+  sdk::TextFile file;
+  const auto text = file.read(host.proc(), "sys/kernel/perf_event_max_stack");
+  const auto deepest = text ? sdk::number<std::uint32_t>(sdk::trimmed(text.value))
+                            : sdk::Reading<std::uint32_t>(kUsualDepth);
+  return deepest && deepest.value > 0 ? deepest.value : kUsualDepth;
 }
 
 }  // namespace ctprof

@@ -65,6 +65,10 @@ bool is_absent(int directory, const char* path);
 // The reason to give for a metric whose switch is Unknown.
 std::string unknown_switch(std::string_view name);
 
+// The most frames that the kernel puts into a stack, of those of its own and of those that it finds
+// by frame pointers: kernel.perf_event_max_stack.
+std::uint32_t deepest_chain(const sdk::Host& host);
+
 // Whether all these capabilities are effective; `unknown` when that cannot be found out.
 inline bool has_capabilities(std::initializer_list<unsigned> capabilities, bool unknown = false) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};

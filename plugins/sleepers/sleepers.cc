@@ -75,6 +75,7 @@ class Sleepers : public sdk::RecordSource {
     tally_ = std::make_unique<Tally>(
         Shape{.depth = window.depth(),
               .by_frame_pointers = window.user_kind() == CTPROF_USER_ADDRESSES,
+              .most_kernel = std::min<std::uint32_t>(LOOK_MOST_FRAMES, deepest_chain(host_)),
               .parents = inherits_ ? pids_ : std::vector<std::uint64_t>{}});
     watch_ = std::make_unique<Watch>([this] { return looker(); }, pace_of(window));
     watch_->begin();

@@ -5,8 +5,6 @@
 #include <new>
 #include <utility>
 
-#include "plugins/sleepers/look.h"
-
 namespace ctprof::sleepers {
 namespace {
 
@@ -121,7 +119,7 @@ void Tally::put_stack(const Pass& pass, const Sleeper& sleeper, const sdk::Recor
     kernel = kernel.first(shape_.depth);
     record.flags |= CTPROF_RECORD_CUT;
   }
-  if (kernel.size() == LOOK_MOST_FRAMES) record.flags |= CTPROF_RECORD_CUT;
+  if (kernel.size() >= shape_.most_kernel) record.flags |= CTPROF_RECORD_CUT;
   record.set_kernel(kernel);
   if (sleeper.user == UserPart::Lacking) record.flags |= CTPROF_RECORD_NO_USER;
   if (sleeper.user == UserPart::Copied && shape_.by_frame_pointers) {

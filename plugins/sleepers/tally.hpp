@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "ctprof/records.hpp"
+#include "plugins/sleepers/look.h"
 #include "plugins/sleepers/pass.hpp"
 
 namespace ctprof::sleepers {
@@ -28,6 +29,8 @@ enum : std::uint32_t { kStacksOffer = 0, kSamplesOffer = 1 };
 struct Shape {
   std::uint32_t depth = 0;         // most frames of the kernel's part; 0: all
   bool by_frame_pointers = false;  // the user part, instead of as a copy
+  // Frames of the kernel's part that there may be: a stack of so many may go on.
+  std::uint32_t most_kernel = LOOK_MOST_FRAMES;
   // Processes whose children are followed: others that a pass finds descend from them. None: all
   // processes are looked at.
   std::vector<std::uint64_t> parents = {};

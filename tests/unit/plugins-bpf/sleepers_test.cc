@@ -128,6 +128,10 @@ BOOST_FIXTURE_TEST_CASE(a_kernel_stack_that_fills_the_record_is_marked_as_cut, F
     core.records.clear();
     take(pass);
     BOOST_TEST(core.records.front().is_cut == (frames == 127));
+    core.records.clear();
+    Tally of_lower_limit{Shape{.most_kernel = 126}};
+    of_lower_limit.take(pass, records);
+    BOOST_TEST(core.records.front().is_cut);
   }
 }
 

@@ -1,0 +1,75 @@
+// Kernel stacks of off-cpu as the core receives them: within the kernel's limit, and without frames
+// of tracing.
+
+#include <stdlib.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "plugins/off-cpu/handover.hpp"
+#include "tests/recorded/received.hpp"
+
+namespace off_cpu_handover_test {
+using namespace ctprof;
+using namespace ctprof::off_cpu;
+using recorded::Received;
+using recorded::TestHost;
+
+namespace {
+
+// A directory like /proc, of a kernel that puts three frames into a stack.
+class Proc {
+ public:
+  Proc() {
+    char path[] = "/tmp/ctprof-proc-XXXXXX";
+    BOOST_REQUIRE(::mkdtemp(path));
+    path_ = path;
+    std::filesystem::create_directories(path_ + "/sys/kernel");
+    std::ofstream(path_ + "/sys/kernel/perf_event_max_stack") << "3\n";
+  }
+  ~Proc() { std::filesystem::remove_all(path_); }
+  Proc(const Proc&) = delete;
+  Proc& operator=(const Proc&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// What becomes of a kernel thread's stack of so many frames, of which `own` are of tracing.
+recorded::ReceivedRecord handed(std::size_t frames, std::size_t own = 0) {
+  const Proc proc;
+  const TestHost host(proc.path());
+  const Clocks clocks;
+  Handover handover(host.host(), clocks);
+  off_place place{};
+  place.kernel_bytes = static_cast<std::int32_t>(frames * sizeof place.kernel[0]);
+  for (std::size_t i = 0; i < frames; ++i) place.kernel[i] = 10 + i;
+  Received received;
+  handover.put_place(received.sink(), {{7, 7, 100}, 5}, place, {}, 1, own);
+  return received.records.at(0);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(off_cpu_handover_test)
+
+BOOST_AUTO_TEST_CASE(marks_stacks_as_cut_that_reach_the_kernels_limit) {
+  BOOST_TEST((handed(2).record.flags & CTPROF_RECORD_CUT) == 0u);
+  BOOST_TEST((handed(3).record.flags & CTPROF_RECORD_CUT) != 0u);
+  BOOST_TEST((handed(3, 2).record.flags & CTPROF_RECORD_CUT) != 0u);
+}
+
+BOOST_AUTO_TEST_CASE(leaves_out_frames_of_tracing) {
+  const std::vector<std::uint64_t> rest{12};
+  BOOST_TEST(handed(3, 2).kernel == rest, boost::test_tools::per_element());
+  BOOST_TEST(handed(2, 5).kernel.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace off_cpu_handover_test
