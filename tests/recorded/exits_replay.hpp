@@ -96,9 +96,11 @@ Plugin plugin_of() {
   return made;
 }
 
-// Throws BadTape where the source makes other calls than the recorded one.
+// Throws BadTape where the source makes other calls than the recorded one. `pids`, `inherits`: see
+// core/capture/ends.hpp.
 template <class Source, class Input, class Figures>
-Exits replay_exits(const Tape& tape) {
+Exits replay_exits(const Tape& tape, const std::vector<std::uint64_t>& pids = {},
+                   bool inherits = false) {
   using Replay = Replayed<Source, Input>;
   Cursor cursor(tape);
   Replay::tape = &tape;
@@ -108,7 +110,7 @@ Exits replay_exits(const Tape& tape) {
   const Registry registry(LoadedPlugins{{plugin_of<Living<Figures>, Replay>()}, {}});
   const Probed probed(registry, host.abi(), Recorders::OfEnds);
   const Plan plan = make_plan(probed, std::nullopt).value();
-  Ends ends(plan, probed, {}, "", 0);
+  Ends ends(plan, probed, pids, "", 0, inherits);
   std::vector<SourceCost> costs;
   const Snapshot before;
   bool is_stopped = false;

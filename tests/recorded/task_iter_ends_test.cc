@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <sstream>
 #include <tuple>
 
@@ -40,6 +41,33 @@ Tape tape_of(const std::string& name) {
 
 Exits replay(const Tape& tape) {
   return replay_exits<task_iter::Ends, ReplayedInput, Figures>(tape);
+}
+
+// The tape as if the programs had followed the children of its process.
+Tape with_followed_children(const Tape& tape) {
+  TapeWriter writer;
+  for (const char* fact : {"pid", "layout:ended_birth", "layout:ended_cgroup", "layout:ended_exec",
+                           "layout:ended_thread"})
+    writer.add_fact(fact, tape.fact(fact));
+  for (recorded::Frame frame : tape.frames()) {
+    std::vector<std::byte> bytes(frame.bytes.begin(), frame.bytes.end());
+    auto* ended = reinterpret_cast<ended_thread*>(bytes.data());
+    if (frame.kind == kRecord && ended->kind == ENDED_THREAD &&
+        ended->task.tgid != tape.number("pid"))
+      ended->task.of |= RECORD_OF_FOLLOWED;
+    frame.bytes = bytes;
+    writer.put_frame(frame);
+  }
+  return Tape::parse(writer.bytes());
+}
+
+// The processes of the rows, where only those of the tape's process are requested.
+std::set<std::uint64_t> processes_of(const Tape& tape, bool inherits) {
+  const Exits exits =
+      replay_exits<task_iter::Ends, ReplayedInput, Figures>(tape, {tape.number("pid")}, inherits);
+  std::set<std::uint64_t> tgids;
+  for (std::size_t row = 0; row < exits.rows(); ++row) tgids.insert(exits.value(row, "tgid"));
+  return tgids;
 }
 
 template <class Record>
@@ -242,4 +270,16 @@ BOOST_DATA_TEST_CASE(merged_rows_have_the_sums_of_their_threads,
   BOOST_TEST(exits.rows() == 1u);
   BOOST_TEST(counted == threads);
   BOOST_TEST(exits.ended.merged == threads - exits.rows());
+}
+
+BOOST_AUTO_TEST_CASE(children_of_requested_processes_have_rows_where_they_are_followed) {
+  const Tape tape = tape_of("processes"), followed = with_followed_children(tape);
+  std::set<std::uint64_t> all;
+  for (const ended_thread* record : records_of<ended_thread>(tape, ENDED_THREAD))
+    all.insert(record->task.tgid);
+  const std::set<std::uint64_t> requested{tape.number("pid")};
+  BOOST_TEST(all.size() > 2u);
+  BOOST_TEST((processes_of(followed, true) == all));
+  BOOST_TEST((processes_of(followed, false) == requested));
+  BOOST_TEST((processes_of(tape, true) == requested));
 }
