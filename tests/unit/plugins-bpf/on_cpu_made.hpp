@@ -17,6 +17,7 @@
 
 #include "ctprof/records.hpp"
 #include "plugins/on-cpu/kernel_input.hpp"
+#include "plugins/on-cpu/records.hpp"
 #include "plugins/on-cpu/ring.hpp"
 
 namespace on_cpu_made {
