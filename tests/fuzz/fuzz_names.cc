@@ -1,0 +1,32 @@
+// Any bytes as a file whose functions are to be named: no crash, one name for each address, none
+// longer than it may be, and no more work than is allowed.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/stacks/symbols.hpp"
+
+using namespace ctprof;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::uint64_t kMostWork = 1 << 22;
+  constexpr std::size_t kPlt = 4;  // characters of "@plt"
+  const ElfFile file(std::string_view(reinterpret_cast<const char*>(data), size));
+  std::vector<FileAddress> addresses;
+  for (FileAddress address = 0; address < size && addresses.size() < 1024; address += 8)
+    addresses.push_back(address);
+  NameWork work(kMostWork);
+  const auto names = names_in_file(file, addresses, &file, work);
+  if (names.size() != addresses.size()) std::abort();
+  std::uint64_t bytes = 0;
+  for (const std::string& name : names) {
+    if (name.size() > kLongestFunctionName + kPlt) std::abort();
+    bytes += name.size();
+  }
+  if (bytes > kMostWork + kPlt * names.size()) std::abort();
+  return 0;
+}
