@@ -1,0 +1,70 @@
+#!/usr/bin/python3
+"""Stacks through code without call frame information (musl's libc) and out of vfork(2): to the root, with the callers that there are.
+
+Environment: CTPROF. Needs musl-gcc for the cases of musl."""
+
+import contextlib
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
+from recording import harness, run  # noqa: E402
+
+SOURCE = pathlib.Path(__file__).parent / "without_rules.c"
+CUT = "[truncated]"
+
+
+class WithoutRules(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.home = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+
+    def stacks(self, compiler, recorder, *arguments):
+        """Stacks of the program, outermost function first, without the mark of guessed ones: weights."""
+        program, path = self.home / self.id().rpartition(".")[2], self.home / ("window" + recording.SUFFIX)
+        subprocess.run([*compiler, "-O2", "-fomit-frame-pointer", "-pthread", SOURCE, "-o", program], check=True)
+        path.unlink(missing_ok=True)
+        with harness.beside(program, *arguments) as process:
+            done = run("-q", "-d", "2s", "-p", process.pid, "--recorders", recorder, "-o", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        lines = harness.run("export", "-q", path, "--to", "folded", "-o", "-").stdout.splitlines()
+        return {tuple(stack.replace("_(guessed)", "").split(";")): int(weight) for stack, weight in (line.rsplit(" ", 1) for line in lines)}
+
+    def check(self, stacks, callers):
+        total = sum(stacks.values())
+        whole = sum(weight for stack, weight in stacks.items() if CUT not in stack)
+        self.assertGreater(total, 0)
+        self.assertGreaterEqual(whole, 0.98 * total, stacks)
+        for caller in callers:
+            found = [stack for stack in stacks if caller in stack]
+            self.assertTrue(found, (caller, stacks))
+            for stack in found:
+                self.assertEqual(stack[stack.index(caller) - 1], "main", stack)
+
+    @unittest.skipUnless(shutil.which("musl-gcc"), "needs musl-gcc")
+    def test_musl_on_cpu(self):
+        for options in ([], ["-static"]):
+            with self.subTest(options):
+                self.check(self.stacks(["musl-gcc", *options], "on-cpu"), {"copies"})
+
+    @unittest.skipUnless(shutil.which("musl-gcc"), "needs musl-gcc")
+    def test_musl_waiting(self):
+        for options in ([], ["-static"]):
+            with self.subTest(options):
+                stacks = self.stacks(["musl-gcc", *options], "off-cpu")
+                self.check(stacks, {"sleeps", "polls"})
+                self.assertTrue(any("waiter" in stack for stack in stacks), stacks)
+
+    def test_vfork(self):
+        self.check(self.stacks(["gcc"], "sleepers", "vfork"), {"spawns"})
+
+
+if __name__ == "__main__":
+    unittest.main()
