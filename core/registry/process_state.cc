@@ -6,9 +6,14 @@
 namespace ctprof {
 namespace {
 
-mode_t current_mask() {
-  const mode_t mask = ::umask(077);
-  ::umask(mask);
+// Of the process before plugins run. The kernel has no call that only reads it, so it is read once:
+// a thread that read it while another one does would keep the value that is set in between.
+mode_t first_mask() {
+  static const mode_t mask = [] {
+    const mode_t found = ::umask(077);
+    ::umask(found);
+    return found;
+  }();
   return mask;
 }
 
@@ -27,7 +32,7 @@ std::string current_locale() {
 
 KeptProcessState::KeptProcessState()
     : directory_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),
-      mask_(current_mask()),
+      mask_(first_mask()),
       blocked_(blocked_signals()),
       c_locale_(current_locale()) {}
 
