@@ -53,6 +53,15 @@ def shown(path, *options):
     return {(row["metric"], row["group"]): row for row in report["rows"]}
 
 
+def resolution(definition, seconds):
+    """What compare takes as the smallest difference of two figures."""
+    if definition.get("derived"):
+        return 0
+    counts_up = definition.get("adds_up")
+    unit = {"ns": 1000, "bytes": 1 if counts_up else 4096}.get(definition.get("unit"), 1)
+    return unit / seconds if counts_up else unit
+
+
 class Test(unittest.TestCase):
     def setUp(self):
         place = tempfile.TemporaryDirectory(prefix="fleet-plumbing-")
@@ -286,8 +295,10 @@ class Judged(Test):
         lines = read(files)
         captures = sorted(captures_in(lines), key=lambda line: line["index"])
         rows, headlines = figures_by_row(captures, next(line for line in lines if "metrics" in line))
+        shortest = min(line["seconds"] for line in captures)
         told = lines_of(self.judge(self.question(len(before), len(after)),
                                    *({"group": group, "metric": metric, "floor": headlines[metric]["headline"]["floor"],
+                                      "resolution": resolution(headlines[metric], shortest),
                                       "entry": headlines[metric]["headline"]["entry"], "figures": figures}
                                      for (group, metric), figures in rows.items())))
         head, judged = told[0], {(row["group"], row["metric"]): row for row in told[1:]}

@@ -6,6 +6,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <cerrno>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -160,6 +161,9 @@ class Judge {
     row.floor = number_at(*object, "floor");
     row.adds_up = !adds_up || !adds_up->is_bool() || adds_up->get_bool();
     if (!(row.floor >= 0) || std::isinf(row.floor)) return Error{"needs a floor of 0 or more"};
+    // Optional: older programs do not have it.
+    if (const double resolution = number_at(*object, "resolution"); std::isfinite(resolution))
+      row.resolution = std::max(resolution, 0.0);
     return take_figures(*object, std::move(row));
   }
 

@@ -50,9 +50,10 @@ class Figures:
 
     def lines(self, baseline, candidate):
         """What `judge` reads: a line for each group and headline."""
+        shortest = self.table.one("SELECT min(seconds) FROM counted WHERE host IN (SELECT host FROM drawn)")[0] or 1
         for at, metric in enumerate(self.headlines):
-            head = json.dumps({"metric": metric.name, "floor": metric.told_floor(), "entry": metric.entry, "adds_up": metric.adds_up},
-                              ensure_ascii=False)[1:-1]
+            head = json.dumps({"metric": metric.name, "floor": metric.told_floor(), "resolution": metric.resolution(shortest),
+                               "entry": metric.entry, "adds_up": metric.adds_up}, ensure_ascii=False)[1:-1]
             for group, figures in self.table.rows(self.grid(at), [baseline, candidate]):
                 yield f'{{"group": {group}, {head}, "figures": {figures}}}\n'.encode()
 

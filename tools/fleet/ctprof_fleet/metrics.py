@@ -58,6 +58,13 @@ class Metric:
     def told_floor(self):
         return self.floor * self.scale()
 
+    def resolution(self, seconds):
+        """The smallest difference of two figures of captures of so many seconds: one count, byte, page or 1 us (Rollup::resolution)."""
+        if self.definition.get("derived"):
+            return 0
+        unit = {"ns": 1000, "bytes": 1 if self.counts_up else 4096}.get(self.unit, 1)
+        return unit / seconds * self.scale() if self.counts_up else unit
+
 
 class Metrics:
     def __init__(self, table):
