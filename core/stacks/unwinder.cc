@@ -98,6 +98,8 @@ class Walk {
     for (const Rule& rule : rules.subspan(certain))
       if (follow_guess(rule)) return std::nullopt;
     if (is_exact_ && range_is_file() && take_top()) return std::nullopt;
+    // The first function of a thread never returns, and has no frame pointer.
+    if (at_.bp == 0 && certain == 0 && !is_exact_ && !is_cut_) return Ending::Root;
     return is_cut_ ? Ending::Cut : *chained;
   }
   std::uint64_t code_offset() const { return at_.ip - range_->start + range_->offset; }
