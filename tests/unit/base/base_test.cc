@@ -44,6 +44,18 @@ std::string made(std::string_view json, Escape escape) {
 
 BOOST_AUTO_TEST_SUITE(base_test)
 
+BOOST_AUTO_TEST_CASE(a_descriptor_that_is_replaced_is_closed) {
+  sdk::Fd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const int first = fd.get();
+  fd = sdk::Fd(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  BOOST_TEST(fd.get() != first);
+  BOOST_TEST(::fcntl(first, F_GETFD) == -1);
+  const int second = fd.release();
+  fd = sdk::Fd();
+  BOOST_TEST(::fcntl(second, F_GETFD) != -1);
+  ::close(second);
+}
+
 BOOST_AUTO_TEST_CASE(json_strings_are_always_utf8) {
   for (const Escape escape : {Escape::Json, Escape::Unshowable}) {
     BOOST_TEST(text("a\"b\\c\n\t\x1b", escape) == R"("a\"b\\c\n\t\u001b")");
