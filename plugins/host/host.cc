@@ -1,10 +1,10 @@
 // host: where the CPU time of the host went, and what must be alike for two captures to be
 // compared.
 //
-// Sources: /proc/stat; cpuinfo, meminfo, cmdline, version and sys/kernel/sched_* under /proc;
-// transparent_hugepage and CPUs under /sys. The plugin is loaded whatever was asked for
-// (CTPROF_PLUGIN_ALWAYS): a comparison asks whether two hosts are alike, and a window how much of
-// the CPU time the threads explain.
+// Sources: /proc/stat, loadavg; /sys/block/<disk>/stat; cpuinfo, meminfo, cmdline, version and
+// sys/kernel/sched_* under /proc; transparent_hugepage and CPUs under /sys. The plugin is loaded
+// whatever was asked for (CTPROF_PLUGIN_ALWAYS): a comparison asks whether two hosts are alike, and
+// a window how much of the CPU time the threads explain.
 //
 // What is here:   the file's `host` object, the source and the plugin's table.
 // What is not:    /proc/stat (stat.hpp).
@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -32,9 +33,34 @@
 namespace ctprof::host {
 namespace {
 
+// Each is a file that is read at both ends of a window.
+constexpr std::size_t kMostDisks = 64;
+
 sdk::ReadingOf<sdk::Flag> reading_of(std::optional<bool> built) {
   if (!built) return Gap::Unsupported;
   return *built;
+}
+
+using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+Directory open_directory(int root, const char* path) {
+  const int fd = root < 0 ? -1 : ::openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return {fd < 0 ? nullptr : ::fdopendir(fd), &::closedir};
+}
+
+// Disks with a device of their own, in the order of their names: not loop devices, RAM disks and
+// mapped devices, whose requests reach one of these or none.
+std::vector<std::string> disks_of(int sys) {
+  std::vector<std::string> disks;
+  const Directory directory = open_directory(sys, "block");
+  while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (name.starts_with('.') || disks.size() == kMostDisks) continue;
+    if (::faccessat(sys, ("block/" + name + "/device").c_str(), F_OK, 0) == 0)
+      disks.push_back(name);
+  }
+  std::ranges::sort(disks);
+  return disks;
 }
 
 // The plugin's context: the host, which the summary is read from, and what its kernel was built
@@ -47,8 +73,10 @@ struct Context {
     irq_apart = reading_of(built[0]);
     steal_apart = reading_of(built[1]);
     if (has_configuration_in_proc(host)) task_xacct = built[2];
+    disks = disks_of(host.sys());
   }
   sdk::Host host;
+  std::vector<std::string> disks;  // that were there at the beginning
   sdk::ReadingOf<sdk::Flag> irq_apart = Gap::Unsupported, steal_apart = Gap::Unsupported;
   std::optional<bool> task_xacct;  // by the configuration in /proc alone, as the reference has it
 };
@@ -119,9 +147,7 @@ class Facts {
 
   void put_tunables() {
     std::set<std::string> names;
-    const int fd = ::openat(host_.proc(), "sys/kernel", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd < 0 ? nullptr : ::fdopendir(fd),
-                                                        &::closedir);
+    const Directory directory = open_directory(host_.proc(), "sys/kernel");
     while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr)
       // A name with a dot would become an object inside the object.
       if (const std::string name = entry->d_name;
@@ -208,6 +234,8 @@ class OfHost : public sdk::HostSource {
     sdk::TextFile file;
     if (!file.read_records(host.proc(), "stat"))
       StatColumns::lacks(probe, "there is no /proc/stat that can be read", {});
+    else if (disks_of(host.sys()).empty())
+      Disks::lacks(probe, "no disk under /sys/block has a device of its own", {});
   }
 
   void collect(const sdk::Batch& batch) {
@@ -217,6 +245,7 @@ class OfHost : public sdk::HostSource {
     stat.uptime = uptime(host_);
     stat.irq_apart = host_.context<Context>().irq_apart;
     stat.steal_apart = host_.context<Context>().steal_apart;
+    read_surroundings(stat);
     for (std::uint32_t row = 0; row < batch.rows(); ++row)
       text ? columns.put(row, stat, host_.user_hz())
            : columns.fail(row, text.gap == Gap::ThreadGone ? Gap::Unsupported : text.gap);
@@ -225,6 +254,16 @@ class OfHost : public sdk::HostSource {
   static void summarise(const sdk::Summary& summary) { Facts(summary).put_all(); }
 
  private:
+  // What is missing stays Unsupported.
+  void read_surroundings(Stat& stat) {
+    if (const auto text = file_.read(host_.proc(), "meminfo"))
+      stat.memory_available = parse_memory_available(text.value);
+    if (const auto text = file_.read(host_.proc(), "loadavg")) stat.load = parse_load(text.value);
+    for (const std::string& disk : host_.context<Context>().disks)
+      if (const auto text = file_.read(host_.sys(), ("block/" + disk + "/stat").c_str()))
+        add_disk(text.value, stat);
+  }
+
   sdk::Host host_;
   sdk::TextFile file_;
 };

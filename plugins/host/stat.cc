@@ -1,5 +1,7 @@
 #include "plugins/host/stat.hpp"
 
+#include <charconv>
+
 #include "ctprof/files.hpp"
 
 namespace ctprof::host {
@@ -12,6 +14,20 @@ std::string_view word(std::string_view& line) {
 
 sdk::Reading<std::uint64_t> number(std::string_view text) {
   return sdk::number<std::uint64_t>(text);
+}
+
+// Places in /sys/block/<disk>/stat (Documentation/block/stat.rst).
+enum DiskField { kReadSectors = 2, kWriteSectors = 6, kIoTicks = 9, kDiskFields = 10 };
+constexpr std::uint64_t kSector = 512, kNsPerMs = 1'000'000, kKib = 1024;
+
+// The first disk makes the sum known.
+template <class Sum>
+void add(Sum& sum, const sdk::Reading<std::uint64_t>& figure, std::uint64_t unit) {
+  if (!figure || (!sum && sum.gap != Gap::Unsupported)) {
+    sum = figure ? sum.gap : figure.gap;
+    return;
+  }
+  sum = (sum ? std::uint64_t{sum.value} : 0) + figure.value * unit;
 }
 
 void parse_cpu(std::string_view line, Stat& stat) {
@@ -43,6 +59,34 @@ Stat parse_stat(std::string_view text) {
     if (key == "procs_blocked") stat.blocked = number(word(line));
   }
   return stat;
+}
+
+void add_disk(std::string_view text, Stat& stat) {
+  std::string_view line = sdk::take(text, '\n');
+  for (int at = 0; at < kDiskFields; ++at) {
+    const auto figure = number(word(line));
+    if (at == kReadSectors) add(stat.disk_read, figure, kSector);
+    if (at == kWriteSectors) add(stat.disk_write, figure, kSector);
+    if (at == kIoTicks) add(stat.disk_busy, figure, kNsPerMs);
+  }
+}
+
+sdk::ReadingOf<sdk::GaugeBytes> parse_memory_available(std::string_view meminfo) {
+  const auto value = sdk::value_of(meminfo, "MemAvailable");
+  if (!value) return Gap::Unsupported;
+  std::string_view digits = value.value;
+  const auto kib = number(sdk::take(digits, ' '));
+  if (!kib) return kib.gap;
+  return kib.value * kKib;
+}
+
+sdk::ReadingOf<sdk::GaugeF64> parse_load(std::string_view loadavg) {
+  const std::string_view first = word(loadavg);
+  double load = 0;
+  const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), load);
+  if (error != std::errc{} || end != first.data() + first.size() || !(load >= 0))
+    return Gap::Malformed;
+  return load;
 }
 
 }  // namespace ctprof::host

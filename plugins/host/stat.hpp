@@ -8,6 +8,8 @@
 //   procs_running 1
 //   softirq 229245889 ...
 //
+// With it go figures of other files: /proc/meminfo, /proc/loadavg and /sys/block/<disk>/stat.
+//
 // Times are in ticks of USER_HZ. The kernel counts them in ticks too, unless it was built to
 // account for CPU time by the nanosecond.
 
@@ -52,6 +54,11 @@ struct Stat {
   sdk::ReadingOf<sdk::MonotonicCount> forks = Gap::Unsupported;
   sdk::ReadingOf<sdk::GaugeCount> running = Gap::Unsupported;
   sdk::ReadingOf<sdk::GaugeCount> blocked = Gap::Unsupported;
+  // Of other files that are read with it.
+  sdk::ReadingOf<sdk::Bytes> disk_read = Gap::Unsupported, disk_write = Gap::Unsupported;
+  sdk::ReadingOf<sdk::MonotonicNs> disk_busy = Gap::Unsupported;
+  sdk::ReadingOf<sdk::GaugeBytes> memory_available = Gap::Unsupported;
+  sdk::ReadingOf<sdk::GaugeF64> load = Gap::Unsupported;
 
   Stat() : ticks(make_ticks()) {}
 
@@ -61,6 +68,15 @@ struct Stat {
 
 // Figures whose line is missing stay Unsupported; those of a malformed line become Malformed.
 Stat parse_stat(std::string_view text);
+
+// MemAvailable of /proc/meminfo, which is in KiB.
+sdk::ReadingOf<sdk::GaugeBytes> parse_memory_available(std::string_view meminfo);
+// The first figure of /proc/loadavg: "0.42 0.31 0.20 1/123 4567".
+sdk::ReadingOf<sdk::GaugeF64> parse_load(std::string_view loadavg);
+
+// Adds what /sys/block/<disk>/stat has of one disk. A figure of any disk that cannot be parsed
+// makes the sum Malformed.
+void add_disk(std::string_view text, Stat& stat);
 
 // The time in one state. REQUIRES: user_hz divides a second.
 template <CpuState kState>
@@ -91,6 +107,12 @@ using Events = sdk::Table<sdk::Fill<vocabulary::host_interrupts, &Stat::interrup
                           sdk::Fill<vocabulary::host_forks, &Stat::forks>,
                           sdk::Fill<vocabulary::host_procs_running, &Stat::running>,
                           sdk::Fill<vocabulary::host_procs_blocked, &Stat::blocked>>;
-using StatColumns = sdk::Groups<CpuTimes, Accounted, Events>;
+using Disks = sdk::Table<sdk::Fill<vocabulary::host_disk_read_bytes, &Stat::disk_read>,
+                         sdk::Fill<vocabulary::host_disk_write_bytes, &Stat::disk_write>,
+                         sdk::Fill<vocabulary::host_disk_busy_ns, &Stat::disk_busy>>;
+using Surroundings =
+    sdk::Table<sdk::Fill<vocabulary::host_memory_available_bytes, &Stat::memory_available>,
+               sdk::Fill<vocabulary::host_load_1min, &Stat::load>>;
+using StatColumns = sdk::Groups<CpuTimes, Accounted, Events, Disks, Surroundings>;
 
 }  // namespace ctprof::host

@@ -158,7 +158,9 @@ class File:
     def _cell_fault(self, metric, index, cell, found):
         if self.code(metric["name"], index) == 0:
             wanted = PYTHON_TYPES[metric["storage"]]
-            return None if type(cell) is wanted else f"is {cell!r}, which is no {metric['storage']}"
+            # A number of JSON in its shortest form: 0 is 0.0.
+            is_whole = wanted is float and type(cell) is int
+            return None if type(cell) is wanted or is_whole else f"is {cell!r}, which is no {metric['storage']}"
         absent = metric.get("file_absent", "omit")
         stands = ABSENT if absent == "omit" else json.loads(absent)
         return None if found in (stands, NULL_OBJECT) else f"has no value, but {found!r} stands there, not {absent}"

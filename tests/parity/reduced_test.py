@@ -28,10 +28,10 @@ NOTHING_APPLIES = {"values": 0, "rows": 0}
 DELAYS = ["cpu", "blkio", "swapin", "freepages", "thrashing", "compact", "wpcopy", "irq"]
 
 
-def offcpu_delay(v):
+def offcpu_delay(v, kinds=DELAYS):
     """All delays that were measured; swapping in and thrashing overlap, so the larger of them counts."""
     totals = {}
-    for kind in DELAYS:
+    for kind in kinds:
         try:
             totals[kind] = v(f"{kind}_delay_total_ns")
         except KeyError:
@@ -44,6 +44,7 @@ def offcpu_delay(v):
 
 DERIVED = {
     "total_offcpu_delay_ns": offcpu_delay,
+    "memory_delay_ns": lambda v: offcpu_delay(v, ["freepages", "compact", "swapin", "thrashing"]),
     "affine_success_ratio": lambda v: v("nr_wakeups_affine") / v("nr_wakeups_affine_attempts"),
     "avg_wait_ns": lambda v: v("wait_sum") / v("wait_count"),
     "cpu_efficiency": lambda v: v("run_time_ns") / (v("run_time_ns") + v("wait_time_ns")),

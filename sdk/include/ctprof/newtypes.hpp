@@ -304,7 +304,8 @@ inline constexpr SectionInfo kSections[] = {
     {"cgroup-stats", true},  {"cgroup-limits", true},    {"memory-stat", true},
     {"memory-events", true}, {"pressure", true},         {"host-pressure", false},
     {"smaps-rollup", false}, {"sched-ext", false},       {"host-cpu", false},
-    {"off-cpu", false},      {"stacks", false},
+    {"host-disk", false},    {"host-memory", false},     {"off-cpu", false},
+    {"stacks", false},
 };
 
 // The roles. A role has a meaning that accounting relies on, so it comes with a unit and an entity,
@@ -314,7 +315,7 @@ inline constexpr SectionInfo kSections[] = {
 //   busy time of the host = CPUs * wall time - idle - iowait, less what its kernel keeps apart
 //   explained by threads  = the sum of their run-time
 //   blocked-time          = wall time - run-time - wait-time
-inline constexpr std::array<std::string_view, 22> kRoles{
+inline constexpr std::array<std::string_view, 31> kRoles{
     "run-time",               // a thread's time on a CPU, ns
     "wait-time",              // a thread's time waiting for a CPU, ns
     "run-time-in-progress",   // what of a thread's present turn is not in its run-time yet, ns
@@ -337,6 +338,15 @@ inline constexpr std::array<std::string_view, 22> kRoles{
     "host-steal-apart",       // whether what the hypervisor took is no part of it
     "waiting-stacks",         // stacks at which a thread was not running; several metrics may be
     "running-stacks",         // samples of a thread's time on a CPU, by stack, ns; the same
+    "disk-read",              // what the host's disks read, bytes, ...
+    "disk-write",             // ... and wrote
+    "disk-busy",              // how long they had requests, all disks added up, ns
+    "memory-available",  // memory that the host has for new allocations without swapping, bytes
+    "load",              // the host's load average of a minute
+    "cpu-pressure",      // how long some thread of the host waited for a CPU, us, ...
+    "io-pressure",       // ... for a disk, ...
+    "memory-pressure",   // ... for memory
+    "throttled-time",    // how long a cgroup stood still for lack of quota, us
 };
 
 // Whether `word` is one of them.

@@ -128,6 +128,9 @@ BOOST_AUTO_TEST_CASE(host_stat) {
   stat.uptime = 17u;
   stat.irq_apart = false;
   stat.steal_apart = true;
+  host::add_disk("1 2 3 4 5 6 7 8 9 18 11\n", stat);
+  stat.memory_available = 19u;
+  stat.load = 0.5;
   is(by_name<host::StatColumns>([&](auto& columns) { columns.put(0, stat, 100u); }),
      {{"host.cpu.user_ns", "10000000"},
       {"host.cpu.nice_ns", "20000000"},
@@ -148,7 +151,12 @@ BOOST_AUTO_TEST_CASE(host_stat) {
       {"host.forks", "13"},
       {"host.procs_running", "14"},
       {"host.procs_blocked", "15"},
-      {"host.softirqs", "16"}});
+      {"host.softirqs", "16"},
+      {"host.disk.read_bytes", "1536"},
+      {"host.disk.write_bytes", "3584"},
+      {"host.disk.busy_ns", "18000000"},
+      {"host.memory.available_bytes", "19"},
+      {"host.load_1min", "0.500000"}});
 }
 
 BOOST_AUTO_TEST_CASE(pressure) {

@@ -56,6 +56,30 @@ BOOST_AUTO_TEST_CASE(what_is_not_there_and_what_is_no_number) {
   BOOST_CHECK(stat.forks.gap == Gap::Unsupported);
 }
 
+BOOST_AUTO_TEST_CASE(adds_the_figures_of_disks) {
+  Stat stat;
+  BOOST_CHECK(stat.disk_busy.gap == Gap::Unsupported);
+  add_disk("  1012  30  2048  90  700  80  4096  50  0  1234  140\n", stat);
+  add_disk("1 0 8 0 1 0 16 0 0 6 0 0 0 0 0 0 0\n", stat);
+  BOOST_TEST(stat.disk_read.value == 2056u * 512);
+  BOOST_TEST(stat.disk_write.value == 4112u * 512);
+  BOOST_TEST(stat.disk_busy.value == 1'240'000'000u);
+  add_disk("1 0 x 0 1 0 16 0 0 6\n", stat);
+  add_disk("1 0 8 0 1 0 16 0 0 6\n", stat);
+  BOOST_CHECK(stat.disk_read.gap == Gap::Malformed);
+  BOOST_TEST(stat.disk_write.value == 4144u * 512);
+}
+
+BOOST_AUTO_TEST_CASE(reads_available_memory_and_load) {
+  BOOST_TEST(parse_memory_available("MemTotal:  100 kB\nMemAvailable:   42 kB\n").value ==
+             42u * 1024);
+  BOOST_CHECK(parse_memory_available("MemTotal: 100 kB\n").gap == Gap::Unsupported);
+  BOOST_CHECK(parse_memory_available("MemAvailable: x kB\n").gap == Gap::Malformed);
+  BOOST_TEST(parse_load("4.12 3.00 2.00 2/125 9043\n").value == 4.12);
+  BOOST_CHECK(parse_load("nan 3.00\n").gap == Gap::Malformed);
+  BOOST_CHECK(parse_load("").gap == Gap::Malformed);
+}
+
 // Each option is named once: what stands behind that line is not read.
 BOOST_AUTO_TEST_CASE(what_the_kernel_was_built_with) {
   char root_name[] = "/tmp/host_stat_test.XXXXXX";

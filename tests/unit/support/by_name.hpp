@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <deque>
 #include <map>
 #include <string>
@@ -71,6 +72,7 @@ class OneRow {
     switch (metrics_[i].storage) {
       case CTPROF_U64: return std::to_string(scalars_[i]);
       case CTPROF_I64: return std::to_string(static_cast<std::int64_t>(scalars_[i]));
+      case CTPROF_F64: return std::to_string(std::bit_cast<double>(scalars_[i]));
       case CTPROF_BOOL: return (scalars_[i] & 1) != 0 ? "true" : "false";
       default: return texts_[i];
     }
