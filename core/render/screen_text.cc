@@ -6,6 +6,7 @@
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/report/screen.hpp"
 #include "core/render/evidence_text.hpp"
+#include "core/render/host_text.hpp"
 #include "core/render/report_sentences.hpp"
 #include "core/render/screen_table.hpp"
 #include "core/render/window_text.hpp"
@@ -59,6 +60,7 @@ std::string opening(const Report& report, std::span<const std::string> files,
   for (std::size_t side = 0; side < report.sides().size(); ++side)
     out += window_opening(report.sides()[side], report.compares() ? side_name(side) : "",
                           files[side], layout);
+  out += host_line(report.sides(), layout.width);
   return report.compares() ? out + other_boots(report) + host_text(report, layout) : out;
 }
 

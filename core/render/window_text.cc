@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "core/render/host_text.hpp"
 #include "core/render/report_sentences.hpp"
 
 namespace ctprof {
@@ -142,6 +143,7 @@ std::string window_heading(const RunFacts& run, std::string_view file, const Tex
   const WindowFacts& window = *run.window;
   std::string out = line(first_line(run, file), layout.width);
   if (window.accounting) out += line(cpu_line(window), layout.width);
+  out += host_line({&run, 1}, layout.width);
   out += line("recorded on " + (run.meta.hostname ? told_name(*run.meta.hostname) : "a host") +
                   " until " + utc(run.meta.start.wall_unix_ns),
               layout.width);
@@ -295,6 +297,7 @@ void write_window(JsonPieces& json, const RunFacts& run) {
   json.number(std::round(window.rates_over_ns));
   write_rows(json, window);
   write_accounting(json, window.accounting);
+  write_host_load(json, run);
   write_settings(json, window);
   std::vector<std::string> notes = window.notes;
   notes.insert(notes.end(), run.meta.notes.begin(), run.meta.notes.end());

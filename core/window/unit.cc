@@ -4,6 +4,7 @@
 #include "core/window/complete_ended.cc"
 #include "core/window/descendants.cc"
 #include "core/window/happened.cc"
+#include "core/window/host_load.cc"
 #include "core/window/infer_take_overs.cc"
 #include "core/window/laps.cc"
 #include "core/window/make_window.cc"

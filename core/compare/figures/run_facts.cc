@@ -4,6 +4,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <set>
@@ -185,6 +186,7 @@ WindowFacts facts_of_window(const Snapshot& snapshot) {
   facts.sees_ends = window.sees_ends;
   facts.partial = window.partial;
   facts.accounting = account(snapshot);
+  facts.load = host_load(snapshot);
   Settings(snapshot).find(facts);
   facts.notes = window.notes;
   if (facts.length_ns == 0)
@@ -211,6 +213,18 @@ RunFacts facts_of(const Snapshot& snapshot) {
     facts.rows[entity] = snapshot.tables[entity].rows;
   if (snapshot.window) facts.window = facts_of_window(snapshot);
   return facts;
+}
+
+std::optional<double> memory_of_host(const RunFacts& run) {
+  constexpr double kKib = 1024;
+  const auto members = run.host ? host_members(*run.host) : std::nullopt;
+  const auto found = members ? members->find("total_memory_kib") : HostMembers::const_iterator{};
+  if (!members || found == members->end()) return {};
+  const std::string& text = found->second;
+  double kib = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), kib);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  return is_number && kib > 0 ? std::optional(kib * kKib) : std::nullopt;
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "core/base/number.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "core/window/accounting.hpp"
+#include "core/window/host_load.hpp"
 
 namespace ctprof {
 
@@ -44,6 +45,7 @@ struct WindowFacts {
   std::uint64_t lost = 0, unseen = 0, merged = 0;  // as in Window
   bool sees_ends = false, partial = false;
   std::optional<Accounting> accounting;
+  HostLoad load;
   std::vector<SettingChange> settings;  // those of most rows first
   std::size_t settings_cut = 0;         // rows whose changes are not among them
   std::vector<std::string> notes;
@@ -71,6 +73,9 @@ std::optional<HostMembers> host_members(const RawJson& context);
 
 // REQUIRES: a window is made of differences already (core/window/happened.hpp).
 RunFacts facts_of(const Snapshot& snapshot);
+
+// The memory of the host in bytes; none where its context does not have it.
+std::optional<double> memory_of_host(const RunFacts& run);
 
 // What a member of a host's context is, and in how many runs of a side.
 struct HostValue {

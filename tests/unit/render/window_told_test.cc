@@ -106,6 +106,7 @@ BOOST_AUTO_TEST_CASE(the_heading_tells_who_came_and_who_used_the_cpus) {
              "run.zst   10.0 s   2 CPUs   threads 3 → 3, 1 born, 1 ended\n"
              "CPU 85 % of 200 %: 25 % by living threads, 50 % by threads that ended, 10 % not "
              "explained (±2 %); in it 2 % taken by the hypervisor\n"
+             "iowait 5.0 %\n"
              "recorded on box until 2026-07-31 12:00:20Z\n"
              "no differences of 1 thread not met when the window opened\n"
              "\n"

@@ -8,6 +8,7 @@
 #include "core/base/number.hpp"
 #include "core/base/text.hpp"
 #include "core/compare/grouping/grouping.hpp"
+#include "core/render/host_text.hpp"
 #include "core/render/screen_table.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/render/window_text.hpp"
@@ -111,7 +112,8 @@ std::vector<Line> View::head(Size size) {
   if (screen())
     add_text(lines,
              window_opening(shown_.report->sides().front(), "",
-                            sample ? clock_time(sample->closed_ns) : "", {.width = size.columns}));
+                            sample ? clock_time(sample->closed_ns) : "", {.width = size.columns}) +
+                 host_line(shown_.report->sides(), size.columns));
   if (lines.size() > size.lines / 3) lines.resize(size.lines / 3);
   lines.push_back({shortened(state_line(), size.columns), Look::Loud});
   return lines;
@@ -307,6 +309,7 @@ std::vector<Line> View::comparison(Size size) {
     add_text(lines,
              window_opening(report.sides()[side], side == 0 ? "A" : "B",
                             clock_time((side == 0 ? a_ : b_)->closed_ns), {.width = size.columns}));
+  add_text(lines, host_line(report.sides(), size.columns));
   std::vector<ScreenRow> shown;
   for (const ScreenRow& row : report.screen()->rows)
     if (is_kept(readable_key(report.grouping().names[row.group]))) {

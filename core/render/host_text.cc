@@ -1,0 +1,121 @@
+#include "core/render/host_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/base/number.hpp"
+#include "core/render/terminal_text.hpp"
+
+namespace ctprof {
+namespace {
+
+using HostFigure = std::optional<double>;
+using HostFigureOf = std::function<HostFigure(const RunFacts&)>;
+
+HostFigureOf of_load(HostFigure HostLoad::*part, double scale = 1) {
+  return [=](const RunFacts& run) {
+    const HostFigure& figure = run.window->load.*part;
+    return figure ? HostFigure(*figure * scale) : HostFigure();
+  };
+}
+
+// One digit behind the point where the figure is small, and none of 0.
+std::string short_number(double figure) {
+  char text[32];
+  const double shown = std::round(figure * 10) / 10;
+  std::snprintf(text, sizeof text, shown != 0 && shown < 10 ? "%.1f" : "%.0f", shown);
+  return text;
+}
+
+std::string one_digit(double figure) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", figure);
+  return text;
+}
+
+// "1.3", "0.4→4.1", "?→4.1" where a side does not have it; empty where none has.
+std::string host_steps(std::span<const RunFacts> sides, const HostFigureOf& figure,
+                       std::string (*write)(double) = short_number) {
+  std::vector<std::string> texts;
+  bool is_any_known = false;
+  for (const RunFacts& run : sides) {
+    const HostFigure one = figure(run);
+    is_any_known = is_any_known || one;
+    texts.push_back(one ? write(*one) : "?");
+  }
+  if (!is_any_known) return {};
+  std::string text = texts.front();
+  if (std::ranges::count(texts, text) == static_cast<std::ptrdiff_t>(texts.size())) return text;
+  for (std::size_t side = 1; side < texts.size(); ++side) text += "→" + texts[side];
+  return text;
+}
+
+constexpr double kGib = 1 << 30;
+
+std::string memory_text(std::span<const RunFacts> sides) {
+  const HostFigureOf all = [](const RunFacts& run) {
+    const HostFigure bytes = memory_of_host(run);
+    return bytes ? HostFigure(*bytes / kGib) : HostFigure();
+  };
+  const HostFigureOf used = [&](const RunFacts& run) {
+    const HostFigure bytes = memory_of_host(run), left = run.window->load.memory_available;
+    return bytes && left ? HostFigure(std::max(*bytes - *left, 0.0) / kGib) : HostFigure();
+  };
+  const std::string text = host_steps(sides, used, one_digit);
+  return text.empty() ? "" : "mem " + text + " of " + host_steps(sides, all, one_digit) + " GiB";
+}
+
+std::string pressure_text(std::span<const RunFacts> sides) {
+  std::string text;
+  for (const auto& [word, part] : {std::pair(" cpu ", &HostLoad::cpu_pressure),
+                                   {" io ", &HostLoad::io_pressure},
+                                   {" mem ", &HostLoad::memory_pressure}})
+    if (const std::string known = host_steps(sides, of_load(part, 100)); !known.empty())
+      text += word + known;
+  return text.empty() ? "" : "pressure" + text + " %";
+}
+
+std::string with_words(const std::string& before, const std::string& text, const char* after) {
+  return text.empty() ? "" : before + text + after;
+}
+
+}  // namespace
+
+std::string host_line(std::span<const RunFacts> sides, std::size_t width) {
+  std::string text;
+  for (const std::string& part :
+       {memory_text(sides), pressure_text(sides),
+        with_words("iowait ", host_steps(sides, of_load(&HostLoad::iowait, 100)), " %"),
+        with_words("load ", host_steps(sides, of_load(&HostLoad::load)), ""),
+        with_words("throttled ", host_steps(sides, of_load(&HostLoad::throttled, 100)), " %")})
+    if (!part.empty()) text += (text.empty() ? "" : "   ") + part;
+  if (text.empty()) return {};
+  return width == 0 || display_width(text) <= width ? text + "\n" : wrapped(text, width);
+}
+
+void write_host_load(JsonPieces& json, const RunFacts& run) {
+  const HostLoad& load = run.window->load;
+  json.key("host_load");
+  json.open('{');
+  const auto member = [&](std::string_view name, const HostFigure& figure) {
+    json.key(name);
+    json.number(figure.value_or(kNaN));
+  };
+  member("memory_bytes", memory_of_host(run));
+  member("memory_available_bytes", load.memory_available);
+  member("cpu_pressure", load.cpu_pressure);
+  member("io_pressure", load.io_pressure);
+  member("memory_pressure", load.memory_pressure);
+  member("iowait", load.iowait);
+  member("load", load.load);
+  member("throttled", load.throttled);
+  member("disk_bytes_per_second", load.disk_bytes);
+  member("disk_busy", load.disk_busy);
+  json.close('}');
+}
+
+}  // namespace ctprof

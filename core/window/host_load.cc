@@ -1,0 +1,72 @@
+#include "core/window/host_load.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/clock.hpp"
+#include "core/registry/identity.hpp"
+#include "core/window/happened.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr double kNsPerUs = 1e3;
+
+std::optional<double> number(const Snapshot& window, std::string_view role) {
+  const Column* column = find_role(window.table(Entity::Host).columns, role);
+  if (!column || column->rows() == 0 || !column->has_value(0)) return {};
+  return static_cast<double>(column->u64()[0]);
+}
+
+std::optional<double> load_average(const Snapshot& window) {
+  const Column* column = find_role(window.table(Entity::Host).columns, "load", Storage::F64);
+  if (!column || column->rows() == 0 || !column->has_value(0)) return {};
+  const double load = column->f64()[0];
+  return load >= 0 ? std::optional(load) : std::nullopt;
+}
+
+// Of the cgroups none's time contains another's.
+void add_throttled(const Snapshot& window, double wall_us, HostLoad& load) {
+  const Table& cgroups = window.table(Entity::Cgroup);
+  const Column* column = find_role(cgroups.columns, "throttled-time");
+  const Column* path = cgroups.find(kCgroupPath);
+  if (!column || !path || path->def().storage != Storage::String) return;
+  for (std::size_t row = 0; row < column->rows(); ++row) {
+    if (!column->has_value(row)) continue;
+    const double share = static_cast<double>(column->u64()[row]) / wall_us;
+    load.throttled = load.throttled.value_or(0) + share;
+    if (share <= load.throttled_most || !path->has_value(row)) continue;
+    load.throttled_most = share;
+    load.throttled_cgroup = window.pools->texts[path->ids()[row]];
+  }
+}
+
+std::optional<double> over(std::optional<double> figure, double wall) {
+  return figure ? std::optional(*figure / wall) : std::nullopt;
+}
+
+std::optional<double> share(std::optional<double> figure, double wall) {
+  return figure ? std::optional(std::min(*figure / wall, 1.0)) : std::nullopt;
+}
+
+}  // namespace
+
+HostLoad host_load(const Snapshot& window) {
+  HostLoad load;
+  load.cpus = number(window, "host-cpus");
+  load.memory_available = number(window, "memory-available");
+  load.load = load_average(window);
+  const double wall = number(window, "host-wall").value_or(0);
+  if (wall <= 0) return load;
+  load.cpu_pressure = share(number(window, "cpu-pressure"), wall / kNsPerUs);
+  load.io_pressure = share(number(window, "io-pressure"), wall / kNsPerUs);
+  load.memory_pressure = share(number(window, "memory-pressure"), wall / kNsPerUs);
+  load.iowait = over(number(window, "host-iowait"), wall);
+  add_throttled(window, wall / kNsPerUs, load);
+  const auto read = number(window, "disk-read"), written = number(window, "disk-write");
+  if (read && written) load.disk_bytes = (*read + *written) / (wall / kNsPerSecond);
+  load.disk_busy = share(number(window, "disk-busy"), wall);
+  return load;
+}
+
+}  // namespace ctprof
