@@ -188,8 +188,10 @@ inline constexpr std::array kOptions{
     OptionInfo{"min-shift", "PERCENT", "compare,report,flame",
                "only a difference whose whole interval reaches PERCENT, such as 5%, is proven; 0 "
                "by default"},
-    OptionInfo{"sort-by", "KEY,...", "show,compare",
-               "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
+    OptionInfo{
+        "sort-by", "KEY,...", "show,compare",
+        "a column of the first screen as it is printed (%wait, threads), or, of tables, movers "
+        "(default), delta, pct, name or METRIC; the largest first, -KEY or KEY:asc reverses"},
     OptionInfo{"lifetime", nullptr, "show,compare,report",
                "lifetimes, as the reference compares them; of a window those at its end"},
     OptionInfo{"vs", "FILE", "compare,report,flame",

@@ -13,6 +13,7 @@
 #include "core/compare/figures/added_metrics.hpp"
 #include "core/compare/report/noise.hpp"
 #include "core/compare/report/report.hpp"
+#include "core/compare/report/screen_order.hpp"
 #include "core/file/file.hpp"
 #include "core/render/asleep_text.hpp"
 #include "core/render/columns.hpp"
@@ -197,10 +198,16 @@ class Printed final : public Sink {
   int status = kFine;
 };
 
+// Sorting by names of metrics is about tables, sorting by columns of the screen is not.
+bool shows_screen(const Report& report, const Options& options) {
+  if (!report.screen() || wants_details(options)) return false;
+  return options.sort_by.empty() || name_columns(report.spec(), *report.screen());
+}
+
 std::string text_of(const Report& report, std::span<const std::string> files,
                     const ColumnChoice& columns, const Options& options) {
   const TextLayout layout{terminal_width(), use_color(options), options.wrap};
-  if (report.screen() && !wants_details(options))
+  if (shows_screen(report, options))
     return screen_text(report, files, {layout, terminal_lines(), options.limit}) +
            stacks_text(report, layout, options.limit);
   const bool are_named = !report.spec().sections.empty() || !report.spec().metrics.empty();

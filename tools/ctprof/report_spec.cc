@@ -16,14 +16,13 @@ constexpr std::size_t kTextLimit = 500;
 }  // namespace
 
 bool wants_details(const Options& options) {
-  return options.details || !options.sort_by.empty() || options.columns ||
-         !options.display_format.empty() || options.rate || !options.derive.empty() ||
-         !options.fail_on.empty();
+  return options.details || options.columns || !options.display_format.empty() || options.rate ||
+         !options.derive.empty() || !options.fail_on.empty();
 }
 
 bool tells_tables(const Options& options) {
-  return wants_details(options) || options.metrics || !options.sections.empty() ||
-         options.plugins.has_value();
+  return wants_details(options) || !options.sort_by.empty() || options.metrics ||
+         !options.sections.empty() || options.plugins.has_value();
 }
 
 namespace {

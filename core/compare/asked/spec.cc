@@ -26,6 +26,7 @@ struct SortWord {
 };
 constexpr SortWord kSortWords[] = {{"movers", SortKey::By::Movers, false, true},
                                    {"delta", SortKey::By::Delta, false, true},
+                                   {kMovedColumn, SortKey::By::Movers, false, true},
                                    {"pct", SortKey::By::Percent, false, true},
                                    {"name", SortKey::By::Name, true, false}};
 
@@ -55,7 +56,9 @@ Result<bool> parse_direction(std::string_view word, std::string_view text) {
 
 Result<SortKey> parse_key(std::string_view entry, std::string_view text, ReportKind kind) {
   const auto colon = find_outside_keys(entry, ':');
-  const std::string_view word = trimmed(entry.substr(0, colon));
+  std::string_view word = trimmed(entry.substr(0, colon));
+  const bool is_reversed = word.starts_with('-');
+  word = trimmed(word.substr(is_reversed ? 1 : 0));
   if (word.empty()) return refusal("sort-by", text, "an entry is empty");
   const auto known = std::find_if(std::begin(kSortWords), std::end(kSortWords),
                                   [&](const SortWord& w) { return w.word == word; });
@@ -65,12 +68,14 @@ Result<SortKey> parse_key(std::string_view entry, std::string_view text, ReportK
       return refusal(
           "sort-by", text,
           "'" + std::string(word) + "' needs two files; show sorts by name or by a metric");
-    key = {known->by, {}, known->ascending};
+    key = {known->by, std::string(word == kMovedColumn ? word : ""), known->ascending};
   }
-  if (colon == entry.npos) return key;
-  const auto ascending = parse_direction(trimmed(entry.substr(colon + 1)), text);
-  if (!ascending) return ascending.error();
-  key.ascending = *ascending;
+  if (colon != entry.npos) {
+    const auto ascending = parse_direction(trimmed(entry.substr(colon + 1)), text);
+    if (!ascending) return ascending.error();
+    key.ascending = *ascending;
+  }
+  key.ascending = key.ascending != is_reversed;
   return key;
 }
 
@@ -82,6 +87,16 @@ std::string_view axis_word(const Spec& spec) {
   const auto it = std::find_if(std::begin(kGroupWords), std::end(kGroupWords),
                                [&](const GroupWord& w) { return w.by == spec.group_by; });
   return it == std::end(kGroupWords) ? std::string_view(spec.group_metric) : it->word;
+}
+
+std::string group_column(const Spec& spec) {
+  if (spec.group_by == GroupBy::Pcomm) return "process";
+  if (spec.group_by == GroupBy::All) return "cgroup > process > thread";
+  return std::string(axis_word(spec));
+}
+
+bool names_groups(std::string_view word, const Spec& spec) {
+  return word == group_column(spec) || word == axis_word(spec);
 }
 
 std::vector<std::string> axis_words() {

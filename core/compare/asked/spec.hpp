@@ -46,7 +46,11 @@ std::vector<std::string> axis_words();
 // turns out when the files are read (grouping/process_keys.hpp).
 Result<GroupBy> parse_group_by(std::string_view word);
 
-// What rows are sorted by: a word of the table in spec.cc, or else a metric's name.
+// Columns of the first screen beside headlines.
+inline constexpr std::string_view kThreadsColumn = "threads", kMovedColumn = "moved most";
+
+// What rows are sorted by: a word of the table in spec.cc, or else a metric's name or a column of
+// the first screen.
 struct SortKey {
   enum class By : std::uint8_t { Movers, Delta, Percent, Name, Metric };
   By by = By::Movers;
@@ -56,7 +60,8 @@ struct SortKey {
 
 enum class ReportKind : std::uint8_t { Show, Compare };
 
-// Parses "run_time_ns:asc,name". The direction is optional: `asc` for `name`, otherwise `desc`.
+// Parses "run_time_ns:asc,name,-%wait". The direction is optional: `asc` for `name`, otherwise
+// `desc`; a minus before the word reverses it. "moved most" is Movers with that as its metric.
 // Empty entries, duplicates and unknown directions are errors, and so is sorting by differences
 // under show.
 Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind);
@@ -115,6 +120,11 @@ std::vector<SideRuns> sides_of(const Spec& spec, std::size_t runs);
 
 // The word for the axis, as the user wrote it.
 std::string_view axis_word(const Spec& spec);
+
+// The heading of the first column of the first screen: "process", or the axis.
+std::string group_column(const Spec& spec);
+// Whether the word names that column.
+bool names_groups(std::string_view word, const Spec& spec);
 
 // Where functions and stacks are told, of every metric that has stacks.
 inline constexpr std::string_view kStacksSection = "stacks";

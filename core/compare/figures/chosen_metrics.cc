@@ -96,10 +96,10 @@ Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides,
   return {};
 }
 
-Result<void> check_sort(const MetricPlan& plan, const std::vector<SortKey>& keys, ReportKind kind) {
-  for (const SortKey& key : keys) {
-    if (key.by != SortKey::By::Metric) continue;
-    const PlannedMetric* metric = plan.find(key.metric);
+Result<void> check_sort(const MetricPlan& plan, const Spec& spec, ReportKind kind) {
+  for (const SortKey& key : spec.sort) {
+    if (key.by != SortKey::By::Metric || names_groups(key.metric, spec)) continue;
+    const PlannedMetric* metric = sorted_metric(plan, key.metric);
     if (!metric) {
       Error error = unknown_metric(plan, key.metric, sort_words(kind));
       return Error{"sorting: " + error.text};
@@ -112,12 +112,31 @@ Result<void> check_sort(const MetricPlan& plan, const std::vector<SortKey>& keys
 
 }  // namespace
 
+const PlannedMetric* sorted_metric(const MetricPlan& plan, std::string_view word) {
+  if (const PlannedMetric* metric = plan.find(word)) return metric;
+  if (const PlannedMetric* metric = plan.find_column(word)) return metric;
+  const auto count = std::ranges::find_if(plan.metrics, &PlannedMetric::counts_rows);
+  return word == kThreadsColumn && count != plan.metrics.end() ? &*count : nullptr;
+}
+
+std::vector<SortKey> keys_of_metrics(const MetricPlan& plan, const Spec& spec) {
+  std::vector<SortKey> keys = spec.sort;
+  for (SortKey& key : keys) {
+    if (key.by != SortKey::By::Metric) continue;
+    if (names_groups(key.metric, spec))
+      key = {SortKey::By::Name, {}, !key.ascending};
+    else if (const PlannedMetric* metric = sorted_metric(plan, key.metric))
+      key.metric = metric->name;
+  }
+  return keys;
+}
+
 Result<void> choose_metrics(MetricPlan& plan, std::span<const Snapshot* const> sides,
                             const Spec& spec) {
   if (auto known = keep_only(plan, sides, spec); !known) return known.error();
   const ReportKind kind =
       sides_of(spec, sides.size()).size() == 1 ? ReportKind::Show : ReportKind::Compare;
-  return check_sort(plan, spec.sort, kind);
+  return check_sort(plan, spec, kind);
 }
 
 }  // namespace ctprof

@@ -181,6 +181,7 @@ class Planner {
     metric.has_stacks = def.storage == Storage::Stacks;
     metric.map_keys = def.map_keys;
     metric.headline = def.headline;
+    metric.role = def.role;
     metric.setting = def.setting;
     metric.is_third_party = is_third_party(def.name, def.plugin);
     return metric;
@@ -221,6 +222,7 @@ class Planner {
     metric.section = found.def->section;
     metric.tags = tags_of(*found.def);
     metric.headline = found.def->headline;
+    metric.role = found.def->role;
     metric.is_third_party = is_third_party(name, found.def->plugin);
     metric.expression = std::move(*expression);
     if (auto settled = take_family(metric, *found.def); !settled)
@@ -289,6 +291,7 @@ class Planner {
     total.family = "gauge";
     total.adds_up = total.shown = false;
     total.headline.reset();
+    total.role.clear();
     return total;
   }
 
@@ -343,6 +346,13 @@ bool PlannedMetric::key_is_sum(std::string_view of_map) const {
 const PlannedMetric* MetricPlan::find(std::string_view name) const {
   const auto it = std::find_if(metrics.begin(), metrics.end(),
                                [&](const PlannedMetric& metric) { return metric.name == name; });
+  return it == metrics.end() ? nullptr : &*it;
+}
+
+const PlannedMetric* MetricPlan::find_column(std::string_view label) const {
+  const auto it = std::ranges::find_if(metrics, [&](const PlannedMetric& metric) {
+    return metric.headline && metric.headline->label == label;
+  });
   return it == metrics.end() ? nullptr : &*it;
 }
 

@@ -42,6 +42,7 @@ struct PlannedMetric {
   bool has_stacks = false;                // its cells are weighted sets of stacks
   bool of_window = false;                 // a peak in the window, not of a thread's life
   std::optional<Headline> headline;       // a column of the first screen
+  std::string role{};                     // of its definition
   bool setting = false;                   // chosen by the user or administrator
   bool never_negative = false;            // a derived metric whose result below zero is no value
   bool is_third_party = false;            // a plugin's that is not ctprof's own
@@ -69,6 +70,8 @@ struct MetricPlan {
   bool tells_busiest = true;  // whether to find the busiest thread of each group
 
   const PlannedMetric* find(std::string_view name) const;
+  // The metric that is shown in the first screen's column of that label; null where none is.
+  const PlannedMetric* find_column(std::string_view label) const;
   // Whether cells of a metric are stacks, so that figures need the stacks' numbers (RunNodes).
   bool has_stacks() const;
 };

@@ -8,11 +8,13 @@
 #include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
+#include "core/compare/figures/chosen_metrics.hpp"
 #include "core/compare/figures/where.hpp"
 #include "core/compare/grouping/group_book.hpp"
 #include "core/compare/grouping/key_families.hpp"
 #include "core/compare/report/failed_rows.hpp"
 #include "core/compare/report/rows.hpp"
+#include "core/compare/report/screen_order.hpp"
 #include "core/compare/report/screen_tree.hpp"
 #include "core/window/happened.hpp"
 
@@ -24,7 +26,7 @@ using Runs = std::span<const Snapshot* const>;
 // The groups of a window that ran most come first; those of a snapshot go by their names.
 std::vector<SortKey> keys_or_default(const Spec& spec, Runs runs, bool compares,
                                      const MetricPlan& plan) {
-  if (!spec.sort.empty()) return spec.sort;
+  if (!spec.sort.empty()) return keys_of_metrics(plan, spec);
   const Column* run =
       runs.front()->window ? find_role(runs.front()->threads().columns, "run-time") : nullptr;
   const PlannedMetric* metric = run ? plan.find(run->def().name) : nullptr;
@@ -175,7 +177,10 @@ void Report::Whole::find_screen(std::span<const ReducedRun> reduced) {
   if (families.judge()) families.add_headlines(columns.columns, threads);
   Screen made = make_screen(std::move(columns), plan, grouping, rollup, sides, std::move(threads),
                             families.headlines());
-  if (spec.group_by == GroupBy::Cgroup) arrange_as_tree(made.rows, grouping);
+  if (name_columns(spec, made))
+    sort_rows(made, spec);
+  else if (spec.group_by == GroupBy::Cgroup)
+    arrange_as_tree(made.rows, grouping);
   if (!made.columns.empty()) screen.emplace(std::move(made));
 }
 

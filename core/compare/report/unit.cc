@@ -11,5 +11,6 @@
 #include "core/compare/report/report_rows.cc"
 #include "core/compare/report/rows.cc"
 #include "core/compare/report/screen.cc"
+#include "core/compare/report/screen_order.cc"
 #include "core/compare/report/screen_tree.cc"
 #include "core/compare/report/stack_section.cc"
