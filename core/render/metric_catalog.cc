@@ -13,6 +13,7 @@
 #include "core/render/report_json.hpp"
 #include "core/render/report_sentences.hpp"
 #include "core/render/terminal_text.hpp"
+#include "core/window/happened.hpp"
 
 namespace ctprof {
 namespace {
@@ -37,6 +38,7 @@ MetricCatalog::MetricCatalog(const RuleBook& rules)
 
 MetricCatalog MetricCatalog::of(const Registry& registry) {
   MetricCatalog catalog(registry.rules());
+  catalog.unoffered_.push_back(blocked_time());
   for (const Field& field : registry.fields()) catalog.add(field.def, offering_plugins(field));
   for (const Recorder& recorder : registry.recorders())
     for (const OfferTable& offer : recorder.source->offers)
@@ -74,6 +76,17 @@ const MetricDef* MetricCatalog::find(std::string_view name) const {
 
 const DerivedDef* MetricCatalog::find_derived(std::string_view name) const {
   return named(derived_, name);
+}
+
+std::optional<std::string> MetricCatalog::name_of_column(std::string_view label) const {
+  const auto search = [&](const auto& defs) -> std::optional<std::string> {
+    for (const auto& def : defs)
+      if (def.headline && def.headline->label == label) return def.name;
+    return {};
+  };
+  if (auto name = search(metrics_)) return name;
+  if (auto name = search(derived_)) return name;
+  return search(unoffered_);
 }
 
 std::vector<std::string> MetricCatalog::fillers(const std::string& name) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,8 @@ class MetricCatalog {
   // plugin.
   const MetricDef* find(std::string_view name) const;
   const DerivedDef* find_derived(std::string_view name) const;
+  // The name of the metric that the first screen shows in the column of that label.
+  std::optional<std::string> name_of_column(std::string_view label) const;
   // The plugins that can fill the metric, the preferred one first; for a file, the one that did.
   std::vector<std::string> fillers(const std::string& name) const;
   // Every name that can be found.

@@ -22,6 +22,7 @@ struct Facts {
   std::string name, description, formula, entity, applies_to, unit, family, section, newtype, rule,
       rule_description;
   std::string source, kernel_writer, since, caveat, file_path;
+  std::string column, column_floor, column_order;  // of the first screen
   std::vector<std::string> tags, config_gates, goes_into, plugins;
   bool is_derived = false;
 };
@@ -34,6 +35,52 @@ std::vector<std::string> readers_of(const MetricCatalog& catalog, std::string_vi
     if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) readers.push_back(def.name);
   }
   return readers;
+}
+
+// --- columns of the first screen
+
+std::string kind_of_column(const Headline& headline) {
+  switch (headline.shown) {
+    case CTPROF_SHOWN_PERCENT: return "in percent of one CPU, or of the time that passed";
+    case CTPROF_SHOWN_LEVEL: return "as it is when the window closes, and what it changed by";
+    default: return "per second";
+  }
+}
+
+// The floor is per second where the figure is.
+std::string floor_of_column(const Headline& headline, const std::string& unit) {
+  if (headline.shown == CTPROF_SHOWN_PERCENT)
+    return brief(100 * headline.floor / 1e9, "percent") + " %";
+  const std::string floor = brief(headline.floor, unit);
+  if (headline.shown != CTPROF_SHOWN_LEVEL) return floor + " per second";
+  return unit == "bytes"
+             ? "a change of " + floor + ", or of 1 % of the host's memory if that is less"
+             : "a change of " + floor;
+}
+
+// What a figure counts for in the order of rows (compare/report/screen_weight.hpp).
+std::string order_of_column(const Headline& headline, const std::string& unit,
+                            const std::string& role) {
+  if (headline.by_change) return "orders no row: sleep that the thread chose is in it";
+  if (headline.shown == CTPROF_SHOWN_PERCENT) {
+    const bool is_of_cpus = role == "run-time" || role == "wait-time";
+    return is_of_cpus ? "counts as a share of the time of all CPUs, at most 1"
+                      : "counts as a share of the time of all CPUs, of a group at most one second "
+                        "per second";
+  }
+  if (unit != "bytes") return "orders no row: what such events cost is in the time on CPUs";
+  return headline.shown == CTPROF_SHOWN_LEVEL ? "counts as a share of the host's memory"
+                                              : "counts as a share of the bytes that the host's "
+                                                "disks moved, times the share of time "
+                                                "in which they were busy";
+}
+
+template <class Def>
+void add_column(const Def& def, Facts& facts) {
+  if (!def.headline) return;
+  facts.column = def.headline->label + ", " + kind_of_column(*def.headline);
+  facts.column_floor = floor_of_column(*def.headline, def.unit);
+  facts.column_order = order_of_column(*def.headline, def.unit, def.role);
 }
 
 // What stored and derived metrics have in common.
@@ -54,6 +101,7 @@ Facts common_facts(const Def& def, const MetricCatalog& catalog) {
   }
   facts.caveat = def.caveat;
   facts.goes_into = readers_of(catalog, def.name);
+  add_column(def, facts);
   return facts;
 }
 
@@ -123,6 +171,14 @@ std::string fillers_in_words(const Facts& facts) {
 std::string page_of(const Facts& facts, const TextLayout& layout) {
   Page page(facts.name, facts.description, layout);
   if (facts.is_derived) page.fact("formula", facts.name + " = " + facts.formula);
+  if (!facts.column.empty()) {
+    page.fact("column", facts.column);
+    page.fact("quiet", "a group is quiet below " + facts.column_floor);
+    page.fact("order",
+              "rows are in the order of their largest share of the machine, which * marks; "
+              "this column " +
+                  facts.column_order);
+  }
   page.fact("entity",
             facts.entity + (facts.applies_to == "leader" ? " that leads its process" : ""));
   page.fact("unit", facts.unit);
@@ -196,10 +252,15 @@ std::string json_of(const Facts& facts) {
   members.add("goes_into", facts.goes_into);
   members.add("file_path", facts.file_path);
   members.add("plugins", facts.plugins);
+  members.add("column", facts.column);
+  members.add("column_floor", facts.column_floor);
+  members.add("column_order", facts.column_order);
   return members.text();
 }
 
-std::optional<Facts> find_facts(const MetricCatalog& catalog, std::string_view name) {
+// A metric's name, or the label of its column.
+std::optional<Facts> find_facts(const MetricCatalog& catalog, std::string_view word) {
+  const std::string name = catalog.name_of_column(word).value_or(std::string(word));
   if (const DerivedDef* derived = catalog.find_derived(name)) return facts_of(*derived, catalog);
   const MetricDef* def = catalog.find(name);
   return def ? std::optional(facts_of(*def, catalog)) : std::nullopt;

@@ -35,6 +35,8 @@ void write_column(JsonPieces& json, const ScreenColumn& column, const PlannedMet
     json.comma();
     json.number(total);
   });
+  write_number(json, "whole", column.weight.whole);
+  write_number(json, "most", column.weight.most);
   json.close('}');
 }
 

@@ -15,15 +15,8 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kLeastGroup = 12;
-constexpr std::string_view kThreads = "threads", kMostMoved = "moved most";
 constexpr std::size_t kAlwaysFirst = 2;  // columns that are the last to go
 constexpr std::size_t kMostDepth = 8;    // to which rows of a tree are indented
-
-std::string header_of_groups(const Spec& spec) {
-  if (spec.group_by == GroupBy::Pcomm) return "process";
-  if (spec.group_by == GroupBy::All) return "cgroup > process > thread";
-  return printable(axis_word(spec));
-}
 
 // Columns make room for so much of a name: a process's is no longer, and a path has a third of a
 // narrow terminal.
@@ -91,20 +84,22 @@ class Cells {
  public:
   Cells(const Report& report, const Screen& screen) : report_(&report), screen_(&screen) {}
 
+  // With what memory grew by inside the window: "285Mi +213Mi"; of the last of several windows
+  // "72.0Mi→285Mi (+213Mi)".
   std::string figure(const ScreenRow& row, std::size_t at) const {
     const auto figures = screen_->figures(row, at);
-    std::vector<double> values;
-    for (const ScreenFigure& one : figures) values.push_back(one.value);
-    std::string text = with_doubts(brief_steps(values, unit(at)), figures, report_->families());
-    if (figures.size() == 1 && is_level(column(at))) text += level_change(figures[0], at);
-    return text;
+    if (!is_level(column(at))) return values(row, at);
+    const std::string change = level_change(figures.back(), at);
+    if (figures.size() == 1) return values(row, at) + change;
+    return change.starts_with(" +") ? values(row, at) + " (" + change.substr(1) + ")"
+                                    : values(row, at);
   }
 
   // "%wait 0.4→187 +187"
   std::string most(const ScreenRow& row, Most told) const {
-    if (row.score == 0) return "-";
+    if (!row.has_moved) return "-";
     const std::size_t at = row.decided_by;
-    const std::string text = printable(column(at).headline.label) + " " + figure(row, at);
+    const std::string text = printable(column(at).headline.label) + " " + values(row, at);
     if (told == Most::Figures) return text;
     if (const auto& proof = screen_->figures(row, at).back().proof;
         proof && row.threads.size() == 2)
@@ -114,12 +109,26 @@ class Cells {
 
   Tint tint(const ScreenRow& row, std::size_t at) const {
     if (report_->families().judge() && !any_proven(screen_->figures(row, at))) return Tint::Faint;
-    if (row.score == 0 || row.decided_by != at) return Tint::Plain;
+    if (!row.has_moved || row.decided_by != at) return Tint::Plain;
     return moved(column(at), screen_->figures(row, at)) < 0 ? Tint::Less : Tint::More;
   }
 
  private:
+  std::string values(const ScreenRow& row, std::size_t at) const {
+    const auto figures = screen_->figures(row, at);
+    std::vector<double> values;
+    for (std::size_t side = 0; side < figures.size(); ++side)
+      values.push_back(figures[side].value / divisor(row, side, at));
+    return with_doubts(brief_steps(values, unit(at)), figures, report_->families());
+  }
   const ScreenColumn& column(std::size_t at) const { return screen_->columns[at]; }
+  // Threads that sleep add up to more than anybody can read: the time that they were blocked is
+  // shown per thread.
+  double divisor(const ScreenRow& row, std::size_t side, std::size_t at) const {
+    const bool is_mean =
+        column(at).headline.by_change && column(at).headline.shown == CTPROF_SHOWN_PERCENT;
+    return is_mean ? std::max(row.threads[side].all(), 1.0) : 1;
+  }
   std::string_view unit(std::size_t at) const {
     if (column(at).headline.shown == CTPROF_SHOWN_PERCENT) return "percent";
     return report_->metrics()[column(at).metric].unit;
@@ -127,10 +136,13 @@ class Cells {
   std::string signed_text(double value, std::size_t at) const {
     return (value > 0 ? "+" : "") + brief(value, unit(at));
   }
-  // A change below the floor is no news.
+  // A change below the floor, and one of memory that is small for a process, is no news.
   std::string level_change(const ScreenFigure& figure, std::size_t at) const {
+    constexpr double kLeastBytes = 1 << 20;
     if (figure.is_new) return " new";
-    const bool is_news = figure.change != 0 && std::abs(figure.change) >= column(at).floor;
+    const double floor =
+        unit(at) == "bytes" ? std::min(column(at).floor, kLeastBytes) : column(at).floor;
+    const bool is_news = figure.change != 0 && std::abs(figure.change) >= floor;
     return is_news ? " " + signed_text(figure.change, at) : "";
   }
 
@@ -144,15 +156,21 @@ class Cells {
 class ScreenTable {
  public:
   ScreenTable(const Report& report, std::span<const ScreenRow> rows)
-      : report_(&report), screen_(report.screen()), cells_(report, *screen_), rows_(rows) {}
+      : report_(&report), screen_(report.screen()), cells_(report, *screen_), rows_(rows) {
+    for (std::size_t at = 0; at < screen_->columns.size(); ++at) {
+      known_.push_back(is_known(at));
+      has_marks_.push_back(
+          std::ranges::any_of(rows_, [&](const ScreenRow& row) { return is_marked(row, at); }));
+    }
+  }
 
   void append_to(std::string& out, const TextLayout& layout) {
     choose_form(layout.width);
     choose_headlines(layout.width);
     std::vector<TextColumn> columns{
-        {header_of_groups(report_->spec()), Align::Left, kLeastGroup, false}};
-    if (tells_threads()) columns.push_back({std::string(kThreads), Align::Right, 0, false});
-    if (tells_most()) columns.push_back({std::string(kMostMoved), Align::Left, 0, false});
+        {printable(group_column(report_->spec())), Align::Left, kLeastGroup, false}};
+    if (tells_threads()) columns.push_back({std::string(kThreadsColumn), Align::Right, 0, false});
+    if (tells_most()) columns.push_back({std::string(kMovedColumn), Align::Left, 0, false});
     for (std::size_t at = 0; at < fits_.size(); ++at)
       if (fits_[at]) columns.push_back({label(at), Align::Right, 0, false});
     TextTable table(std::move(columns));
@@ -171,11 +189,13 @@ class ScreenTable {
   // Labels of the columns that went for width. After append_to().
   std::vector<std::string> gone() const {
     std::vector<std::string> labels;
-    if (report_->compares() && !tells_most()) labels.emplace_back(kMostMoved);
+    if (report_->compares() && !tells_most()) labels.emplace_back(kMovedColumn);
     for (std::size_t at = 0; at < fits_.size(); ++at)
-      if (!fits_[at]) labels.push_back(label(at));
+      if (!fits_[at] && known_[at]) labels.push_back(label(at));
     return labels;
   }
+
+  bool has_marks() const { return std::ranges::find(has_marks_, true) != has_marks_.end(); }
 
  private:
   bool tells_threads() const { return form_.threads != Threads::No; }
@@ -185,8 +205,31 @@ class ScreenTable {
   std::vector<TextCell> cells_of(const ScreenRow& row) const {
     std::vector<TextCell> cells = fixed_cells(row);
     for (std::size_t at = 0; at < fits_.size(); ++at)
-      if (fits_[at]) cells.push_back({cells_.figure(row, at), cells_.tint(row, at)});
+      if (fits_[at]) cells.push_back({figure(row, at), cells_.tint(row, at)});
     return cells;
+  }
+
+  // Of one window with a mark behind the figure that gave the row its place; of several a column of
+  // its own names it. Figures keep their places below each other.
+  std::string figure(const ScreenRow& row, std::size_t at) const {
+    const std::string text = cells_.figure(row, at);
+    if (!has_marks_[at]) return text;
+    return text + (is_marked(row, at) ? std::string(kMark) : " ");
+  }
+
+  bool is_marked(const ScreenRow& row, std::size_t at) const {
+    return !report_->compares() && report_->spec().sort.empty() && row.score > 0 &&
+           row.decided_by == at;
+  }
+
+  // Whether some row has a figure in it: delays that the kernel does not account for have none.
+  bool is_known(std::size_t at) const {
+    return rows_.empty() || std::ranges::any_of(rows_, [&](const ScreenRow& row) {
+             const auto figures = screen_->figures(row, at);
+             for (std::size_t side = 0; side < figures.size(); ++side)
+               if (row.threads[side].all() > 0 && !std::isnan(figures[side].value)) return true;
+             return false;
+           });
   }
 
   std::vector<TextCell> fixed_cells(const ScreenRow& row) const {
@@ -217,8 +260,8 @@ class ScreenTable {
   // What the form takes, with the names of groups as narrow as can still be read.
   std::size_t width_of_form(std::size_t width) const {
     std::vector<std::size_t> widths{kLeastGroup};
-    if (tells_threads()) widths.push_back(kThreads.size());
-    if (tells_most()) widths.push_back(kMostMoved.size());
+    if (tells_threads()) widths.push_back(kThreadsColumn.size());
+    if (tells_most()) widths.push_back(kMovedColumn.size());
     for (const ScreenRow& row : rows_) {
       const auto cells = fixed_cells(row);
       for (std::size_t i = 0; i < widths.size(); ++i)
@@ -244,8 +287,7 @@ class ScreenTable {
 
   std::size_t width_of(std::size_t at) const {
     std::size_t width = display_width(label(at));
-    for (const ScreenRow& row : rows_)
-      width = std::max(width, display_width(cells_.figure(row, at)));
+    for (const ScreenRow& row : rows_) width = std::max(width, display_width(figure(row, at)));
     return width + kColumnGap;
   }
 
@@ -268,10 +310,12 @@ class ScreenTable {
 
   // One that is wide for what it tells leaves its place to others; the first two do not.
   void choose_headlines(std::size_t width) {
-    fits_.assign(screen_->columns.size(), width == 0);
+    fits_ = known_;
     if (width == 0) return;
+    fits_.assign(screen_->columns.size(), false);
     std::size_t taken = width_of_form(width);
     for (const std::size_t at : by_weight()) {
+      if (!known_[at]) continue;
       const std::size_t more = width_of(at);
       fits_[at] = taken + more <= width;
       if (fits_[at]) taken += more;
@@ -284,7 +328,7 @@ class ScreenTable {
   Cells cells_;
   std::span<const ScreenRow> rows_;
   Form form_ = kForms[0];
-  std::vector<bool> fits_;
+  std::vector<bool> known_, has_marks_, fits_;
 };
 
 }  // namespace
@@ -301,6 +345,7 @@ ScreenTableText screen_table(const Report& report, std::span<const ScreenRow> ro
   table.append_to(told.text, layout);
   told.threads_gone = table.threads_gone();
   told.gone = table.gone();
+  told.has_marks = table.has_marks();
   return told;
 }
 

@@ -5,6 +5,8 @@
 // that decided which row comes first are the last to go for width; before what moved most goes, its
 // change does, and the threads that were born and ended. Names lose their middle.
 //
+// Columns of which nothing is known are left out.
+//
 // Not here: which rows are told, and what is said of those that are not (screen_text.hpp).
 
 #pragma once
@@ -12,6 +14,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/compare/report/report.hpp"
@@ -23,7 +26,10 @@ struct ScreenTableText {
   std::string text;               // empty without rows
   std::string threads_gone;       // what of the threads went for width, in words
   std::vector<std::string> gone;  // labels of the columns that went for width
+  bool has_marks = false;         // figures that gave rows their places have kMark behind them
 };
+
+inline constexpr std::string_view kMark = "*";
 
 // Of the first rows. REQUIRES: report.screen().
 ScreenTableText screen_table(const Report& report, std::size_t rows, const TextLayout& layout);

@@ -45,7 +45,9 @@ std::string not_shown(const Report& report, std::size_t rows, const ScreenTableT
   for (const std::string& label : screen.no_place) columns.push_back(printable(label));
   if (!columns.empty()) parts.push_back("for width " + joined_by(columns, " "));
   parts.push_back("other figures (--details)");
-  return "not shown: " + joined_by(parts, ", ");
+  const std::string text = "not shown: " + joined_by(parts, ", ");
+  return table.has_marks ? text + "; " + std::string(kMark) + " orders the row (ctprof help %CPU)"
+                         : text;
 }
 
 std::string in_lines(const std::string& text, std::size_t width) {
@@ -90,9 +92,9 @@ std::string settings(const Report& report, std::size_t width) {
   return out + wrapped("settings that differ: " + joined_by(found, "; "), width);
 }
 
-std::string with_rows(const Report& report, std::span<const std::string> files,
-                      const TextLayout& layout, std::size_t rows) {
-  std::string out = opening(report, files, layout);
+std::string with_rows(const Report& report, const std::string& before, const TextLayout& layout,
+                      std::size_t rows) {
+  std::string out = before;
   const ScreenTableText table = screen_table(report, rows, layout);
   out += table.text;
   out += evidence_text(report, true, layout.width);
@@ -129,10 +131,11 @@ std::vector<std::string> settings_between(const Report& report) {
 std::string screen_text(const Report& report, std::span<const std::string> files,
                         const ScreenLayout& layout) {
   const std::size_t all = report.screen()->rows.size();
-  if (layout.rows) return with_rows(report, files, layout.text, *layout.rows ? *layout.rows : all);
+  const std::string before = opening(report, files, layout.text);
+  if (layout.rows) return with_rows(report, before, layout.text, *layout.rows ? *layout.rows : all);
   // What is left out makes lines too; one is for the prompt.
   for (std::size_t rows = std::min(all, layout.lines);;) {
-    std::string text = with_rows(report, files, layout.text, rows);
+    std::string text = with_rows(report, before, layout.text, rows);
     const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
     if (lines <= layout.lines || rows <= kLeastRows) return text;
     rows -= std::min(lines - layout.lines, rows - kLeastRows);

@@ -206,6 +206,8 @@ void settle_modes(Snapshot& snapshot) {
 // --- what threads did neither
 // ------------------------------------------------------------------------
 
+}  // namespace
+
 MetricDef blocked_time() {
   MetricDef def;
   def.name = "blocked_time_ns";
@@ -234,6 +236,8 @@ MetricDef blocked_time() {
   def.role = "blocked-time";
   return def;
 }
+
+namespace {
 
 DerivedDef blocked_share(const std::string& run, const std::string& wait,
                          const std::string& blocked) {

@@ -42,6 +42,9 @@ bool has_gauges(const MetricDef& def);
 const Column* find_role(const std::deque<Column>& columns, std::string_view role,
                         Storage storage = Storage::U64);
 
+// The time that a thread was blocked, which to_differences() computes.
+MetricDef blocked_time();
+
 // Lets a recorded column of threads that counts up begin at zero. REQUIRES: snapshot.window.
 void begin_at_zero(Snapshot& snapshot, const Column& column);
 // Adds a reading of a recorded number to what the row has: a sum, the largest, or the least, as the

@@ -89,13 +89,21 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kBlockCount{
      .source = kWakeups,
      .description = "Times that a thread was blocked where no signal wakes it.",
      .file_path = kNoPlace}};
+// A group that is blocked for 1 % of the time is no longer quiet.
+inline constexpr ctprof_headline kBlockHeadline{.size = sizeof(ctprof_headline),
+                                                .order = 36,
+                                                .label = "%D",
+                                                .shown = CTPROF_SHOWN_PERCENT,
+                                                .flags = 0,
+                                                .floor = 1e7};
 inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kBlockTotal{
     {.name = "offcpu_uninterruptible_ns",
      .section = kSection,
      .source = kWakeups,
      .description =
          "Time blocked where no signal wakes it: disks, page faults, the kernel's locks.",
-     .file_path = kNoPlace}};
+     .file_path = kNoPlace,
+     .headline = &kBlockHeadline}};
 inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kQueueCount{
     {.name = "offcpu_queued_count",
      .section = kSection,

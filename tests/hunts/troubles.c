@@ -14,11 +14,13 @@
  *   grower     sleeps; then takes 16 MiB of memory every 100 ms
  *   workers    four threads that work for 2 ms of every 8; then on the last CPU alone
  *   forker     sleeps; then has children that run for 2 ms and end, one after the other
+ *   poller     sleeps; then a thread asks again and again whether there is input
  *   idler      four threads that sleep throughout
  *   reader     reads FILE again and again; it has no trouble of its own
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -194,6 +196,13 @@ static void* fork_on(void* unused) {
 
 static void forker_in_trouble(void) { start(fork_on, NULL); }
 
+static void* poll_on(void* unused) {
+  for (;;) poll(NULL, 0, 0);
+  return unused;
+}
+
+static void poller_in_trouble(void) { start(poll_on, NULL); }
+
 static void idler(void) {
   for (int i = 0; i < kIdlers; ++i) start(asleep, NULL);
 }
@@ -240,6 +249,7 @@ static const struct kind kinds[] = {
     {"grower", nothing, grower_in_trouble},
     {"workers", workers, workers_in_trouble},
     {"forker", nothing, forker_in_trouble},
+    {"poller", nothing, poller_in_trouble},
     {"idler", idler, nothing},
     {"reader", reader, nothing},
     {NULL, NULL, NULL},

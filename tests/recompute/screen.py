@@ -6,26 +6,73 @@
 from fractions import Fraction
 
 from accounts import BLOCKED
+from capture_file import has_value
 from figures import UNKNOWN
 from sides import median
 
 PERCENT, RATE, LEVEL = range(3)
 NAMES = ("percent", "rate", "level")
 SECOND = 10**9
+# A group that has so many threads more or fewer is not quiet.
+THREADS = 20
+# Scores are doubles, and sums of doubles.
+PRECISION_OF_SCORES = Fraction(1, 10**9)
 
 
 class Headline:
-    def __init__(self, metric, shown, label):
+    def __init__(self, metric, shown, label, by_change=False, floor=0, unit="", role=""):
         self.metric, self.shown, self.label = metric, shown, label
+        self.by_change, self.floor, self.unit, self.role = by_change, Fraction(floor), unit, role
 
 
 def headlines(span):
     """The columns, in their order, as the file's registry has them; time blocked is the core's own."""
-    found = [(30, Headline(BLOCKED, PERCENT, "%blocked"))]
+    found = [(30, Headline(BLOCKED, PERCENT, "%blocked", by_change=True))]
     for metric in [*span.last.metrics.values(), *span.derived.values()]:
         if shown := metric.get("headline"):
-            found.append((shown["order"], Headline(metric["name"], shown["shown"], shown["label"])))
+            found.append((shown["order"], Headline(metric["name"], shown["shown"], shown["label"], shown.get("by_change", False),
+                                                   shown["floor"], metric.get("unit") or "", metric.get("role") or "")))
     return [headline for _, headline in sorted(found, key=lambda one: one[0])]
+
+
+class Machine:
+    """What the hosts of all runs have, the largest of each: CPUs, bytes of memory, and of their disks bytes per second and the share of
+    time in which they had requests."""
+
+    def __init__(self, spans):
+        self.cpus = max(self.host(span, "host-cpus") for span in spans)
+        self.memory = max(span.last.header.get("host", {}).get("total_memory_kib", 0) for span in spans) * 1024
+        self.disk_bytes, self.disk_busy = map(max, zip(*map(self.disks, spans)))
+
+    def host(self, span, role):
+        name = span.last.with_role(role)
+        found = span.value("host", name, 0) if name else 0
+        return found if has_value(found) else 0
+
+    def disks(self, span):
+        wall = self.host(span, "host-wall")
+        if not wall:
+            return 0, 0
+        size = self.host(span, "disk-read") + self.host(span, "disk-write")
+        return Fraction(size * SECOND, wall), min(Fraction(self.host(span, "disk-busy"), wall), Fraction(1))
+
+    def share(self, headline, figure):
+        """The share of the machine's time or memory that a figure is; none where the column has no weight."""
+        if headline.by_change:
+            return None
+        if headline.shown == PERCENT:
+            of_cpus = headline.role in ("run-time", "wait-time")
+            return min(abs(figure), 100 * self.cpus if of_cpus else 100) / (100 * self.cpus)
+        if headline.unit != "bytes":
+            return None
+        if headline.shown == LEVEL:
+            return min(abs(Fraction(figure)) / self.memory, Fraction(1))
+        return min(abs(figure) / self.disk_bytes, Fraction(1)) * self.disk_busy if self.disk_bytes and self.disk_busy else None
+
+    def floor(self, headline):
+        if headline.shown == PERCENT:
+            return headline.floor * 100 / SECOND
+        return min(headline.floor, Fraction(self.memory, 100)) if headline.shown == LEVEL and headline.unit == "bytes" else headline.floor
 
 
 class Screen:
@@ -68,6 +115,82 @@ class Screen:
         return self.sides[number].threads(group) > 0
 
 
+class OrderCheck:
+    """The score of each row, the column that it is of, and the order of the rows; that no row is quiet. Which changes are proven is the
+    product's word."""
+
+    def __init__(self, tally, command, screen, columns):
+        self.tally, self.command, self.screen, self.columns = tally, command, screen, columns
+        self.machine = Machine([run.span for side in screen.sides for run in side.runs])
+
+    def check(self, rows, is_tree):
+        before = None
+        for row in rows:
+            group = tuple(row["group"]) if isinstance(row["group"], list) else row["group"]
+            score, labels = self.score(group, row)
+            where = (self.command, group)
+            self.tally.check("screen score", where, row["score"], score, PRECISION_OF_SCORES)
+            if score:
+                self.tally.judge("screen order decided by", where, row["decided_by"] in labels, row["decided_by"], sorted(labels))
+            self.tally.judge("screen row is above a floor", where, row["proven"] or self.is_loud(group), "on the screen", "quiet")
+            place = (not row["proven"], -score, group)
+            if before and not is_tree:
+                is_tie = before[0] == place[0] and abs(before[1] - place[1]) <= PRECISION_OF_SCORES
+                self.tally.judge("screen order", where, before <= place or is_tie, "after", before)
+            before = place
+
+    def of_sides(self, group, headline):
+        return [self.screen.figure(group, headline, number) for number in range(len(self.screen.sides))]
+
+    def change(self, figures):
+        """The change from the first side to the one that differs most from it; None where none is known."""
+        if figures[0][0] is None:
+            return None
+        return max((Fraction(value) - Fraction(figures[0][0]) for value, _ in figures[1:] if value is not None), key=abs, default=None)
+
+    def weighed(self, headline, figures):
+        if len(figures) > 1:
+            return self.change(figures)
+        value, change = figures[0]
+        known = [abs(one) for one in (value, change if headline.shown == LEVEL else None) if one is not None and one is not UNKNOWN]
+        return max(known, default=None)
+
+    def score(self, group, row):
+        """The largest share, and the labels that have it."""
+        shares = {}
+        for headline, found in zip(self.columns, row["figures"]):
+            figure = self.weighed(headline, self.of_sides(group, headline))
+            share = None if figure is None else self.machine.share(headline, figure)
+            if share is not None and (not row["proven"] or any(one["proven"] for one in found)):
+                shares[headline.label] = share
+        score = max(shares.values(), default=Fraction(0))
+        return score, {label for label, share in shares.items() if abs(share - score) <= PRECISION_OF_SCORES}
+
+    def growth(self, group, number):
+        """How many threads more live when the window closes than when it opened."""
+        gone = [len(run.rows["gone"]["thread"].get(group, ())) for run in self.screen.sides[number].runs]
+        counts = self.screen.threads(group, number)
+        return counts["born"] - counts["ended"] - median(gone)
+
+    def has_other_threads(self, group):
+        sides = range(len(self.screen.sides))
+        living = [self.screen.threads(group, number)["living"] for number in (sides[0], sides[-1])]
+        return abs(living[1] - living[0]) >= THREADS or any(abs(self.growth(group, number)) >= THREADS for number in sides)
+
+    def is_loud(self, group):
+        if self.has_other_threads(group):
+            return True
+        for headline in self.columns:
+            if headline.by_change:
+                continue
+            figures, floor = self.of_sides(group, headline), self.machine.floor(headline)
+            loud = [change if headline.shown == LEVEL else value for value, change in figures]
+            loud += [self.change(figures)] if len(figures) > 1 else []
+            if any(one not in (None, UNKNOWN, 0) and abs(one) * (1 + PRECISION_OF_SCORES) >= floor for one in loud):
+                return True
+        return False
+
+
 class ScreenCheck:
     def __init__(self, tally, command):
         self.tally, self.command = tally, command
@@ -76,8 +199,11 @@ class ScreenCheck:
         screen, columns = Screen(sides), headlines(sides[0].runs[0].span)
         shown = report["screen"]
         own = [(one.label, NAMES[one.shown]) for one in columns]
-        self.tally.check("screen columns", (self.command,), [(one["label"], one["shown"]) for one in shown["headlines"]], own)
-        for row in shown["rows"]:
+        # A file that is older than a derived metric has its column by the plugins of the product.
+        places = [at for at, one in enumerate(shown["headlines"]) if one["metric"] in {column.metric for column in columns}]
+        self.tally.check("screen columns", (self.command,), [(shown["headlines"][at]["label"], shown["headlines"][at]["shown"]) for at in places], own)
+        rows = [dict(row, figures=[row["figures"][at] for at in places]) for row in shown["rows"]]
+        for row in rows:
             group = tuple(row["group"]) if isinstance(row["group"], list) else row["group"]
             for at, headline in enumerate(columns):
                 for number in range(len(sides)):
@@ -89,6 +215,8 @@ class ScreenCheck:
             if sides[0].present() or sides[-1].present():
                 self.tally.check("screen new or gone", (self.command, group, "new"), row["new"], screen.is_new(group))
                 self.tally.check("screen new or gone", (self.command, group, "gone"), row["gone"], screen.is_gone(group))
+
+        OrderCheck(self.tally, self.command, screen, columns).check(rows, "cgroup" in self.command.split()[-1:])
 
     def cell(self, where, found, value, change):
         self.tally.check("screen value", where, found["value"], value)

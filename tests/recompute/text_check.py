@@ -1,6 +1,7 @@
 """Checks the printed text: cells of `--details`, and those of the first screen, within their printed precision."""
 
 import re
+from fractions import Fraction
 
 from figures import UNKNOWN
 from printed import is_within, read
@@ -77,14 +78,16 @@ class ScreenTextCheck:
         self.tally, self.command = tally, command
 
     def check(self, text, report, sides):
-        columns = headlines(sides[0].runs[0].span)
+        screen = Screen(sides)
+        groups = [tuple(row["group"]) if isinstance(row["group"], list) else row["group"] for row in report["screen"]["rows"]]
+        columns = [column for column in headlines(sides[0].runs[0].span)
+                   if any(screen.figure(group, column, number)[0] is not None for group in groups for number in range(len(sides)))]
         labels = [column.label for column in columns]
         lines = text.splitlines()
         start = next((at for at, line in enumerate(lines) if GAP.split(line.strip())[-len(labels):] == labels), None)
         if start is None:
             self.tally.judge("screen columns", (self.command,), False, lines[:6], labels)
             return
-        screen = Screen(sides)
         for line, row in zip(lines[start + 1:], report["screen"]["rows"]):
             group = tuple(row["group"]) if isinstance(row["group"], list) else row["group"]
             cells = GAP.split(line.strip())
@@ -93,7 +96,12 @@ class ScreenTextCheck:
                 continue
             for column, text_of_cell in zip(columns, cells[-len(labels):]):
                 own = [screen.figure(group, column, number) for number in range(len(sides))]
-                self.cell((self.command, group, column.label), text_of_cell, column, own)
+                if column.by_change:
+                    own = [per_thread(figure, screen.threads(group, number)) for number, figure in enumerate(own)]
+                mark = "*" if len(sides) == 1 and row["score"] and row["decided_by"] == column.label else ""
+                where = (self.command, group, column.label)
+                self.tally.check("mark of the order", where, text_of_cell.endswith("*"), bool(mark))
+                self.cell(where, text_of_cell.removesuffix("*"), column, own)
 
     def cell(self, where, text, column, own):
         unit = "bytes" if column.metric.endswith("bytes") else "count"
@@ -122,6 +130,12 @@ class ScreenTextCheck:
             self.tally.judge("printed screen change", where, found is not None and change is not None and is_within(change, found), text, change)
         else:
             self.tally.judge("printed screen change", where, is_left_out(value, change), "no change", change)
+
+
+def per_thread(figure, threads):
+    """The time that threads were blocked is printed per thread."""
+    value, change = figure
+    return None if value is None else Fraction(value) / max(Fraction(threads["living"]) + Fraction(threads["ended"]), 1), change
 
 
 def is_small(value, part):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The first screen of a window of this host, computed a second time from the file alone: figures, totals, scores, order, what stays out.
+"""The first screen of a window of this host, computed a second time from the file alone: figures, scores, order, what stays out.
 
 The file says what the headlines are; only the time that threads were blocked is not in it, and is what is left of their wall time.
 """
@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -81,6 +82,8 @@ class File:
         based = {one["entity"]: set(one["columns"]) for one in window["bases"]}
         self.threads = Table(of_kind("table", "thread") + of_kind("exited", "thread"), based["thread"], names)
         self.processes = Table(of_kind("table", "process"), based["process"], names)
+        self.hosts = Table(of_kind("table", "host"), based["host"], names)
+        self.memory = lines[0]["host"]["total_memory_kib"] * 1024
         self.rates_over = self.mean_time(of_kind("table", "thread"))
         self.exited = {entity: [row for line in of_kind("opening", entity) for row in self.opening_cells(line, names)] for entity in ("thread", "process")}
 
@@ -99,6 +102,13 @@ class File:
 
     def metrics(self):
         return {metric["name"]: metric for metric in self.registry["metrics"]}
+
+    def of_host(self, role):
+        """What a counter of the host counted in the window, or what a gauge is at its end; 0 where it is unknown."""
+        metric = next((metric for metric in self.registry["metrics"] if metric.get("role") == role), None)
+        if not metric or not is_number(now := self.hosts.cell(metric["name"], 0)):
+            return 0
+        return now - self.hosts.base(metric["name"], 0) if metric["family"] == "cumulative" else now
 
     def with_role(self, role):
         return next(metric["name"] for metric in self.registry["metrics"] if metric.get("role") == role)
@@ -174,6 +184,7 @@ class Screen:
         self.file, self.differences = file, Differences(file)
         names = [name or "" for name in file.threads.now[axis]]  # that of a thread which was gone when it was asked for
         keys = thread_keys(names) if axis == "pcomm" else {name: name for name in names}
+        self.axis, self.keys = axis, keys
         self.groups = collections.defaultdict(list)
         for row in range(file.threads.rows):
             self.groups[keys[names[row]]].append(row)
@@ -189,7 +200,26 @@ class Screen:
             self.exited[keys.get(name, name)].append(process)
         self.headlines = self.find_headlines()
         self.scale = [100 if shown["shown"] == PERCENT else 1e9 for shown, _ in self.headlines]
-        self.floors = [shown["floor"] * (scale / 1e9 if shown["shown"] != LEVEL else 1) for (shown, _), scale in zip(self.headlines, self.scale)]
+        self.floors = [min(shown["floor"], 0.01 * file.memory) if shown["shown"] == LEVEL else shown["floor"] * scale / 1e9
+                       for (shown, _), scale in zip(self.headlines, self.scale)]
+        self.weights = [self.weight(shown) for shown, _ in self.headlines]
+
+    def weight(self, shown):
+        """(What the machine has of it, what counts of a figure at most); None for what orders nothing."""
+        metric = next((one for one in self.file.registry["metrics"] + self.file.registry["derived"] if one.get("headline") == shown), None)
+        if shown.get("by_change"):
+            return None
+        if shown["shown"] == PERCENT:
+            cpus = 100.0 * self.file.of_host("host-cpus")
+            return cpus, cpus if metric.get("role") in ("run-time", "wait-time") else min(100.0, cpus)
+        if metric["unit"] != "bytes":
+            return None
+        if shown["shown"] == LEVEL:
+            return self.file.memory, self.file.memory
+        wall = self.file.of_host("host-wall")
+        size = (self.file.of_host("disk-read") + self.file.of_host("disk-write")) / (wall / 1e9)
+        busy = min(self.file.of_host("disk-busy") / wall, 1.0)
+        return (size / busy, size) if size and busy else None
 
     def find_headlines(self):
         """[(headline, what computes the group's total)] in their order."""
@@ -199,11 +229,23 @@ class Screen:
                 found.append((metric["headline"], self.reader(metric["name"])))
         for derived in self.file.registry["derived"]:
             if derived.get("headline"):
-                readers = [self.reader(name) for name in derived["expression"].split(" + ")]
-                found.append((derived["headline"], lambda group, readers=readers: added(reader(group) for reader in readers)))
+                found.append((derived["headline"], self.reader_of_sum(derived["expression"])))
         return sorted(found, key=lambda one: one[0]["order"])
 
+    def reader_of_sum(self, text):
+        """Of "a + b", or of "a? + max(b?, c?)", whose inputs may be missing as long as one is there."""
+        terms = re.findall(r"max\([^)]*\)|\S+", text.replace(" + ", " "))
+        readers = [[self.reader(name.strip("? ")) for name in term.removeprefix("max(").rstrip(")").split(",")] for term in terms]
+        if "?" not in text:
+            return lambda group: added(reader(group) for [reader] in readers)
+        def read(group):
+            known = [[value for reader in term if is_number(value := reader(group))] for term in readers]
+            return sum(max(values) for values in known if values) if any(known) else UNKNOWN
+        return read
+
     def reader(self, name):
+        if name not in self.file.metrics():
+            return lambda group: UNKNOWN
         if self.file.metrics()[name]["entity"] == "process":
             return lambda group: total(self.file.processes.cell(name, row) for row in self.processes[group])
         return lambda group: total(self.differences.of(name, row) for row in self.groups[group])
@@ -232,10 +274,18 @@ class Screen:
                 found.append((UNKNOWN if value is UNKNOWN else value * scale / self.file.rates_over, None))
         return found
 
-    def ordering(self, at, figures):
-        """What a headline orders by; 0 where that is not known."""
+    def moved(self, at, figures):
+        """What is compared with the headline's floor; 0 where that is not known."""
         value, change = figures[at]
         return abs((change if self.headlines[at][0]["shown"] == LEVEL else value) or 0)
+
+    def share(self, at, figures):
+        """Of the machine; a level's is that of what it is, or changed by if that is more."""
+        if not self.weights[at]:
+            return 0
+        whole, most = self.weights[at]
+        value, change = figures[at]
+        return min(max(abs(value or 0), abs(change or 0)), most) / whole
 
     def is_own(self, group):
         """Of the process that recorded, or of its helpers."""
@@ -243,18 +293,27 @@ class Screen:
         own = {threads.now["tgid"][row] for row in range(self.file.living) if threads.now["tid"][row] in self.file.own}
         return all(threads.now["tgid"][row] in own or threads.cell("parent", row) in own for row in self.groups[group])
 
+    def has_other_threads(self, group, keys):
+        """Whether it has at least 20 threads more, or fewer, than when the window opened."""
+        threads = self.file.threads
+        gone = sum(keys.get(thread[self.axis], thread[self.axis]) == group for thread in self.file.exited["thread"])
+        born = sum(threads.born[row] for row in self.groups[group])
+        ended = sum(row >= self.file.living for row in self.groups[group])
+        return abs(born - ended - gone) >= 20
+
     def rows(self):
         """[(group, score, figures)] in order; what stays out is counted."""
-        figures = {group: self.figures(group) for group in sorted(self.groups, key=str.encode)}  # the order in which totals are added up
+        figures = {group: self.figures(group) for group in self.groups}
         orders = [at for at, (shown, _) in enumerate(self.headlines) if not shown.get("by_change")]
-        wholes = {at: max(self.floors[at], sum(self.ordering(at, figures[group]) for group in figures)) for at in orders}
         found, self.out = [], collections.Counter()
         for group in self.groups:
+            is_kernel = all(self.file.threads.cell("kernel_thread", row) for row in self.groups[group])
             if self.is_own(group):
                 self.out["own_threads"] += len(self.groups[group])
-            elif any(self.ordering(at, figures[group]) >= self.floors[at] for at in orders):
-                found.append((group, max(self.ordering(at, figures[group]) / wholes[at] for at in orders), figures[group]))
-            elif all(self.file.threads.cell("kernel_thread", row) for row in self.groups[group]):
+            elif any(self.moved(at, figures[group]) >= self.floors[at] for at in orders) or \
+                    not is_kernel and self.has_other_threads(group, self.keys):
+                found.append((group, max(self.share(at, figures[group]) for at in orders), figures[group]))
+            elif is_kernel:
                 self.out["quiet_kernel_threads"] += len(self.groups[group])
             else:
                 self.out["quiet_groups"] += 1

@@ -59,9 +59,11 @@ void Families::add_headlines(std::span<const ScreenColumn> columns,
 Evidence Families::judge_headlines(std::span<const ScreenColumn> columns,
                                    std::span<const std::optional<SideDesign>> designs) const {
   std::vector<JudgedMetric> judged;
-  for (const ScreenColumn& column : columns)
-    judged.push_back({static_cast<std::uint32_t>(column.metric), column.headline.floor,
-                      entry_of(column.headline)});
+  for (const ScreenColumn& column : columns) {
+    const bool is_level = column.headline.shown == CTPROF_SHOWN_LEVEL;
+    judged.push_back({static_cast<std::uint32_t>(column.metric),
+                      is_level ? column.floor : column.headline.floor, entry_of(column.headline)});
+  }
   return Evidence(*rollup_, *plan_, groups(), judged, designs, bar_);
 }
 

@@ -173,7 +173,7 @@ void Report::Whole::find_screen(std::span<const ReducedRun> reduced) {
       medians.add(placed(reduced[run].threads, grouping.runs[run], grouping.names.size()));
     threads.push_back(std::move(medians).of(grouping.names.size()));
   }
-  Screen columns = screen_columns(plan);
+  Screen columns = screen_columns(plan, machine_of(runs));
   if (families.judge()) families.add_headlines(columns.columns, threads);
   Screen made = make_screen(std::move(columns), plan, grouping, rollup, sides, std::move(threads),
                             families.headlines());

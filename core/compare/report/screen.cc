@@ -2,63 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <string_view>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/number.hpp"
-#include "core/registry/identity.hpp"
-#include "core/window/merge_ended.hpp"
 
 namespace ctprof {
 namespace {
 
 // A file may declare any number of headlines.
 constexpr std::size_t kMostOfOurs = 16, kMostOfThirdParties = 3;
-
-// --- threads
-// --------------------------------------------------------------------------------------------
-
-const Column* column_of(const Snapshot& snapshot, std::string_view name, Storage storage) {
-  const Column* column = snapshot.threads().find(name);
-  return column && column->def().storage == storage ? column : nullptr;
-}
-
-bool is_set(const Column* flag, std::size_t row) {
-  return flag && flag->has_value(row) && flag->bools()[row] != 0;
-}
-
-// Which rows are of the process that recorded, or of its helpers: children of it that are not of
-// the command.
-class OwnRows {
- public:
-  explicit OwnRows(const Snapshot& snapshot)
-      : tgids_(column_of(snapshot, kTgid, Storage::U64)),
-        parents_(column_of(snapshot, kParent, Storage::U64)),
-        descendants_(column_of(snapshot, kDescendant, Storage::Bool)) {
-    const auto& listed = snapshot.meta.own_threads;
-    const std::unordered_set<std::uint64_t> own(listed.begin(), listed.end());
-    const Column* tids = column_of(snapshot, kTid, Storage::U64);
-    for (std::size_t row = 0; tids && tgids_ && !own_ && row < snapshot.window->living; ++row)
-      if (own.contains(tids->u64()[row])) own_ = tgids_->u64()[row];
-  }
-
-  bool contains(std::size_t row) const {
-    if (!own_) return false;
-    const bool is_child = parents_ && parents_->has_value(row) && parents_->u64()[row] == *own_;
-    // Without BPF it is unknown whether a process that exited was the command or its child.
-    const bool may_descend =
-        descendants_ && (!descendants_->has_value(row) || is_set(descendants_, row));
-    return tgids_->u64()[row] == *own_ || (is_child && !may_descend);
-  }
-
- private:
-  const Column *tgids_, *parents_, *descendants_;
-  std::optional<std::uint64_t> own_;
-};
 
 // --- columns
 // --------------------------------------------------------------------------------------------
@@ -72,11 +26,14 @@ double scale_of(const PlannedMetric& metric) {
   return is_percent ? 100 * ns_per(metric.unit) : kNsPerSecond;
 }
 
-// The headline's floor is per second.
-double floor_of(const PlannedMetric& metric) {
+// The headline's floor is per second. Of memory it is a share where the host has little.
+double floor_of(const PlannedMetric& metric, const Machine& machine) {
+  constexpr double kShareOfMemory = 0.01;
   const Headline& headline = *metric.headline;
-  const bool is_level = headline.shown == CTPROF_SHOWN_LEVEL;
-  return is_level ? headline.floor : headline.floor * scale_of(metric) / kNsPerSecond;
+  if (headline.shown != CTPROF_SHOWN_LEVEL) return headline.floor * scale_of(metric) / kNsPerSecond;
+  const bool is_share = metric.unit == "bytes" && machine.memory_bytes > 0;
+  return is_share ? std::min(headline.floor, kShareOfMemory * machine.memory_bytes)
+                  : headline.floor;
 }
 
 bool can_be_shown(const PlannedMetric& metric) {
@@ -90,12 +47,13 @@ bool is_level(const ScreenColumn& column) { return column.headline.shown == CTPR
 
 }  // namespace
 
-Screen screen_columns(const MetricPlan& plan) {
+Screen screen_columns(const MetricPlan& plan, const Machine& machine) {
   Screen screen;
+  screen.machine = machine;
   std::vector<ScreenColumn>& columns = screen.columns;
   for (std::size_t at = 0; at < plan.metrics.size(); ++at)
     if (const PlannedMetric& metric = plan.metrics[at]; can_be_shown(metric))
-      columns.push_back({at, *metric.headline, floor_of(metric), {}});
+      columns.push_back({at, *metric.headline, floor_of(metric, machine), {}, {}});
   std::ranges::stable_sort(columns, {}, [&](const ScreenColumn& column) {
     return std::pair(plan.metrics[column.metric].is_third_party, column.headline.order);
   });
@@ -129,7 +87,11 @@ class ScreenMaker {
   Screen make() {
     for (std::uint32_t group = 0; group < grouping_->names.size(); ++group)
       if (has_any(group)) screen_.rows.push_back(row_of(group));
-    for (std::size_t column = 0; column < screen_.columns.size(); ++column) add_up(column);
+    for (std::size_t column = 0; column < screen_.columns.size(); ++column) {
+      add_up(column);
+      ScreenColumn& its = screen_.columns[column];
+      its.weight = weight_of(its, plan_->metrics[its.metric], screen_.machine);
+    }
     for (ScreenRow& row : screen_.rows) score(row);
     std::erase_if(screen_.rows, [&](const ScreenRow& row) { return stays_out(row); });
     std::ranges::stable_sort(screen_.rows, std::ranges::greater{}, [](const ScreenRow& row) {
@@ -214,16 +176,30 @@ class ScreenMaker {
     }
   }
 
-  // Of the columns of which a change is proven if there is any, or else of all.
+  // By the columns of which a change is proven if there is any, or else by all. Where none of them
+  // has a share of the machine, the row shows the one that has the largest share of its total.
   void score(ScreenRow& row) const {
+    double most_of_total = 0;
     for (std::size_t at = 0; at < screen_.columns.size(); ++at) {
-      const double share = screen_.share(row, at);
+      const double share = screen_.share(row, at), of_total = share_of_total(row, at);
       const bool is_proven = any_proven(screen_.figures(row, at));
-      if (is_proven < row.is_proven || !(share > row.score || is_proven > row.is_proven)) continue;
+      if (is_proven < row.is_proven) continue;
+      const bool is_first = is_proven > row.is_proven;
+      const bool is_more = share > row.score || (row.score == 0 && of_total > most_of_total);
+      if (!is_first && !is_more) continue;
       row.is_proven = is_proven;
-      row.score = share;
+      row.score = std::isnan(share) ? 0 : share;
       row.decided_by = at;
+      row.has_moved = row.score > 0 || of_total > 0;
+      most_of_total = of_total;
     }
+  }
+
+  double share_of_total(const ScreenRow& row, std::size_t at) const {
+    const ScreenColumn& column = screen_.columns[at];
+    if (column.headline.by_change) return 0;
+    const double whole = std::max(std::ranges::max(column.totals), column.floor);
+    return whole > 0 ? std::abs(moved(column, screen_.figures(row, at))) / whole : 0;
   }
 
   // Whether a figure of the row reaches the column's floor on any side. What counts by change
@@ -242,6 +218,14 @@ class ScreenMaker {
     });
   }
 
+  static bool gained_or_lost_threads(const ScreenRow& row) {
+    const double between = row.threads.back().living - row.threads.front().living;
+    return std::abs(between) >= kThreadsFloor ||
+           std::ranges::any_of(row.threads, [](const ScreenThreads& side) {
+             return std::abs(thread_growth(side)) >= kThreadsFloor;
+           });
+  }
+
   bool stays_out(const ScreenRow& row) {
     ScreenThreads most;
     bool is_own = true, is_kernel = true;
@@ -252,7 +236,7 @@ class ScreenMaker {
     }
     const auto threads = static_cast<std::uint64_t>(std::ceil(most.living));
     if (threads > 0 && is_own) return screen_.own_threads += threads, true;
-    if (row.is_proven) return false;
+    if (row.is_proven || (!is_kernel && gained_or_lost_threads(row))) return false;
     for (std::size_t at = 0; at < screen_.columns.size(); ++at)
       if (is_loud(row, at)) return false;
     if (threads > 0 && is_kernel)
@@ -272,65 +256,6 @@ class ScreenMaker {
 };
 
 }  // namespace
-
-ScreenThreads& ScreenThreads::operator+=(const ScreenThreads& other) {
-  living += other.living;
-  born += other.born;
-  opening_only += other.opening_only;
-  ended += other.ended;
-  own += other.own;
-  kernel += other.kernel;
-  return *this;
-}
-
-std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups,
-                                          std::span<const std::uint32_t> of_opening_only) {
-  const Snapshot& snapshot = *threads.snapshot;
-  const Window& window = *snapshot.window;
-  const Column* kernel = column_of(snapshot, kKernelThread, Storage::Bool);
-  const OwnRows own(snapshot);
-  const auto& born = window.openings[static_cast<std::size_t>(Entity::Thread)].born;
-  const std::vector<std::uint64_t> each = threads_by_row(snapshot);
-  std::vector<ScreenThreads> found(groups);
-  for (std::size_t row = 0; row < threads.groups.size(); ++row) {
-    if (threads.groups[row] == kNoGroup) continue;
-    ScreenThreads& of_group = found[threads.groups[row]];
-    const auto count = static_cast<double>(each[row]);
-    (row < window.living ? of_group.living : of_group.ended) += count;
-    if (born[row] != 0) of_group.born += count;
-    if (own.contains(row)) of_group.own += count;
-    if (is_set(kernel, row)) of_group.kernel += count;
-  }
-  for (const std::uint32_t group : of_opening_only)
-    if (group != kNoGroup) ++found[group].opening_only;
-  return found;
-}
-
-void ScreenMedians::add(std::span<const ScreenThreads> run) {
-  ++runs_;
-  for (std::uint32_t group = 0; group < run.size(); ++group)
-    if (run[group].all() > 0) found_.push_back({group, run[group]});
-}
-
-std::vector<ScreenThreads> ScreenMedians::of(std::size_t groups) && {
-  std::vector<ScreenThreads> medians(groups);
-  std::ranges::stable_sort(found_, {}, &Found::group);
-  std::vector<double> counts;
-  for (auto first = found_.begin(); first != found_.end();) {
-    const auto last = std::ranges::find_if(
-        first, found_.end(), [&](const Found& one) { return one.group != first->group; });
-    for (const auto count :
-         {&ScreenThreads::living, &ScreenThreads::born, &ScreenThreads::ended, &ScreenThreads::own,
-          &ScreenThreads::kernel, &ScreenThreads::opening_only}) {
-      counts.assign(runs_, 0);
-      std::transform(first, last, counts.begin(),
-                     [&](const Found& one) { return one.threads.*count; });
-      medians[first->group].*count = median_count(counts);
-    }
-    first = last;
-  }
-  return medians;
-}
 
 bool ScreenRow::is_new() const {
   const ScreenThreads &first = threads.front(), &last = threads.back();
@@ -360,16 +285,19 @@ double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures) 
   return most;
 }
 
+double weighed(const ScreenColumn& column, std::span<const ScreenFigure> figures) {
+  if (figures.size() > 1 || !is_level(column)) return moved(column, figures);
+  const double value = std::abs(figures[0].value), change = std::abs(figures[0].change);
+  return std::isnan(value) || change > value ? change : value;
+}
+
 double screen_figure(const PlannedMetric& metric, double per_second) {
   const bool is_level = metric.headline->shown == CTPROF_SHOWN_LEVEL;
   return is_level ? per_second : per_second * scale_of(metric) / kNsPerSecond;
 }
 
 double Screen::share(const ScreenRow& row, std::size_t at) const {
-  const ScreenColumn& column = columns[at];
-  if (column.headline.by_change && row.threads.size() == 1) return 0;
-  const double whole = std::max(std::ranges::max(column.totals), column.floor);
-  return std::abs(moved(column, figures(row, at))) / whole;
+  return columns[at].weight.share_of(weighed(columns[at], figures(row, at)));
 }
 
 Screen make_screen(Screen columns, const MetricPlan& plan, const Grouping& grouping,

@@ -1,22 +1,21 @@
 // The first screen: what happened in a window, or differs between windows, at a glance.
 //
 // A row is a group, a column a headline (ctprof_headline): ours, then those of a third party. The
-// rows are in the order of their scores. A row's score is its largest share, over the headlines, of
-// what all groups together come to or of the headline's floor, whichever is more:
+// rows are in the order of their scores: the largest share of the machine's time or memory that the
+// group has by any column (screen_weight.hpp), at most 1.
 //
-//   of one window    figure / max(total, floor)
-//   of several       change of the figure / max(total of the larger side, floor)
+//   of one window    the figure; of a level what it is, or what it changed by if that is more
+//   of several       the change of the figure
 //
-// Of a level it is the change that counts, in the window or between them, and the total is that of
-// all changes. A headline that counts by change alone orders nothing in one window. Ties go by
-// name.
+// Ties are ordered by name. Sorting by columns replaces the order (screen_order.hpp).
 //
 // Where sides of several runs are judged, rows of which a change is proven come first, and proven
 // changes alone decide their scores.
 //
 // Cgroups are in the order of a tree (screen_tree.hpp) when they are what rows are grouped by.
 //
-// Groups that reach no floor on any side stay out, and are counted: the threads of kernel threads,
+// Groups that reach no floor on any side, and whose threads neither became many more nor many fewer
+// (kThreadsFloor), stay out, and are counted: the threads of kernel threads,
 // the groups of the rest. A headline that counts by change alone brings nobody in. So do the
 // threads of the process that recorded. Figures are per second of the time between both readings of
 // threads, percentages of one CPU.
@@ -39,6 +38,7 @@
 #include "core/compare/figures/rollup.hpp"
 #include "core/compare/figures/run_facts.hpp"
 #include "core/compare/grouping/grouping.hpp"
+#include "core/compare/report/screen_weight.hpp"
 
 namespace ctprof {
 
@@ -54,6 +54,12 @@ struct ScreenThreads {
   double all() const { return living + ended; }
   ScreenThreads& operator+=(const ScreenThreads& other);
 };
+
+// A group whose number of living threads changed by so many, inside a window or between windows, is
+// not quiet.
+inline constexpr double kThreadsFloor = 20;
+// What it changed by inside the window.
+double thread_growth(const ScreenThreads& threads);
 
 // By group. REQUIRES: the snapshot is a window.
 // `of_opening_only`: groups of the threads that only its opening has.
@@ -91,13 +97,15 @@ struct ScreenColumn {
   std::size_t metric = 0;  // in the plan
   Headline headline;
   double floor = 0;            // in the figures' unit
-  std::vector<double> totals;  // by side: what scores are shares of, unless the floor is more
+  std::vector<double> totals;  // by side, of all groups together; of a level, of all changes
+  Weight weight;
 };
 
 struct ScreenRow {
   std::uint32_t group = 0;
   double score = 0;
   std::size_t decided_by = 0;          // the column of the score
+  bool has_moved = false;              // that column has a figure, or a change of it
   bool is_proven = false;              // that column's change is
   std::vector<ScreenThreads> threads;  // by side
   std::vector<ScreenFigure> figures;   // by column, then by side
@@ -113,6 +121,7 @@ struct ScreenRow {
 };
 
 struct Screen {
+  Machine machine;
   std::vector<ScreenColumn> columns;
   std::vector<ScreenRow> rows;
   std::size_t quiet_groups = 0;
@@ -124,7 +133,8 @@ struct Screen {
     const std::size_t sides = row.threads.size();
     return std::span(row.figures).subspan(column * sides, sides);
   }
-  // The row's share of the column, of which the largest is its score; NaN where it is not known.
+  // The row's share of the machine by the column, of which the largest is its score; NaN where it
+  // is unknown.
   double share(const ScreenRow& row, std::size_t column) const;
 };
 
@@ -132,11 +142,15 @@ struct Screen {
 // changed most. NaN where that is not known.
 double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures);
 
+// The figure that the row's share is of: as `moved`, but of one side's level what it is, or what it
+// changed by if that is more.
+double weighed(const ScreenColumn& column, std::span<const ScreenFigure> figures);
+
 // Whether the change of any side is proven.
 bool any_proven(std::span<const ScreenFigure> figures);
 
 // A screen of columns alone; none: the files know of no headlines.
-Screen screen_columns(const MetricPlan& plan);
+Screen screen_columns(const MetricPlan& plan, const Machine& machine = {});
 
 // Fills its rows. `headlines`: what is known of their changes; may be null. REQUIRES: the sides are
 // windows; `threads` has the groups of each.

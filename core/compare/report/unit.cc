@@ -12,5 +12,7 @@
 #include "core/compare/report/rows.cc"
 #include "core/compare/report/screen.cc"
 #include "core/compare/report/screen_order.cc"
+#include "core/compare/report/screen_threads.cc"
 #include "core/compare/report/screen_tree.cc"
+#include "core/compare/report/screen_weight.cc"
 #include "core/compare/report/stack_section.cc"

@@ -43,6 +43,7 @@ BOOST_AUTO_TEST_CASE(rows_are_sorted_by_columns_as_they_are_printed) {
     BOOST_TEST(sorted({&window}, by) == right, by);
   BOOST_TEST(sorted({&idle, &window}, "%cpu") == "b a c");  // by their changes
   BOOST_TEST(sorted({&idle, &window}, "-%cpu") == "c a b");
+  BOOST_TEST(sorted({&idle, &window}, "-moved most") == "c a b");
 }
 
 BOOST_AUTO_TEST_CASE(names_of_metrics_sort_tables) {

@@ -63,6 +63,47 @@ BOOST_AUTO_TEST_CASE(two_windows_tell_both_figures_and_what_moved_most) {
     BOOST_TEST(has(text, part), part << " in\n" << text);
 }
 
+BOOST_AUTO_TEST_CASE(marks_the_figure_that_gave_a_row_its_place) {
+  const Snapshot window = window_of({{.name = "runs", .cpu = 5 * kSecond},
+                                     {.name = "grows", .cpu = kSecond, .held_after = 3 << 20}});
+  const std::string text = text_of(report_of(window), {.text = {}, .lines = 24});
+  for (const char* part :
+       {"50.0*", "10.0 ", "3.00Mi +3.00Mi*", "* orders the row (ctprof help %CPU)"})
+    BOOST_TEST(has(text, part), part << " in\n" << text);
+  Spec sorted;
+  sorted.sort = *parse_sort("-%cpu", ReportKind::Show);
+  const std::string by_user = text_of(report_of(window, sorted), {.text = {}, .lines = 24});
+  BOOST_TEST(!has(by_user, "*"), by_user);
+  BOOST_TEST(by_user.find("grows") < by_user.find("runs"), by_user);
+}
+
+// Delays that the kernel does not account for.
+BOOST_AUTO_TEST_CASE(leaves_out_columns_of_which_nothing_is_known) {
+  Snapshot window = window_of({{.name = "a", .cpu = kSecond}});
+  window.threads().find("switches")->gaps()[0] = static_cast<ctprof_gap>(Gap::SwitchedOff);
+  for (const std::size_t width : {0, 40, 120}) {
+    const std::string text = text_of(report_of(window), {.text = {.width = width}, .lines = 24});
+    BOOST_TEST(!has(text, "sw/s"), text);
+  }
+}
+
+// A thousand threads that sleep are blocked for 100 % of their time, not for 100,000 %.
+BOOST_AUTO_TEST_CASE(time_blocked_is_shown_per_thread) {
+  const std::vector<Did> pool(3, {.name = "pool", .cpu = kSecond, .idle = 6 * kSecond});
+  const std::string text = text_of(report_of(window_of(pool)), {.text = {}, .lines = 24});
+  BOOST_TEST((has(text, "60.0") && !has(text, "180")), text);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_grew_inside_the_last_of_two_windows_is_shown) {
+  const auto window = [](std::uint64_t before, std::uint64_t after) {
+    return window_of({{.name = "a", .held_before = before << 20, .held_after = after << 20}});
+  };
+  const Snapshot first = window(50, 50), last = window(50, 90);
+  const std::string text = text_of(report_of({&first, &last}), {.text = {}, .lines = 24});
+  BOOST_TEST(has(text, "held 50.0→90.0Mi +40.0Mi "), text);
+  BOOST_TEST(has(text, "50.0→90.0Mi (+40.0Mi)"), text);
+}
+
 BOOST_AUTO_TEST_CASE(two_windows_tell_who_was_born_in_each) {
   const Did lives{.name = "a", .cpu = kSecond}, is_born{.name = "a", .cpu = 1, .is_born = true};
   const Snapshot before = window_of({lives, is_born}), after = window_of({lives, is_born, is_born});

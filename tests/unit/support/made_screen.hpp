@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/test/unit_test.hpp>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -32,8 +33,14 @@ inline MetricDef shown(MetricDef def, Headline headline) {
   return def;
 }
 
-inline const MetricDef kCpu = shown(metric("cpu", "MonotonicNs", "SumNs"),
-                                    {"%cpu", 1, CTPROF_SHOWN_PERCENT, false, 1e7}),
+inline MetricDef with_role(MetricDef def, std::string role) {
+  def.role = std::move(role);
+  return def;
+}
+
+inline const MetricDef kCpu = with_role(shown(metric("cpu", "MonotonicNs", "SumNs"),
+                                              {"%cpu", 1, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                                        "run-time"),
                        kSwitches = shown(metric("switches", "MonotonicCount", "SumCount"),
                                          {"sw/s", 2, CTPROF_SHOWN_RATE, false, 10}),
                        kIdle = shown(metric("idle", "MonotonicNs", "SumNs"),
@@ -75,9 +82,12 @@ inline void add(Snapshot& snapshot, const MetricDef& def, const std::vector<Did>
   add_u64(snapshot, def, cells);
 }
 
+// Adds to an end of a window what `Did` does not have.
+using MoreOfEnd = std::function<void(Snapshot& snapshot, bool is_end)>;
+
 // A window from 10 s on.
 inline Snapshot window_of(const std::vector<Did>& all, std::uint64_t seconds = 10,
-                          std::vector<std::uint64_t> own = {}) {
+                          std::vector<std::uint64_t> own = {}, const MoreOfEnd& more = {}) {
   std::vector<Did> first = all;
   std::erase_if(first, [](const Did& did) { return did.is_born; });
   Snapshot ends[] = {taken(10, first), taken(10 + seconds, all)};
@@ -87,6 +97,7 @@ inline Snapshot window_of(const std::vector<Did>& all, std::uint64_t seconds = 1
     add(ends[is_end], kSwitches, there, &Did::switches, is_end);
     add(ends[is_end], kIdle, there, &Did::idle, is_end);
     add(ends[is_end], kHeld, there, is_end ? &Did::held_after : &Did::held_before, true);
+    if (more) more(ends[is_end], is_end);
   }
   ends[1].meta.own_threads = std::move(own);
   auto made = make_window(ends[0], std::move(ends[1]), {});

@@ -47,15 +47,11 @@ std::size_t column_of(const Screen& screen, std::string_view label) {
   return static_cast<std::size_t>(it - screen.columns.begin());
 }
 
-// The largest share of a headline that the thread has.
+// The largest share of the machine that the thread has.
 double score_of(const Screen& screen, const ThreadRow& thread) {
   double score = 0;
-  for (std::size_t at = 0; at < screen.columns.size(); ++at) {
-    const ScreenColumn& column = screen.columns[at];
-    const double whole = std::max(std::ranges::max(column.totals), column.floor);
-    if (column.headline.by_change || whole <= 0) continue;
-    score = std::max(score, ranked(thread.figures[at]) / whole);
-  }
+  for (std::size_t at = 0; at < screen.columns.size(); ++at)
+    score = std::max(score, ranked(screen.columns[at].weight.share_of(thread.figures[at])));
   return score;
 }
 

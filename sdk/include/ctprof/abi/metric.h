@@ -47,7 +47,7 @@ enum {
 
 typedef uint32_t ctprof_headline_flags;
 enum {
-  /* orders rows only where two windows are compared, by how much it changed */
+  /* Orders no rows: a part of it is no cost, as sleep that a thread chose. */
   CTPROF_HEADLINE_BY_CHANGE = 1
 };
 
@@ -61,8 +61,8 @@ struct ctprof_headline {
   const char* label;
   ctprof_shown shown;
   ctprof_headline_flags flags;
-  /* Below it a group is quiet, and is not ordered by this column. Per second where a rate or a
-   * percentage is shown; in the metric's unit. */
+  /* Below it a group is quiet. Per second where a rate or a percentage is shown; in the metric's
+   * unit. Rows are ordered by shares of the machine: of times, of bytes that are held or moved. */
   double floor;
 };
 

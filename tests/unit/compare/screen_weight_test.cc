@@ -1,0 +1,171 @@
+// The order of the first screen: shares of the machine's time and memory.
+
+#include <boost/test/unit_test.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/compare/asked/expressions.hpp"
+#include "tests/unit/support/made_screen.hpp"
+
+namespace ctprof::screen_weight_test {
+namespace {
+
+using namespace made_screen;
+
+const MetricDef kWaited = with_role(shown(metric("waited", "MonotonicNs", "SumNs"),
+                                          {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                                    "wait-time"),
+                kDisk = shown(metric("disk", "MonotonicNs", "SumNs"),
+                              {"%disk", 6, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                kWritten = shown(metric("written", "Bytes", "SumBytes"),
+                                 {"write/s", 7, CTPROF_SHOWN_RATE, false, 1 << 20});
+
+MetricDef of_host(const char* role, const char* newtype, const char* rule) {
+  return with_role(metric(std::string("h.") + role, newtype, rule, Entity::Host), role);
+}
+
+constexpr std::uint64_t kMib = 1 << 20;
+
+// What threads counted beside `Did`, and what the host did; in 10 s.
+struct More {
+  Cells<std::uint64_t> waited{}, disk{}, written{};
+  std::uint64_t cpus = 4, memory_kib = 1 << 20;
+  std::uint64_t disk_bytes = 0, disk_busy = 0;
+};
+
+void add_from_zero(Snapshot& snapshot, const MetricDef& def, const Cells<std::uint64_t>& cells,
+                   bool is_end) {
+  if (cells.empty()) return;
+  add_u64(snapshot, def, is_end ? cells : Cells<std::uint64_t>(cells.size(), 0));
+}
+
+Snapshot window_with(const std::vector<Did>& all, const More& more) {
+  return window_of(all, 10, {}, [&](Snapshot& snapshot, bool is_end) {
+    add_from_zero(snapshot, kWaited, more.waited, is_end);
+    add_from_zero(snapshot, kDisk, more.disk, is_end);
+    add_from_zero(snapshot, kWritten, more.written, is_end);
+    snapshot.table(Entity::Host).rows = 1;
+    snapshot.objects["host"] = "{\"total_memory_kib\":" + std::to_string(more.memory_kib) + "}";
+    add_u64(snapshot, of_host("host-cpus", "GaugeCount", "MaxGaugeCount"), {more.cpus});
+    const auto counter = [&](const char* role, const char* newtype, const char* rule,
+                             std::uint64_t count) {
+      add_u64(snapshot, of_host(role, newtype, rule), {is_end ? count : 0});
+    };
+    counter("host-wall", "MonotonicNs", "SumNs", 10 * kSecond);
+    counter("disk-read", "Bytes", "SumBytes", 0);
+    counter("disk-write", "Bytes", "SumBytes", more.disk_bytes);
+    counter("disk-busy", "MonotonicNs", "SumNs", more.disk_busy);
+  });
+}
+
+std::string decided_by(const Report& report, const std::string& name) {
+  return report.screen()->columns[row(report, name).decided_by].headline.label;
+}
+
+BOOST_AUTO_TEST_SUITE(screen_weight_test)
+
+BOOST_AUTO_TEST_CASE(a_second_on_a_cpu_counts_as_a_second_of_waiting_for_one) {
+  std::vector<Did> all{{.name = "runs", .cpu = 10 * kSecond}};
+  all.insert(all.end(), 2, {.name = "waits"});
+  all.insert(all.end(), 5, {.name = "starves"});
+  Cells<std::uint64_t> waited(all.size(), 10 * kSecond);
+  waited[0] = 0;
+  const Snapshot window = window_with(all, {.waited = waited});
+  const Report report = report_of(window);
+  BOOST_TEST(names(report) == "starves waits runs");
+  BOOST_TEST(row(report, "runs").score == 0.25);
+  BOOST_TEST(row(report, "waits").score == 0.5);
+  BOOST_TEST(row(report, "starves").score == 1.0);  // the time of 5 CPUs of 4
+  BOOST_TEST(decided_by(report, "waits") == "%wait");
+}
+
+BOOST_AUTO_TEST_CASE(a_group_is_blocked_for_a_second_per_second_at_most) {
+  const Snapshot window =
+      window_with({{.name = "pool"}, {.name = "one"}, {.name = "runs", .cpu = 15 * kSecond}},
+                  {.disk = Cells<std::uint64_t>{80 * kSecond, 5 * kSecond, 0}});
+  const Report report = report_of(window);
+  BOOST_TEST(names(report) == "runs pool one");
+  BOOST_TEST(row(report, "pool").score == 0.25);
+  BOOST_TEST(row(report, "one").score == 0.125);
+}
+
+BOOST_AUTO_TEST_CASE(memory_counts_as_a_share_of_what_the_host_has) {
+  const Snapshot window = window_with(
+      {{.name = "sleep", .switches = 1, .held_after = 17 * kMib, .is_born = false},
+       {.name = "large", .cpu = 200 * kMs, .held_before = 512 * kMib, .held_after = 512 * kMib},
+       {.name = "freed", .cpu = 200 * kMs, .held_before = 256 * kMib},
+       {.name = "busy", .cpu = 10 * kSecond}},
+      {});
+  const Report report = report_of(window);
+  BOOST_TEST(names(report) == "large busy freed sleep");
+  BOOST_TEST(row(report, "large").score == 0.5);
+  BOOST_TEST(row(report, "freed").score == 0.25);
+  BOOST_TEST(row(report, "sleep").score == 17.0 / 1024);
+}
+
+BOOST_AUTO_TEST_CASE(a_change_of_one_percent_of_a_small_memory_is_not_quiet) {
+  const std::vector<Did> grows{{.name = "grows", .held_after = 3 * kMib}};
+  const auto floor = [&](std::uint64_t memory_kib) {
+    const Snapshot window = window_with(grows, {.memory_kib = memory_kib});
+    return report_of(window).screen()->columns[3].floor;
+  };
+  BOOST_TEST(floor(50 << 10) == 0.5 * kMib);
+  BOOST_TEST(floor(1 << 20) == 1.0 * kMib);  // the headline's own
+}
+
+BOOST_AUTO_TEST_CASE(bytes_count_as_a_share_of_what_the_disks_did) {
+  const std::vector<Did> all{{.name = "writes"}, {.name = "busy", .cpu = 10 * kSecond}};
+  const Cells<std::uint64_t> written{300 * kMib, 0};
+  // 300 of 400 MiB of disks that were busy for 8 s of 10.
+  const Report report = report_of(
+      window_with(all, {.written = written, .disk_bytes = 400 * kMib, .disk_busy = 8 * kSecond}));
+  BOOST_TEST(row(report, "writes").score == 0.6, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(names(report) == "writes busy");
+  // What never reached a disk in the window counts as all that did.
+  const Report buffered = report_of(
+      window_with(all, {.written = written, .disk_bytes = 10 * kMib, .disk_busy = kSecond / 10}));
+  BOOST_TEST(row(buffered, "writes").score == 0.01, boost::test_tools::tolerance(1e-12));
+  // Nothing is known of the disks.
+  BOOST_TEST(row(report_of(window_with(all, {.written = written})), "writes").score == 0.0);
+}
+
+BOOST_AUTO_TEST_CASE(counts_never_outrank_what_they_cost) {
+  const Snapshot window = window_with({{.name = "switches", .cpu = kSecond, .switches = 9'000'000},
+                                       {.name = "polls", .cpu = 2 * kSecond, .switches = 1}},
+                                      {});
+  const Report report = report_of(window);
+  BOOST_TEST(names(report) == "polls switches");
+  BOOST_TEST(decided_by(report, "switches") == "%cpu");
+}
+
+BOOST_AUTO_TEST_CASE(of_two_windows_the_change_counts) {
+  const std::vector<Did> before{{.name = "always", .cpu = 30 * kSecond},
+                                {.name = "more", .cpu = kSecond}},
+      after{{.name = "always", .cpu = 30 * kSecond, .switches = 5'000'000},
+            {.name = "more", .cpu = 3 * kSecond}};
+  const Snapshot first = window_with(before, {}), last = window_with(after, {});
+  const Report report = report_of({&first, &last});
+  BOOST_TEST(names(report) == "more always");
+  BOOST_TEST(row(report, "more").score == 0.05, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(row(report, "always").score == 0.0);
+  BOOST_TEST(decided_by(report, "always") == "sw/s");  // which moved most all the same
+  BOOST_TEST(row(report, "always").has_moved);
+}
+
+// The rest of the host is not among the rows, and weighs as much as before.
+BOOST_AUTO_TEST_CASE(a_score_does_not_depend_on_which_groups_are_kept) {
+  const Snapshot window =
+      window_with({{.name = "a", .cpu = 4 * kSecond}, {.name = "b", .cpu = 8 * kSecond}},
+                  {.written = Cells<std::uint64_t>{40 * kMib, 0},
+                   .disk_bytes = 400 * kMib,
+                   .disk_busy = 9 * kSecond});
+  Spec spec;
+  BOOST_REQUIRE(add_condition(spec.where, "pcomm == \"a\""));
+  BOOST_TEST(row(report_of(window, spec), "a").score == row(report_of(window), "a").score);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::screen_weight_test
