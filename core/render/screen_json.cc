@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/render/findings_text.hpp"
+
 namespace ctprof {
 namespace {
 
@@ -116,6 +118,7 @@ void write_screen(JsonPieces& json, const Report& report, const std::function<bo
   write_array(json, "rows", std::span(screen.rows).first(told), [&](const ScreenRow& row) {
     if (has_room()) write_row(json, report, row);
   });
+  write_findings(json, report);
   write_left_out(json, screen, screen.rows.size() - told);
   json.close('}');
 }

@@ -6,6 +6,7 @@
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/report/screen.hpp"
 #include "core/render/evidence_text.hpp"
+#include "core/render/findings_text.hpp"
 #include "core/render/host_text.hpp"
 #include "core/render/report_sentences.hpp"
 #include "core/render/screen_table.hpp"
@@ -131,7 +132,11 @@ std::vector<std::string> settings_between(const Report& report) {
 std::string screen_text(const Report& report, std::span<const std::string> files,
                         const ScreenLayout& layout) {
   const std::size_t all = report.screen()->rows.size();
-  const std::string before = opening(report, files, layout.text);
+  // A third of the terminal is for findings.
+  const std::string before =
+      opening(report, files, layout.text) + findings_text(report, files, layout.text,
+                                                          layout.rows ? SIZE_MAX : layout.lines / 3,
+                                                          layout.record_waits);
   if (layout.rows) return with_rows(report, before, layout.text, *layout.rows ? *layout.rows : all);
   // What is left out makes lines too; one is for the prompt.
   for (std::size_t rows = std::min(all, layout.lines);;) {

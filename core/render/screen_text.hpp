@@ -21,6 +21,7 @@ struct ScreenLayout {
   TextLayout text;
   std::size_t lines = 0;              // of the terminal, or of what stands for one
   std::optional<std::size_t> rows{};  // as many as these, whatever the lines; 0: all
+  std::string record_waits{};         // the command that records where threads wait
 };
 
 // REQUIRES: report.screen().

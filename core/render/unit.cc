@@ -3,6 +3,7 @@
 #include "core/render/asleep_text.cc"
 #include "core/render/columns.cc"
 #include "core/render/evidence_text.cc"
+#include "core/render/findings_text.cc"
 #include "core/render/host_text.cc"
 #include "core/render/metric_catalog.cc"
 #include "core/render/metric_help.cc"

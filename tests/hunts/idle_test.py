@@ -31,6 +31,8 @@ class Idle(unittest.TestCase):
             screen = scene.first_of("compare", before, after)
             self.assertTrue(quiet)
             self.assertFalse(quiet & set(screen.rows), "\n".join(screen.lines))
+            for told in (screen, scene.first_of("show", after)):
+                self.assertFalse([finding for finding in told.findings if finding.split()[0] in quiet], "\n".join(told.lines))
 
 
 if __name__ == "__main__":

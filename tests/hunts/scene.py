@@ -77,6 +77,14 @@ class Screen:
         self.lines = text.splitlines()[:LINES]
         cells = [re.split("  +", line) for line in self.lines]
         header = next((at for at, line in enumerate(cells) if line[1:2] == ["threads"]), len(cells))
+        # Sentences, each with the lines that it is broken into and its command.
+        numbered = re.compile(r"[1-5] (.*)")
+        self.findings = []
+        for line in self.lines[:header]:
+            if found := numbered.fullmatch(line):
+                self.findings.append(found[1])
+            elif self.findings and line.startswith("  "):
+                self.findings[-1] += " " + line.strip()
         self.rows = {}
         for line in cells[header + 1:]:
             if len(line) != len(cells[header]):

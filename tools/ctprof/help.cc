@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/text.hpp"
+#include "core/render/findings_text.hpp"
 #include "core/render/metric_catalog.hpp"
 #include "core/render/metric_help.hpp"
 #include "core/render/terminal_text.hpp"
@@ -20,6 +21,9 @@
 
 namespace ctprof::cli {
 namespace {
+
+// A subject of help that is no metric.
+constexpr std::string_view kHelpOnFindings = "findings";
 
 // The metrics that help and metric-list are about: those of one file, or of the loaded plugins.
 class CatalogSource {
@@ -90,7 +94,8 @@ std::string overview() {
   for (const Verb& verb : verbs()) text += list_line(std::string(verb.name), 16, verb.summary);
   return text +
          "\n`ctprof COMMAND --help` shows its options, `ctprof help METRIC [FILE]` all that is "
-         "known of a metric.\n";
+         "known of a metric\nor of a column such as %wait, `ctprof help findings` when causes are "
+         "printed.\n";
 }
 
 std::string usage_of(const Verb& verb) {
@@ -116,6 +121,8 @@ int help_on_metric(const Options& options) {
   const std::string& name = options.arguments.front();
   if (options.arguments.size() > 2)
     return fail(unexpected_argument(options.arguments[2], "ctprof help METRIC [FILE]"));
+  if (name == kHelpOnFindings && options.format != Format::Json)
+    return page(options, findings_help(text_layout(options)));
   const auto source = CatalogSource::open(options, std::span(options.arguments).subspan(1));
   if (!source) return fail(source.error());
   const MetricCatalog catalog = source->catalog();

@@ -198,6 +198,8 @@ class Printed final : public Sink {
   int status = kFine;
 };
 
+constexpr std::string_view kRecordWaits = "ctprof record --recorders off-cpu -d 5s";
+
 // Sorting by names of metrics is about tables, sorting by columns of the screen is not.
 bool shows_screen(const Report& report, const Options& options) {
   if (!report.screen() || wants_details(options)) return false;
@@ -208,7 +210,8 @@ std::string text_of(const Report& report, std::span<const std::string> files,
                     const ColumnChoice& columns, const Options& options) {
   const TextLayout layout{terminal_width(), use_color(options), options.wrap};
   if (shows_screen(report, options))
-    return screen_text(report, files, {layout, terminal_lines(), options.limit}) +
+    return screen_text(report, files,
+                       {layout, terminal_lines(), options.limit, std::string(kRecordWaits)}) +
            stacks_text(report, layout, options.limit);
   const bool are_named = !report.spec().sections.empty() || !report.spec().metrics.empty();
   return report_text(report, files, columns, layout, asleep_text(report, layout, options.limit)) +

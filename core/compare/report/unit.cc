@@ -3,6 +3,7 @@
 #include "core/compare/report/capture_figures.cc"
 #include "core/compare/report/failed_rows.cc"
 #include "core/compare/report/families.cc"
+#include "core/compare/report/findings.cc"
 #include "core/compare/report/frame_evidence.cc"
 #include "core/compare/report/noise.cc"
 #include "core/compare/report/order.cc"

@@ -1,0 +1,345 @@
+#include "core/compare/report/findings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "core/base/number.hpp"
+#include "core/base/text.hpp"
+#include "core/compare/grouping/key_families.hpp"
+
+namespace ctprof {
+namespace {
+
+// Thresholds; the texts of kFindingRules repeat them. Percentages are of one CPU.
+constexpr double kLeastWait = 20, kLeastWaitShare = 0.25;
+constexpr double kLeastBlocked = 5;
+constexpr double kLeastIo = 0.1;
+constexpr double kLeastGrowth = 64 << 20, kLeastGrowthShare = 0.005;
+constexpr double kLeastMoreThreadsShare = 0.5;
+constexpr double kLeastStarts = 20, kLeastStartsCpu = 5;
+constexpr double kLeastCpuChange = 20;
+constexpr double kLeastThrottled = 0.05;
+constexpr double kLeastPressure = 0.1;
+constexpr double kLeastEffect = 0.02;
+// Of several windows a figure counts where it is so many times what it was.
+constexpr double kLeastTimes = 1.5;
+
+constexpr std::array kFindingRules{
+    FindingRule{
+        "wait",
+        "waits for a CPU for 20 % of one CPU, and for 25 % of the time that it runs or waits"},
+    FindingRule{"blocked", "is blocked on a disk, memory or in the kernel for 5 % of the time"},
+    FindingRule{"io", "moves bytes that kept the host's disks busy for 10 % of the time"},
+    FindingRule{"memory", "existed before, and grew by 64 MiB and by 0.5 % of the host's memory"},
+    FindingRule{"threads", "has 20 threads and 50 % more than before"},
+    FindingRule{
+        "starts",
+        "starts 20 threads or processes per second that end again, and runs for 5 % of a CPU"},
+    FindingRule{"cpu", "between windows: runs for 20 % of a CPU more, and 1.5 times as long"},
+    FindingRule{"throttled", "a cgroup that stood still for 5 % of the time for lack of quota"},
+    FindingRule{"pressure", "of the host: threads wait for memory or a disk for 10 % of the time"},
+    FindingRule{"setting",
+                "a setting that differs between windows, of a group whose figures differ by 2 % of "
+                "the machine"},
+};
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", seconds);
+  return text;
+}
+
+std::string percent_of(double share) { return std::to_string(std::llround(100 * share)) + " %"; }
+
+class Causes {
+ public:
+  explicit Causes(const Report& report) : report_(&report), screen_(report.screen()) {
+    for (std::size_t at = 0; at < screen_->columns.size(); ++at) {
+      const std::string& role = metric(at).role;
+      if (role == "run-time") run_ = at;
+      if (role == "wait-time") wait_ = at;
+      if (role == "resident") resident_ = at;
+    }
+  }
+
+  std::vector<Finding> find() {
+    for (const ScreenRow& row : screen_->rows) {
+      if (row.threads.back().all() == 0) continue;
+      find_wait(row);
+      find_blocked(row);
+      find_io(row);
+      find_memory(row);
+      find_threads(row);
+      find_starts(row);
+      find_cpu(row);
+      find_settings(row);
+    }
+    find_throttled();
+    find_pressure();
+    return in_order();
+  }
+
+ private:
+  const PlannedMetric& metric(std::size_t at) const {
+    return report_->metrics()[screen_->columns[at].metric];
+  }
+  bool compares() const { return report_->compares(); }
+  double now(const ScreenRow& row, std::size_t at) const {
+    return screen_->figures(row, at).back().value;
+  }
+  double before(const ScreenRow& row, std::size_t at) const {
+    return compares() ? screen_->figures(row, at).front().value : 0;
+  }
+  // Whether the figure is at least that, and not so before too. False of NaN.
+  bool reaches(double figure, double was, double least) const {
+    if (!(figure >= least)) return false;
+    return !compares() || !(figure < kLeastTimes * was);
+  }
+  double window_seconds() const {
+    return static_cast<double>(report_->sides().back().window->length_ns) / 1e9;
+  }
+  std::string in_window(double percent) const {
+    return seconds_text(percent / 100 * window_seconds());
+  }
+  std::string of_window() const { return seconds_text(window_seconds()); }
+  std::string unit(std::size_t at) const {
+    const bool is_percent = screen_->columns[at].headline.shown == CTPROF_SHOWN_PERCENT;
+    return is_percent ? "percent" : metric(at).unit;
+  }
+  // "; %wait 0.4→187 since the first window"
+  std::string since(const ScreenRow& row, std::size_t at) const {
+    if (!compares()) return {};
+    const double ends[] = {before(row, at), now(row, at)};
+    return "; " + screen_->columns[at].headline.label + " " + brief_steps(ends, unit(at));
+  }
+
+  void add(std::string_view rule, const ScreenRow& row, std::string what, double weight,
+           NextStep next) {
+    found_.push_back({rule, row.group, report_->grouping().names[row.group], std::move(what),
+                      std::isnan(weight) ? 0 : weight, next});
+  }
+
+  void find_wait(const ScreenRow& row) {
+    if (!run_ || !wait_) return;
+    const double waited = now(row, *wait_), ran = now(row, *run_);
+    if (!reaches(waited, before(row, *wait_), kLeastWait)) return;
+    if (!(waited >= kLeastWaitShare * (ran + waited))) return;
+    add("wait", row,
+        "waited " + in_window(waited) + " for a CPU in " + of_window() + " (" +
+            percent_of(waited / (ran + waited)) + " of the time that it wanted one)" +
+            who_ran(row) + since(row, *wait_),
+        screen_->share(row, *wait_), NextStep::Threads);
+  }
+
+  // The groups that ran most meanwhile.
+  std::string who_ran(const ScreenRow& waiting) const {
+    constexpr std::size_t kMost = 2;
+    std::vector<std::pair<double, std::uint32_t>> others;
+    for (const ScreenRow& row : screen_->rows)
+      if (row.group != waiting.group && now(row, *run_) >= kLeastWait)
+        others.emplace_back(-now(row, *run_), row.group);
+    std::ranges::sort(others);
+    std::string text;
+    for (std::size_t i = 0; i < std::min(kMost, others.size()); ++i)
+      text += (i == 0 ? ", while " : " and ") + name_of(others[i].second) + " ran for " +
+              in_window(-others[i].first);
+    return text;
+  }
+
+  std::string name_of(std::uint32_t group) const {
+    return readable_key(report_->grouping().names[group]);
+  }
+
+  // By whichever column knows it. A group counts once, so the column of the largest share does.
+  void find_blocked(const ScreenRow& row) {
+    std::optional<std::size_t> most;
+    for (std::size_t at = 0; at < screen_->columns.size(); ++at) {
+      const Headline& headline = screen_->columns[at].headline;
+      const bool is_blocked = headline.shown == CTPROF_SHOWN_PERCENT && !headline.by_change &&
+                              at != run_ && at != wait_ && !metric(at).is_third_party;
+      if (is_blocked && reaches(now(row, at), before(row, at), kLeastBlocked) &&
+          (!most || now(row, at) > now(row, *most)))
+        most = at;
+    }
+    if (!most) return;
+    add("blocked", row,
+        "was blocked for " + in_window(now(row, *most)) + " in " + of_window() + " (" +
+            screen_->columns[*most].headline.label + ")" + since(row, *most),
+        screen_->share(row, *most), NextStep::Waits);
+  }
+
+  void find_io(const ScreenRow& row) {
+    for (std::size_t at = 0; at < screen_->columns.size(); ++at) {
+      const ScreenColumn& column = screen_->columns[at];
+      if (column.headline.shown != CTPROF_SHOWN_RATE || metric(at).unit != "bytes") continue;
+      const double share = column.weight.share_of(now(row, at));
+      if (!reaches(share, column.weight.share_of(before(row, at)), kLeastIo)) continue;
+      add("io", row,
+          "moved " + brief(now(row, at), "bytes") + "B per second (" + column.headline.label +
+              "), while the disks were busy for " + percent_of(screen_->machine.disk_busy) +
+              " of the time" + since(row, at),
+          share, NextStep::Waits);
+    }
+  }
+
+  void find_memory(const ScreenRow& row) {
+    if (!resident_ || row.is_new()) return;
+    const double size = screen_->machine.memory_bytes;
+    const double least = size > 0 ? std::max(kLeastGrowth, kLeastGrowthShare * size) : kLeastGrowth;
+    const auto figures = screen_->figures(row, *resident_);
+    const ScreenFigure& last = figures.back();
+    const double between = compares() ? last.value - before(row, *resident_) : 0;
+    const bool is_inside = reaches(last.change, figures.front().change, least);
+    if (last.is_new || !(is_inside || between >= least)) return;
+    const double growth = is_inside ? last.change : between;
+    add("memory", row,
+        "grew by " + brief(growth, "bytes") + "B " +
+            (is_inside ? "in " + of_window() : "between the windows") + ", to " +
+            brief(last.value, "bytes") + "B",
+        screen_->columns[*resident_].weight.share_of(growth), NextStep::Threads);
+  }
+
+  void find_threads(const ScreenRow& row) {
+    const ScreenThreads& last = row.threads.back();
+    const double then = compares() && row.threads.front().all() > 0
+                            ? row.threads.front().living
+                            : last.living - thread_growth(last);
+    const double more = last.living - then;
+    if (then < 1 || more < kThreadsFloor || more < kLeastMoreThreadsShare * then) return;
+    add("threads", row,
+        "has " + count_text(last.living) + " threads, " + count_text(more) + " more than " +
+            (compares() ? "in the first window" : "when the window opened"),
+        row.score, NextStep::Threads);
+  }
+
+  void find_starts(const ScreenRow& row) {
+    if (!run_) return;
+    const ScreenThreads& last = row.threads.back();
+    const double rate = std::min(last.born, last.ended) / std::max(window_seconds(), 0.001);
+    const auto& first = row.threads.front();
+    const double was = compares() ? std::min(first.born, first.ended) / first_seconds() : 0;
+    if (!reaches(rate, was, kLeastStarts) || !(now(row, *run_) >= kLeastStartsCpu)) return;
+    add("starts", row,
+        "started " + count_text(last.born) + " threads or processes in " + of_window() +
+            ", and ran for " + in_window(now(row, *run_)) + since(row, *run_),
+        screen_->share(row, *run_), NextStep::Threads);
+  }
+
+  double first_seconds() const {
+    return std::max(static_cast<double>(report_->sides().front().window->length_ns) / 1e9, 0.001);
+  }
+
+  void find_cpu(const ScreenRow& row) {
+    if (!compares() || !run_) return;
+    const double more = now(row, *run_) - before(row, *run_);
+    if (!(more >= kLeastCpuChange) || !reaches(now(row, *run_), before(row, *run_), 0)) return;
+    add("cpu", row,
+        "ran for " + in_window(now(row, *run_)) + " in " + of_window() + since(row, *run_),
+        screen_->share(row, *run_), NextStep::Threads);
+  }
+
+  void find_settings(const ScreenRow& row) {
+    if (!compares() || row.score < kLeastEffect) return;
+    const std::size_t side = report_->sides().size() - 1;
+    for (std::size_t at = 0; at < report_->metrics().size(); ++at) {
+      const PlannedMetric& setting = report_->metrics()[at];
+      if (!setting.setting || setting.entity == Entity::Host) continue;
+      if (report_->changes().of(row.group, at, side).moved != Moved::Yes) continue;
+      const auto text = [&](std::size_t of) { return report_->rollup().text({of, row.group, at}); };
+      add("setting", row,
+          setting.name + " " + text(0) + " → " + text(side) + since(row, row.decided_by), row.score,
+          NextStep::Settings);
+    }
+  }
+
+  void find_throttled() {
+    const HostLoad& load = report_->sides().back().window->load;
+    const HostLoad& first = report_->sides().front().window->load;
+    const double was =
+        compares() && first.throttled_cgroup == load.throttled_cgroup ? first.throttled_most : 0;
+    if (!reaches(load.throttled_most, was, kLeastThrottled)) return;
+    found_.push_back({"throttled",
+                      {},
+                      load.throttled_cgroup,
+                      "stood still for " + in_window(100 * load.throttled_most) + " in " +
+                          of_window() + " for lack of quota",
+                      std::min(load.throttled_most / std::max(screen_->machine.cpus, 1.0), 1.0),
+                      NextStep::Cgroups});
+  }
+
+  void find_pressure() {
+    const HostLoad& load = report_->sides().back().window->load;
+    const HostLoad& first = report_->sides().front().window->load;
+    for (const auto& [part, what] :
+         {std::pair(&HostLoad::memory_pressure, "memory"), {&HostLoad::io_pressure, "a disk"}}) {
+      const double share = (load.*part).value_or(0);
+      if (!reaches(share, compares() ? (first.*part).value_or(0) : 0, kLeastPressure)) continue;
+      found_.push_back({"pressure",
+                        {},
+                        "the host",
+                        "had a thread that waited for " + std::string(what) + " for " +
+                            percent_of(share) + " of the time",
+                        share / std::max(screen_->machine.cpus, 1.0),
+                        NextStep::Waits});
+    }
+  }
+
+  // CPUs that are too few for all are one cause: the group that waited most is its subject, and the
+  // next is named.
+  void join_waits() {
+    const auto is_wait = [](const Finding& one) { return one.rule == "wait"; };
+    const auto first = std::ranges::find_if(found_, is_wait);
+    if (first == found_.end()) return;
+    const auto next = std::find_if(first + 1, found_.end(), is_wait);
+    if (next == found_.end()) return;
+    const auto more = std::count_if(next + 1, found_.end(), is_wait);
+    first->what += "; so did " + readable_key(next->who);
+    if (more > 0)
+      first->what += " and " + std::to_string(more) + " other " + (more == 1 ? "group" : "groups");
+    found_.erase(std::remove_if(first + 1, found_.end(), is_wait), found_.end());
+  }
+
+  // What a group runs for is part of any other cause.
+  void drop_repeated_cpu() {
+    std::set<std::optional<std::uint32_t>> explained;
+    for (const Finding& one : found_)
+      if (one.rule != "cpu") explained.insert(one.group);
+    std::erase_if(found_, [&](const Finding& one) {
+      return one.rule == "cpu" && explained.contains(one.group);
+    });
+  }
+
+  std::vector<Finding> in_order() {
+    std::ranges::stable_sort(found_, [](const Finding& a, const Finding& b) {
+      return std::tuple(-a.weight, std::string_view(a.who), a.rule) <
+             std::tuple(-b.weight, std::string_view(b.who), b.rule);
+    });
+    join_waits();
+    drop_repeated_cpu();
+    std::set<std::pair<std::string_view, std::string>> known;
+    std::erase_if(found_,
+                  [&](const Finding& one) { return !known.emplace(one.rule, one.who).second; });
+    if (found_.size() > kMostFindings) found_.resize(kMostFindings);
+    return std::move(found_);
+  }
+
+  const Report* report_;
+  const Screen* screen_;
+  std::optional<std::size_t> run_, wait_, resident_;
+  std::vector<Finding> found_;
+};
+
+}  // namespace
+
+std::span<const FindingRule> finding_rules() { return kFindingRules; }
+
+std::vector<Finding> find_causes(const Report& report) {
+  return report.screen() ? Causes(report).find() : std::vector<Finding>{};
+}
+
+}  // namespace ctprof

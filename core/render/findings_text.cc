@@ -1,0 +1,132 @@
+#include "core/render/findings_text.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/compare/asked/spec.hpp"
+#include "core/compare/grouping/grouping.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kMostSentence = 500, kMostWord = 300;
+
+// The word as a shell reads it; none where it is not plain text, or looks like an option.
+std::optional<std::string> shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+,#-";
+  const bool is_text = printable(word) == word && word.find('\\') == word.npos;
+  if (word.empty() || word.size() > kMostWord || word.starts_with('-') || !is_text)
+    return std::nullopt;
+  if (word.find_first_not_of(kPlain) == word.npos) return word;
+  if (word.find('\'') != word.npos) return std::nullopt;
+  return "'" + word + "'";
+}
+
+// "--where 'pcomm == "server"'": the threads of a group. None of a pattern, which no thread is
+// called, and where the name cannot be in quotes.
+std::optional<std::string> where_of(const Report& report, const std::string& group) {
+  const bool is_process = report.spec().group_by == GroupBy::Pcomm;
+  if (!is_process && report.spec().group_by != GroupBy::Cgroup) return std::nullopt;
+  if (group.empty() || group.find_first_of("\"'{}") != group.npos) return std::nullopt;
+  const std::string condition =
+      std::string(is_process ? "pcomm" : "cgroup") + " == \"" + group + "\"";
+  const auto word = shell_word(condition);
+  return word ? std::optional(" --where " + *word) : std::nullopt;
+}
+
+// "ctprof show a.zst"; none of several runs, which have one name together.
+std::optional<std::string> command_on(const Report& report, std::span<const std::string> files) {
+  std::string command = report.compares() ? "ctprof compare" : "ctprof show";
+  for (std::size_t side = 0; side < report.sides().size(); ++side) {
+    if (report.runs(side).size() > 1) return std::nullopt;
+    const auto word = shell_word(files[side]);
+    if (!word) return std::nullopt;
+    command += " " + *word;
+  }
+  return command;
+}
+
+std::string finer_axis(const Report& report) {
+  return report.spec().group_by == GroupBy::Cgroup ? "pcomm" : "comm";
+}
+
+std::string sentence_of(const Finding& finding) {
+  return told_name(readable_key(finding.who), kMostWord) + " " +
+         told_name(finding.what, kMostSentence);
+}
+
+std::string lines_of(const Report& report, const Finding& finding, std::size_t number,
+                     std::span<const std::string> files, const TextLayout& layout,
+                     const std::string& record_waits) {
+  std::string text = wrapped(std::to_string(number) + " " + sentence_of(finding), layout.width);
+  const std::string command = next_command(report, finding, files, record_waits);
+  if (command.empty()) return text;
+  for (const std::string& line : folded(command, layout.width > 8 ? layout.width - 4 : SIZE_MAX))
+    text += "    " + line + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string next_command(const Report& report, const Finding& finding,
+                         std::span<const std::string> files, const std::string& record_waits) {
+  if (finding.next == NextStep::Waits && !report.stacks()) return record_waits;
+  const auto command = command_on(report, files);
+  if (!command) return {};
+  if (finding.next == NextStep::Cgroups) return *command + " --group-by cgroup";
+  const auto where = where_of(report, finding.who);
+  if (finding.next == NextStep::Settings)
+    return where ? *command + *where + " --details" : std::string();
+  return *command + " --group-by " + finer_axis(report) + where.value_or("");
+}
+
+std::string findings_text(const Report& report, std::span<const std::string> files,
+                          const TextLayout& layout, std::size_t lines,
+                          const std::string& record_waits) {
+  std::string text;
+  std::size_t number = 0, taken = 0;
+  for (const Finding& finding : find_causes(report)) {
+    const std::string more = lines_of(report, finding, ++number, files, layout, record_waits);
+    taken += static_cast<std::size_t>(std::ranges::count(more, '\n'));
+    if (number > 1 && taken > lines) break;
+    text += more;
+  }
+  return text;
+}
+
+std::string findings_help(const TextLayout& layout) {
+  std::string text = wrapped(
+      "Findings are printed above the first screen of a window, and of two that are compared: up "
+      "to " +
+          std::to_string(kMostFindings) +
+          " causes, those of the largest share of the machine first. A group is in a finding if "
+          "it:",
+      layout.width);
+  for (const FindingRule& rule : finding_rules()) {
+    text += wrapped(std::string(rule.name) + ": " + std::string(rule.threshold), layout.width);
+  }
+  return text + wrapped(
+                    "Percentages are of one CPU. Between windows a figure also has to be 1.5 times "
+                    "what it was.",
+                    layout.width);
+}
+
+void write_findings(JsonPieces& json, const Report& report) {
+  json.key("findings");
+  json.open('[');
+  for (const Finding& finding : find_causes(report)) {
+    json.open_item();
+    json.text_member("rule", finding.rule);
+    json.text_member("who", finding.who);
+    json.text_member("what", finding.what);
+    json.key("weight");
+    json.number(finding.weight);
+    json.close('}');
+  }
+  json.close(']');
+}
+
+}  // namespace ctprof

@@ -1,0 +1,186 @@
+// Findings: which rules find what, what they print, and the commands that they offer.
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "core/render/findings_text.hpp"
+#include "tests/unit/support/made_screen.hpp"
+
+namespace ctprof::findings_text_test {
+namespace {
+
+using namespace made_screen;
+
+const MetricDef kWaited = with_role(shown(metric("waited", "MonotonicNs", "SumNs"),
+                                          {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                                    "wait-time"),
+                kDisk = shown(metric("disk", "MonotonicNs", "SumNs"),
+                              {"%disk", 6, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                kResident = with_role(shown(metric("resident", "GaugeBytes", "SumGaugeBytes"),
+                                            {"rss", 7, CTPROF_SHOWN_LEVEL, false, 0x1p24}),
+                                      "resident");
+
+// What the threads of `Did` counted beside it in 10 s; `resident` is at both ends.
+struct More {
+  Cells<std::uint64_t> waited{}, disk{}, resident_before{}, resident_after{};
+};
+
+Snapshot window_with(const std::vector<Did>& all, const More& more = {}) {
+  return window_of(all, 10, {}, [&](Snapshot& snapshot, bool is_end) {
+    const auto add_counter = [&](const MetricDef& def, const Cells<std::uint64_t>& cells) {
+      if (!cells.empty())
+        add_u64(snapshot, def, is_end ? cells : Cells<std::uint64_t>(cells.size(), 0));
+    };
+    add_counter(kWaited, more.waited);
+    add_counter(kDisk, more.disk);
+    if (!more.resident_after.empty())
+      add_u64(snapshot, kResident, is_end ? more.resident_after : more.resident_before);
+  });
+}
+
+const std::string kRecordWaits = "ctprof record --recorders waits -d 5s";
+
+std::string text_of(const Report& report, std::size_t width = 0, std::size_t lines = 100,
+                    const std::string& file = "a.zst") {
+  const std::string files[] = {file, "b.zst"};
+  return findings_text(report, files, {.width = width}, lines, kRecordWaits);
+}
+
+std::string text_of(const Snapshot& window) { return text_of(report_of(window)); }
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+const std::vector<Did> kServerAndBurner{{.name = "server", .cpu = 5 * kSecond},
+                                        {.name = "burner", .cpu = 9 * kSecond}};
+
+BOOST_AUTO_TEST_SUITE(findings_text_test)
+
+BOOST_AUTO_TEST_CASE(finds_nothing_where_nothing_reaches_a_threshold) {
+  BOOST_TEST(text_of(window_with({{.name = "busy", .cpu = 10 * kSecond, .held_after = 1 << 20}},
+                                 {.waited = {kSecond}, .disk = {400 * kMs}})) == "");
+  BOOST_TEST(text_of(window_with({})) == "");
+}
+
+BOOST_AUTO_TEST_CASE(finds_who_waits_for_a_cpu_and_who_ran) {
+  const std::string text =
+      text_of(window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
+  BOOST_TEST(text ==
+             "1 server waited 5.0 s for a CPU in 10.0 s (50 % of the time that it wanted one), "
+             "while burner ran for 9.0 s\n"
+             "    ctprof show a.zst --group-by comm --where 'pcomm == \"server\"'\n");
+}
+
+// Too few CPUs are one cause.
+BOOST_AUTO_TEST_CASE(of_several_groups_that_wait_the_first_is_the_subject) {
+  const std::string text = text_of(
+      window_with({{.name = "server", .cpu = 4 * kSecond}, {.name = "burner", .cpu = kSecond}},
+                  {.waited = Cells<std::uint64_t>{6 * kSecond, 9 * kSecond}}));
+  BOOST_TEST(has(text, "1 burner waited 9.0 s"), text);
+  BOOST_TEST(has(text, "; so did server\n"), text);
+  BOOST_TEST(!has(text, "\n2 "), text);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_so_before_is_no_finding) {
+  const Snapshot last =
+      window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}});
+  BOOST_TEST(text_of(report_of({&last, &last})) == "");
+  const Snapshot first =
+      window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{3 * kSecond, 0}});
+  const std::string text = text_of(report_of({&first, &last}));
+  BOOST_TEST(has(text, "; %wait 30.0→50.0\n"), text);
+  BOOST_TEST(has(text, "ctprof compare a.zst b.zst --group-by comm --where"), text);
+}
+
+BOOST_AUTO_TEST_CASE(finds_who_is_blocked) {
+  const std::string text = text_of(window_with({{.name = "wal"}}, {.disk = {3 * kSecond}}));
+  BOOST_TEST(has(text, "1 wal was blocked for 3.0 s in 10.0 s (%disk)\n"), text);
+  BOOST_TEST(has(text, "    " + kRecordWaits + "\n"), text);
+}
+
+BOOST_AUTO_TEST_CASE(finds_memory_that_grows_in_a_window_and_between_windows) {
+  const auto window = [](std::uint64_t before, std::uint64_t after) {
+    return window_with({{.name = "grower"}},
+                       {.resident_before = {before << 20}, .resident_after = {after << 20}});
+  };
+  const Snapshot grows = window(10, 90), stays = window(90, 90), earlier = window(10, 10);
+  BOOST_TEST(has(text_of(grows), "grower grew by 80.0MiB in 10.0 s, to 90.0MiB"), text_of(grows));
+  const std::string text = text_of(report_of({&earlier, &stays}));
+  BOOST_TEST(has(text, "grower grew by 80.0MiB between the windows, to 90.0MiB"), text);
+  BOOST_TEST(text_of(window(90, 10)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(finds_threads_that_pile_up) {
+  std::vector<Did> all{{.name = "leaker", .cpu = kSecond}};
+  all.insert(all.end(), 25, {.name = "leaker", .cpu = 1, .is_born = true});
+  const std::string text = text_of(window_with(all));
+  BOOST_TEST(has(text, "leaker has 26 threads, 25 more than when the window opened"), text);
+}
+
+BOOST_AUTO_TEST_CASE(of_two_windows_finds_who_runs_more) {
+  const Snapshot first = window_with({{.name = "polls", .cpu = kSecond}}),
+                 last = window_with({{.name = "polls", .cpu = 10 * kSecond}});
+  BOOST_TEST(
+      has(text_of(report_of({&first, &last})), "polls ran for 10.0 s in 10.0 s; %cpu 10.0→100"),
+      text_of(report_of({&first, &last})));
+  BOOST_TEST(text_of(report_of({&last, &first})) == "");
+}
+
+BOOST_AUTO_TEST_CASE(prints_at_most_five_and_as_many_as_fit) {
+  std::vector<Did> all;
+  for (char name = 'a'; name <= 'h'; ++name) all.push_back({.name = std::string(2, name)});
+  const Report report =
+      report_of(window_with(all, {.disk = Cells<std::uint64_t>(all.size(), 3 * kSecond)}));
+  BOOST_TEST(find_causes(report).size() == kMostFindings);
+  BOOST_TEST((has(text_of(report), "\n5 ee ") && !has(text_of(report), " ff ")), text_of(report));
+  BOOST_TEST(!has(text_of(report, 0, 5), "\n3 "));
+  BOOST_TEST(has(text_of(report, 0, 1), "1 aa "));
+}
+
+BOOST_AUTO_TEST_CASE(names_are_escaped_and_not_run) {
+  for (const char* name : {"x\x1b[2J", "a'b", "a\"b", "--help", "$(id)", "a\\b", "`id`"}) {
+    const Report report =
+        report_of(window_with({{.name = name}}, {.disk = {3 * kSecond}}), {.literal_names = true});
+    Finding finding = find_causes(report).at(0);
+    finding.next = NextStep::Threads;
+    const std::string files[] = {"a.zst"};
+    const std::string command = next_command(report, finding, files, kRecordWaits);
+    BOOST_TEST(!has(text_of(report), "\x1b"));
+    // Nothing but the name is in quotes, and a name with quotes is left out.
+    const bool is_plain = std::string(name).find_first_of("\x1b'\"\\") == std::string::npos;
+    BOOST_TEST(command ==
+               "ctprof show a.zst --group-by comm" +
+                   (is_plain ? " --where 'pcomm == \"" + std::string(name) + "\"'" : ""));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(files_are_quoted_for_a_shell) {
+  const Report report =
+      report_of(window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
+  BOOST_TEST(has(text_of(report, 0, 9, "a b;id.zst"), "ctprof show 'a b;id.zst' --group-by"));
+  for (const char* file : {"a\nb.zst", "a'b.zst", "-o.zst", "a\\b"})
+    BOOST_TEST(!has(text_of(report, 0, 9, file), "ctprof show"));
+}
+
+BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_terminal) {
+  const Report report =
+      report_of(window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
+  for (std::size_t width = 24; width <= 120; ++width) {
+    std::string text = text_of(report, width);
+    for (; !text.empty(); text.erase(0, text.find('\n') + 1))
+      BOOST_TEST(display_width(text.substr(0, text.find('\n'))) <= width);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_help_has_a_threshold_for_each_rule) {
+  const std::string help = findings_help({});
+  for (const FindingRule& rule : finding_rules()) {
+    BOOST_TEST(has(help, "\n" + std::string(rule.name) + ": "), rule.name);
+    BOOST_TEST(rule.threshold.find_first_of("0123456789") != std::string_view::npos);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::findings_text_test
