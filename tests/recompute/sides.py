@@ -55,9 +55,10 @@ class Side:
         return any(figure and figure.is_counter for figure in self.figures(group, metric))
 
     def measures(self, run, metric):
-        """Whether the run reads the metric, or every input of a derived one that is not optional."""
+        """Whether the run reads the metric, or any input of a derived one and all that are not optional."""
         if metric in run.definitions:
-            return all(optional or self.measures(run, name.partition("[")[0]) for name, optional in formula.inputs(run.definitions[metric]))
+            inputs = [(self.measures(run, name.partition("[")[0]), optional) for name, optional in formula.inputs(run.definitions[metric])]
+            return all(measured or optional for measured, optional in inputs) and any(measured for measured, _ in inputs)
         known = run.span.metrics.get(metric)
         return metric == "thread_count" or known is not None and known.get("gap") is None and metric not in run.span.last.left_out
 

@@ -272,12 +272,14 @@ ctprof_number RunFigures::number_in(const void* state, std::size_t map,
 bool RunFigures::measures(std::size_t metric) const {
   const PlannedMetric& planned = plan_->metrics[metric];
   if (!planned.expression && !planned.key) return is_measured(metric);
+  bool any = planned.inputs.empty();
   for (std::size_t i = 0; i < planned.inputs.size(); ++i) {
     const bool is_optional = planned.expression && planned.expression->inputs()[i].optional;
-    const auto& input = planned.inputs[i];
-    if (!is_optional && (!input || !measures(*input))) return false;
+    const bool has_input = planned.inputs[i] && measures(*planned.inputs[i]);
+    if (!is_optional && !has_input) return false;
+    any = any || has_input;
   }
-  return true;
+  return any;
 }
 
 double RunFigures::covered_ns(std::size_t metric) const {
