@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "core/capture/recorded_words.hpp"
 #include "core/capture/represented.hpp"
 #include "core/registry/identity.hpp"
-#include "core/stacks/debug_files.hpp"
 #include "core/stacks/hidden_offsets.hpp"
 #include "core/window/happened.hpp"
 
@@ -19,9 +17,6 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint32_t kNoNumber = std::numeric_limits<std::uint32_t>::max();
-// From the first record until all frames have their names: what limits on work do not bound.
-constexpr std::chrono::seconds kMostTime{8};
-constexpr std::chrono::seconds kLeastNameTime{1};
 // Beyond all numbers of processes.
 constexpr std::uint64_t kNextProcess = 1ULL << 32;
 
@@ -298,64 +293,6 @@ void RecordedStacks::fill(const Sums& sums) {
   if (weight == 0 || !told_in_no_row_.insert(sums.source).second) return;
   window_.meta.notes.push_back(std::to_string(weight) + " " + sums.unit + " of " + sums.metric +
                                " are of threads that are in no row");
-}
-
-std::string RecordedStacks::perf_map(std::uint64_t process) {
-  const auto known = owners_.find(process);
-  const auto owner = known == owners_.end() ? std::nullopt : std::optional(known->second);
-  JitMap dump, map = files_.perf_map(process, owner);
-  if (const auto found = jit_dumps_.find(process); found != jit_dumps_.end()) {
-    const auto& [range, file, path] = found->second;
-    if (const sdk::Fd fd = files_.open(process, range, path, file, owner))
-      dump = read_jit_dump(fd.get());
-  }
-  if (map.is_cut || dump.is_cut) cut_maps_.push_back({Module::Kind::Anonymous, {}, {}, process});
-  return dump.text + map.text;
-}
-
-StackNames RecordedStacks::name_all(const NameOptions& names) {
-  const auto file = [this](std::uint32_t module) {
-    return module < origins_.size() ? unchanged_file(origins_[module]) : nullptr;
-  };
-  DebugFiles debug(names.debug_directories, is_lent_, DebugFiles::Beside::Never);
-  debug.open_named_by([this](const std::string& path) { return files_.open_named(path); });
-  NameSources sources = sources_here(debug, table());
-  sources.file = file;
-  sources.perf_map = [this](std::uint64_t of) { return perf_map(of); };
-  sources.kernel = [this] { return files_.kernel_symbols(); };
-  const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begun_;
-  const auto left = std::max<std::chrono::nanoseconds>(kMostTime - spent, kLeastNameTime);
-  return name_stacks(window_, sources, names.inlines,
-                     {.names = {.time = left / 2, .stop = names.stop}, .inlines = left / 2});
-}
-
-void RecordedStacks::note_refused() {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> refused;
-  std::uint64_t places = 0;
-  for (std::uint32_t module = 0; module < modules_.size(); ++module)
-    if (const std::uint64_t count = modules_.refused(module); count > 0) {
-      refused.emplace_back(count, module);
-      places += count;
-    }
-  std::ranges::sort(refused, std::greater());
-  std::vector<Module> files;
-  for (const auto& [count, module] : refused) files.push_back(modules_[module]);
-  if (!files.empty()) window_.meta.notes.push_back(refused_in_words(files, places));
-  if (unmapped_ > 0) window_.meta.notes.push_back(unmapped_in_words(unmapped_));
-}
-
-void RecordedStacks::note_changed() {
-  std::vector<Module> files;
-  for (std::uint32_t module = 0; module < files_of_modules_.size(); ++module)
-    if (files_of_modules_[module].is_changed) files.push_back(modules_[module]);
-  if (!files.empty()) window_.meta.notes.push_back(changed_in_words(files));
-}
-
-void RecordedStacks::note_32_bit() {
-  std::vector<Module> files;
-  for (std::uint32_t module = 0; module < modules_.size(); ++module)
-    if (modules_.is_32_bit(module)) files.push_back(modules_[module]);
-  if (!files.empty()) window_.meta.notes.push_back(of_32_bit_in_words(files));
 }
 
 void RecordedStacks::interrupt() {

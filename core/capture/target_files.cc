@@ -49,7 +49,6 @@ constexpr std::size_t kMostHeldUp = 5;
 constexpr std::size_t kMostLeftOut = 100;
 // A server may be slow: whether anybody still waits is asked so often.
 constexpr std::size_t kCopiedAtOnce = 1 << 20;
-constexpr std::size_t kMostFileText = 64 << 20;
 // Two readings of one start time: the clocks that it is derived from drift apart.
 constexpr std::uint64_t kStartSlackNs = 1'000'000'000;
 // Times of files and of starts are those of a clock tick.
@@ -308,17 +307,6 @@ sdk::Fd open_perf_map(const Directories& at, std::uint64_t process,
   return map_under(at.root, std::to_string(process), writer);
 }
 
-std::string text_of(int fd, std::size_t most) {
-  std::string text;
-  for (;;) {
-    const std::size_t size = text.size();
-    text.resize(std::min(most, size + (256 << 10)));
-    const ssize_t got = ::read(fd, text.data() + size, text.size() - size);
-    text.resize(size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got <= 0) return text;
-  }
-}
-
 }  // namespace
 
 TargetFiles::TargetFiles(int proc, std::chrono::milliseconds patience, bool is_lent,
@@ -401,8 +389,9 @@ sdk::Fd TargetFiles::open_named(const std::string& path) {
 }
 
 std::string TargetFiles::kernel_symbols() {
-  const sdk::Fd fd(::openat(at_->proc.get(), "kallsyms", O_RDONLY | O_CLOEXEC));
-  return fd ? text_of(fd.get(), kMostFileText) : "";
+  sdk::TextFile file;
+  const auto text = file.read_records(at_->proc.get(), "kallsyms");
+  return text ? std::string(text.value) : std::string();
 }
 
 }  // namespace ctprof

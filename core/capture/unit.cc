@@ -16,6 +16,7 @@
 #include "core/capture/record_arena.cc"
 #include "core/capture/record_checks.cc"
 #include "core/capture/recorded_losses.cc"
+#include "core/capture/recorded_names.cc"
 #include "core/capture/recorded_processes.cc"
 #include "core/capture/recorded_stacks.cc"
 #include "core/capture/recorded_words.cc"

@@ -8,6 +8,7 @@
 #include "core/compare/figures/metric_plan.cc"
 #include "core/compare/figures/one_boot.cc"
 #include "core/compare/figures/rollup.cc"
+#include "core/compare/figures/rollup_text.cc"
 #include "core/compare/figures/rule_states.cc"
 #include "core/compare/figures/run_derived.cc"
 #include "core/compare/figures/run_facts.cc"
