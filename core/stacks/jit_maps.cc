@@ -1,4 +1,5 @@
-// jitdump: https://github.com/torvalds/linux/blob/master/tools/perf/Documentation/jitdump-specification.txt
+// jitdump:
+// https://github.com/torvalds/linux/blob/master/tools/perf/Documentation/jitdump-specification.txt
 
 #include "core/stacks/jit_maps.hpp"
 
@@ -30,8 +31,9 @@ enum JitEntryKind : std::uint32_t { kJitLoad = 0, kJitMove = 1 };
 
 std::uint64_t length_of(int fd) {
   struct stat status {};
-  return ::fstat(fd, &status) == 0 && status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size)
-                                                         : 0;
+  return ::fstat(fd, &status) == 0 && status.st_size > 0
+             ? static_cast<std::uint64_t>(status.st_size)
+             : 0;
 }
 
 // As much as there is from a place on.
@@ -165,8 +167,8 @@ sdk::Fd open_perf_map_of_exited(std::uint64_t process, std::uint64_t existed_uni
   // Where the file system keeps no time of birth, it is no later than the last change.
   const auto& born = (status.stx_mask & STATX_BTIME) != 0 ? status.stx_btime : status.stx_mtime;
   const bool existed =
-      born.tv_sec >= 0 && static_cast<std::uint64_t>(born.tv_sec) * kNsPerSecond + born.tv_nsec <=
-                              existed_unix_ns;
+      born.tv_sec >= 0 &&
+      static_cast<std::uint64_t>(born.tv_sec) * kNsPerSecond + born.tv_nsec <= existed_unix_ns;
   return is_own && existed ? std::move(fd) : sdk::Fd();
 }
 
@@ -174,7 +176,8 @@ std::optional<std::uint64_t> process_of_jit_dump(std::string_view path) {
   constexpr std::string_view kStart = "jit-", kEnd = ".dump";
   std::string_view name = path.substr(path.rfind('/') + 1);
   if (!name.starts_with(kStart) || !name.ends_with(kEnd)) return std::nullopt;
-  name = name.substr(kStart.size(), name.size() - std::min(name.size(), kStart.size() + kEnd.size()));
+  name =
+      name.substr(kStart.size(), name.size() - std::min(name.size(), kStart.size() + kEnd.size()));
   std::uint64_t process = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
   const bool is_whole = error == std::errc{} && end == name.data() + name.size();

@@ -1,5 +1,5 @@
-// What just-in-time compilers tell about their functions, as the text of a perf map: lines of start,
-// size and name, the newest last (symbols.hpp reads it).
+// What just-in-time compilers tell about their functions, as the text of a perf map: lines of
+// start, size and name, the newest last (symbols.hpp reads it).
 //
 //   /tmp/perf-<pid>.map   that text
 //   jit-<pid>.dump        perf's binary form (jitdump), with code and names

@@ -63,8 +63,7 @@ inline std::optional<Libdw> load_libdw() {
       find(library, "dwarf_tag", dw.tag) && find(library, "dwarf_attr", dw.attribute) &&
       find(library, "dwarf_whatform", dw.form) && find(library, "dwarf_formstring", dw.text) &&
       find(library, "dwarf_formref_die", dw.referred) &&
-      find(library, "dwarf_formudata", dw.number) &&
-      find(library, "dwarf_lowpc", dw.low_address) &&
+      find(library, "dwarf_formudata", dw.number) && find(library, "dwarf_lowpc", dw.low_address) &&
       find(library, "dwarf_cu_info", dw.unit_info);
   return whole && dw.elf_version(EV_CURRENT) != EV_NONE ? std::optional(dw) : std::nullopt;
 }

@@ -1,7 +1,7 @@
 // Judges a family that is read from standard input, for the oracle: a line "n m paired alpha", and
-// for each row one of its resolution and its figures, "nan" for a gap. Prints a line for the design (how
-// many labellings stand for all, whether all, the smallest p, how many runs would do), then one for
-// each row: shift, p, low, high.
+// for each row one of its resolution and its figures, "nan" for a gap. Prints a line for the design
+// (how many labellings stand for all, whether all, the smallest p, how many runs would do), then
+// one for each row: shift, p, low, high.
 
 #include <cstdio>
 #include <iostream>

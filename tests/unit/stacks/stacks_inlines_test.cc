@@ -276,8 +276,8 @@ BOOST_AUTO_TEST_CASE(damaged_units_and_packages) {
     for (std::size_t at = 0; at < whole.size(); at += whole.size() / 60) {
       std::string damaged = whole;
       damaged[at] = static_cast<char>(damaged[at] ^ 0x81);
-      const auto open = [&](const std::string& path) {
-        const bool is_it = path.ends_with(std::string_view(file).substr(5));
+      const auto open = [&, name_of_file = std::string_view(file)](const std::string& path) {
+        const bool is_it = path.ends_with(name_of_file.substr(5));
         return is_it ? MadeElf::memory_file(damaged) : sdk::Fd();
       };
       const Inlines inlines =

@@ -92,7 +92,8 @@ BOOST_AUTO_TEST_CASE(reads_dumps_as_far_as_they_are_whole) {
 }
 
 BOOST_AUTO_TEST_CASE(keeps_the_newest_entries) {
-  const JitMap dump = read_dump(header() + load(0x1000, 1, 1, "old") + load(0x2000, 1, 2, "new"), 20);
+  const JitMap dump =
+      read_dump(header() + load(0x1000, 1, 1, "old") + load(0x2000, 1, 2, "new"), 20);
   BOOST_TEST(dump.text == "2000 1 new\n");
   BOOST_TEST(dump.is_cut);
   const JitMap map = read_map("1000 1 old\n2000 1 new\n", 15);

@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(selects_the_global_default_name_among_aliases) {
   std::ranges::sort(symbols, by_name);
   for (std::size_t i = 0; i < symbols.size(); ++i) {
     BOOST_TEST(name_among(SHT_SYMTAB, symbols) == "exported");
-    std::ranges::rotate(symbols, symbols.begin() + 1);
+    std::rotate(symbols.begin(), symbols.begin() + 1, symbols.end());
   }
   Symbols dynamic{{"weak", kFirst, 32, STB_WEAK},
                   {"old", kFirst, 32, STB_GLOBAL, STV_DEFAULT, true},
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(selects_the_global_default_name_among_aliases) {
                   {"exported_too", kFirst, 32}};
   for (std::size_t i = 0; i < dynamic.size(); ++i) {
     BOOST_TEST(name_among(SHT_DYNSYM, dynamic) == "exported");
-    std::ranges::rotate(dynamic, dynamic.begin() + 1);
+    std::rotate(dynamic.begin(), dynamic.begin() + 1, dynamic.end());
   }
 }
 

@@ -3,10 +3,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <cerrno>
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
