@@ -21,30 +21,18 @@
 
 #include "core/base/clock.hpp"
 #include "core/capture/target_files.hpp"
+#include "tests/unit/capture/own_files.hpp"
 
 namespace ctprof::target_files_test {
 namespace {
+
+using hand_made::id_of;
+using hand_made::Scratch;
 
 constexpr std::chrono::hours kUntilOpened(1);
 const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
 
 sdk::Fd proc() { return sdk::Fd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
-
-class Scratch {
- public:
-  Scratch() {
-    char name[] = "/tmp/target_files_XXXXXX";
-    BOOST_REQUIRE(::mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 constexpr uid_t kNobody = 65534;
 
@@ -114,12 +102,6 @@ class Mapped {
   void* at_;
   Mapping mapping_;
 };
-
-FileId id_of(const std::string& path) {
-  struct stat status {};
-  BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
-  return {status.st_dev, status.st_ino};
-}
 
 std::string read_of(const sdk::Fd& fd) {
   char text[64];
