@@ -81,7 +81,7 @@ class TargetFiles {
   // `owner`: the user of the process when it was last read, and when it started.
   JitMap perf_map(std::uint64_t process, const std::optional<TargetOwner>& owner = {});
   // A regular file that another file names by an absolute path, opened as the user of ctprof
-  // without capabilities; none where nobody answers in time.
+  // without capabilities; none if it cannot be opened in time.
   sdk::Fd open_named(const std::string& path);
   // What /proc/kallsyms says.
   std::string kernel_symbols();

@@ -21,7 +21,7 @@ namespace ctprof {
 
 // REQUIRES: the sides are windows. Empty where nothing is known; else it ends with a line end.
 std::string host_line(std::span<const RunFacts> sides, std::size_t width);
-// Writes the member `host_load`; null stands for what is unknown.
+// Writes the member `host_load`; unknown values are null.
 void write_host_load(JsonPieces& json, const RunFacts& run);
 
 }  // namespace ctprof

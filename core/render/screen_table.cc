@@ -341,12 +341,12 @@ ScreenTableText screen_table(const Report& report, std::size_t rows, const TextL
 ScreenTableText screen_table(const Report& report, std::span<const ScreenRow> rows,
                              const TextLayout& layout) {
   ScreenTable table(report, rows);
-  ScreenTableText told;
-  table.append_to(told.text, layout);
-  told.threads_gone = table.threads_gone();
-  told.gone = table.gone();
-  told.has_marks = table.has_marks();
-  return told;
+  ScreenTableText printed;
+  table.append_to(printed.text, layout);
+  printed.threads_gone = table.threads_gone();
+  printed.gone = table.gone();
+  printed.has_marks = table.has_marks();
+  return printed;
 }
 
 }  // namespace ctprof

@@ -64,7 +64,7 @@ struct StackTally {
   std::uint64_t to_root = 0;                 // whose stacks are whole; of the others:
   std::uint64_t cut = 0;                     // they go on beyond what was copied
   std::uint64_t deep = 0;                    // they have more frames than were wanted
-  std::uint64_t lost = 0;                    // nothing told how they go on
+  std::uint64_t lost = 0;                    // no rule gave the next frame
   std::optional<std::uint64_t> elsewhere{};  // they go on on another stack; none: in older files
   std::uint64_t without_user = 0;            // the user part could not be had
   std::uint64_t guessed = 0;                 // with frames that may be wrong

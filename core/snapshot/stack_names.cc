@@ -44,17 +44,17 @@ void move_stacks(Column& column, StackPool& pool, const std::vector<std::uint32_
 }
 
 void add_inlines(Snapshot& window, const NameSources& sources, std::chrono::nanoseconds time,
-                 const std::atomic<bool>* stop, StackNames& told) {
+                 const std::atomic<bool>* stop, StackNames& result) {
   StackPool& pool = window.pools->stacks;
   const std::size_t before = inlined_in(pool.table);
   WithInlines more = with_inlines(pool.table, sources, time, stop);
-  told.cut = more.cut;
-  told.has_reader = more.has_reader;
-  told.without_info = std::move(more.without_info);
-  told.without_moved = std::move(more.without_moved);
-  told.without_split = std::move(more.without_split);
-  told.inlined = inlined_in(more.table) - std::min(before, inlined_in(more.table));
-  if (told.inlined == 0) return;
+  result.cut = more.cut;
+  result.has_reader = more.has_reader;
+  result.without_info = std::move(more.without_info);
+  result.without_moved = std::move(more.without_moved);
+  result.without_split = std::move(more.without_split);
+  result.inlined = inlined_in(more.table) - std::min(before, inlined_in(more.table));
+  if (result.inlined == 0) return;
   std::vector<std::uint32_t> moved;
   for (std::uint32_t node = 0; node < more.nodes.size(); ++node)
     moved.push_back(node_in(more.nodes, pool.table, node));
@@ -108,20 +108,20 @@ std::vector<std::string> inlines_missing_in_words(const StackNames& names) {
 StackNames name_stacks(Snapshot& window, const NameSources& sources, bool inlines,
                        const NamingLimits& limits) {
   StackTable& table = window.pools->stacks.table;
-  StackNames told;
+  StackNames result;
   const std::size_t before = unnamed_in(table);
   const NamedFrames named = name_frames(table, sources, limits.names);
-  told.unnamed = named.unnamed;
+  result.unnamed = named.unnamed;
   for (const std::uint32_t module : named.beyond)
-    told.beyond_limits.push_back(table.modules()[module]);
-  told.named = before - told.unnamed;
-  if (inlines) add_inlines(window, sources, limits.inlines, limits.names.stop, told);
-  told.frames = table.frames().size() - 1;
+    result.beyond_limits.push_back(table.modules()[module]);
+  result.named = before - result.unnamed;
+  if (inlines) add_inlines(window, sources, limits.inlines, limits.names.stop, result);
+  result.frames = table.frames().size() - 1;
   for (StackTally& tally : window.meta.stacks) {
-    tally.frames = told.frames;
-    tally.unnamed = told.unnamed;
+    tally.frames = result.frames;
+    tally.unnamed = result.unnamed;
   }
-  return told;
+  return result;
 }
 
 std::vector<Nameless> nameless_modules(const StackTable& table) {

@@ -39,7 +39,7 @@ using OpenFile = std::function<sdk::Fd(const std::string& path)>;
 // Does so in the calling thread, which waits for the file system.
 sdk::Fd open_regular(const std::string& path);
 
-// Gets a file by its build id: what was stripped from it, or itself; nothing where nobody has it.
+// Gets the debug file of a build id, or the file itself; nothing if no source has either.
 using FetchFile = std::function<sdk::Fd(const std::string& build_id, bool is_stripped)>;
 
 class DebugFiles {
