@@ -106,8 +106,8 @@ double as_seconds(double ns) { return ns != 0 ? std::fabs(ns) / kNsPerSecond : k
 std::string without_times(const RunFigures& baseline, const RunFigures& candidate) {
   const bool before = !baseline.knows_read_at(), after = !candidate.knows_read_at();
   if (before && after) return "neither file says";
-  if (before) return "the baseline does not say";
-  return after ? "the candidate does not say" : "";
+  if (before) return "unknown in the baseline";
+  return after ? "unknown in the candidate" : "";
 }
 
 }  // namespace
@@ -116,9 +116,9 @@ Rates::Rates(std::span<const RunFacts> runs, std::size_t side, const MetricPlan&
              const Rollup& rollup, const Grouping& grouping)
     : plan_(&plan) {
   if (runs[0].window)
-    why_none_ = "No rates: in windows, what counts up is told per second already.";
+    why_none_ = "No rates: counters of windows are already per second.";
   else if (rollup.runs(0) > 1 || rollup.runs(side) > 1)
-    why_none_ = "No rates: between sides of several snapshots there is no one time.";
+    why_none_ = "No rates: sides of several snapshots have no common duration.";
   if (!why_none_.empty()) return;
   one_boot_ = of_one_boot(runs[0].meta, runs[side].meta);
   if (!one_boot_) return;
@@ -166,7 +166,7 @@ std::vector<std::string> Rates::why_not() const {
   const auto has_none = [](const PlannedMetric& metric) { return metric.shown && !metric.adds_up; };
   if (std::any_of(plan_->metrics.begin(), plan_->metrics.end(), has_none))
     sentences.emplace_back(
-        "Rates are of what counts up; gauges, peaks, ratios and settings have none.");
+        "Only counters have rates; gauges, peaks, ratios and settings have none.");
   return sentences;
 }
 

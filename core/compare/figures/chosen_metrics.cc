@@ -79,7 +79,8 @@ Error missing(const MetricPlan& plan, std::span<const Snapshot* const> sides,
   const auto left_out = left_out_of_all(sides);
   const std::string metric = name.substr(0, name.find('['));
   if (std::ranges::find(left_out, metric) == left_out.end()) return unknown_metric(plan, name);
-  return {"'" + metric + "' was left out of what was read, as costly: " + kHowToReadCostly};
+  return {"'" + metric +
+          "' was not recorded, because it is expensive to read: " + kHowToReadCostly};
 }
 
 Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides, const Spec& spec) {

@@ -39,7 +39,8 @@ std::vector<std::string> left_out_of_all(std::span<const Snapshot* const> runs) 
 
 std::string left_out_in_words(const std::vector<std::string>& metrics) {
   if (metrics.empty()) return {};
-  return "not read, as costly: " + joined(metrics) + " (" + kHowToReadCostly + ")";
+  return "not recorded, because expensive to read: " + joined(metrics) + " (" + kHowToReadCostly +
+         ")";
 }
 
 }  // namespace ctprof

@@ -305,7 +305,7 @@ class Planner {
 
   void say_fallbacks() {
     for (const auto& [rules, metrics] : fallbacks_)
-      say("rule " + rules.first + " is not known here; " + rules.second + " stands in for it on " +
+      say("rule " + rules.first + " is not known here; " + rules.second + " replaces it for " +
           metrics);
   }
   void say_costly() {

@@ -190,9 +190,7 @@ WindowFacts facts_of_window(const Snapshot& snapshot) {
   Settings(snapshot).find(facts);
   facts.notes = window.notes;
   if (facts.length_ns == 0)
-    facts.notes.insert(
-        facts.notes.begin(),
-        "a window of no length: both ends are one moment, and nothing can have happened");
+    facts.notes.insert(facts.notes.begin(), "an empty window: both ends are the same moment");
   return facts;
 }
 
