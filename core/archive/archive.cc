@@ -56,7 +56,7 @@ Result<Archive> Archive::open(const std::string& path, ArchiveOptions options) {
     return !stranger ? stranger.error()
                      : error("recording into the directory", path,
                              "it has other files, such as '" + *stranger +
-                                 "', and none of --every; name a new or empty directory");
+                                 "', and no recordings of --every; name a new or empty directory");
   if (::faccessat(directory->fd(), ".", W_OK, AT_EACCESS) != 0)
     return errno_error("recording into the directory", path, errno);
   Archive archive(std::move(*directory), std::move(options));
@@ -70,8 +70,7 @@ Result<void> Archive::look() {
   files_ = std::move(*files);
   for (const KeptFile& file : files_) {
     if (file.torn)
-      found_.push_back(name_of(file.name) +
-                       " ends with a window that was cut short, which is lost");
+      found_.push_back(name_of(file.name) + " ends with an incomplete window, which is lost");
     if (!file.unread.empty())
       found_.push_back(name_of(file.name) + " cannot be read from byte " +
                        std::to_string(file.whole) + " on: " + file.unread);
@@ -93,7 +92,7 @@ std::vector<std::string> Archive::keep(const Snapshot& window) {
                 told),
            told;
   if (!make_room(ages, block->size(), told))
-    return miss(window, "files that cannot be dropped leave no room within --max-size", told), told;
+    return miss(window, "files that cannot be deleted fill --max-size", told), told;
   int failed = put(window, *block);
   for (std::size_t dropped = 0;
        is_full(failed) && dropped < kMostDroppedForOne && drop_for_disk(ages, told); ++dropped)
@@ -262,7 +261,7 @@ void Archive::miss(const Snapshot& window, const std::string& why, std::vector<s
     missing_.from_ns = window.window->opened.wall_unix_ns;
     told.push_back("the window of " +
                    local_times(missing_.from_ns, window.meta.start.wall_unix_ns) +
-                   " could not be kept, and is missing: " + why + "; it goes on");
+                   " could not be written and is missing: " + why + "; it goes on");
   }
   missing_.until_ns = window.meta.start.wall_unix_ns;
 }

@@ -76,7 +76,7 @@ class Joiner {
     const std::uint64_t ns =
         same_boot ? until.boottime_ns - std::min(until.boottime_ns, from.boottime_ns)
                   : until.wall_unix_ns - std::min(until.wall_unix_ns, from.wall_unix_ns);
-    tell("nothing is recorded from " + local_times(from.wall_unix_ns, until.wall_unix_ns) + " (" +
+    tell("no recording exists from " + local_times(from.wall_unix_ns, until.wall_unix_ns) + " (" +
          how_long(ns) + (same_boot ? ")" : "; the host was started anew)"));
   }
 
@@ -148,7 +148,7 @@ void SpanWindows::sort_by_time(std::vector<Place>& places) {
 Error SpanWindows::nothing_there(const std::string& path, const std::vector<Place>& all) {
   if (all.empty()) return error("reading", path, "it holds no window that is whole");
   return error("reading", path,
-               "it holds nothing of that time; its windows are of " +
+               "it has no window in that time; its windows are from " +
                    local_times(all.front().window.opened.wall_unix_ns,
                                all.back().window.ended.wall_unix_ns));
 }
@@ -158,9 +158,9 @@ std::vector<std::string> SpanWindows::ends_of(const Span& span, const std::vecto
   std::vector<std::string> told;
   const Moment &first = all.front().window.opened, &last = all.back().window.ended;
   if (span.since && *span.since < first.wall_unix_ns)
-    told.push_back("what is kept begins at " + local_time(first.wall_unix_ns));
+    told.push_back("the recordings start at " + local_time(first.wall_unix_ns));
   if (span.until && *span.until > last.wall_unix_ns)
-    told.push_back("what is kept ends at " + local_time(last.wall_unix_ns));
+    told.push_back("the recordings end at " + local_time(last.wall_unix_ns));
   return told;
 }
 
@@ -173,9 +173,9 @@ Result<SpanWindows> SpanWindows::find(const std::string& path, const Span& span)
   std::vector<Place> all;
   for (KeptFile& file : *files) {
     if (file.torn)
-      windows.told_.push_back("'" + name_of(file.name) +
-                              "' ends with a window that was cut short, or is just being written; "
-                              "it is left out");
+      windows.told_.push_back(
+          "'" + name_of(file.name) +
+          "' ends with a window that is incomplete or being written; that window is skipped");
     if (!file.unread.empty())
       windows.told_.push_back("'" + name_of(file.name) + "' is left out from byte " +
                               std::to_string(file.whole) + " on: " + file.unread);
@@ -211,7 +211,7 @@ Result<Spanned> read_span(const std::string& path, const Span& span, const Vocab
   std::ranges::move(spanned->told, std::back_inserter(told));
   spanned->told = std::move(told);
   if (spanned->runs.empty())
-    return error("reading", path, "none of its windows can be read: " + spanned->told.back());
+    return error("reading", path, "no window can be read: " + spanned->told.back());
   return spanned;
 }
 

@@ -291,11 +291,10 @@ Result<Snapshot> Session::window_until_now(bool is_last) {
   add_stacks(*window, is_last);
   if (window->window->ended_merged > 0)
     window->meta.notes.push_back(std::to_string(window->window->ended_merged) +
-                                 " of the threads that ended share rows with others of the same "
-                                 "process, name and cgroup: they were too many");
+                                 " exited threads share rows with others of the same process, name "
+                                 "and cgroup, because there were too many");
   if (!ends_->why_not().empty())
-    window->meta.notes.push_back("threads that ended in the window are not told: " +
-                                 ends_->why_not());
+    window->meta.notes.push_back("exited threads are not recorded: " + ends_->why_not());
   const HostState state = host_state(*roots_);
   window->window->partial = !options_.pids.empty() || !options_.cgroup.empty();
   std::ranges::move(what_happened(std::exchange(state_, state), state),
@@ -316,7 +315,7 @@ void Session::gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta)
   if (is_about_a_cgroup() && options_.record.cgroup == 0)
     meta.notes.push_back(
         "recorders follow the whole host, for no mounted cgroup v2 hierarchy shows cgroup '" +
-        options_.cgroup + "'; what they tell of others is left out");
+        options_.cgroup + "'; records of other cgroups are dropped");
 }
 
 // Puts what recorders gathered into the rows of its threads; unless it was the last window, they go
@@ -335,8 +334,8 @@ void Session::mark_descendants(const Snapshot& before, Snapshot& after, const En
   ctprof::mark_descendants(before, after, ended, {options_.command, saw_births ? 0 : adopter()});
   if (!saw_births)
     after.meta.notes.push_back(
-        "who descends from the command is told by parents at the window's end, for nothing here "
-        "sees forks: threads that ended before are not marked");
+        "descendants of the command are found from parents at the end of the window, because forks "
+        "cannot be traced here: threads that exited before are not marked");
 }
 
 std::size_t Session::threads() const {

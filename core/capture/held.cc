@@ -94,15 +94,15 @@ std::vector<std::string> HeldProcesses::sentences() const {
   const std::size_t count = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string process = std::to_string(processes_[i]);
-    sentences.push_back("reading files of process " + process + " in /proc did not end within " +
-                        std::to_string(kPatienceSeconds) +
-                        " seconds: what was not read of it by then is Busy; see what its threads "
-                        "wait for (/proc/" +
-                        process + "/task/*/wchan)");
+    sentences.push_back(
+        "reading files of process " + process + " in /proc did not end within " +
+        std::to_string(kPatienceSeconds) +
+        " seconds: its unread values are Busy; see what its threads wait for (/proc/" + process +
+        "/task/*/wchan)");
   }
   if (count == kMost)
     sentences.push_back("that happened " + std::to_string(kMost) +
-                        " times: what was not read of any process by then is Busy");
+                        " times: unread values of all processes are Busy");
   return sentences;
 }
 

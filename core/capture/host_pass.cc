@@ -99,8 +99,7 @@ CgroupList HostPass::all_cgroups() {
   CgroupList list = list_cgroups(roots_);
   if (!list.complete && !list.entries.empty())
     snapshot_.meta.notes.push_back(
-        "there are more cgroups than are looked at: of those without threads, only some of the "
-        "first " +
+        "there are too many cgroups: of those without threads, only some of the first " +
         std::to_string(list.entries.size()) + " are here");
   return list;
 }

@@ -69,10 +69,9 @@ std::string unnamed(const StackTally& tally) {
 
 std::string missing(const Recorded& recorded, const StackTally& tally) {
   return with_count(recorded.lost, "lost") + with_count(recorded.unseen, "not taken") +
-         places(recorded) +
-         with_count(recorded.no_room, "dropped, for which there was no memory left") +
+         places(recorded) + with_count(recorded.no_room, "dropped for lack of memory") +
          with_count(recorded.changes_lost, "mappings dropped likewise") +
-         with_count(tally.no_room, "for which there was no room among the stacks") +
+         with_count(tally.no_room, "dropped because the stack table was full") +
          with_count(tally.in_no_row, "of threads in no row");
 }
 

@@ -279,7 +279,7 @@ class Records::Recorder {
   void put(const Struct* given, std::size_t least) {
     if (!works_) return;
     if (!given || given->size < least)
-      return fail("it handed over nothing, or a struct that is too small");
+      return fail("it passed a null pointer or a struct that is too small");
     take(copied(*given));
   }
 
@@ -299,13 +299,13 @@ class Records::Recorder {
 
   void take(const ctprof_change& change) {
     if (const std::string fault = fault_of(change); !fault.empty())
-      return fail("it told of a change " + fault);
+      return fail("it reported a mapping change " + fault);
     if (processes_.note(change) && !recorded_.records.add(change)) ++recorded_.changes_lost;
   }
 
   void take(const ctprof_loss& loss) {
     if (loss.kind > CTPROF_LOSS_OFFLINE || loss.until_ns < loss.from_ns)
-      return fail("it told of a loss of an unknown kind, or one that ended before it began");
+      return fail("it reported a loss of an unknown kind, or one whose end precedes its start");
     if (recorded_.losses.size() == kMostLosses) return void(++recorded_.losses_left_out);
     recorded_.losses.push_back(loss);
   }

@@ -116,7 +116,7 @@ bool SourceRun::open(Worker& worker) {
   worker.usable = worker.failed.empty() && status == 0;
   if (!worker.usable && worker.failed.empty())
     worker.failed =
-        worker.message[0] ? worker.message.data() : "it could not start, and does not say why";
+        worker.message[0] ? worker.message.data() : "it failed to start without a message";
   return worker.usable;
 }
 
@@ -188,7 +188,7 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
     if (!failure.empty()) {
       // It threw, and said so.
     } else if (status != 0)
-      failure = worker.message[0] ? worker.message.data() : "it failed, and does not say why";
+      failure = worker.message[0] ? worker.message.data() : "it failed without a message";
     else if (!worker.sink.fault().empty())
       failure = "it " + worker.sink.fault();
     else if (work.rows_done != rows)
@@ -242,7 +242,7 @@ void SourceRun::commit(void* core, std::uint32_t rows) {
   auto& worker = *static_cast<Worker*>(core);
   SourceRun& run = worker.run;
   if (rows > CTPROF_MAX_ROWS || worker.sink.rows() == 0) {
-    worker.sink.blame("listed " + std::to_string(rows) + " rows where there was room for " +
+    worker.sink.blame("listed " + std::to_string(rows) + " rows, but the limit is " +
                       std::to_string(worker.sink.rows()));
     return;
   }
@@ -322,7 +322,7 @@ bool SourceRun::drain(std::vector<std::uint64_t>& read_at, Missed& missed) {
   missed.unseen += listed.unseen;
   const auto tids = std::as_const(*table_.find(kTid)).gaps().subspan(first);
   if (told && std::ranges::count(tids, CTPROF_VALUE) != std::ssize(tids)) {
-    worker.failed = "it told of a thread without a tid";
+    worker.failed = "it reported a thread without a tid";
     told = false;
   }
   return told;

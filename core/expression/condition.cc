@@ -49,8 +49,7 @@ class Checker {
   std::string complaint() {
     for (const Program::Instruction& instruction : program_.instructions)
       if (std::string why = take(instruction); !why.empty()) return why;
-    return may_be(stack_.back(), ValueType::Truth) ? ""
-                                                   : "it says a value, not what should hold of it";
+    return may_be(stack_.back(), ValueType::Truth) ? "" : "it is a value, not a condition";
   }
 
  private:

@@ -15,13 +15,13 @@ constexpr std::size_t kMostPattern = 512;
 const char* cause_of(re2::RE2::ErrorCode code) {
   switch (code) {
     case re2::RE2::ErrorBadEscape:
-      return "a backslash stands before what needs none; back-references are not supported";
+      return "a backslash precedes a character that needs none; back-references are not supported";
     case re2::RE2::ErrorBadCharClass:
     case re2::RE2::ErrorBadCharRange: return "a range or class of characters makes no sense";
     case re2::RE2::ErrorMissingBracket: return "a '[' has no ']'";
     case re2::RE2::ErrorMissingParen:
     case re2::RE2::ErrorUnexpectedParen: return "a parenthesis has no other";
-    case re2::RE2::ErrorTrailingBackslash: return "a backslash ends it";
+    case re2::RE2::ErrorTrailingBackslash: return "it ends with a backslash";
     case re2::RE2::ErrorRepeatArgument: return "there is nothing to repeat";
     case re2::RE2::ErrorRepeatSize: return "a count in braces makes no sense, or is too large";
     case re2::RE2::ErrorRepeatOp: return "a repetition is repeated";

@@ -156,7 +156,7 @@ void add_losses(std::vector<std::string>& found, const RunFacts& run, const std:
     const WindowFacts& window = *run.window;
     for (const auto& [count, what] :
          {std::pair(window.lost, "whose last figures a full buffer lost"),
-          std::pair(window.unseen, "of which nothing is known"),
+          std::pair(window.unseen, "about which nothing is known"),
           std::pair(window.merged, "that stand in the row of another")})
       if (count) found.push_back(who + ": " + counted(count, "ended thread") + " " + what);
     for (const std::string& line : lines_of(window_in_short(run, who, 0))) found.push_back(line);
@@ -165,13 +165,13 @@ void add_losses(std::vector<std::string>& found, const RunFacts& run, const std:
     found.push_back(cut(who + ": " + told_name(note, kMostNote)));
   if (run.meta.rows_absent)
     found.push_back(who + ": " + counted(run.meta.rows_absent, "row") +
-                    " gone before anything could be read");
+                    " exited before they could be read");
 }
 
 }  // namespace
 
 void append_lost(std::string& out, const Report& report) {
-  begin_section(out, "lost", "What was lost, and what each run says of itself");
+  begin_section(out, "lost", "What was lost, and the notes of each run");
   std::vector<std::string> found;
   for (std::size_t side = 0; side < report.sides().size(); ++side) {
     const auto runs = report.runs(side);

@@ -94,8 +94,7 @@ std::string enough_text(const Report& report) {
 std::string runs_of_sides(const Report& report) {
   const std::size_t before = report.runs(0).size(), after = report.runs(1).size();
   if (before == 1 && after == 1)
-    return "One run on each side cannot say what is chance: `ctprof record --repeat 8` makes "
-           "eight.";
+    return "One run per side cannot show what is chance: `ctprof record --repeat 8` records eight.";
   return "These are medians of " + counted(before, "run") + " before and " + counted(after, "run") +
          " after" + enough_text(report) + ".";
 }
@@ -162,9 +161,9 @@ std::string who_came_and_went(const Report& report, const PageRows& rows) {
     return counted(rows.rows.size(), "figure") + " of " + counted(rows.groups, "group") +
            " are told.";
   const WindowRows& came = run.window->rows;
-  return std::to_string(came.born) + " threads were born and " +
+  return std::to_string(came.born) + " threads started and " +
          (run.window->sees_ends ? std::to_string(came.ended) : std::string("an unknown number")) +
-         " ended" + (report.runs(0).size() > 1 ? " in the first" : "") + "; " +
+         " exited" + (report.runs(0).size() > 1 ? " in the first" : "") + "; " +
          counted(rows.rows.size(), "figure") + " of " + counted(rows.groups, "group") +
          " are above their floors.";
 }

@@ -213,7 +213,7 @@ void load_own_directory(const PluginDirectory& directory, Loading& loading) {
 }
 
 std::string for_privileged(const std::string& why) {
-  return "this ctprof has capabilities from its file and loads only what root alone can change, "
+  return "this ctprof has file capabilities and loads only plugins that only root can change, "
          "but " +
          why + ": install it as root, in directories of root's";
 }

@@ -170,7 +170,7 @@ class Planner {
                                      [&](const PlannedSource& p) { return is_fed(p, waiting); });
       if (next == waiting.end()) {
         for (const PlannedSource& planned : waiting)
-          take_out(planned, "it stands in a circle of sources that read each other's columns");
+          take_out(planned, "it is part of a cycle of sources that read each other's columns");
         return false;
       }
       ordered.push_back(*next);
@@ -240,7 +240,7 @@ class Planner {
 
   // Takes the best source that tells who ended; one alone, for two would tell of the same threads.
   void plan_ends() {
-    plan_.no_ends = "no plugin tells of threads that end";
+    plan_.no_ends = "no plugin reports exited threads";
     for (const ProbedRecorder& recorder : probed_->recorders()) {
       if (recorder.source->table.stage != CTPROF_STAGE_EXITED) continue;
       if (const ProbedOffer* refused = refused_identity(recorder)) {

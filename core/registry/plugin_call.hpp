@@ -130,7 +130,7 @@ std::string asked(const CallOwner* owner, const char* function, std::span<char> 
   room.back() = 0;
   if (!failure.empty() || status == 0) return failure;
   if (std::string_view(room.data()) == kBadAlloc) return "not enough memory";
-  return room.front() ? room.data() : "it failed, and does not say why";
+  return room.front() ? room.data() : "it failed without a message";
 }
 
 }  // namespace ctprof

@@ -157,7 +157,8 @@ Result<sdk::Fd> PluginDirectory::open_descriptor(const std::string& name) const 
 // With what it is refused for.
 Error PluginDirectory::refusal(const Error& why) const {
   if (trust_ == Trust::Anybody) return why;
-  return {why.text + "; a ctprof with capabilities loads only what root alone can change"};
+  return {why.text +
+          "; a ctprof with file capabilities loads only plugins that only root can change"};
 }
 
 Result<OpenPlugin> PluginDirectory::open_file(const std::string& name) const {

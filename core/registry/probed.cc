@@ -84,7 +84,7 @@ PluginContext::PluginContext(const Plugin& plugin, const ctprof_host& host) : pa
   });
   message.back() = 0;
   if (failure_.empty() && status != 0)
-    failure_ = message[0] ? message.data() : "it could not be opened, and does not say why";
+    failure_ = message[0] ? message.data() : "opening it failed without a message";
   if (failure_.empty()) close_ = plugin.close;
 }
 

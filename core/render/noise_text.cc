@@ -88,9 +88,10 @@ std::string noise_text(const Report& report, const Noise& noise, std::string_vie
   const bool shows_any = std::ranges::any_of(noise.rows, [](const NoiseRow& row) {
     return std::ranges::any_of(row.shows, [](double shift) { return !std::isnan(shift); });
   });
-  const char* few = shows_any || noise.rows.empty()
-                        ? ""
-                        : "so few runs cannot say which shift would be proven: take 8 or more\n";
+  const char* few =
+      shows_any || noise.rows.empty()
+          ? ""
+          : "too few runs to estimate which shift could be significant: record 8 or more\n";
   return out + few +
          wrapped(std::string(kMeaning) + "; at " + p_text(noise.alpha) + ", among " +
                      counted(noise.rows.size(), "row"),

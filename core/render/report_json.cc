@@ -271,9 +271,8 @@ class ReportJsonWriter {
 
 std::string left_out_in_words(std::size_t rows) {
   return std::to_string(rows) + (rows == 1 ? " row is" : " rows are") +
-         " left out: told in full, files of this size would make too much output; --metrics, "
-         "--sections, --where or --limit ask "
-         "for less";
+         " omitted: the full output of files of this size would be too large; use --metrics, "
+         "--sections, --where or --limit";
 }
 
 Result<void> write_report_json(const Report& report, std::span<const std::string> files,

@@ -283,7 +283,7 @@ std::string reason(const Report& report, const PlannedMetric& planned, std::size
   if (planned.expression) return "an input is missing";
   const Absence& absence = report.rollup().run(side).absence(metric);
   if (!absence.in_file)
-    return is_left_out(report.sides()[side].meta, planned.name) ? "left out as costly"
+    return is_left_out(report.sides()[side].meta, planned.name) ? "not recorded because expensive"
                                                                 : "not in the file";
   if (absence.rows == 0) return "no rows";
   return absence.most == CTPROF_VALUE ? kNothingLeft : std::string(kGapNames[absence.most]);

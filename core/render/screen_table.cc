@@ -181,9 +181,9 @@ class ScreenTable {
   // What went of the threads; empty: nothing. After append_to().
   std::string threads_gone() const {
     if (form_.threads == Threads::No) return "threads";
-    if (form_.threads == Threads::Living) return "threads born and ended";
+    if (form_.threads == Threads::Living) return "threads started and exited";
     const bool tells_all = form_.threads == Threads::All || !report_->compares();
-    return tells_all ? "" : "threads born and ended before";
+    return tells_all ? "" : "threads started and exited before";
   }
 
   // Labels of the columns that went for width. After append_to().

@@ -34,8 +34,8 @@ std::uint64_t threads_before(const WindowFacts& window) {
 std::string threads(const WindowFacts& window) {
   const WindowRows& rows = window.rows;
   std::string text = "threads " + std::to_string(threads_before(window)) + " → " +
-                     std::to_string(rows.after) + ", " + std::to_string(rows.born) + " born, ";
-  text += window.sees_ends ? std::to_string(rows.ended) + " ended" : "ended ones not seen";
+                     std::to_string(rows.after) + ", +" + std::to_string(rows.born) + " ";
+  text += window.sees_ends ? "-" + std::to_string(rows.ended) : "exits not seen";
   if (window.lost) text += ", " + std::to_string(window.lost) + " lost";
   if (window.unseen) text += ", " + std::to_string(window.unseen) + " unseen";
   if (window.merged) text += ", " + std::to_string(window.merged) + " merged";
@@ -67,9 +67,9 @@ std::string cpu_line(const WindowFacts& window) {
   std::string text = "CPU " + share(cpu.busy, cpu) + " of " +
                      share(static_cast<double>(cpu.cpus) * cpu.wall, cpu) + ": " +
                      share(cpu.living, cpu) + " by living threads, ";
-  if (window.sees_ends) text += share(cpu.ended, cpu) + " by threads that ended, ";
+  if (window.sees_ends) text += share(cpu.ended, cpu) + " by exited threads, ";
   text += share(cpu.unexplained, cpu) +
-          (window.partial ? " by others or not explained (±" : " not explained (±") +
+          (window.partial ? " by others or unaccounted (±" : " unaccounted (±") +
           share(cpu.error, cpu) + ")";
   return text + taken(cpu.steal, cpu.steal_apart, "taken by the hypervisor", cpu) +
          taken(cpu.interrupts, cpu.interrupts_apart, "in interrupts", cpu);

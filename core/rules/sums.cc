@@ -66,7 +66,7 @@ constexpr ctprof_rule kSums[] = {
     sum_rule("SumUs", "MonotonicUs", "adds up microseconds"),
     sum_rule("SumTicks", "ClockTicks", "adds up ticks"),
     sum_rule("SumBytes", "Bytes", "adds up bytes"),
-    sum_rule("SumGaugeCount", "GaugeCount", "adds up what there is now"),
+    sum_rule("SumGaugeCount", "GaugeCount", "adds current values"),
     sum_rule("SumGaugeBytes", "GaugeBytes", "adds up the sizes now"),
 };
 
@@ -121,8 +121,7 @@ constexpr ctprof_rule fraction_rule(const char* name, const char* description,
 }
 
 constexpr ctprof_rule kFractions[] = {
-    fraction_rule("SumGaugeF64", "adds up what there is now", sum_of_fractions,
-                  CTPROF_REDUCES_BY_SUM),
+    fraction_rule("SumGaugeF64", "adds current values", sum_of_fractions, CTPROF_REDUCES_BY_SUM),
     fraction_rule("MaxGaugeF64", "the largest now", largest_fraction, CTPROF_REDUCES_BY_MAX),
     fraction_rule("MeanGaugeF64", "the mean now", mean_of_fractions, CTPROF_REDUCES_OTHERWISE),
 };

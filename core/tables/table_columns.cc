@@ -29,8 +29,9 @@ void TableColumns::add(const MetricDef& def) {
   const auto known = std::ranges::find(columns, def.name, &TableColumn::name);
   if (known == columns.end()) return columns.push_back({def.name, def.storage, def.unit});
   if (agrees(*known, def)) return;
-  const std::string note = "captures define '" + def.name +
-                           "' differently: it is told of those that define it as the first does";
+  const std::string note =
+      "captures define '" + def.name +
+      "' differently: only the files that define it as the first one does are exported";
   if (std::ranges::count(notes_, note) == 0) notes_.push_back(note);
 }
 

@@ -46,7 +46,7 @@ bool is_mounted_as_v1(const sdk::Host& host, std::string_view controller) {
 
 std::string no_controller(const std::string& controller, bool is_in_v1) {
   return "the cgroup v2 hierarchy has no " + controller + " controller: " +
-         (is_in_v1 ? "it is mounted as cgroup v1, and the figures are there"
+         (is_in_v1 ? "it is mounted as cgroup v1, which has these values"
                    : "the kernel was built or started without it, or it is not passed on to this "
                      "namespace");
 }

@@ -57,7 +57,7 @@ sdk::Remedy unified_boot(const sdk::Host& host) {
     return sdk::by_boot("systemd.unified_cgroup_hierarchy=1");
   return init && host.cgroup() >= 0
              ? sdk::by_boot(
-                   "cgroup_no_v1=all, which takes the controllers from what mounts cgroup v1")
+                   "cgroup_no_v1=all, which detaches the controllers from cgroup v1 mounts")
              : sdk::Remedy{};
 }
 

@@ -233,7 +233,7 @@ class OfHost : public sdk::HostSource {
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
     sdk::TextFile file;
     if (!file.read_records(host.proc(), "stat"))
-      StatColumns::lacks(probe, "there is no /proc/stat that can be read", {});
+      StatColumns::lacks(probe, "/proc/stat cannot be read", {});
     else if (disks_of(host.sys()).empty())
       Disks::lacks(probe, "no disk under /sys/block has a device of its own", {});
   }

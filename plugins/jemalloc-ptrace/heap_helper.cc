@@ -21,8 +21,7 @@ std::string in_time() {
 std::string about_mount(const NameItem& named, bool in_pace) {
   return "the file system mounted at " + std::string(named.place) + ' ' +
          (in_pace ? in_time() : "is too slow") +
-         ": heaps of what runs from it are Busy; see whether its server is alive, or unmount it "
-         "(umount -f)";
+         ": heaps of programs on it are Busy; check its server, or unmount it (umount -f)";
 }
 
 std::string about_process(std::uint64_t tid, bool in_pace) {

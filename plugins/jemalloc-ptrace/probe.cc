@@ -36,10 +36,9 @@ std::string yama_scope(const sdk::Host& host) {
 bool refuse_borrowed_rights(const sdk::Host& host, const sdk::Probe& probe) {
   if (::getauxval(AT_SECURE) == 0) return false;
   constexpr std::string_view kReason =
-      "ctprof has rights from its file (AT_SECURE), so that whoever started it could stop it while "
-      "it holds a thread: it does "
-      "not use "
-      "ptrace(2); task-iter reads heaps without it, or run ctprof as root";
+      "ctprof has file capabilities (AT_SECURE), and its user could stop it while it has stopped a "
+      "thread: it does not use ptrace(2); task-iter reads heaps without ptrace, or run ctprof as "
+      "root";
   const bool nothing_helps =
       has_capabilities({CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE}) || !is_in(host, FirstNamespace::Pid);
   probe.refuse_all(
@@ -65,7 +64,7 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.own_tids())
     return probe.refuse_all(
         Gap::Unsupported,
-        "the tree is another PID namespace's: its thread ids mean nothing to ptrace(2) here");
+        "the tree belongs to another PID namespace, whose thread ids ptrace(2) cannot use here");
   if (refuse_borrowed_rights(host, probe)) return;
   probe_rights(host, probe);
   if (const int error = tracing_error(); error != 0)
@@ -79,8 +78,7 @@ void probe_rights(const sdk::Host& host, const sdk::Probe& probe) {
   const std::string scope = yama_scope(host);
   if (scope == "3")
     return probe.refuse_all(
-        Gap::Denied,
-        "kernel.yama.ptrace_scope is 3: nobody may look into others until the next boot");
+        Gap::Denied, "kernel.yama.ptrace_scope is 3, which forbids ptrace(2) until the next boot");
   if (!has_capabilities({CAP_SYS_PTRACE}))
     probe.all_lack(closed_by(scope), sdk::by_capabilities("cap_sys_ptrace"));
 }

@@ -37,12 +37,12 @@ Waits::Waits(const sdk::Host& host, std::unique_ptr<KernelInput> programs, const
       own_frames_([this](std::uint64_t address) { return programs_->symbol_of(address); }) {
   if (programs_->way() == Way::None)
     way_remark_ =
-        "this kernel has no place where stacks of resuming threads can be taken: only "
-        "who still waits at a window's end has one";
+        "this kernel has no hook for stacks of resuming threads: only threads that still wait at "
+        "the end of a window have a stack";
   if (!programs_->knows_cgroups())
     cgroup_remark_ =
-        "this kernel does not tell BPF programs of cgroups: all threads are followed, and ctprof "
-        "leaves out those of others";
+        "BPF programs cannot read cgroups on this kernel: all threads are traced, and ctprof drops "
+        "those of other cgroups";
 }
 
 // --- windows ---

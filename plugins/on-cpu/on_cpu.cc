@@ -90,10 +90,9 @@ class OnCpu : public sdk::RecordSource {
     sampler_ = std::make_unique<Sampler>(std::make_unique<PerfEvents>(host_), how, wanted);
     sampler_->start();
     if (sampler_->ring_bytes() < wanted)
-      remark_ = "on-cpu: rings are of " + kib(sampler_->ring_bytes()) + " rather than " +
-                kib(wanted) +
-                ", for the kernel lets nobody have more without CAP_IPC_LOCK "
-                "(kernel.perf_event_mlock_kb); they may overflow";
+      remark_ =
+          "on-cpu: rings are of " + kib(sampler_->ring_bytes()) + " rather than " + kib(wanted) +
+          ", because more requires CAP_IPC_LOCK (kernel.perf_event_mlock_kb); they may overflow";
   }
 
   void drain(const sdk::Records& records) {

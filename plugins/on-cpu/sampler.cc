@@ -71,7 +71,7 @@ Sampler::~Sampler() = default;
 void Sampler::start() {
   for (const int number : input_->online_cpus()) open(cpu_of(number));
   if (std::ranges::none_of(cpus_, [](const auto& cpu) { return cpu->event != nullptr; }))
-    throw std::runtime_error("on-cpu: the kernel does not tell which CPUs are online");
+    throw std::runtime_error("on-cpu: the list of online CPUs cannot be read");
   next_.reserve(cpus_.size());
   for (const auto& cpu : cpus_)
     if (cpu->event) cpu->event->start();

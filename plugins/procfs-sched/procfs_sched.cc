@@ -60,7 +60,7 @@ void why_no_statistics(const sdk::Host& host, const sdk::Probe& probe) {
     case Switch::Absent:
       return refuse_statistics(
           probe, Gap::Unsupported,
-          "the kernel has no CONFIG_SCHEDSTATS: there is no kernel.sched_schedstats",
+          "the kernel lacks CONFIG_SCHEDSTATS: kernel.sched_schedstats is missing",
           sdk::by_kernel("CONFIG_SCHEDSTATS=y"));
     case Switch::Off:
       return refuse_statistics(

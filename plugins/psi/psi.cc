@@ -31,8 +31,7 @@ struct Refusal {
 Refusal why_no_pressure(const sdk::Host& host) {
   const std::string psi = boot_option(host, "psi=");
   if (psi == "0" || psi == "n" || psi == "off")
-    return {Gap::SwitchedOff,
-            "pressure is switched off by psi=0 on the kernel's command line; psi=1 there gives it",
+    return {Gap::SwitchedOff, "pressure is disabled by psi=0 on the kernel command line; use psi=1",
             sdk::by_boot("psi=1")};
   const auto built = is_built_with(host, "CONFIG_PSI");
   if (!built && psi.empty())

@@ -55,10 +55,10 @@ class SchedExt : public sdk::HostSource {
 
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
     if (host.sys() < 0 || is_absent(host.sys(), kDirectory))
-      probe.refuse_all(Gap::Unsupported,
-                       "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12): there is no "
-                       "/sys/kernel/sched_ext",
-                       sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));
+      probe.refuse_all(
+          Gap::Unsupported,
+          "the kernel lacks CONFIG_SCHED_CLASS_EXT (Linux 6.12): /sys/kernel/sched_ext is missing",
+          sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));
   }
 
   explicit SchedExt(const sdk::Host& host) : host_(host) {}

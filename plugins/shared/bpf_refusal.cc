@@ -42,8 +42,8 @@ bool is_locked_down(const sdk::Host& host) {
 BpfRefusal unsuitable_for_bpf(const sdk::Host& host) {
   if (!host.live() || !host.own_tids())
     return {Gap::Unsupported,
-            "BPF tells of the running kernel's threads, by thread ids of our own PID namespace; "
-            "this tree is another",
+            "BPF reads threads of the running kernel, by thread ids of this PID namespace; this "
+            "tree is another one",
             {}};
   if (!is_in(host, FirstNamespace::Pid))
     return {Gap::Unsupported,
@@ -83,7 +83,7 @@ bool lacks_memory_for_bpf(const sdk::Host& host) {
 BpfRefusal why_refused(const sdk::Host& host, const BpfPrograms& programs, int error) {
   if (error == ENOMEM || lacks_memory_for_bpf(host))
     return {Gap::SourceFailed,
-            "there is not enough memory to load " + std::string(programs.what) + " (" +
+            "not enough memory to load " + std::string(programs.what) + " (" +
                 std::strerror(error) +
                 "): raise the limit on memory (ulimit -v, or memory.max of the cgroup)",
             {}};
@@ -124,8 +124,8 @@ BpfRefusal why_not_taken(const BpfPrograms& programs, int error, std::string_vie
   return {Gap::SourceFailed,
           "the kernel refused " + said + ", though Linux " + programs.first +
               " and newer take them and it is " + release +
-              ": a security module, a seccomp profile or a change to this kernel may be in the "
-              "way; where none is, ctprof is at fault, and a report is welcome",
+              ": a security module, a seccomp profile or a modified kernel may forbid it; "
+              "otherwise it is a bug of ctprof: please report it",
           {}};
 }
 

@@ -123,8 +123,8 @@ Switch state_of(const sdk::Host& host, const char* path) {
 
 std::string unknown_switch(std::string_view name) {
   return "whether " + std::string(name) +
-         " is on cannot be told: /proc/sys cannot be read here, as where /proc is mounted with "
-         "subset=pid";
+         " is enabled is unknown: /proc/sys cannot be read here (for example because /proc is "
+         "mounted with subset=pid)";
 }
 
 std::uint32_t deepest_chain(const sdk::Host& host) {

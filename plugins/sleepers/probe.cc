@@ -30,8 +30,7 @@ std::unique_ptr<Program> load_program(const sdk::Host& host, BpfRefusal& why) {
 
 std::optional<BpfRefusal> refused_proc(const sdk::Host& host) {
   if (!has_capabilities({CAP_SYS_ADMIN}, true))
-    return BpfRefusal{
-        Gap::Denied, "and /proc/PID/task/TID/stack is closed to whoever has no CAP_SYS_ADMIN", {}};
+    return BpfRefusal{Gap::Denied, "and /proc/PID/task/TID/stack requires CAP_SYS_ADMIN", {}};
   sdk::TextFile file;
   if (!file.read(host.proc(), "self/stack"))
     return BpfRefusal{file.last_errno() == ENOENT ? Gap::Unsupported : Gap::Denied,
@@ -40,10 +39,7 @@ std::optional<BpfRefusal> refused_proc(const sdk::Host& host) {
                       {}};
   if (!KernelNames::tell_addresses(host))
     return BpfRefusal{
-        Gap::Denied,
-        "and /proc/kallsyms hides the addresses of what /proc/PID/task/TID/stack names "
-        "(kernel.kptr_restrict, CAP_SYSLOG)",
-        {}};
+        Gap::Denied, "and /proc/kallsyms hides addresses (kernel.kptr_restrict, CAP_SYSLOG)", {}};
   return std::nullopt;
 }
 

@@ -133,8 +133,8 @@ std::unique_ptr<Looker> Sleepers::looker() {
   }
   if (lent_user())
     throw std::runtime_error(why.why +
-                             "; and without BPF ctprof cannot keep the stacks of others "
-                             "from a user who has its capabilities only by its file");
+                             "; without BPF ctprof cannot hide the stacks of other users from a "
+                             "user who has only file capabilities");
   if (const auto refused = refused_proc(host_))
     throw std::runtime_error(why.why + "; " + refused->why);
   without_bpf_ = why.why;
@@ -200,7 +200,7 @@ void Sleepers::tell(const Watch::Account& account, const sdk::Records& records) 
   if (account.spared > 0)
     add("of " + std::to_string(account.made + account.spared) + " passes over all threads " +
         std::to_string(account.spared) +
-        (has_budget_ ? " were left out, so that the budget lasts" : " came too late"));
+        (has_budget_ ? " were left out, so that the budget lasts" : " were late"));
   if (!watch_->avoided().empty())
     add("memory of " + in_words(watch_->avoided()) +
         " did not answer: its stacks have no user part from then on");

@@ -161,20 +161,17 @@ void probe_extensible(const sdk::Host& host, const sdk::Probe& probe) {
   if (gap == Gap::Unsupported)
     Extensible::refuse(
         probe, gap,
-        "a BPF scheduler is loaded, and the kernel does not say where its scheduling classes are, "
-        "as without "
-        "CONFIG_KALLSYMS_ALL; which threads the scheduler is in charge of, /proc says",
+        "a BPF scheduler is loaded, and the addresses of scheduling classes are unknown "
+        "(CONFIG_KALLSYMS_ALL is missing?); /proc reports which threads it schedules",
         sdk::by_kernel("CONFIG_KALLSYMS_ALL=y"));
   else if (gap == Gap::Denied && hides_addresses_from_all(host))
     Extensible::refuse(probe, gap,
-                       "a BPF scheduler is loaded, and kernel.kptr_restrict is 2: the kernel tells "
-                       "nobody where its scheduling "
-                       "classes are; which threads the scheduler is in charge of, /proc says");
+                       "a BPF scheduler is loaded, and kernel.kptr_restrict is 2, which hides the "
+                       "addresses of scheduling classes; /proc reports which threads it schedules");
   else if (gap == Gap::Denied)
     Extensible::refuse(probe, gap,
-                       "a BPF scheduler is loaded, and the kernel tells only CAP_SYSLOG where its "
-                       "scheduling classes are; which "
-                       "threads the scheduler is in charge of, /proc says",
+                       "a BPF scheduler is loaded, and the addresses of scheduling classes require "
+                       "CAP_SYSLOG; /proc reports which threads it schedules",
                        sdk::by_capabilities("cap_syslog"));
 }
 
@@ -193,7 +190,7 @@ void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& 
   if (const auto online = facts_of(host).online; online.empty() || online.size() > RECORD_CPU_WORDS)
     Affinity::refuse(
         probe, Gap::Unsupported,
-        "which CPUs are online is not known, or they are more than a record has room for");
+        "the list of online CPUs is unknown, or it has more CPUs than a record can hold");
   if (!has(own, RECORD_HAS_IN_PROGRESS))
     InProgress::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_FAIR_GROUP_SCHED",
                        sdk::by_kernel("CONFIG_FAIR_GROUP_SCHED=y"));

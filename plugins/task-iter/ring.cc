@@ -15,7 +15,7 @@ constexpr std::size_t kHeader = 8;
 std::byte* map(int buffer, std::size_t size, int protection, std::size_t offset) {
   void* pages = ::mmap(nullptr, size, protection, MAP_SHARED, buffer, static_cast<off_t>(offset));
   if (pages == MAP_FAILED)
-    throw std::system_error(errno, std::generic_category(), "mapping the buffer of ended threads");
+    throw std::system_error(errno, std::generic_category(), "mapping the buffer of exited threads");
   return static_cast<std::byte*>(pages);
 }
 

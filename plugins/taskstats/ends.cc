@@ -40,7 +40,7 @@ void Ends::start(const sdk::Window& window) {
   if (const Refused refused = input_->open(); refused.error != 0)
     throw std::runtime_error(refused.why);
   const auto cpus = possible_cpus(host_);
-  if (!cpus) throw std::runtime_error("the kernel does not tell which CPUs it may have");
+  if (!cpus) throw std::runtime_error("the list of possible CPUs cannot be read");
   if (const Refused refused = input_->listen(cpus.value); refused.error != 0)
     throw std::runtime_error(refused.why);
   drained_ns_ = input_->now_ns(CLOCK_BOOTTIME);

@@ -129,8 +129,8 @@ void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe) {
         "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take",
         sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y"));
   refuse_irq(
-      "neither /proc/pressure nor /sys/kernel/btf/vmlinux is there to tell whether the kernel "
-      "measures interrupts",
+      "whether the kernel measures interrupt time is unknown: /proc/pressure and "
+      "/sys/kernel/btf/vmlinux are missing",
       {});
 }
 
@@ -180,11 +180,11 @@ void probe_listening(const sdk::Host& host, const sdk::Probe& probe, std::size_t
   Socket socket;
   if (!host.live() || !host.own_tids() || socket.open().error != 0) return;
   const auto cpus = possible_cpus(host);
-  if (!cpus) return probe.refuse_all(cpus.gap, "the kernel does not tell which CPUs it may have");
+  if (!cpus) return probe.refuse_all(cpus.gap, "the list of possible CPUs cannot be read");
   if (const Refused refused = socket.listen(cpus.value); refused.error == EINVAL)
-    probe.refuse_all(Gap::Denied,
-                     "the kernel tells of threads that end only in the host's own user and PID "
-                     "namespaces");
+    probe.refuse_all(
+        Gap::Denied,
+        "the kernel reports exited threads only in the initial user and PID namespaces");
   else if (refused.error != 0 && refused.error != EPERM)
     probe.refuse_all(gap_of_answer(refused.error), refused.why);
 }

@@ -216,7 +216,8 @@ std::span<const Bytes> Socket::exit_messages() {
   while (got < 0 && errno == EINTR);
   if (got < 0 && errno == EAGAIN) return {};
   if (got < 0)
-    throw std::system_error(errno, std::generic_category(), "receiving taskstats of ended threads");
+    throw std::system_error(errno, std::generic_category(),
+                            "receiving taskstats of exited threads");
   for (int i = 0; i < got; ++i)
     exits_[i] = {static_cast<const std::byte*>(pieces_[i].iov_base), headers_[i].msg_len};
   return std::span(exits_).first(static_cast<std::size_t>(got));

@@ -65,10 +65,10 @@ void put_taskstats_summary(const sdk::Summary& summary) {
   summary.put("asked_again_count", tally(Tally::AskedAgain));
   if (tally(Tally::MayPredate) > 0)
     summary.note(
-        "taskstats: kernel.task_delayacct was switched on after the kernel had started. Threads "
-        "older than that show no delays but cpu's, and cannot be told from those that had none: " +
+        "taskstats: kernel.task_delayacct was enabled after boot. Older threads have only CPU "
+        "delays and cannot be distinguished from threads without delays: " +
         std::to_string(tally(Tally::MayPredate)) + " of " + std::to_string(tally(Tally::Ok)) +
-        " show none; with delayacct on the kernel's command line all are accounted for");
+        " have none; delayacct on the kernel command line accounts for all threads");
 }
 
 using ReadAtField = sdk::Fields<sdk::kReadAt>;

@@ -184,7 +184,7 @@ class Placed(Privileged):
                             ("searches_elsewhere", "it looks for libraries in '/tmp', and '/tmp' is writable by others (mode 1777)")):
             lines = [line for line in done.stderr.splitlines() if f"/{name}.so" in line]
             self.assertEqual(len(lines), 1, done.stderr)
-            self.assertIn(f"{words}; a ctprof with capabilities loads only what root alone can change", lines[0])
+            self.assertIn(f"{words}; a ctprof with file capabilities loads only plugins that only root can change", lines[0])
         self.assertIsNone(self.loot())
         self.assertIn("run_time_ns", done.stdout)
         by_root = subprocess.run([program, "metric-list"], cwd=self.scratch.name, capture_output=True, check=True, text=True)

@@ -287,7 +287,7 @@ class Told(unittest.TestCase):
         places = by_place(list(expected(report)), axis)
         found = {(line["section"], group_of_csv(line), line["metric"], line["key"]): line for line in lines}
         if len(found) != len(lines):
-            yield f"{len(lines) - len(found)} lines are there twice"
+            yield f"{len(lines) - len(found)} lines are repeated"
         for place in {p for p in places if is_plain(p[1])} ^ {p for p in found if is_plain(p[1])}:
             yield f"{place} is in one of them alone"
         for place in places.keys() & found.keys():

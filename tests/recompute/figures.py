@@ -168,7 +168,7 @@ class Figures:
         return "counter" if self.span.is_counter(base, key) else "level"
 
     def find_input(self, group, name):
-        """The figure of an input; one of a metric that was left out as costly has no value for any thread."""
+        """The figure of an input; one of a metric that was not recorded because expensive has no value for any thread."""
         base = name.partition("[")[0]
         metric = self.span.metrics.get(base)
         if base in self.span.last.left_out:

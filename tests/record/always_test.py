@@ -105,8 +105,8 @@ class Always(unittest.TestCase):
     def test_what_was_recorded_twice_has_a_gap(self):
         self.record_some(1)
         self.record_some(1)
-        self.assertIn("nothing is recorded from ", self.shown().stderr)
-        self.assertIn("leaves 2 windows, which are told as runs", self.shown().stderr)
+        self.assertIn("no recording exists from ", self.shown().stderr)
+        self.assertIn("leaves 2 windows, which are shown as runs", self.shown().stderr)
         refused = ctprof("export", self.place, "--to", "columns", "-o", self.place.parent / "one")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("say --since and --until of one of them", refused.stderr)
@@ -123,7 +123,7 @@ class Always(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(blocks(one)[0][:2], first[:2])
         for words, sentence in [
-            (["--since", "2020-01-01", "--until", "2020-01-02"], "it holds nothing of that time; its windows are of 20"),
+            (["--since", "2020-01-01", "--until", "2020-01-02"], "it has no window in that time; its windows are from 20"),
             (["--since", "soon"], "--since: 'soon' is no time (10 min ago, 15:00, yesterday 15:00, 2026-11-23 15:00)"),
             (["--since", "now", "--until", "1 h ago"], "is not before --until"),
             (["--since", "1 h ago", "--since", "2 h ago"], "was said 2 times, once for each side, and there is 1 side"),
@@ -215,7 +215,7 @@ class Always(unittest.TestCase):
                 self.assertNotEqual(line, "")
             recorder.signal(signal.SIGTERM)
             self.assertEqual(recorder.finish()[0], 0)
-        self.assertIn("nothing is recorded from ", self.shown().stderr)
+        self.assertIn("no recording exists from ", self.shown().stderr)
         for path in hours(self.place):
             self.assertEqual(ctprof("show", path).returncode, 0)
 

@@ -313,7 +313,7 @@ class Captures(Tables):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len({row["capture"] for row in objects("out.ndjson")}), 1)
         self.assertRegex(done.stderr, rf"(?m)^ctprof: reading '.*{second}'.*; it is left out$")
-        self.assertRegex(done.stderr, r"(?m)^ctprof: capture .* is there a second time; it is left out$")
+        self.assertRegex(done.stderr, r"(?m)^ctprof: capture .* is a duplicate; it is skipped$")
 
     def test_of_one_file(self):
         made.capture("a.ctprof.zst")

@@ -334,7 +334,7 @@ int run_always(const Options& options) {
   if (!options.command.empty())
     return fail("--every goes on until it is stopped, and takes no command behind --");
   if (options.output.empty() || names_output(options.output))
-    return fail("--every writes files into a directory: say -o DIR");
+    return fail("--every requires -o DIR: it writes several files");
   if (options.always.dry_run) return run_dry(options);
   Shortfall shortfall(options);
   if (auto done = record(options, shortfall); !done) return fail(done.error());

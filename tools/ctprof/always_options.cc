@@ -36,7 +36,7 @@ Result<AlwaysOptions> read_always_options(const OptionValues& given) {
   if (!has_option(given, "every")) {
     for (const char* name : {"keep", "max-size", "dry-run"})
       if (has_option(given, name))
-        return Error{"--" + std::string(name) + " is for --every: say how often, as --every 60s"};
+        return Error{"--" + std::string(name) + " requires --every, such as --every 60s"};
     return options;
   }
   for (const char* name : {"repeat", "interleave"})

@@ -13,7 +13,7 @@ namespace ctprof::cli {
 namespace {
 
 // Nobody asks for a snapshot of this host.
-Result<Snapshot> no_capture_for_tables() { return Error{"tables are of captures that are there"}; }
+Result<Snapshot> no_capture_for_tables() { return Error{"tables require existing captures"}; }
 
 Result<Snapshot> window_between(const Options& options, const Vocabulary& vocabulary) {
   auto sides = read_sides(options, vocabulary, &no_capture_for_tables);
@@ -131,7 +131,7 @@ void Captures::tell(const Told& sentences) const {
 Result<void> Captures::hand_over(Snapshot capture, const TakeCapture& take) {
   tell(capture.told);
   if (!is_new(capture)) {
-    fail("capture " + mark_of(capture).capture + " is there a second time; it is left out");
+    fail("capture " + mark_of(capture).capture + " is a duplicate; it is skipped");
     return {};
   }
   if (key_) redact_with(*key_, capture, *vocabulary_, *options_);

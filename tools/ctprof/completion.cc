@@ -284,7 +284,7 @@ int run_completion(const Options& options) {
   if (given.empty())
     return fail("missing SHELL (choose " + joined(shells) +
                 "), as in: source <(ctprof completion bash)");
-  return fail("there is no completion for '" + given + "' (choose " + joined(shells) + ")" +
+  return fail("no completion exists for '" + given + "' (choose " + joined(shells) + ")" +
               nearest_hint(given, shells));
 }
 

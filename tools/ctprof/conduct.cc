@@ -67,9 +67,9 @@ void start_limits() {
   SignalLine line;
   if (g_ends) {
     if (const CallOwner* owner = owner_of_context(context))
-      line.name(owner->file) << ": what it runs when ctprof ends";
+      line.name(owner->file) << ": its exit handler";
     else
-      line << "what a plugin runs when ctprof ends";
+      line << "the exit handler of a plugin";
   } else {
     line.call(*g_owner, g_function);
   }
@@ -273,7 +273,7 @@ void at_exit() {
 }
 
 void at_thread_end(const CallOwner& owner, const char* function) {
-  refuse_end(&owner, function, " ended a thread of ctprof's (pthread_exit)");
+  refuse_end(&owner, function, " terminated a thread of ctprof (pthread_exit)");
 }
 
 // The first stack is the main thread's, which may wait for another that has the first number.

@@ -202,7 +202,7 @@ std::string text_of(const Gain& gain) {
   const auto add = [&](std::size_t number, const char* which) {
     if (number > 0) text += (text.empty() ? "" : ", ") + count(number, "metric") + " " + which;
   };
-  add(gain.filled.size(), "that nothing fills now");
+  add(gain.filled.size(), "that no plugin provides here");
   add(gain.fuller.size(), "with fewer gaps");
   add(gain.better.size(), "from a better source");
   return text + " (" + joined(gain.plugins) + ")";
@@ -221,7 +221,7 @@ std::string text_of(const AdvisedCommand& command) {
 std::string text_of_commands(const Advice& advice) {
   std::string text;
   for (const AdvisedCommand& command : advice.commands) text += text_of(command);
-  if (!text.empty()) text = "What root can do, and what it can bring:\n\n" + text;
+  if (!text.empty()) text = "Commands for root, and the metrics that they enable:\n\n" + text;
   for (const std::string& note : advice.notes)
     text += (text.empty() ? "" : "  ") + ("# " + printable(note)) + "\n";
   return text;

@@ -117,8 +117,7 @@ FileKind kind_of(const FileForm* form, const StackForm* stack_form, const TableE
 Result<void> check_fit(const Options& options, bool is_table) {
   if (options.tables.is_said && (!is_table || options.to == kPrometheus))
     return Error{"--rows is for tables: ndjson, csv, parquet"};
-  if (options.csv_safe && options.to != "csv")
-    return Error{"--csv-safe is for CSV: say --to csv, too"};
+  if (options.csv_safe && options.to != "csv") return Error{"--csv-safe requires --to csv"};
   if (options.metrics && !is_table)
     return Error{"--metrics is for figures: " + joined(table_export_names())};
   return {};
@@ -130,10 +129,9 @@ int run_export(const Options& given) {
   Options options = given;
   if (!options.tables.listen.empty())
     return options.to == kPrometheus ? listen_prometheus(options)
-                                     : fail("--listen is for --to prometheus: say that, too");
+                                     : fail("--listen requires --to prometheus");
   if (options.arguments.empty()) return fail("missing FILE; see `ctprof export --help`");
-  if (!options.redact && !options.redact_key.empty())
-    return fail("--redact-key is for --redact: say that, too");
+  if (!options.redact && !options.redact_key.empty()) return fail("--redact-key requires --redact");
   if (options.redact && options.to.empty()) options.to = kAsColumns;
   const FileForm* form = find_form(options.to);
   const StackForm* stack_form = find_stack_form(options.to);

@@ -35,7 +35,7 @@ bool take_all(Options& options) {
 void note_cut(const Options& options, const SeriesCut& cut) {
   if (cut.groups > 0)
     note(options, "left out the " + count(cut.groups, "lightest group") + ", " +
-                      count(cut.series, "series", "series") + ": there are more than " +
+                      count(cut.series, "series", "series") + ": more than " +
                       std::to_string(options.tables.most_series) +
                       " (--max-series N, or fewer --metrics)");
 }
@@ -89,8 +89,8 @@ Result<void> check_listen(const Options& options) {
     return Error{"--listen is about this host as it is: it takes no --since, --until or --redact"};
   if (runs_privileged())
     return Error{
-        "--listen is not for a ctprof with capabilities of its file: whoever can connect would see "
-        "what only they let it see; run a ctprof without them, as the user whose view it may be"};
+        "--listen is refused with file capabilities: every client would see what only the "
+        "capabilities permit; run a ctprof without them, as a user whose view may be public"};
   return {};
 }
 

@@ -60,7 +60,7 @@ Result<void> check_replaced(const Destination& place, const FileKind& kind) {
                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (is_of(kind, first_bytes(file))) return {};
   return error("writing", place.path(),
-               "a file is there that is no " + std::string(kind.noun) + "; --force replaces it");
+               "the existing file is not a " + std::string(kind.noun) + "; --force replaces it");
 }
 
 }  // namespace ctprof::cli

@@ -66,7 +66,7 @@ Result<LoadedRun> load(const std::string& file, const Options& options) {
 Result<FlameStyle::Form> form_of(std::string_view output) {
   if (names_output(output) || output.ends_with(".svg")) return FlameStyle::Form::Svg;
   if (output.ends_with(".html")) return FlameStyle::Form::Html;
-  return Error{"invalid -o '" + std::string(output) + "': a name that ends in .svg or .html"};
+  return Error{"invalid -o '" + std::string(output) + "': the name must end in .svg or .html"};
 }
 
 // --- what is drawn
@@ -74,7 +74,7 @@ Result<FlameStyle::Form> form_of(std::string_view output) {
 using LoadedRuns = std::vector<LoadedRun>;
 
 // Nobody asks for a snapshot of this host.
-Result<Snapshot> no_capture_for_flames() { return Error{"flame draws windows that are there"}; }
+Result<Snapshot> no_capture_for_flames() { return Error{"flame requires a recorded window"}; }
 
 // One side, or two: the baseline, and what is compared with it.
 Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
@@ -84,8 +84,8 @@ Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
   if (!read) return read.error();
   if (read->sizes.size() > 2)
     return Error{
-        "flame draws one side, or what differs between two: several runs of a side are told apart "
-        "by --vs, as in `ctprof flame A1 A2 --vs B1 B2`"};
+        "flame draws one side or the difference of two: separate the runs of two sides by --vs, as "
+        "in `ctprof flame A1 A2 --vs B1 B2`"};
   std::vector<LoadedRuns> sides;
   auto next = read->runs.begin();
   for (std::size_t side = 0; side < read->sizes.size(); ++side) {

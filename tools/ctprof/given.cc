@@ -68,8 +68,7 @@ Result<Given> look_up(const std::string& text, const Options& options, const Spa
   if (is_span(text, options)) return Given{text, Form::Span, {text}, span};
   if (span.since || span.until)
     return error("reading", text,
-                 "--since and --until choose windows of a directory that `ctprof record --every` "
-                 "fills, and this is none");
+                 "--since and --until require a directory that `ctprof record --every` writes");
   if (is_directory(text)) {
     auto files = files_in(text);
     if (!files) return files.error();
@@ -82,8 +81,7 @@ Result<Given> look_up(const std::string& text, const Options& options, const Spa
                  "it can be split at more than one '..'; rename a file, or give the two snapshots "
                  "as two arguments");
   if (places.empty() && text.find(kPairMark, 1) != text.npos)
-    return error("reading", text,
-                 "there is no such file, and it is not A..B of two files that are there");
+    return error("reading", text, "no such file, and not A..B with two existing files");
   if (places.empty()) return Given{text, Form::File, {text}, {}};  // reading it says why not
   return Given{
       text, Form::Pair, {text.substr(0, places[0]), text.substr(places[0] + kPairMark.size())}, {}};

@@ -174,8 +174,8 @@ Result<LoopbackAddress> parse_loopback(const std::string& text) {
   if (host.empty() || host == "localhost") return address;
   if (!is_loopback(host, address.is_v6))
     return Error{"--listen: '" + text +
-                 "' is no loopback address: what runs on this host is for this host alone; say "
-                 "127.0.0.1:PORT, and put a proxy that asks for a password in front for others"};
+                 "' is not a loopback address; use 127.0.0.1:PORT, and a proxy with authentication "
+                 "for other hosts"};
   address.host = host;
   return address;
 }

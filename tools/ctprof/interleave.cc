@@ -22,7 +22,7 @@ Result<std::uint64_t> fresh_seed() {
   return errno_error("drawing", "a random order", errno);
 }
 
-Error interrupted() { return Error{"interrupted; the runs until now are kept"}; }
+Error interrupted() { return Error{"interrupted; the runs so far are kept"}; }
 
 // Waits until the command has ended well.
 Result<void> run_to_its_end(const std::string& text) {
@@ -38,7 +38,7 @@ Result<void> run_to_its_end(const std::string& text) {
   const auto status = command->status();
   if (status && *status == 0) return {};
   return error("preparing a run by", text,
-               "it ended with status " + std::to_string(status.value_or(0)));
+               "its exit status was " + std::to_string(status.value_or(0)));
 }
 
 Result<void> take_turn(const Options& options, std::uint64_t seed, std::uint64_t pair,

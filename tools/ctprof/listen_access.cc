@@ -41,8 +41,8 @@ Result<void> check_access(const Options& options) {
     return Error{"--public lets every user of this host ask: leave out --token-file and unix:PATH"};
   if (asked.is_public || is_restricted || !has_privileges()) return {};
   return Error{
-      "--listen: ctprof has privileges, and every user of this host could ask for what it sees; "
-      "say --token-file FILE or --listen unix:PATH, or --public to allow that"};
+      "--listen: ctprof has privileges, and every user of this host could see what it sees; use "
+      "--token-file FILE or --listen unix:PATH, or allow that by --public"};
 }
 
 Result<std::string> read_token(const std::string& path) {

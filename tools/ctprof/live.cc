@@ -183,9 +183,7 @@ class Live {
 
 int run_live(const Options& options) {
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(output_fd()) != 1)
-    return fail(
-        "live needs a terminal for what it shows and for keys; `ctprof record -d 10s` writes what "
-        "happens to a file");
+    return fail("live requires a terminal; use `ctprof record -d 10s` to write a file");
   if (auto there = check_names(options); !there) return fail(there.error());
   if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
   const auto registry = load_metrics(options, Load::Capture);

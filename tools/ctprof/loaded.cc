@@ -45,7 +45,7 @@ Result<Read> read_span_of(const Given& given, const Vocabulary& vocabulary) {
                                           local_time(spanned->until_ns)};
   if (read.runs.size() > 1)
     spanned->told.push_back("what is missing leaves " + std::to_string(read.runs.size()) +
-                            " windows, which are told as runs");
+                            " windows, which are shown as runs");
   std::ranges::move(spanned->told, std::back_inserter(read.runs.front().told));
   return read;
 }
@@ -150,7 +150,7 @@ Result<Snapshot> load_one(const std::string& argument, const Vocabulary& vocabul
   for (const std::string& sentence : read->runs.front().told) note(options, sentence);
   return error("reading", argument,
                "what is missing leaves " + std::to_string(read->runs.size()) +
-                   " windows, and one is needed: say --since and --until of one of them");
+                   " windows, but one is required: select one by --since and --until");
 }
 
 }  // namespace ctprof::cli

@@ -26,8 +26,7 @@ namespace {
 // Of all pages; that of a build would make two builds differ.
 constexpr std::string_view kDate = "2026-11-23";
 
-constexpr std::string_view kWhat =
-    "a host-wide profiler of what each thread did between two moments";
+constexpr std::string_view kWhat = "a host-wide per-thread profiler";
 
 struct Fact {
   std::string_view term, text;
@@ -36,11 +35,11 @@ struct Fact {
 constexpr std::array kStatuses{
     Fact{"0", "All is well."},
     Fact{"1", "Rows for which an expression of --fail-on is true."},
-    Fact{"2", "A mistake on the command line, or what could not be read or written."},
-    Fact{"3", "With --strict: not all that was asked for could be had."},
+    Fact{"2", "Wrong usage, or a file that could not be read or written."},
+    Fact{"3", "With --strict: some requested data is missing."},
     Fact{"other",
-         "After record -- COMMAND that of the command; 128 and a signal's number where one "
-         "ended it."},
+         "After record -- COMMAND: the exit status of the command, or 128 plus the number of the "
+         "signal that killed it."},
 };
 
 constexpr std::array kEnvironment{
@@ -48,7 +47,7 @@ constexpr std::array kEnvironment{
          "Sets the option of that name, in capitals and with _ for -, for every "
          "command that takes it."},
     Fact{"CTPROF_PLUGIN_PATH", "Directories with more plugins, separated by colons."},
-    Fact{"CTPROF_PAGER, PAGER", "Shows long text on a terminal; empty or cat: nothing does."},
+    Fact{"CTPROF_PAGER, PAGER", "Pager for long text on a terminal; empty or cat: none."},
     Fact{"NO_COLOR, CLICOLOR_FORCE", "Switch colours off and on."},
 };
 
@@ -149,9 +148,10 @@ std::string overview_page() {
   for (const Verb& verb : verbs()) page.example(verb.example);
   page.heading("DESCRIPTION");
   page.paragraph(
-      "ctprof tells what every thread on a Linux machine did between two moments, those that ended "
-      "included: who ran, who waited for a CPU, who faulted, read and wrote, how much of the "
-      "machine's time that explains, and what changed from one such window to another.");
+      "ctprof reports what every thread of a Linux host did between two moments, including threads "
+      "that exited: how long it ran, waited for a CPU and was blocked, what it read, wrote and "
+      "faulted, how much of the time of the machine that accounts for, and what differs between "
+      "two such windows.");
   page.paragraph(
       "Metrics come from plugins. A cell that could not be read is a gap with a reason, never a "
       "zero. A recording is one file with everything that is needed to read it elsewhere.");
@@ -226,12 +226,12 @@ Result<std::string> metrics_page() {
   for (const DerivedDef& derived : registry->derived())
     sections[derived.section].push_back(
         {derived.name, sentence_of(derived) + " = " + derived.expression});
-  Page page("ctprof-metrics", "7", "what ctprof can tell of threads, processes, cgroups and hosts");
+  Page page("ctprof-metrics", "7", "metrics of threads, processes, cgroups and hosts");
   page.heading("DESCRIPTION");
   page.paragraph(
-      "The metrics of ctprof's own plugins, by section. Whether a host has them is up to its "
-      "kernel: ctprof plugins says which, and ctprof doctor what would change that. ctprof help "
-      "METRIC has all that is known of one.");
+      "The metrics of the plugins that ctprof contains, by section. The kernel decides which are "
+      "available: ctprof plugins lists them, and ctprof doctor explains how to enable others. "
+      "ctprof help METRIC describes one metric.");
   for (auto& [section, metrics] : sections) {
     page.heading(plain(upper(section)));
     std::ranges::sort(metrics, {}, &Told::name);
@@ -246,7 +246,7 @@ Result<std::string> page_named(std::string_view name) {
   if (name == "ctprof-metrics.7") return metrics_page();
   for (const Verb& verb : verbs())
     if (name == "ctprof-" + std::string(verb.name) + ".1") return whole(page_of(verb));
-  return Error{"there is no page '" + std::string(name) + "'"};
+  return Error{"no manual page '" + std::string(name) + "'"};
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ class OptionsReader {
     const bool records = options_.verb == "record" || options_.verb == "live";
     for (const char* option : {"debug-dir", "inlines"})
       if (records && has(option) && !has("recorders"))
-        fail({"--" + std::string(option) + " is for recorders: say which, as --recorders on-cpu"});
+        fail({"--" + std::string(option) + " requires recorders, such as --recorders on-cpu"});
   }
 
   // Sets `out` to the choice named; the table gives the words in the order of the enum.
@@ -296,7 +296,7 @@ Result<void> check_verb_takes(const Options& options, const po::variables_map& g
       !is_listed("show,compare", options.verb))
     return Error{"'" + options.verb + "' has no csv; use --format json"};
   if (options.csv_safe && options.format != Format::Csv && is_listed("show,compare", options.verb))
-    return Error{"--csv-safe is for CSV: say --format csv, too"};
+    return Error{"--csv-safe requires --format csv"};
   return {};
 }
 
@@ -318,7 +318,7 @@ Result<void> check_vs(std::span<const char* const> words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (std::string_view(words[i]) != "--vs") continue;
     const std::string_view next = i + 1 < words.size() ? words[i + 1] : "--";
-    if (next == "--vs") return Error{"nothing between --vs and --vs"};
+    if (next == "--vs") return Error{"no file between --vs and --vs"};
     if (next.starts_with("--")) return needs_both_sides();
   }
   return {};
@@ -387,7 +387,7 @@ Result<Options> parse_options(int argc, const char* const* argv,
   if (end + 1 == argv + argc) return Error{"missing the command behind --"};
   options->command.assign(end + 1, argv + argc);
   if (!options->interleave.empty())
-    return Error{"--interleave has commands of its own, and takes none behind --"};
+    return Error{"--interleave has its own commands and accepts none after --"};
   return options;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 Result<void> check_page_output(const Options& options) {
   if (names_output(options.output) || options.output.ends_with(".html")) return {};
-  return Error{"invalid -o '" + options.output + "': a name that ends in .html"};
+  return Error{"invalid -o '" + options.output + "': the name must end in .html"};
 }
 
 int write_page(const Report& report, std::span<const std::string> files, const Options& options,

@@ -51,9 +51,7 @@ namespace {
 
 Error cannot_write_here(const Options& options) {
   if (options.output.empty()) return {"missing -o FILE, for example -o before.ctprof.zst"};
-  return {
-      "a snapshot is compressed and no good on a terminal; say -o FILE, or send standard output "
-      "elsewhere"};
+  return {"a snapshot is binary; use -o FILE, or redirect standard output"};
 }
 
 // With the user's own rights.

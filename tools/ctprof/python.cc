@@ -55,8 +55,8 @@ void forget_relative_paths() {
 
 Error no_python() {
   return {
-      "this is done by Python, and there is no python3 in PATH: install it (on Debian: apt-get "
-      "install python3-venv), and its DuckDB: " +
+      "this requires Python, and PATH has no python3: install it (on Debian: apt-get install "
+      "python3-venv), and its DuckDB: " +
       std::string(kGetDuckDb)};
 }
 

@@ -93,7 +93,7 @@ std::string line(const Snapshot& window, const std::string& file, const Written&
 
 // Makes the directory of --repeat, unless it is there and empty, with the user's own rights.
 Result<void> make_empty_directory(const std::string& path) {
-  if (names_output(path)) return Error{"--repeat writes files into a directory: say -o DIR"};
+  if (names_output(path)) return Error{"--repeat requires -o DIR: it writes several files"};
   return without_privileges([&]() -> Result<void> {
     if (::mkdir(path.c_str(), 0777) == 0) return {};
     if (errno != EEXIST) return errno_error("making the directory", path, errno);

@@ -89,7 +89,7 @@ class RecordOptionsReader {
     for (const char* option : {"freq", "max-depth", "stack-bytes", "ring", "unwind",
                                "sleepers-freq", "offcpu-period", "offcpu-stacks", "budget"})
       if (!names && last(option))
-        fail("--" + std::string(option) + " is for recorders: say which, as --recorders on-cpu");
+        fail("--" + std::string(option) + " requires recorders, such as --recorders on-cpu");
   }
 
   template <class Number>

@@ -160,7 +160,7 @@ Result<Asked> asked_of(const Options& options, const Sides& sides) {
   auto asked = read_asked(options, shows ? ReportKind::Show : ReportKind::Compare);
   if (!asked && shows && options.verb == "compare")
     return Error{asked.error().text + "; '" + sides.names.front() +
-                 "' is one window, and is shown; with --lifetime both its ends are compared"};
+                 "' is one window and is shown; --lifetime compares its two ends"};
   if (asked) asked->spec.side_sizes = sides.sizes;
   return asked;
 }

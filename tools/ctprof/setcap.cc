@@ -140,8 +140,7 @@ std::string obstacle(const std::string& path) {
   if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
     return "this process may get no new privileges (no_new_privs), so capabilities of its file "
            "would have no effect";
-  if (path.empty())
-    return "the file that ctprof was started from is gone: it cannot be given capabilities";
+  if (path.empty()) return "the executable of ctprof was deleted and cannot get capabilities";
   if (printable(path) != path)
     return "the path of this executable has characters that cannot be printed as they are, so no "
            "command for it can be given: " +
@@ -149,7 +148,7 @@ std::string obstacle(const std::string& path) {
   if (is_nosuid(path))
     return "capabilities of " + path + " would have no effect: its filesystem is mounted nosuid";
   if (const std::string why = closed_to_privileged(own_plugin_directory()); !why.empty())
-    return "a ctprof with capabilities of its own loads only what root alone can change, but " +
+    return "a ctprof with file capabilities loads only plugins that only root can change, but " +
            why + ": install it as root, in directories that only root can change, and run that one";
   return {};
 }
@@ -181,9 +180,9 @@ Setcap setcap_for(const std::set<std::string>& wanted) {
   setcap.command = "setcap " + names_of((all & reachable) | (permitted_by_file(path) & reachable)) +
                    "+ep " + quoted(path);
   setcap.notes.emplace_back(
-      "whoever may start that file can then see other users' processes, their I/O and delays, and "
-      "how much memory and heap they have, but no contents of memory or files: restrict who may "
-      "(README.md, \"A ctprof with capabilities\")");
+      "every user who may execute that file can then see the processes of other users, their I/O, "
+      "delays, memory and heap sizes, but no contents of memory or files: restrict its permissions "
+      "(docs/security.md)");
   setcap.notes.emplace_back(
       "with them it refuses --rootfs, and loads no plugins of --plugin-path and "
       "CTPROF_PLUGIN_PATH: for those, use one without");

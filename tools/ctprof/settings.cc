@@ -60,10 +60,10 @@ std::vector<std::string> names_of_options() {
 std::string check(Setting& setting) {
   const OptionInfo* option = find_option(setting.option);
   if (!option)
-    return "there is no option '" + setting.option + "'" +
+    return "unknown option '" + setting.option + "'" +
            nearest_hint(setting.option, names_of_options());
   if (!can_be_set(*option))
-    return "'" + setting.option + "' cannot be set; say --" + setting.option +
+    return "'" + setting.option + "' cannot be set; use --" + setting.option +
            " on the command line";
   if (!setting.verb.empty() && !is_listed(option->verbs, setting.verb))
     return "'" + setting.verb + "' does not take --" + setting.option;
@@ -132,7 +132,7 @@ std::optional<std::string> section_in(std::string_view line) {
 
 // Why nothing can be set for it, empty if it can.
 std::string check_section(const std::string& verb) {
-  return find_verb(verb) ? "" : "there is no command '" + verb + "'" + verb_hint(verb);
+  return find_verb(verb) ? "" : "unknown command '" + verb + "'" + verb_hint(verb);
 }
 
 // The setting of one line. REQUIRES: it was trimmed, and is not empty.
@@ -222,7 +222,7 @@ std::string why_ignored(const std::string& variable) {
     const std::string name = variable_of(long_name(option));
     if (name == variable)
       return can_be_set(option) ? ""
-                                : variable + " is ignored: say --" +
+                                : variable + " is ignored: use --" +
                                       std::string(long_name(option)) + " on the command line";
     if (can_be_set(option)) known.push_back(name);
   }

@@ -228,8 +228,8 @@ Result<std::vector<Side>> both_ends(std::vector<LoadedSide> read) {
   Runs &begin = first.files.front(), &end = again.files.front();
   if (first.files.size() > 1 || begin.size() > 1)
     return error("comparing", first.given.text,
-                 "it holds several windows, and --lifetime compares both ends of one: name it, as "
-                 "FILE#1");
+                 "it contains several windows, and --lifetime compares the two ends of one: select "
+                 "it, such as FILE#1");
   const std::string& name = first.given.text;
   if (!begin.front().window) return only(side_of(name, std::move(begin.front())));
   sides.push_back(side_of(name + " (begin)", begin_of(std::move(begin.front()))));

@@ -69,7 +69,7 @@ void Shortfall::add_denied(const Table& table) {
 }
 
 void Shortfall::add_ends(const Window& window) {
-  if (!window.sees_ends) return add("threads that ended in the window are not told");
+  if (!window.sees_ends) return add("exited threads are not recorded");
   if (const std::uint64_t lost = window.ended_lost + window.ended_unseen; lost > 0)
     add("of " + count(lost, "thread") + " that ended in a window nothing is known");
 }
@@ -85,8 +85,8 @@ void Shortfall::add(const RecordedWindow& recorded) {
 int Shortfall::tell(int status) const {
   if (missing_.empty()) return status;
   const std::size_t told = std::min(kMostTold, missing_.size());
-  std::string sentence = "not all that was asked for could be had (--strict): " +
-                         joined(std::span(missing_).first(told), "; ");
+  std::string sentence =
+      "some requested data is missing (--strict): " + joined(std::span(missing_).first(told), "; ");
   if (missing_.size() > told) sentence += "; and " + count(missing_.size() - told, "other thing");
   fail(sentence);
   return status == kFine ? kPartial : status;

@@ -51,7 +51,7 @@ Result<TableOptions> read_table_options(const OptionValues& given) {
   if (has_option(given, "token-file")) options.token_file = last_value(given, "token-file");
   options.is_public = has_option(given, "public");
   if (options.listen.empty() && (options.is_public || !options.token_file.empty()))
-    return Error{"--token-file and --public are for --listen: say that, too"};
+    return Error{"--token-file and --public require --listen"};
   if (!has_option(given, "max-series")) return options;
   const std::string& text = last_value(given, "max-series");
   const auto most = sdk::number<std::uint64_t>(text);

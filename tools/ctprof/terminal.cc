@@ -188,10 +188,10 @@ Error why_not_opened(const char* kind, int terminal) {
                      std::to_string(kMostCells + 1) + " of each");
   if (is_known_kind(kind, terminal))
     return error("opening the terminal", kind,
-                 "there is not enough memory to draw on " + std::to_string(size.ws_col) +
-                     " columns and " + std::to_string(size.ws_row) + " lines");
+                 "not enough memory to draw on " + std::to_string(size.ws_col) + " columns and " +
+                     std::to_string(size.ws_row) + " lines");
   return error("opening the terminal", kind ? kind : "(TERM is not set)",
-               "nothing is known of this kind; set TERM to what your terminal is, as xterm");
+               "unknown terminal type; set TERM to the type of your terminal, such as xterm");
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ std::vector<std::string> unread_processes(const Snapshot& snapshot) {
 
 std::string without_costly(const Meta& meta) {
   if (meta.left_out.empty()) return {};
-  return "; without " + count(meta.left_out.size(), "costly metric") + " (--level full)";
+  return "; without " + count(meta.left_out.size(), "expensive metric") + " (--level full)";
 }
 
 }  // namespace ctprof::cli

@@ -126,7 +126,7 @@ Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind) 
                     [&](const SortKey& other) { return same_key(other, *key); }))
       return refusal("sort-by", text,
                      "'" + std::string(trimmed(entry.substr(0, find_outside_keys(entry, ':')))) +
-                         "' is there twice");
+                         "' is repeated");
     keys.push_back(std::move(*key));
   }
   return keys;
@@ -145,7 +145,7 @@ Result<std::vector<std::string>> parse_names(std::string_view text, std::string_
     const std::string entry = plain_name(trimmed(untrimmed));
     if (entry.empty()) return refusal(option, text, "an entry is empty");
     if (std::find(names.begin(), names.end(), entry) != names.end())
-      return refusal(option, text, "'" + entry + "' is there twice");
+      return refusal(option, text, "'" + entry + "' is repeated");
     names.push_back(entry);
   }
   return names;

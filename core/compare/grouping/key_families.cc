@@ -286,9 +286,8 @@ Result<void> check_axis(std::span<const Snapshot* const> sides, const Spec& spec
     for (const Column& column : side->table(Entity::Process).columns)
       if (is_text(column)) known.push_back(column.def().name);
   }
-  return error(
-      "reading --group-by", spec.group_metric,
-      "no process has such a text in what was read" + nearest_hint(spec.group_metric, known));
+  return error("reading --group-by", spec.group_metric,
+               "no process in the input has such a text" + nearest_hint(spec.group_metric, known));
 }
 
 }  // namespace ctprof

@@ -72,7 +72,7 @@ Result<Noise> noise_of(const Report& report) {
     return Error{"noise is between runs: it takes " + std::to_string(kLeastRunsOfNoise) +
                  " windows of one condition at least, as `ctprof record --repeat 8 -d 3s -o DIR` "
                  "makes them"};
-  if (!report.screen()) return Error{"noise is told of headlines, and these files have none"};
+  if (!report.screen()) return Error{"noise is computed for headlines, and these files have none"};
   Noise noise{runs, 0, false, report.spec().bar.alpha, report.screen()->columns, {}};
   SideDesign halves{{runs / 2, runs - runs / 2, false}, std::vector<std::size_t>(runs)};
   std::iota(halves.runs.begin(), halves.runs.end(), std::size_t{0});

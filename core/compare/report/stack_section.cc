@@ -230,7 +230,7 @@ std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPl
       std::make_unique<StackSection>(book, plan, grouping, rollup, groups, limits, judging);
   if (const std::size_t beyond = book.beyond())
     plan.notes.push_back(std::to_string(beyond) +
-                         " stacks are more than can be kept; their weights are in totals alone");
+                         " stacks exceed the limit; only totals include their weights");
   if (const std::size_t out = section->left_out())
     plan.notes.push_back("the stacks of " + std::to_string(out) +
                          (out == 1 ? " group" : " groups") +
@@ -238,7 +238,7 @@ std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPl
                          "may ask for");
   for (const std::uint32_t metric : section->one_sided())
     plan.notes.push_back("the stacks of '" + plan.metrics[metric].name +
-                         "' are not told: there are none on one side");
+                         "' are omitted: one side has none");
   return section;
 }
 

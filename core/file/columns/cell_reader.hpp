@@ -21,7 +21,8 @@
 
 namespace ctprof::columns {
 
-inline constexpr std::string_view kTooMuch = "asks for more memory than a file of its size may";
+inline constexpr std::string_view kTooMuch =
+    "requires more memory than allowed for a file of its size";
 
 // What pools and kept keys may take, counted generously. Several threads may spend at once.
 class PoolBudget {

@@ -275,7 +275,7 @@ Result<std::vector<Piece>> read_plan(const KeptMembers& header, std::size_t most
     for (const Piece& piece : pieces) living += piece.entity == Entity::Thread ? piece.rows : 0;
     Scanner ended(exited->second);
     read_rows(ended, Entity::Thread, most_lines, pieces, living, true);
-    if (ended.failed()) return Error{"announces wrong rows of ended threads: " + ended.why()};
+    if (ended.failed()) return Error{"announces wrong rows of exited threads: " + ended.why()};
   }
   return pieces;
 }
@@ -311,9 +311,9 @@ Result<void> read_bases(std::span<const BasesOf> all, Snapshot& snapshot) {
       const Column* end = snapshot.table(bases.entity).find(name);
       if (!end || opening.find(name))
         return Error{"has a base of '" + name.substr(0, 40) +
-                     "', which is no column or there twice"};
+                     "', which is not a column or is repeated"};
       if (end->def().storage == Storage::Stacks)
-        return Error{"has a base of '" + name.substr(0, 40) + "', which can have none"};
+        return Error{"has a base of '" + name.substr(0, 40) + "', which cannot have any"};
       opening.columns.emplace_back(end->def(), 0, Gap::NoBase);
     }
   return {};
@@ -327,7 +327,7 @@ Result<void> read_opening_columns(const OpeningLines& lines, const Snapshot& sna
     const Column* end = snapshot.table(lines.entity).find(name);
     if (!end || table.find(name) || end->def().storage == Storage::Stacks)
       return Error{"has rows of the opening with '" + name.substr(0, 40) +
-                   "', which is no column, there twice, or of stacks"};
+                   "', which is not a column, is repeated, or has stacks"};
     table.add(end->shared_def(), Gap::NotInFile).provenance = end->provenance;
   }
   return {};

@@ -32,7 +32,7 @@ Result<std::size_t> size_of_frame(std::string_view zstd, std::size_t at) {
 Result<std::size_t> text_of_frame(std::string_view frame, std::size_t at) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
   if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR)
-    return Error{"the line" + near(at) + " does not say how long it is"};
+    return Error{"the line" + near(at) + " does not contain its length"};
   if (size > limits::kLineBytes)
     return Error{"the line" + near(at) + " is longer than " + std::to_string(limits::kLineBytes) +
                  " bytes"};

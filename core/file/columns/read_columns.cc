@@ -185,7 +185,7 @@ Result<bool> Reader::take_rest(Snapshot* snapshot) {
     const std::string kind = text_in(*found, "kind");
     Result<void> fine;
     if (kind == "end")
-      fine = !has_summary ? Error{"ends a block that has no summary"}
+      fine = !has_summary ? Error{"ends a block without a summary"}
                           : check_end(*found, next_ - first_, text_until(number));
     else if (kind.empty() || has_summary || std::ranges::count(kBeforeOthers, kind) > 0)
       fine = Error{"is of kind '" + kind.substr(0, 40) + "' out of order"};

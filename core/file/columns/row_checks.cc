@@ -15,7 +15,7 @@ Result<void> check_full(const Snapshot& snapshot, Entity entity, std::string_vie
   if (table.rows == 0) return {};
   if (!column)
     return Error{"the registry has no '" + std::string(name) + "', without which rows of " +
-                 std::string(ctprof::name(entity)) + " cannot be told apart"};
+                 std::string(ctprof::name(entity)) + " cannot be distinguished"};
   const auto missing = std::find_if(column->gaps().begin(), column->gaps().end(),
                                     [](ctprof_gap gap) { return gap != CTPROF_VALUE; });
   if (missing == column->gaps().end()) return {};

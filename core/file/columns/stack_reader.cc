@@ -14,8 +14,7 @@ using Texts = std::vector<std::string>;
 Error wrong(const std::string& what) { return {"is wrong: " + what}; }
 
 Error twice(std::string_view part, std::size_t number) {
-  return wrong(std::string(part) + " " + std::to_string(number) +
-               " is there twice, or one too many");
+  return wrong(std::string(part) + " " + std::to_string(number) + " is repeated, or one too many");
 }
 
 Error unknown(std::string_view part, std::uint64_t number) {
@@ -94,7 +93,7 @@ struct StackReader::Items {
 
   template <class List>
   void read_once(Scanner& in, const std::string& key, List& list, void (*read)(Scanner&, List&)) {
-    if (!list.empty()) return in.fail("'" + key + "' is there twice");
+    if (!list.empty()) return in.fail("'" + key + "' is repeated");
     read(in, list);
   }
 };

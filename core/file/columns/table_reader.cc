@@ -165,7 +165,7 @@ void TableReader::read_columns(Line& line) {
       read_strange_column(line, name);
       continue;
     }
-    if (line.worker.seen[place]) return line.in.fail("column " + quoted(name) + " is there twice");
+    if (line.worker.seen[place]) return line.in.fail("column " + quoted(name) + " is repeated");
     line.worker.seen[place] = true;
     line.worker.cells.read(line.in, line.piece.range(), line.table.columns[place]);
   }
@@ -262,7 +262,7 @@ void TableReader::read_bases(Line& line) {
     std::size_t place = 0;
     Column* column = target.find(name, place);
     if (!column) return line.in.fail("no base of " + quoted(name) + " is announced");
-    if ((*target.seen)[place]) return line.in.fail("base " + quoted(name) + " is there twice");
+    if ((*target.seen)[place]) return line.in.fail("base " + quoted(name) + " is repeated");
     (*target.seen)[place] = true;
     line.worker.cells.read(line.in, line.piece.range(), *column);
   }
@@ -287,7 +287,7 @@ void TableReader::read_born(Line& line) {
   for (in.enter('['); in.next(']');) {
     const std::size_t row = in.number();
     if (!line.piece.range().has(row) || ++met > line.piece.rows)
-      return in.fail("a row was born that is not in this line");
+      return in.fail("it lists the start of a row that is not in this line");
     opening.born[row] = 1;
   }
 }
@@ -323,7 +323,7 @@ void TableReader::explain(Line& line, const GapPattern& pattern, const Target& t
     Column* found = target.find(name, place);
     if (!found) continue;
     if ((*target.explained)[place])
-      return line.in.fail("gaps of " + quoted(name) + " are there twice");
+      return line.in.fail("gaps of " + quoted(name) + " are repeated");
     (*target.explained)[place] = true;
     const auto cells = found->gaps().subspan(line.piece.first_row, line.piece.rows);
     if (const std::string_view wrong = pattern.explain(cells); !wrong.empty())

@@ -16,7 +16,7 @@ Result<KeptMembers> parse_members(std::string_view object, std::size_t depth) {
     if (key.size() > limits::kKeyBytes) in.fail("a key is too long");
     const std::string_view value = in.skip(limits::kDepth - depth);
     if (in.failed()) break;
-    if (!members.emplace(std::move(key), compact(value)).second) in.fail("a key is there twice");
+    if (!members.emplace(std::move(key), compact(value)).second) in.fail("a key is repeated");
   }
   if (!in.failed() && !in.at_end()) in.fail("more than one value");
   if (in.failed()) return Error{in.why()};

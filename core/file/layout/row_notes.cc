@@ -113,7 +113,8 @@ Result<void> apply_pattern(const json::value& pattern, const std::string& where,
     bool has_work = work.spend(steps_of_search(table));
     Column* column = table.find(std::string_view(name.get_string()));
     has_work = has_work && (!column || work.spend(table.rows + read.size()));
-    if (!has_work) return Error{where + ".columns asks for more work than a file of its size may"};
+    if (!has_work)
+      return Error{where + ".columns requires more work than allowed for a file of its size"};
     if (column) apply(read, *column);
   }
   return {};
@@ -254,8 +255,8 @@ Result<void> apply_column(const json::value& list, const std::string& where, Col
   for (const json::value& item : list.get_array())
     if (!apply_text(item, column, texts, work))
       return Error{where +
-                   " has an item that is not hexadecimal bytes and the rows of them, or asks for "
-                   "more work than a file of its size may"};
+                   " has an item that is not hexadecimal bytes and their rows, or requires more "
+                   "work than allowed for a file of its size"};
   return {};
 }
 

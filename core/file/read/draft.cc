@@ -268,7 +268,7 @@ Result<void> check_identity(const Table& threads) {
     const Column* column = threads.find(name);
     if (!column)
       return Error{"has no definition of '" + std::string(name) +
-                   "', without which threads cannot be told apart"};
+                   "', without which threads cannot be distinguished"};
     const auto missing = std::find_if(column->gaps().begin(), column->gaps().end(),
                                       [](ctprof_gap gap) { return gap != CTPROF_VALUE; });
     if (missing == column->gaps().end()) continue;

@@ -45,7 +45,7 @@ std::string Events::where() const {
 bool Events::misplaced(const char* what) {
   if (state_ == State::Start)
     return refuse(std::string("holds ") + what + " where a snapshot's object should be");
-  return refuse(std::string("holds ") + what + ", which cannot be there");
+  return refuse(std::string("holds ") + what + ", which is not allowed there");
 }
 
 // --- keys ---

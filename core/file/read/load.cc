@@ -67,9 +67,9 @@ Result<Snapshot> read_named(const MakeSource& make_source, const std::string& na
 std::vector<std::string> told_of_end(const std::string& unread, bool torn,
                                      const std::string& path) {
   std::vector<std::string> told;
-  if (!unread.empty()) told.push_back("'" + path + "' goes on with what is left out: " + unread);
-  if (torn)
-    told.push_back("'" + path + "' ends with a capture that was cut short, which is left out");
+  if (!unread.empty())
+    told.push_back("'" + path + "' continues with data that is skipped: " + unread);
+  if (torn) told.push_back("'" + path + "' ends with an incomplete capture, which is skipped");
   return told;
 }
 

@@ -43,7 +43,8 @@ struct Slot {
 
 class RowFiller {
  public:
-  static constexpr const char* kTooMuch = "asks for more memory than a file of its size may";
+  static constexpr const char* kTooMuch =
+      "requires more memory than allowed for a file of its size";
 
   RowFiller() = default;
   // REQUIRES: `pools`, `texts`, which is a way into them, and `budget` outlive it.

@@ -44,7 +44,7 @@ Error link_refused(const std::string& path, int directory, int number) {
         "fs.protected_symlinks keeps it from being followed; name the file that it leads to");
   if (number == ENOENT)
     return error("writing", path,
-                 "it is a symbolic link to a file that is not there; create that or name it");
+                 "it is a symbolic link to a missing file; create that file or name it directly");
   return errno_error("writing", path, number);
 }
 

@@ -124,8 +124,8 @@ BOOST_AUTO_TEST_CASE(a_window_is_missing_rather_than_more_kept_than_asked) {
   std::vector<std::string> told = world.fill(archive, world.now + 10 * kMinute, kMinute);
   BOOST_REQUIRE(told.size() == files + 1);
   BOOST_TEST(
-      told.back().ends_with("could not be kept, and is missing: files that cannot be "
-                            "dropped leave no room within --max-size; it goes on"));
+      told.back().ends_with("could not be kept, and is missing: files that cannot be deleted fill "
+                            "--max-size; it goes on"));
   for (const std::string& name : names) fs::remove(world.path(name));
   told = world.fill(archive, world.now + kMinute, kMinute);
   BOOST_TEST(told.back().starts_with("10 windows are missing, "));

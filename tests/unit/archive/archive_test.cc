@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_span_takes_the_windows_that_have_a_part_in_it) {
   const Spanned before = sound(world.read({kBegin - kHour, kBegin + kMinute}));
   BOOST_TEST(before.windows == 1u);
   BOOST_REQUIRE(before.told.size() == 1u);
-  BOOST_TEST(before.told[0] == "what is kept begins at " + local_time(kBegin));
+  BOOST_TEST(before.told[0] == "the recordings start at " + local_time(kBegin));
   const auto none = world.read({kBegin - kHour, kBegin});
   BOOST_REQUIRE(!none);
   BOOST_TEST(none.error().text.find("it holds nothing of that time") != std::string::npos);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(gaps_and_boots_leave_runs) {
   BOOST_TEST(seconds_in(spanned.runs[1]) == 120u);
   BOOST_TEST(seconds_in(spanned.runs[2]) == 120u);
   BOOST_REQUIRE(spanned.told.size() == 2u);
-  BOOST_TEST(spanned.told[0] == "nothing is recorded from " + local_time(kBegin + 5 * kMinute) +
+  BOOST_TEST(spanned.told[0] == "no recording exists from " + local_time(kBegin + 5 * kMinute) +
                                     " to " + local_time(kBegin + 8 * kMinute) + " (3 min)");
   BOOST_TEST(spanned.told[1].find("started anew") != std::string::npos);
 }

@@ -39,7 +39,7 @@ BOOST_FIXTURE_TEST_CASE(beyond_the_memory_records_are_dropped_and_counted, World
   BOOST_TEST(recorded.taken > 300);
   BOOST_TEST(recorded.no_room > 3000);
   BOOST_TEST(recorded.records.bytes() < std::size_t{5} << 20);
-  BOOST_TEST(has(in_words(recorded, {}), "dropped, for which there was no memory left"));
+  BOOST_TEST(has(in_words(recorded, {}), "dropped for lack of memory"));
 }
 
 BOOST_FIXTURE_TEST_CASE(who_lies_is_out_and_what_was_before_stays, World) {

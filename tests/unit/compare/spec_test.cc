@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(sort_mistakes) {
   BOOST_TEST(sort_refusal("a:up") ==
              "reading --sort-by 'a:up': the direction 'up' is neither asc nor desc");
   BOOST_TEST(sort_refusal("a:asc:desc") != "");
-  BOOST_TEST(sort_refusal("a,b,a:asc") == "reading --sort-by 'a,b,a:asc': 'a' is there twice");
+  BOOST_TEST(sort_refusal("a,b,a:asc") == "reading --sort-by 'a,b,a:asc': 'a' is repeated");
   BOOST_TEST(sort_refusal("movers,movers") != "");
   BOOST_TEST(sort_refusal("pct", ReportKind::Show) ==
              "reading --sort-by 'pct': 'pct' needs two files; show sorts by name or by a metric");
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(names) {
   BOOST_TEST(parse_names("a,", "metrics").error().text ==
              "reading --metrics 'a,': an entry is empty");
   BOOST_TEST(parse_names("a,b,a", "metrics").error().text ==
-             "reading --metrics 'a,b,a': 'a' is there twice");
+             "reading --metrics 'a,b,a': 'a' is repeated");
 }
 
 BOOST_AUTO_TEST_CASE(axes) {

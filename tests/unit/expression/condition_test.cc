@@ -139,10 +139,8 @@ BOOST_AUTO_TEST_CASE(what_is_true_or_false_by_itself) {
 }
 
 BOOST_AUTO_TEST_CASE(operands_that_do_not_go_together) {
-  BOOST_TEST(refusal("one") ==
-             "reading --where 'one': it says a value, not what should hold of it");
-  BOOST_TEST(refusal("one + 1") ==
-             "reading --where 'one + 1': it says a value, not what should hold of it");
+  BOOST_TEST(refusal("one") == "reading --where 'one': it is a value, not a condition");
+  BOOST_TEST(refusal("one + 1") == "reading --where 'one + 1': it is a value, not a condition");
   BOOST_TEST(refusal("comm == 1") ==
              "reading --where 'comm == 1': '==' needs two numbers or two texts");
   BOOST_TEST(refusal("comm < \"x\"") ==
@@ -215,7 +213,7 @@ BOOST_AUTO_TEST_CASE(patterns_say_what_is_wrong_with_them) {
   BOOST_TEST(cause("a)(b") == "a parenthesis has no other");
   BOOST_TEST(cause("*a") == "there is nothing to repeat");
   BOOST_TEST(cause("a**") == "a repetition is repeated");
-  BOOST_TEST(cause("a\\") == "a backslash ends it");
+  BOOST_TEST(cause("a\\") == "it ends with a backslash");
   BOOST_TEST(cause("x{2,322222222222222222222222}") == "");  // no count, so its letters
   BOOST_TEST(cause("x{2,3222}") == "a count in braces makes no sense, or is too large");
 }

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(lines_in_disorder_say_so) {
   says_after([](Lines& l) { l.insert(l.end() - 2, "{\"kin\":\"stacks\"}\n"); },
              "is of kind '' out of order");
   says_after([](Lines& l) { l.erase(l.end() - 2), l = counted(l); },
-             "line " + std::to_string(lines.size() - 1) + " ends a block that has no summary");
+             "line " + std::to_string(lines.size() - 1) + " ends a block without a summary");
   says_after([](Lines& l) { l.back() = "{\"kind\":\"end\",\"lines\":3,\"bytes\":5}\n"; },
              "says that the block has 3 lines and 5 bytes");
   says_after([](Lines& l) { l.pop_back(); }, "it was cut: it has no end");
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(cells_of_the_wrong_kind) {
   threads_say("\"tid\":[1000", "\"tid\":[4294967296", {"out of range for IdU32"});
   threads_say("\"tid\":[1000", "\"tid\":[null", {"row 0 of thread has no tid"});
   threads_say("\"tid\":[1000", "\"tid\":[5000", {"row 1 of thread is out of order"});
-  threads_say("\"tid\":[", "\"tgid\":[", {"column 'tgid' is there twice"});
+  threads_say("\"tid\":[", "\"tgid\":[", {"column 'tgid' is repeated"});
   threads_say("\"nice\":[", "\"nice\":[2147483648,", {"out of range for OrdinalI32"});
   threads_say("\"comm\":[", "\"comm\":[7,", {"a text was expected"});
   threads_say("\"comm\":[", "\"comm\":[\"\xff\",", {"not UTF-8"});
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(gaps_fit_their_nulls) {
   };
   gaps_say(R"({"columns":["tid"],"runs":[5,1]})", "gaps of 'tid' are more than its nulls");
   gaps_say(R"({"columns":["tid"],"runs":[5]})", "gaps of 'tid' are more than its nulls");
-  gaps_say(R"({"columns":["tid","tid"],"runs":[]})", "gaps of 'tid' are there twice");
+  gaps_say(R"({"columns":["tid","tid"],"runs":[]})", "gaps of 'tid' are repeated");
   gaps_say(R"({"columns":[],"runs":[5,0]})", "a run of no rows");
   gaps_say(R"({"columns":[],"runs":[)" + repeated("5,1,", kThreads) + "5,1]}",
            "more runs than rows");
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(the_header_is_checked) {
   };
   says_with("\"format\":2", "\"format\":3", {"line 1 is of format 3; this ctprof reads up to 2"});
   says_with("\"format\":2", "\"format\":\"2\"", {"line 1 is of format 0"});
-  says_with("\"format\":2,", "\"format\":2,\"format\":2,", {"a key is there twice"});
+  says_with("\"format\":2,", "\"format\":2,\"format\":2,", {"a key is repeated"});
   says_with("\"ctprof\":", "\"other\":", {"line 1 has no ctprof object"});
   says_with("\"registry\":", "\"other\":", {"line 1 has no registry"});
   says_with("\"tables\":", "\"other\":", {"line 1 announces no tables"});
@@ -293,12 +293,12 @@ BOOST_AUTO_TEST_CASE(things_too_large_or_too_many) {
 // A line of little that makes cells by the million: rows without columns, sets of all CPUs.
 BOOST_AUTO_TEST_CASE(memory_out_of_proportion) {
   says(around(std::string(kBegins) + std::string(8'400'000, ' ') + "\"columns\":{}}", 4'000'000),
-       {"asks for more memory than a file of its size may"});
+       {"requires more memory than allowed for a file of its size"});
   std::string sets;
   for (int i = 0; i < 100'000; ++i) sets += i % 2 ? "\"0-65535\"," : "\"0-65534\",";
   says(
       around(std::string(kBegins) + "\"columns\":{\"cpu_affinity\":[" + sets + "\"0\"]}}", 100'001),
-      {"asks for more memory than a file of its size may"});
+      {"requires more memory than allowed for a file of its size"});
 }
 
 BOOST_AUTO_TEST_CASE(lines_by_the_million) {

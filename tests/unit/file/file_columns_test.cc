@@ -112,8 +112,7 @@ BOOST_AUTO_TEST_CASE(a_torn_block_is_left_out_and_told) {
     const Snapshot kept = loaded(whole + next.substr(0, cut));
     BOOST_TEST(difference(kept, one) == "");
     BOOST_TEST(kept.told == (std::vector<std::string>{
-                                "'test' ends with a capture that was cut short, which is left "
-                                "out"}));
+                                "'test' ends with an incomplete capture, which is skipped"}));
   }
   BOOST_TEST(refusal(whole + next.substr(0, 100), {"test", 2, true}) ==
              "it has no capture 2: it holds 1");
@@ -131,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_block_spoils_none_before_it) {
   const Snapshot kept = loaded(bytes);
   BOOST_TEST(difference(kept, one) == "");
   BOOST_REQUIRE(kept.told.size() == 1u);
-  BOOST_TEST(kept.told[0].find("ends a block that has no summary") != std::string::npos);
+  BOOST_TEST(kept.told[0].find("ends a block without a summary") != std::string::npos);
   BOOST_TEST(refusal(bytes, {"test", 2, true}).find("has no summary") != std::string::npos);
 }
 

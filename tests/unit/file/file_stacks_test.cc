@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(weights_belong_to_rows_and_nodes) {
   line_says(kWeights, "[1,2,4]", "[1,1,4]", "node 1 of row 0 is out of order");
   line_says(kWeights, "[1,2,4]", "[1,2]", "its lists are not equally long");
   line_says(kWeights, "oncpu_stacks", "run_time_ns", "no metric of stacks is called 'run_time_ns'");
-  line_says(kWeights, "\"row\"", "\"row\":[7],\"row\"", "'row' is there twice");
+  line_says(kWeights, "\"row\"", "\"row\":[7],\"row\"", "'row' is repeated");
   line_says(kThreads, "[7,0,40]", "[7,null,40]", "");
   line_says(kThreads, "[7,0,40]", "[null,0,40]", "row 0 has no stacks");
   line_says(kThreads, "[7,0,40]", "[7,0,\"x\"]", "a whole number from 0");
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(what_stacks_consist_of_is_checked) {
   line_says(kNodes, "[0,1,0,3]", "[0,2,0,3]", "it names node 2, which has not come");
   line_says(kNodes, "[2,1,0,3]", "[2,4,0,3]", "it names frame 4, which has not come");
   line_says(kNodes, "[0,1,0,3],\"frame\":[2,1,0,3]", "[0,0,0,3],\"frame\":[2,2,0,3]",
-            "node 2 is there twice, or one too many");
+            "node 2 is repeated, or one too many");
   line_says(kFrames, "\"module\":[0,", "\"module\":[1,", "it names module 1, which has not come");
   line_says(kFrames, "\"guessed\":[0,", "\"guessed\":[2,", "'guessed' is neither 0 nor 1");
   line_says(kFrames, "\"inlined\":[0,", "\"inlined\":[65536,", "'inlined' is too large");
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(stacks_have_no_base) {
   Lines lines = lines_of(written(made));
   BOOST_TEST(refusal(folded(lines)) == "");
   says(with(lines, 1, "\"columns\":[]", "\"columns\":[\"oncpu_stacks\"]"),
-       "line 2 has a base of 'oncpu_stacks', which can have none");
+       "line 2 has a base of 'oncpu_stacks', which cannot have any");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

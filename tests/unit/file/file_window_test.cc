@@ -139,9 +139,9 @@ BOOST_AUTO_TEST_CASE(what_is_said_of_a_window_must_hold) {
   BOOST_TEST(refusal_with(kWindow, "\"living\":2", "\"living\":99999") ==
              "the window has more living threads than there are rows");
   BOOST_TEST(refusal_with(kWindow, "\"columns\":[", "\"columns\":[\"no_such\",") ==
-             "line 2 has a base of 'no_such', which is no column or there twice");
+             "line 2 has a base of 'no_such', which is not a column or is repeated");
   BOOST_TEST(refusal_with(kWindow, "\"columns\":[", "\"columns\":[\"run_time_ns\",") ==
-             "line 2 has a base of 'run_time_ns', which is no column or there twice");
+             "line 2 has a base of 'run_time_ns', which is not a column or is repeated");
   BOOST_TEST(refusal_with(kWindow, "\"opened\":{", "\"opened\":[{") != "");
   BOOST_TEST(refusal_with(kWindow, "\"notes\":[", "\"notes\":[7,") != "");
   BOOST_TEST(refusal_with(kHeader, "\"exited\":[1]", "\"exited\":[2]") != "");
@@ -156,11 +156,11 @@ BOOST_AUTO_TEST_CASE(what_is_said_of_its_rows_must_hold) {
   };
   says("\"bases\":{", "\"bases\":{\"no_such\":[1,2],", "no base of 'no_such' is announced");
   says("\"bases\":{", "\"bases\":{\"run_time_ns\":[1,2],\"run_time_ns\":[1,2],",
-       "base 'run_time_ns' is there twice");
+       "base 'run_time_ns' is repeated");
   says("\"bases\":{", "\"bases\":{\"majflt\":[1,2,3],", "too long");
   says("\"bases\":{", "\"bases\":{\"majflt\":[1],", "has 1 cells, not 2");
   says("\"bases\":{", "\"bases\":{\"majflt\":[\"x\",2],", "a whole number");
-  says("\"born\":[", "\"born\":[2,", "a row was born that is not in this line");
+  says("\"born\":[", "\"born\":[2,", "it lists the start of a row that is not in this line");
   says("\"born\":[", "\"born\":[-1,", "a whole number");
   says("\"seen\":[[", "\"seen\":[[9,1],[", "seen is no span of time");
   says("\"seen\":[[", "\"seen\":[[1,2],[", "seen is too long");
@@ -230,8 +230,8 @@ BOOST_AUTO_TEST_CASE(what_is_said_of_rows_of_the_opening_must_hold) {
   };
   const std::string announced = R"("opening_only":[{"entity":"thread","columns":[)";
   BOOST_TEST(refused(kWindow, announced, announced + "\"no_such\",") ==
-             "line 2 has rows of the opening with 'no_such', which is no column, there twice, or "
-             "of stacks");
+             "line 2 has rows of the opening with 'no_such', which is not a column, is repeated, "
+             "or has stacks");
   BOOST_TEST(refused(kWindow, announced, announced + "\"tid\",") != "");
   BOOST_TEST(refused(kWindow, "\"rows\":[1]", "\"rows\":[0]") ==
              "line 2 announces no rows or too many rows of the opening in one line");

@@ -108,8 +108,8 @@ BOOST_AUTO_TEST_CASE(lack_of_memory_is_not_the_kernels_refusal) {
   BOOST_TEST(is_short_of_memory(types.host()));
   const BpfRefusal why = why_refused(types.host(), kPrograms, ENOMEM);
   BOOST_TEST(why.why ==
-             "there is not enough memory to load the BPF programs of this test (Cannot allocate "
-             "memory): raise the limit on memory (ulimit -v, or memory.max of the cgroup)");
+             "not enough memory to load the BPF programs of this test (Cannot allocate memory): "
+             "raise the limit on memory (ulimit -v, or memory.max of the cgroup)");
 }
 
 // What cannot be read to its end says nothing of the options behind that.

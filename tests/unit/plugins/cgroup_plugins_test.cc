@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_remedy_of_the_hosts_init_is_told_only_where_it_is_seen) {
       of_contained(*plugin("cgroup"), kOnly, contained);
   for (SourceDriver* source : {&of_recorded, &of_contained})
     BOOST_TEST(said(source->probe(), "cgroup.io.stat.rbytes")
-                   .ends_with("it is mounted as cgroup v1, and the figures are there"));
+                   .ends_with("it is mounted as cgroup v1, which has these values"));
   BOOST_TEST(
       of_recorded.remedies().at("cgroup.io.stat.rbytes").starts_with("boot: cgroup_no_v1=all"));
   BOOST_TEST(!of_contained.remedies().contains("cgroup.io.stat.rbytes"));

@@ -28,7 +28,7 @@ void is(const ByName& found, const ByName& expected) {
   BOOST_TEST(found.size() == expected.size());
   std::set<std::string> values;
   for (const auto& [name, value] : expected) values.insert(value);
-  BOOST_TEST(values.size() == expected.size(), "two columns that cannot be told apart");
+  BOOST_TEST(values.size() == expected.size(), "two columns that cannot be distinguished");
 }
 
 template <class File>

@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(column_mistakes) {
   BOOST_TEST(refusal("group, METRIC ,%") == "");
   BOOST_TEST(refusal("group,,metric") == "reading --columns 'group,,metric': an entry is empty");
   BOOST_TEST(refusal("") == "reading --columns '': an entry is empty");
-  BOOST_TEST(refusal("delta,delta") == "reading --columns 'delta,delta': 'delta' is there twice");
+  BOOST_TEST(refusal("delta,delta") == "reading --columns 'delta,delta': 'delta' is repeated");
   BOOST_TEST(refusal("delat") ==
              "reading --columns 'delat': 'delat' is none of group, threads, metric, tags, "
              "baseline, candidate, arrow, delta, %, shift, p, "

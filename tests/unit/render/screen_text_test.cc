@@ -153,9 +153,10 @@ BOOST_AUTO_TEST_CASE(of_two_windows_what_moved_most_is_the_last_to_go) {
   const std::vector<std::pair<std::size_t, std::vector<const char*>>> told{
       {100, {" 1→11 +0→10  %cpu 10.0→40.0 +30.0  ", "  held\n"}},
       {74, {" 1→11 +0→10  %cpu 10.0→40.0 +30.0  ", "  %idle\n", "groups, for width held,"}},
-      {56, {" 1→11 +10  %cpu 10.0→40.0 +30.0\n", "threads born and ended before, for width %cpu"}},
-      {44, {"a-lon", "e-or-so  1→11 +10  %cpu 10.0→40.0\n", "threads born and ended before,"}},
-      {37, {" 1→11  %cpu 10.0→40.0\n", "threads born and ended, for width %cpu sw/s"}},
+      {56,
+       {" 1→11 +10  %cpu 10.0→40.0 +30.0\n", "threads started and exited before, for width %cpu"}},
+      {44, {"a-lon", "e-or-so  1→11 +10  %cpu 10.0→40.0\n", "threads started and exited before,"}},
+      {37, {" 1→11  %cpu 10.0→40.0\n", "threads started and exited, for width %cpu sw/s"}},
       {34, {"so  %cpu 10.0→40.0\n", "threads, for width %cpu sw/s"}},
       {26, {"  %cpu\n", "so  10.0→40.0\n", "threads, for width moved most sw/s"}}};
   for (const auto& [width, parts] : told) {

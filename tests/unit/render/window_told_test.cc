@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_group_has_all_threads_of_merged_rows) {
   Ends ends;
   add_u64(ends.ended.rows, identity_metric(kThreads), {7});
   const std::string text = text_of(ends.window(), {.metrics = {"thread_count"}});
-  BOOST_TEST(text.find("threads 3 → 3, 1 born, 7 ended") == text.npos);  // one that was there
+  BOOST_TEST(text.find("threads 3 → 3, +1 -7") == text.npos);  // one that was there
   BOOST_TEST(text.find("7 ended") != text.npos, text);
   BOOST_TEST(text.find("job          8  thread_count      8\n") != text.npos, text);
 }
@@ -103,9 +103,9 @@ BOOST_AUTO_TEST_CASE(the_heading_tells_who_came_and_who_used_the_cpus) {
   Ends ends;
   ends.add_host();
   BOOST_TEST(text_of(ends.window(), {.metrics = {"run"}}) ==
-             "run.zst   10.0 s   2 CPUs   threads 3 → 3, 1 born, 1 ended\n"
-             "CPU 85 % of 200 %: 25 % by living threads, 50 % by threads that ended, 10 % not "
-             "explained (±2 %); in it 2 % taken by the hypervisor\n"
+             "run.zst   10.0 s   2 CPUs   threads 3 → 3, +1 -1\n"
+             "CPU 85 % of 200 %: 25 % by living threads, 50 % by exited threads, 10 % "
+             "unaccounted (±2 %); in it 2 % taken by the hypervisor\n"
              "iowait 5.0 %\n"
              "recorded on box until 2026-07-31 12:00:20Z\n"
              "no differences of 1 thread not met when the window opened\n"

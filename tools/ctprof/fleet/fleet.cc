@@ -60,7 +60,7 @@ int run_fleet_words(std::span<const char* const> words) {
 }
 
 int run_fleet(const Options&) {
-  return fail("what is for fleet stands behind it: ctprof fleet rank METRIC");
+  return fail("options of fleet follow it: ctprof fleet rank METRIC");
 }
 
 }  // namespace ctprof::cli

@@ -284,11 +284,11 @@ int fail_at(const Input& input, const Error& error) {
 }  // namespace
 
 int run_fleet_judge(std::span<const char* const> words) {
-  if (!words.empty()) return fail("fleet judge takes nothing but standard input");
+  if (!words.empty()) return fail("fleet judge reads only standard input");
   Input input;
   const auto first = input.line(kLineBytes);
   if (!first) return fail("fleet judge: " + first.error().text);
-  if (!*first) return fail("fleet judge: nothing on standard input");
+  if (!*first) return fail("fleet judge: standard input is empty");
   const auto question = question_in(**first);
   if (!question) return fail_at(input, question.error());
   Judge judge(*question);

@@ -193,7 +193,7 @@ class OneFile {
       return Result<void>();
     });
     if (left_out_ > 0 && captures_.empty())
-      return tell("error", "reading '" + path_ + "': what is in it comes to more than 128 MiB");
+      return tell("error", "reading '" + path_ + "': its contents exceed 128 MiB");
     for (std::size_t at = 0; at < captures_.size(); ++at) write_capture_line(at);
     if (left_out_ > 0)
       tell("told", "'" + path_ + "' goes on with " + std::to_string(left_out_) +

@@ -80,7 +80,8 @@ std::vector<Line> View::whole_picture(Size size) {
   lines.resize(size.lines - below);
   if (!message_.empty()) lines.push_back({printable(message_), Look::Loud});
   if (is_typing_)
-    lines.push_back({"filter: " + printable(filter_) + "_   Enter ends, Esc drops it", Look::Loud});
+    lines.push_back(
+        {"filter: " + printable(filter_) + "_   Enter applies, Esc cancels", Look::Loud});
   else
     lines.push_back({key_line(size.columns), Look::Faint});
   return lines;
@@ -144,8 +145,7 @@ std::string View::state_line() const {
 }
 
 std::vector<Line> View::help_lines(Size size) {
-  std::vector<Line> lines{
-      {"ctprof live: what happened on this host in the last second", Look::Heading}};
+  std::vector<Line> lines{{"ctprof live: the last second of this host", Look::Heading}};
   for (const KeyInfo& one : keys()) {
     std::string name = "  " + std::string(one.shown);
     name.resize(std::max<std::size_t>(name.size() + 1, 17), ' ');
@@ -215,7 +215,7 @@ std::vector<Line> View::group_table(Size size) {
 std::vector<Line> View::thread_table(Size size) {
   if (rows_.empty())
     return {{filter_.empty() ? "the group has no threads in this window"
-                             : "none of its threads has that in its name",
+                             : "no thread name contains that",
              Look::Faint}};
   const std::size_t room = size.lines - std::min<std::size_t>(size.lines, 1);
   const std::size_t first = first_row(room), count = std::min(rows_.size() - first, room_);
@@ -255,7 +255,7 @@ std::vector<Line> View::thread_table(Size size) {
 std::vector<Line> View::thread_lines(Size size) {
   const std::vector<ThreadFigure> figures = page_->figures(shown_.number);
   if (figures.empty())
-    return {{"this thread was not there in this window; [ goes back to where it was", Look::Faint}};
+    return {{"this thread did not exist in this window; [ goes back", Look::Faint}};
   const std::size_t history = size.columns >= kWide ? kHistoryColumns : kNarrowHistory;
   TextTable table({{"metric", Align::Left, 12, false},
                    {"in this window", Align::Right, 12, false},
@@ -322,7 +322,7 @@ std::vector<Line> View::comparison(Size size) {
   std::vector<Line> rows;
   add_text(rows, table.text);
   if (rows.empty())
-    rows.push_back({"nothing differs that is worth a line", Look::Faint});
+    rows.push_back({"no notable differences", Look::Faint});
   else
     rows.front().look = Look::Heading;
   append(lines, scrolled(std::move(rows), size.lines - head));

@@ -225,7 +225,7 @@ void View::want() {
   for (std::uint64_t at = first; at <= last; ++at) {
     const Sample* sample = history_->find(at);
     if (!sample) {
-      message_ = "nothing was written: the history does not reach back to the first mark any more";
+      message_ = "nothing was written: the history no longer contains the first mark";
       return;
     }
     samples.push_back(*sample);

@@ -51,7 +51,7 @@ VIEWS = {
 # What our own questions need; all of them are for SQL.
 NEEDED = ("counted", "left_out")
 
-# What every question looks at, read once; and of it what is there twice, which is seldom any.
+# What every question looks at, read once; and of it what is repeated, which is seldom any.
 SEEN = """
     CREATE OR REPLACE TEMP TABLE seen AS
     SELECT row, file, capture, host, boot_id, kind, opened_at_ns, captured_at_ns, error, registry, metrics FROM stored"""

@@ -61,7 +61,7 @@ enum {
 /* Why a cell holds no value. One byte per cell; 0 says that it holds one. These numbers reach the
  * file, so they never change.
  *
- * Be exact: "cannot be had here" (UNSUPPORTED), "must not be seen by us" (DENIED), "was gone"
+ * Be exact: "unavailable here" (UNSUPPORTED), "must not be seen by us" (DENIED), "was gone"
  * (THREAD_GONE) and "could not be understood" (MALFORMED) send the reader of a report in four
  * different directions. */
 typedef uint8_t ctprof_gap;
