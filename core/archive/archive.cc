@@ -261,7 +261,7 @@ void Archive::miss(const Snapshot& window, const std::string& why, std::vector<s
     missing_.from_ns = window.window->opened.wall_unix_ns;
     told.push_back("the window of " +
                    local_times(missing_.from_ns, window.meta.start.wall_unix_ns) +
-                   " could not be written and is missing: " + why + "; it goes on");
+                   " could not be written and is missing: " + why + "; recording continues");
   }
   missing_.until_ns = window.meta.start.wall_unix_ns;
 }

@@ -73,7 +73,7 @@ class Watch {
   // What became of the time since this was last asked.
   struct Account {
     std::uint64_t made = 0;    // passes
-    std::uint64_t spared = 0;  // that were due, and left out: for the budget, or they came too late
+    std::uint64_t spared = 0;  // that were due, and left out: for the budget, or they were late
     std::uint64_t unseen = 0;  // sleepers that were not looked at for that
   };
   Account take_account();

@@ -155,7 +155,7 @@ class Zsh(Shell):
                            ("ctprof symbolize --debug-dir r", "runs/"), ("ctprof help sym", "symbolize")):
             with self.subTest(line):
                 self.shows(rest, line)
-        self.shows("completion  -- print what", "ctprof comp", tabs=2)
+        self.shows("completion  -- print the", "ctprof comp", tabs=2)
 
 
 if __name__ == "__main__":

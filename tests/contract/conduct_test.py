@@ -105,7 +105,7 @@ class Ends(Rude):
         for jobs in ("1", "4"):
             done = self.capture("collect:pthread_exit", "--jobs", jobs)
             self.assertEqual(done.returncode, 2)
-            self.assert_told(done.stderr, PLACES["collect"], "ended a thread")
+            self.assert_told(done.stderr, PLACES["collect"], "terminated a thread")
 
     def test_a_child_may_exit(self):
         for place in ("constructor", "collect"):
@@ -119,7 +119,7 @@ class Hangs(Rude):
         """All wait for the limit at once. A destructor does not change the status."""
         hanging = {"constructor": (["metric-list"], 2, PLACES["constructor"]),
                    "probe": (["--rootfs", harness.fixture(KERNEL), "plugins"], 2, PLACES["probe"]),
-                   "destructor": (["show", str(self.sound)], 0, "when ctprof ends")}
+                   "destructor": (["show", str(self.sound)], 0, "its exit handler")}
         processes = {place: self.started(f"{place}:hang", *words) for place, (words, _, _) in hanging.items()}
         for place, process in processes.items():
             _, status, words = hanging[place]

@@ -20,7 +20,7 @@ READS = {"show", "compare", "noise", "report", "flame", "symbolize", "export", "
 RECORDS = {"record", "capture"}
 SECRETS = {"--token-file", "--redact-key"}
 # ctprof accepted a command, although the recorded captures or this host lack what it needs.
-ACCEPTED = (r"it holds nothing of that time", r"this is done by DuckDB, which python3 does not have", r"no metric 'descendant' in what was read")
+ACCEPTED = (r"it has no window in that time", r"this is done by DuckDB, which python3 does not have", r"no metric 'descendant' in what was read")
 NO_OUTPUT = "missing/output"
 SEEN_NO_OUTPUT = re.compile(rf"(writing|making the directory|listening at|reading the token) '{NO_OUTPUT}")
 
@@ -156,7 +156,7 @@ class Checker:
         if command in RECORDS and "--dry-run" not in words:
             return self.problem_of_recording(command, words, page)
         if command == "live":
-            return self.problem_of_output(words, page, "live needs a terminal")
+            return self.problem_of_output(words, page, "live requires a terminal")
         if "--listen" in words:
             return self.problem_of_output(self.with_closed_address(words), page)
         if command in READS or "--dry-run" in words:

@@ -209,7 +209,7 @@ class Files(Test):
             self.assertEqual(line["totals"], alone["totals"])
         capture, told = self.told_of(lines, 1)
         self.assertEqual(capture["captures"], 1)
-        self.assertIn("cut short", told["told"])
+        self.assertIn("incomplete", told["told"])
 
     def test_hostile_names(self):
         names = ["\x1b[31m red", "line\nbreak", "quote\"\\", "\u202eright", "<script>", "-", "é#2"]
@@ -341,7 +341,7 @@ class Judged(Test):
 
     def test_mistakes(self):
         good = {"group": "g", "metric": "m", "floor": 1, "entry": "mean", "figures": [1, 2]}
-        for lines, why in (((), "nothing"), (("{",), "no JSON"), ((self.question(0, 1),), "baseline"), ((self.question(1, 1, alpha=2),), "alpha"),
+        for lines, why in (((), "is empty"), (("{",), "no JSON"), ((self.question(0, 1),), "baseline"), ((self.question(1, 1, alpha=2),), "alpha"),
                            ((self.question(1, 1), {**good, "figures": [1]}), "2 figures"),
                            ((self.question(1, 1), {**good, "figures": [1, "x"]}), "neither"),
                            ((self.question(1, 1), {**good, "floor": -1}), "floor"), ((self.question(1, 1), {**good, "entry": "x"}), "entry"),

@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(hosts_without_threads_are_refused) {
   BOOST_TEST(SourceDriver(*plugin, 0, foreign)
                  .probe()
                  .at("deallocated_bytes")
-                 .starts_with("Unsupported: the tree is another PID"));
+                 .starts_with("Unsupported: the tree belongs to another PID"));
   BOOST_TEST(SourceDriver(*plugin, 0, live).probe().empty());
 }
 

@@ -205,7 +205,7 @@ class Always(unittest.TestCase):
                     pass
                 # Until a window does not fit any more: its end is cut off again, so the file is as long as the index says.
                 line = recorder.process.stderr.readline()
-                while "could not be kept, and is missing: No space left on device" not in line:
+                while "could not be written and is missing: No space left on device" not in line:
                     self.assertNotEqual(line, "")
                     line = recorder.process.stderr.readline()
             self.shown()

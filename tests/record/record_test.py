@@ -254,7 +254,7 @@ class Progress(Case):
 
     def test_on_a_terminal_one_line_says_how_far_it_is(self):
         text = self.shown_on(True)
-        shown = re.findall(r"\r\x1b\[Krecording (\d+\.\d) s, (\d+) threads?, (\d+) ended, (\d+) lost", text)
+        shown = re.findall(r"\r\x1b\[Krecording (\d+\.\d) s, (\d+) threads?, (\d+) exited, (\d+) lost", text)
         self.assertGreaterEqual(len(shown), 2, text)
         self.assertGreater(int(shown[0][1]), 1)
         last = text.rindex("recording ")

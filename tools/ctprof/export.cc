@@ -59,7 +59,7 @@ Snapshot end_alone(Snapshot window, const Options& options) {
   const std::size_t ended = window.threads().rows - window.window->living;
   std::string sentence = "rows hold no window: writing the host as it was at the window's end";
   if (ended > 0)
-    sentence += ", without the " + count(ended, "thread", "threads") + " that had ended";
+    sentence += ", without the " + count(ended, "thread", "threads") + " that had exited";
   note(options, sentence);
   for (const Column& column : window.threads().columns)
     if (column.def().storage == Storage::Stacks)

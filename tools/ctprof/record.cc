@@ -56,7 +56,7 @@ class Progress {
     if (!shows_ || elapsed_ns < next_ns_) return;
     next_ns_ = elapsed_ns + kProgressEveryNs;
     show_progress(what_ + " " + in_seconds(elapsed_ns) + ", " + count(session.threads(), "thread") +
-                  ", " + count(session.ends_seen(), "ended", "ended") + ", " +
+                  ", " + count(session.ends_seen(), "exited", "exited") + ", " +
                   count(session.ends_lost(), "lost", "lost"));
   }
 
@@ -84,7 +84,7 @@ std::string line(const Snapshot& window, const std::string& file, const Written&
   const std::size_t ended = window.threads().rows - what.living + what.ended_merged;
   return in_seconds(window.meta.end.boottime_ns - what.opened.boottime_ns) + ", " +
          count(what.living, "thread") + " at the end, " +
-         (what.sees_ends ? count(ended, "ended", "ended") : "ended ones not seen") +
+         (what.sees_ends ? count(ended, "exited", "exited") : "exited threads not recorded") +
          (what.ended_merged > 0 ? " (" + count(what.ended_merged, "merged", "merged") + ")" : "") +
          (what.ended_lost > 0 ? ", " + count(what.ended_lost, "lost", "lost") : "") +
          without_costly(window.meta) + "; " + printable(file) + ", " +

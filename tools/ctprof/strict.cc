@@ -71,7 +71,7 @@ void Shortfall::add_denied(const Table& table) {
 void Shortfall::add_ends(const Window& window) {
   if (!window.sees_ends) return add("exited threads are not recorded");
   if (const std::uint64_t lost = window.ended_lost + window.ended_unseen; lost > 0)
-    add("of " + count(lost, "thread") + " that ended in a window nothing is known");
+    add("of " + count(lost, "thread") + " that exited in a window nothing is known");
 }
 
 void Shortfall::add(const RecordedWindow& recorded) {

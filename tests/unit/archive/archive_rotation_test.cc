@@ -123,9 +123,9 @@ BOOST_AUTO_TEST_CASE(a_window_is_missing_rather_than_more_kept_than_asked) {
   }
   std::vector<std::string> told = world.fill(archive, world.now + 10 * kMinute, kMinute);
   BOOST_REQUIRE(told.size() == files + 1);
-  BOOST_TEST(
-      told.back().ends_with("could not be kept, and is missing: files that cannot be deleted fill "
-                            "--max-size; it goes on"));
+  BOOST_TEST(told.back().ends_with(
+      "could not be written and is missing: files that cannot be deleted fill "
+      "--max-size; recording continues"));
   for (const std::string& name : names) fs::remove(world.path(name));
   told = world.fill(archive, world.now + kMinute, kMinute);
   BOOST_TEST(told.back().starts_with("10 windows are missing, "));
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_costs_the_oldest_files_and_then_windows) {
     told = world.fill(archive, world.now + 3 * kHour, kHour);
     BOOST_REQUIRE(told.size() == 1u);
     BOOST_TEST(told[0].ends_with(
-        "could not be kept, and is missing: No space left on device; it goes on"));
+        "could not be written and is missing: No space left on device; recording continues"));
     fs::remove(world.path("lost+found"));
     told = world.fill(archive, world.now + kHour, kHour);
     BOOST_REQUIRE(told.size() == 1u);

@@ -75,8 +75,8 @@ BOOST_FIXTURE_TEST_CASE(who_lies_of_changes_and_losses_is_out, World) {
   const auto failed = [this](std::function<void(const sdk::Records&)> drain) {
     return drained(std::move(drain)).failed;
   };
-  BOOST_TEST(
-      has(failed([](const auto& to) { to.put(change(9, 1)); }), "a change of the unknown kind 9"));
+  BOOST_TEST(has(failed([](const auto& to) { to.put(change(9, 1)); }),
+                 "a mapping change of the unknown kind 9"));
   BOOST_TEST(has(failed([](const auto& to) { to.put(change(CTPROF_CHANGE_ENDED, 0)); }),
                  "impossible process 0"));
   BOOST_TEST(has(failed([](const auto& to) {
@@ -88,7 +88,7 @@ BOOST_FIXTURE_TEST_CASE(who_lies_of_changes_and_losses_is_out, World) {
                  }),
                  "with a path of more than 4096 bytes"));
   BOOST_TEST(has(failed([](const auto& to) { to.lose(loss(CTPROF_LOSS_FULL, 0, 2, 1, 0)); }),
-                 "ended before it began"));
+                 "whose end precedes its start"));
 }
 
 BOOST_FIXTURE_TEST_CASE(who_throws_is_out, World) {

@@ -206,12 +206,12 @@ BOOST_AUTO_TEST_CASE(rates_say_where_there_are_none) {
   };
   BOOST_TEST(notes([](Snapshot&, Snapshot&) {}) == "[]");
   BOOST_TEST(notes([](Snapshot&, Snapshot&) {}, {"wait_max"}) ==
-             R"(["Rates are of what counts up; gauges, peaks, ratios and settings have none."])");
+             R"(["Only counters have rates; gauges, peaks, ratios and settings have none."])");
   BOOST_TEST(
       notes([](Snapshot& a, Snapshot&) { a.meta.boot_id = "other"; }) ==
       R"(["No rates: the files are not known to be of one boot, so the time between them is not known."])");
   BOOST_TEST(notes([](Snapshot& a, Snapshot&) { a.read_at.clear(); }) ==
-             R"(["No rates of threads: the baseline does not say when each thread was read."])");
+             R"(["No rates of threads: the baseline does not state when each thread was read."])");
   BOOST_TEST(notes([](Snapshot& a, Snapshot& b) { a.read_at.clear(), b.read_at.clear(); }) ==
              R"(["No rates of threads: neither file says when each thread was read."])");
   BOOST_TEST(notes([](Snapshot& a, Snapshot& b) { b.meta.start = a.meta.start; }) ==

@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(what_a_side_has_not_got_is_no_change) {
   after.threads().find("on")->gaps()[1] = static_cast<ctprof_gap>(Gap::ThreadGone);
   const Report none = report_of({&before, &after});
   BOOST_TEST(none.stacks()->groups().empty());
-  BOOST_TEST(has(none.notes().back(), "the stacks of 'on' are not told"));
+  BOOST_TEST(has(none.notes().back(), "the stacks of 'on' are omitted"));
 }
 
 // --- conditions

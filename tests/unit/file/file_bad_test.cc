@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(bombs) {
   says(failure_of_text("{\"" + std::string(100'000, 'x') + "\":1}"), {"key too large"});
   const std::string items = repeated(",1000000", 1000), rows = repeated("{},", 1000);
   says(failure_of_text("{\"a\":[1" + repeated(items, 10'000) + "]}"), {"a is more than"});
-  says(failure_of_text("{\"threads\":[" + repeated(rows, 1000) + "{}]}"), {"asks for more memory"});
+  says(failure_of_text("{\"threads\":[" + repeated(rows, 1000) + "{}]}"), {"requires more memory"});
   std::string kinds = "{\"threads\":[{";
   for (int key = 0; key < 10'000; ++key) kinds += "\"unknown" + std::to_string(key) + "\":0,";
   says(failure_of_text(kinds + "\"tid\":1}]}"), {"more kinds of unknown keys"});

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(zstd_data_that_is_not_sound) {
   unsized.resize(ZSTD_compress2(context, unsized.data(), unsized.size(), small()[1].data(),
                                 small()[1].size()));
   ZSTD_freeCCtx(context);
-  says(folded({small()[0]}) + unsized, {"does not say how long it is"});
+  says(folded({small()[0]}) + unsized, {"does not contain its length"});
 }
 
 BOOST_AUTO_TEST_CASE(every_damaged_byte_is_seen_or_harmless) {

@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(no_sched_ext_at_all) {
   const auto refusals = SourceDriver(*plugin("sched_ext"), kOnly, host).probe();
   BOOST_TEST(refusals.size() == 7u);
   BOOST_TEST(said(refusals, "host.sched_ext.state")
-                 .starts_with("Unsupported: the kernel has no CONFIG_SCHED_CLASS_EXT"));
+                 .starts_with("Unsupported: the kernel lacks CONFIG_SCHED_CLASS_EXT"));
 }
 
 BOOST_AUTO_TEST_CASE(every_cell_of_every_recorded_kernel_is_settled) {

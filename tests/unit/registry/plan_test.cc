@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_circle_is_taken_out) {
   const Plan plan = plan_of(merged);
   BOOST_TEST(plan.sources.empty());
   BOOST_REQUIRE_EQUAL(plan.refused.size(), 2u);
-  BOOST_TEST(plan.refused[0].reason.find("circle") != std::string::npos);
+  BOOST_TEST(plan.refused[0].reason.find("cycle") != std::string::npos);
   BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 2u);
   BOOST_CHECK(plan.unfilled[0].gap == Gap::SourceFailed);
 }

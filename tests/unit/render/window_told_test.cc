@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_group_has_all_threads_of_merged_rows) {
   add_u64(ends.ended.rows, identity_metric(kThreads), {7});
   const std::string text = text_of(ends.window(), {.metrics = {"thread_count"}});
   BOOST_TEST(text.find("threads 3 → 3, +1 -7") == text.npos);  // one that was there
-  BOOST_TEST(text.find("7 ended") != text.npos, text);
+  BOOST_TEST(text.find("+1 -7") != text.npos, text);
   BOOST_TEST(text.find("job          8  thread_count      8\n") != text.npos, text);
 }
 

@@ -233,7 +233,7 @@ std::vector<Line> View::thread_table(Size size) {
   for (std::size_t row = first; row < first + count; ++row) {
     const ThreadRow& thread = threads_[rows_[row].at];
     std::vector<TextCell> cells{{told_name(thread.name)}, {std::to_string(thread.id.tid)}};
-    const char* end = thread.has_ended ? "ended" : thread.is_born ? "new" : "";
+    const char* end = thread.has_ended ? "exited" : thread.is_born ? "new" : "";
     cells.push_back({*end ? end : printable(thread.state)});
     for (const std::size_t at : told) {
       const bool is_percent = screen()->columns[at].headline.shown == CTPROF_SHOWN_PERCENT;
