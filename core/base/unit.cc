@@ -2,6 +2,7 @@
 
 #include "core/base/clock.cc"
 #include "core/base/cpu_ranges.cc"
+#include "core/base/helper_process.cc"
 #include "core/base/json_writer.cc"
 #include "core/base/keyed_hash.cc"
 #include "core/base/lowered_rights.cc"

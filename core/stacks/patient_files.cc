@@ -2,25 +2,17 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/sendfile.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <climits>
-#include <cstdio>
-#include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "core/base/lowered_rights.hpp"
 #include "core/base/text.hpp"
@@ -33,8 +25,6 @@ namespace {
 constexpr std::size_t kMostLeft = 8;
 constexpr std::size_t kMostSilent = 100;
 
-// --- in the helper, where only functions are called that are safe after fork(2)
-
 bool is_local(int fd, dev_t device) {
   struct statfs status {};
   if (major(device) != 0) return true;
@@ -43,81 +33,25 @@ bool is_local(int fd, dev_t device) {
          status.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-int copy_of(int fd, off_t size) {
-  const int copy = ::memfd_create("file", MFD_CLOEXEC);
-  if (copy < 0 || static_cast<std::uint64_t>(size) > PatientFiles::kMostCopied) return -1;
+sdk::Fd copy_of(int fd, off_t size) {
+  sdk::Fd copy(::memfd_create("file", MFD_CLOEXEC));
+  if (!copy || static_cast<std::uint64_t>(size) > PatientFiles::kMostCopied) return sdk::Fd();
   for (off_t at = 0; at < size;)
-    if (::sendfile(copy, fd, &at, static_cast<std::size_t>(size - at)) <= 0) return -1;
+    if (::sendfile(copy.get(), fd, &at, static_cast<std::size_t>(size - at)) <= 0) return sdk::Fd();
   return copy;
 }
 
 // First by name alone, which has no effect on devices and pipes.
-int open_here(const char* path) {
-  const int named = ::open(path, O_PATH | O_CLOEXEC);
-  struct stat status {};
-  if (named < 0 || ::fstat(named, &status) != 0 || !S_ISREG(status.st_mode)) return -1;
-  std::array<char, 64> self{};
-  std::snprintf(self.data(), self.size(), "/proc/self/fd/%d", named);
-  const int fd = ::open(self.data(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  ::close(named);
-  return fd < 0 || is_local(fd, status.st_dev) ? fd : copy_of(fd, status.st_size);
-}
-
-// One byte, and the descriptor if there is one.
-bool send_descriptor(int socket, int fd) {
-  char byte = 0;
-  iovec bytes{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof fd)> control{};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  if (fd >= 0) {
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof fd);
-    std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  }
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
-}
-
-// It keeps no pipe of ours open, whose reader would wait for it.
-[[noreturn]] void serve(int socket) {
-  constexpr int kSocket = 0;
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::dup2(socket, kSocket);
-  ::close_range(kSocket + 1, UINT_MAX, 0);
+sdk::Fd open_file(const std::string& path) {
   const LoweredRights lowered(has_lent_rights());
-  if (!lowered) ::_exit(1);
-  std::array<char, PATH_MAX + 1> path{};
-  for (;;) {
-    const ssize_t got = ::recv(kSocket, path.data(), path.size() - 1, 0);
-    if (got <= 0) ::_exit(0);
-    path[static_cast<std::size_t>(got)] = '\0';
-    const int fd = open_here(path.data());
-    if (!send_descriptor(kSocket, fd)) ::_exit(0);
-    if (fd >= 0) ::close(fd);
-  }
-}
-
-// --- here
-
-sdk::Fd received_descriptor(int socket) {
-  char byte = 0;
-  iovec bytes{&byte, 1};
-  int fd = -1;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof fd)> control{};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1) return sdk::Fd();
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header && header->cmsg_type == SCM_RIGHTS) std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  return sdk::Fd(fd);
+  if (!lowered) return sdk::Fd();
+  const sdk::Fd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat status {};
+  if (!named || ::fstat(named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return sdk::Fd();
+  const std::string self = "/proc/self/fd/" + std::to_string(named.get());
+  sdk::Fd fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd || is_local(fd.get(), status.st_dev)) return fd;
+  return copy_of(fd.get(), status.st_size);
 }
 
 // The kernel writes a space as \040.
@@ -154,24 +88,10 @@ std::string mount_point_of(const std::string& path, std::string_view mountinfo) 
   return longest;
 }
 
-bool PatientFiles::start() {
-  int sockets[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return false;
-  helper_.reset(sockets[0]);
-  const sdk::Fd theirs(sockets[1]);
-  process_ = ::fork();
-  if (process_ == 0) serve(theirs.get());
-  if (process_ < 0) helper_ = sdk::Fd();
-  return process_ > 0;
-}
-
-// One that waits for its file system cannot even be killed, and is not waited for.
-void PatientFiles::leave() {
-  if (!helper_) return;
-  helper_ = sdk::Fd();
-  ::kill(process_, SIGKILL);
-  ::waitpid(process_, nullptr, WNOHANG);
-}
+PatientFiles::PatientFiles(std::chrono::milliseconds patience, int stop)
+    : patience_(patience), stop_(stop), helper_([](const HelperMessage& request) {
+        return HelperMessage{{}, open_file(request.bytes)};
+      }) {}
 
 bool PatientFiles::is_silent(const std::string& path) const {
   return left_ == kMostLeft || std::ranges::any_of(mounts_, [&](const std::string& point) {
@@ -179,25 +99,12 @@ bool PatientFiles::is_silent(const std::string& path) const {
          });
 }
 
-PatientFiles::Answer PatientFiles::wait() const {
-  pollfd ends[2]{{helper_.get(), POLLIN, 0}, {stop_, POLLIN, 0}};
-  int ready = 0;
-  do ready = ::poll(ends, 2, static_cast<int>(patience_.count()));
-  while (ready < 0 && errno == EINTR);
-  if (ends[0].revents != 0) return Answer::Yes;
-  return ready > 0 ? Answer::Interrupted : Answer::No;
-}
-
 sdk::Fd PatientFiles::open(const std::string& path) {
   if (path.empty() || path.size() > PATH_MAX) return sdk::Fd();
-  const bool is_silent = this->is_silent(path);
-  if (!is_silent) {
-    if (!helper_ && !start()) return sdk::Fd();
-    if (::send(helper_.get(), path.data(), path.size(), MSG_NOSIGNAL) < 0) return sdk::Fd();
-    const Answer answer = wait();
-    if (answer == Answer::Yes) return received_descriptor(helper_.get());
-    leave();
-    if (answer == Answer::Interrupted) return sdk::Fd();
+  if (!is_silent(path)) {
+    HelperMessage answer;
+    const auto outcome = helper_.ask({path}, patience_, answer, stop_);
+    if (outcome != HelperProcess::Outcome::Late) return std::move(answer.fd);
     ++left_;
     const std::string point = mount_point_of(path, mountinfo());
     mounts_.push_back(point == "/" ? path : point);

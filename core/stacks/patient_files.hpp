@@ -1,16 +1,14 @@
 // Opens files that may be on a file system that does not answer, so that ctprof never waits for
 // one.
 //
-// A helper process opens them. One that takes longer than it may, or is still at work when the user
-// interrupts, is left behind: a thread in its place would keep this process from ending. A file
-// that is on no disk of this host is copied by the helper, whole, so that no later read waits for
-// its server. Only regular files are opened.
+// A child process (core/base/helper_process.hpp) opens them. One that takes longer than it may, or
+// is still at work when the user interrupts, is left behind. A file that is on no disk of this host
+// is copied by the child, whole, so that no later read waits for its server. Only regular files are
+// opened. Once a file system did not answer, nothing else that it has mounted is asked for.
 //
 //   PatientFiles files(std::chrono::seconds(10), interrupted_fd);
 //   sdk::Fd fd = files.open("/mnt/bin/x");  // none: missing, no regular file, or no answer
 //
-// What is here:   the helper, and what it tells. Of what a file system has mounted nothing else is
-//                 asked once it did not answer.
 // See also: core/capture/target_files.hpp (files that other processes have mapped).
 //
 // Threads: one at a time.
@@ -24,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/helper_process.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
@@ -34,28 +33,18 @@ class PatientFiles {
   static constexpr std::uint64_t kMostCopied = 512 << 20;
 
   // `stop`: a descriptor that is readable once the user interrupts; -1: there is none.
-  explicit PatientFiles(std::chrono::milliseconds patience, int stop = -1)
-      : patience_(patience), stop_(stop) {}
-  ~PatientFiles() { leave(); }
-  PatientFiles(const PatientFiles&) = delete;
-  PatientFiles& operator=(const PatientFiles&) = delete;
+  explicit PatientFiles(std::chrono::milliseconds patience, int stop = -1);
 
   sdk::Fd open(const std::string& path);
   // Paths that did not answer, and paths that were not asked for because of these.
   const std::vector<std::string>& silent() const { return silent_; }
 
  private:
-  bool start();
-  void leave();
   bool is_silent(const std::string& path) const;
-
-  enum class Answer : std::uint8_t { Yes, No, Interrupted };
-  Answer wait() const;
 
   std::chrono::milliseconds patience_;
   int stop_;
-  sdk::Fd helper_;  // a socket; none: it does not run
-  int process_ = 0;
+  HelperProcess helper_;
   std::size_t left_ = 0;
   std::vector<std::string> mounts_;  // that did not answer, with a slash at their ends
   std::vector<std::string> silent_;

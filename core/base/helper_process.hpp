@@ -1,0 +1,68 @@
+// A child process for calls that may never return.
+//
+// Opening or reading a file on a file system whose server does not answer can keep a thread in the
+// kernel, where no signal ends it, and a process with such a thread never ends. So a child process
+// makes such calls. If it takes too long it is killed and left behind, and the next request starts
+// another one. The parent never waits for it.
+//
+//   HelperProcess helper([](HelperMessage request) { return answer_to(std::move(request)); });
+//   HelperMessage answer;
+//   if (helper.ask({path, sdk::Fd()}, 1s, answer) == HelperProcess::Outcome::Answered) ...
+//
+// Threads: one at a time.
+
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ctprof/files.hpp"
+
+namespace ctprof {
+
+// A request or its answer: bytes, and a descriptor if there is one.
+struct HelperMessage {
+  std::string bytes;
+  sdk::Fd fd = sdk::Fd();
+};
+
+class HelperProcess {
+ public:
+  static constexpr std::size_t kMostBytes = 64 << 10;  // of a message; a longer one is not sent
+
+  // Runs in the child, once for each request. The child is a copy of this process at the first
+  // request after the start; it has one thread, and all signals are blocked in it.
+  using Serve = std::function<HelperMessage(HelperMessage)>;
+  enum class Outcome : std::uint8_t { Answered, Late, Interrupted, Failed };
+
+  // `serve` must not be empty. `keep`: descriptors that `serve` uses; all others are closed in the
+  // child. They must stay open while this object exists.
+  explicit HelperProcess(Serve serve, std::vector<int> keep = {});
+  ~HelperProcess() { leave(true); }
+  HelperProcess(const HelperProcess&) = delete;
+  HelperProcess& operator=(const HelperProcess&) = delete;
+
+  // Sends a request and waits for its answer: for `patience`, or until the descriptor `stop` (if it
+  // is not -1) is readable. After any outcome but Answered the child is gone or left behind, and
+  // `answer` is unchanged. Failed: there is no process to be had, or it died.
+  Outcome ask(const HelperMessage& request, std::chrono::milliseconds patience,
+              HelperMessage& answer, int stop = -1);
+
+ private:
+  bool start();
+  // `is_idle`: it waits for a request, so that it ends as soon as it is killed.
+  void leave(bool is_idle);
+  [[noreturn]] void run(int socket);
+  Outcome wait(std::chrono::milliseconds patience, int stop) const;
+
+  Serve serve_;
+  std::vector<int> keep_;
+  sdk::Fd socket_;  // to the child; none: there is no child
+  int process_ = 0;
+};
+
+}  // namespace ctprof
