@@ -6,12 +6,13 @@
 
 #include <array>
 #include <cstddef>
-#include <utility>
+#include <tuple>
 
 namespace ctprof {
 namespace {
 
 using CapabilitySets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
+static_assert(std::tuple_size_v<CapabilityWords> == std::tuple_size_v<CapabilitySets>);
 
 bool call_for_capabilities(long number, CapabilitySets& sets) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
@@ -20,21 +21,30 @@ bool call_for_capabilities(long number, CapabilitySets& sets) {
 
 }  // namespace
 
-LoweredRights::LoweredRights(bool lowers) {
-  static_assert(sizeof effective_ == _LINUX_CAPABILITY_U32S_3 * sizeof effective_[0]);
-  if (!lowers) return;
+std::optional<CapabilityWords> effective_capabilities() {
   CapabilitySets sets{};
-  is_as_wanted_ = call_for_capabilities(SYS_capget, sets);
-  for (std::size_t word = 0; word < sets.size(); ++word)
-    effective_[word] = std::exchange(sets[word].effective, 0);
-  is_as_wanted_ = is_lowered_ = is_as_wanted_ && call_for_capabilities(SYS_capset, sets);
+  if (!call_for_capabilities(SYS_capget, sets)) return std::nullopt;
+  CapabilityWords words{};
+  for (std::size_t word = 0; word < sets.size(); ++word) words[word] = sets[word].effective;
+  return words;
+}
+
+bool set_effective_capabilities(const CapabilityWords& words) {
+  CapabilitySets sets{};
+  if (!call_for_capabilities(SYS_capget, sets)) return false;
+  for (std::size_t word = 0; word < sets.size(); ++word) sets[word].effective = words[word];
+  return call_for_capabilities(SYS_capset, sets);
+}
+
+LoweredRights::LoweredRights(bool lowers) {
+  if (!lowers) return;
+  lowered_ = effective_capabilities();
+  is_as_wanted_ = lowered_ && set_effective_capabilities({});
+  if (!is_as_wanted_) lowered_.reset();
 }
 
 LoweredRights::~LoweredRights() {
-  CapabilitySets sets{};
-  if (!is_lowered_ || !call_for_capabilities(SYS_capget, sets)) return;
-  for (std::size_t word = 0; word < sets.size(); ++word) sets[word].effective = effective_[word];
-  call_for_capabilities(SYS_capset, sets);
+  if (lowered_) set_effective_capabilities(*lowered_);
 }
 
 }  // namespace ctprof

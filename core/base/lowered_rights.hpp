@@ -9,9 +9,19 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 
 namespace ctprof {
+
+// The words of a set of capabilities, as capget(2) has them.
+using CapabilityWords = std::array<std::uint32_t, 2>;
+
+// The effective capabilities of the calling thread; nothing if they cannot be read.
+std::optional<CapabilityWords> effective_capabilities();
+// Sets them. False, and nothing is changed, if one of them is not permitted.
+bool set_effective_capabilities(const CapabilityWords& words);
 
 class LoweredRights {
  public:
@@ -26,8 +36,7 @@ class LoweredRights {
   explicit operator bool() const { return is_as_wanted_; }
 
  private:
-  std::uint32_t effective_[2] = {};
-  bool is_lowered_ = false;
+  std::optional<CapabilityWords> lowered_;  // what they were
   bool is_as_wanted_ = true;
 };
 

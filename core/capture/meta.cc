@@ -30,7 +30,7 @@ std::string read(int root, const char* path) {
 }
 
 // The effective set of this process, from the host's own /proc whatever root is read.
-std::string effective_capabilities() {
+std::string capability_mask() {
   sdk::TextFile file;
   const auto status = file.read(AT_FDCWD, "/proc/self/status");
   const auto value =
@@ -171,7 +171,7 @@ Meta begin_meta(const Roots& roots, bool with_hostname) {
   meta.user_hz = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   meta.live = roots.live;
   meta.euid = ::geteuid();
-  meta.capabilities = effective_capabilities();
+  meta.capabilities = capability_mask();
   meta.cgroup_mount = roots.cgroup;
   meta.cgroup_root = roots.cgroup_root;
   meta.start = now();

@@ -16,28 +16,26 @@
 // opened as that user, without capabilities, also through the mapping: a program that the user may
 // execute but not read has no names.
 //
-// A file server may never answer, and anybody may mount one. So a thread of its own opens, and what
-// has taken a second is left behind. What is on no disk of the host is copied by that thread,
-// whole, so that nobody waits for its server later. Copies are limited in all, and a thread that
-// was left behind stops copying. A file system that did not answer is not asked again, and after
+// A file server may never answer, and anybody may mount one. A thread that waits for it may not
+// even be killed. So a child process opens, and one that has taken a second is left behind. What is
+// on no disk of the host is copied by that process, whole, so that nobody waits for its server
+// later. Copies are limited in all. A file system that did not answer is not asked again, and after
 // five of them only files on disks of the host are opened.
 //
 // Threads: one at a time.
 
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "core/capture/pinned_files.hpp"
+#include "core/base/helper_process.hpp"
+#include "core/capture/target_opener.hpp"
 #include "core/capture/target_owner.hpp"
 #include "core/stacks/address_space.hpp"
 #include "core/stacks/debug_files.hpp"
@@ -45,14 +43,6 @@
 #include "ctprof/files.hpp"
 
 namespace ctprof {
-
-// Which content of a file was mapped.
-struct MappedContent {
-  std::shared_ptr<const sdk::Fd> named = {};  // of a file that is pinned
-  std::optional<FileStamp> stamp = {};        // the content, of a file that is pinned
-  // Of another one: when it was mapped; a file that was changed later is not opened. 0: unknown.
-  std::uint64_t mapped_unix_ns = 0;
-};
 
 class TargetFiles {
  public:
@@ -65,6 +55,8 @@ class TargetFiles {
   explicit TargetFiles(int proc, std::chrono::milliseconds patience = kPatience,
                        bool is_lent = has_lent_rights(), std::uint64_t most_copied = kMostCopied,
                        std::size_t most_map = JitMap::kMost);
+  TargetFiles(const TargetFiles&) = delete;
+  TargetFiles& operator=(const TargetFiles&) = delete;
 
   // The file that is mapped there, to be read with pread(2); none where it cannot be had.
   // `owner`: the user of the process when it was last read, for a process that has exited.
@@ -91,17 +83,16 @@ class TargetFiles {
   // Files that were not opened for that, or because copies take too much memory: the first hundred.
   const std::vector<std::string>& left_out() const { return left_out_; }
 
-  struct Directories;  // of the implementation
-
  private:
-  sdk::Fd in_time(std::function<sdk::Fd(const Directories&)> open);
+  sdk::Fd in_time(const OpenRequest& request);
   bool may_wait_for(const FileId& file) const;
   void leave_out(const std::string& path);
 
-  std::shared_ptr<const Directories> at_;  // of threads left behind, too
+  sdk::Fd proc_;
+  TargetOpener opener_;
+  HelperProcess helper_;  // it runs the opener
   std::chrono::milliseconds patience_;
   std::size_t held_up_ = 0;
-  std::shared_ptr<std::atomic<std::uint64_t>> left_to_copy_;  // of threads left behind, too
   std::size_t most_map_;
   std::set<std::uint64_t> silent_;  // devices
   std::vector<std::string> left_out_;

@@ -1,11 +1,11 @@
 #include "core/capture/target_owner.hpp"
 
-#include <linux/capability.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 #include "core/base/clock.hpp"
@@ -63,12 +63,6 @@ std::optional<std::uint64_t> start_unix_ns(int process) {
   return realtime_ns() - boottime_ns() + *ticks * (kNsPerSecond / per_second);
 }
 
-bool drop_capabilities() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
-  return ::syscall(SYS_capset, &header, none.data()) == 0;
-}
-
 // The functions of the C library would change all threads.
 bool take_user(uid_t user) {
   ::setfsuid(user);
@@ -89,6 +83,13 @@ bool take_ids(const TargetOwner* owner) {
   return take_user(::getuid()) && take_group(::getgid());
 }
 
+std::vector<gid_t> own_groups() {
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(::getgroups(0, nullptr), 0)));
+  const int count = ::getgroups(static_cast<int>(groups.size()), groups.data());
+  groups.resize(static_cast<std::size_t>(std::max(count, 0)));
+  return groups;
+}
+
 }  // namespace
 
 std::optional<TargetOwner> owner_of(int process) {
@@ -102,6 +103,22 @@ std::optional<TargetOwner> owner_of(int process) {
                      *started};
 }
 
-bool give_up_rights(const TargetOwner* owner) { return take_ids(owner) && drop_capabilities(); }
+// Capabilities are lowered last and raised first, for they are needed to change the rest. A change
+// of the user for files from or to root changes some of them, too.
+TargetRights::TargetRights(const TargetOwner* owner)
+    : user_(static_cast<uid_t>(::setfsuid(kNoId))),
+      group_(static_cast<gid_t>(::setfsgid(kNoId))),
+      groups_(own_groups()),
+      capabilities_(effective_capabilities()),
+      is_as_wanted_(capabilities_ && take_ids(owner) && set_effective_capabilities({})) {}
+
+TargetRights::~TargetRights() {
+  if (!capabilities_) return;
+  set_effective_capabilities(*capabilities_);
+  ::syscall(SYS_setgroups, groups_.size(), groups_.data());
+  ::setfsgid(group_);
+  ::setfsuid(user_);
+  set_effective_capabilities(*capabilities_);
+}
 
 }  // namespace ctprof

@@ -25,6 +25,7 @@
 #include "core/capture/roots.cc"
 #include "core/capture/source_run.cc"
 #include "core/capture/target_files.cc"
+#include "core/capture/target_opener.cc"
 #include "core/capture/target_owner.cc"
 #include "core/capture/thread_pass.cc"
 #include "core/capture/thread_rows.cc"

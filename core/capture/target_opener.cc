@@ -1,0 +1,400 @@
+#include "core/capture/target_opener.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "core/base/clock.hpp"
+#include "core/capture/living_thread.hpp"
+#include "core/stacks/debug_files.hpp"
+
+namespace ctprof {
+namespace {
+
+// Two readings of one start time: the clocks that it is derived from drift apart.
+constexpr std::uint64_t kStartSlackNs = 1'000'000'000;
+// Times of files and of starts are those of a clock tick.
+constexpr std::uint64_t kClockSlackNs = 50'000'000;
+
+// Whether a disk or memory of the host has the file, or what we run on ourselves: then reading it
+// ends.
+bool is_local(int fd, dev_t device) {
+  static const std::uint64_t root = root_device();
+  if (major(device) != 0 || device == root) return true;
+  struct statfs status {};
+  if (::fstatfs(fd, &status) != 0) return false;
+  return status.f_type == TMPFS_MAGIC || status.f_type == BTRFS_SUPER_MAGIC;
+}
+
+// The request that is carried out.
+struct Attempt {
+  const OpenRequest& request;
+  int proc, root;  // directories
+  bool is_lent;
+  std::atomic<std::uint64_t>& left;  // bytes that may be copied, of all attempts
+  bool is_too_large = false;
+  bool is_changed = false;  // the file is the one, and has another content
+};
+
+bool take(Attempt& attempt, std::uint64_t size) {
+  attempt.is_too_large = size > attempt.left;
+  if (!attempt.is_too_large) attempt.left -= size;
+  return !attempt.is_too_large;
+}
+
+// What a process that is left behind has taken is not given back: it may still hold it.
+sdk::Fd copy_of(int fd, off_t size, Attempt& attempt) {
+  const auto bytes = static_cast<std::uint64_t>(std::max<off_t>(size, 0));
+  if (!take(attempt, bytes)) return sdk::Fd();
+  sdk::Fd copy(::memfd_create("mapped", MFD_CLOEXEC));
+  bool is_whole = static_cast<bool>(copy);
+  for (off_t at = 0; is_whole && at < size;)
+    is_whole = ::sendfile(copy.get(), fd, &at, static_cast<std::size_t>(size - at)) > 0;
+  if (is_whole) return copy;
+  attempt.left += bytes;
+  return sdk::Fd();
+}
+
+// How a file was reached: through a descriptor or a link of the kernel's to the mapping, which is
+// of no other file; or along a path.
+enum class Reached : std::uint8_t { ByMapping, ByPath };
+
+// Whether the content of an open file is the one that is wanted. An inode that was created, and a
+// path that was changed, after the mapping may be of another file. A link of the kernel's to the
+// file is not affected if only the file's name or permissions changed.
+bool has_content(int named, const MappedContent& wanted, Reached reached) {
+  if (!wanted.stamp && wanted.mapped_unix_ns == 0) return true;
+  const auto stamp = stamp_of(named);
+  if (!stamp) return false;
+  if (wanted.stamp) return stamp->has_same_content(*wanted.stamp);
+  const bool is_dated = reached == Reached::ByMapping && stamp->created_ns != 0;
+  const std::uint64_t last =
+      is_dated ? std::max(stamp->created_ns, stamp->written_ns) : stamp->changed_ns;
+  return last <= wanted.mapped_unix_ns;
+}
+
+// The file as the kernel lists it in maps, which on some file systems (btrfs, overlayfs) has
+// another device than stat(2) tells. Our own mapping of it shows that.
+std::optional<FileId> id_in_maps(int fd) {
+  const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (at == MAP_FAILED) return std::nullopt;
+  const auto start = reinterpret_cast<std::uintptr_t>(at);
+  sdk::TextFile file;
+  const auto maps = file.read_records(AT_FDCWD, "/proc/self/maps");
+  const auto mapping = maps ? mapping_at(maps.value, start) : std::nullopt;
+  ::munmap(at, size);
+  return mapping ? std::optional(mapping->file) : std::nullopt;
+}
+
+bool is_listed_as(int fd, const FileId& file) {
+  const auto listed = id_in_maps(fd);
+  return listed && listed->device == file.device && listed->inode == file.inode;
+}
+
+// Whether it is that file; unknown where maps may list another device than stat(2) tells.
+std::optional<bool> is_file(const struct stat& status, const FileId& file) {
+  if (file.device == status.st_dev && file.inode == status.st_ino) return true;
+  if (major(file.device) == 0 || major(status.st_dev) == 0) return std::nullopt;
+  return false;
+}
+
+// From a descriptor that only names a regular file to one that reads it, with the rights of the
+// thread.
+sdk::Fd opened(const sdk::Fd& named) {
+  const std::string self = "/proc/self/fd/" + std::to_string(named.get());
+  return sdk::Fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+}
+
+// The file, or a copy of it.
+sdk::Fd kept(sdk::Fd fd, const struct stat& status, Attempt& attempt) {
+  if (!fd || is_local(fd.get(), status.st_dev)) return fd;
+  return copy_of(fd.get(), status.st_size, attempt);
+}
+
+bool is_regular(const sdk::Fd& named, struct stat& status) {
+  return named && ::fstat(named.get(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// To be read, if it is that file and a regular one.
+sdk::Fd readable(const sdk::Fd& named, Attempt& attempt, Reached reached) {
+  const OpenRequest& wanted = attempt.request;
+  struct stat status {};
+  if (!is_regular(named, status)) return sdk::Fd();
+  const auto is_it = is_file(status, wanted.file);
+  if (is_it == false) return sdk::Fd();
+  sdk::Fd fd = opened(named);
+  if (!fd || (!is_it && !is_listed_as(fd.get(), wanted.file))) return sdk::Fd();
+  if (has_content(named.get(), wanted.content, reached))
+    return kept(std::move(fd), status, attempt);
+  attempt.is_changed = true;
+  return sdk::Fd();
+}
+
+sdk::Fd named(int directory, const std::string& path) {
+  return sdk::Fd(::openat(directory, path.c_str(), O_PATH | O_CLOEXEC));
+}
+
+// Under a directory, as the kernel tells it: without symbolic links.
+sdk::Fd named_under(int root, const std::string& path) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS;
+  if (root < 0) return sdk::Fd();
+  return sdk::Fd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
+}
+
+// The directory of a process. What is opened below it later is of that process, or fails.
+sdk::Fd directory_of(int proc, std::uint64_t process) {
+  return sdk::Fd(::openat(proc, std::to_string(process).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+sdk::Fd root_of(int process) {
+  return sdk::Fd(::openat(process, "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+std::string name_in_map_files(const CodeRange& range) {
+  char name[64];
+  std::snprintf(name, sizeof name, "%llx-%llx", static_cast<unsigned long long>(range.start),
+                static_cast<unsigned long long>(range.end));
+  return name;
+}
+
+// What is mapped, and may be read with the present rights.
+sdk::Fd first_readable(std::span<const sdk::Fd> links, Attempt& attempt) {
+  for (const sdk::Fd& link : links)
+    if (auto fd = readable(link, attempt, Reached::ByMapping)) return fd;
+  return sdk::Fd();
+}
+
+// Of a file that is pinned, only that descriptor: all others lead to the same file.
+std::vector<sdk::Fd> links_to(int target, const CodeRange& range, const MappedContent& content) {
+  std::vector<sdk::Fd> links;
+  if (content.named) {
+    links.emplace_back(::fcntl(content.named->get(), F_DUPFD_CLOEXEC, 0));
+    return links;
+  }
+  links.push_back(named(target, "map_files/" + name_in_map_files(range)));
+  links.push_back(named(target, "exe"));
+  return links;
+}
+
+sdk::Fd open_mapped(Attempt& attempt) {
+  const OpenRequest& request = attempt.request;
+  const std::string path = request.path.substr(0, without_deleted(request.path).size());
+  const sdk::Fd target = directory_of(attempt.proc, living_thread(attempt.proc, request.process));
+  const auto links = links_to(target.get(), request.range, request.content);
+  const sdk::Fd root = root_of(target.get());
+  if (!attempt.is_lent)
+    if (auto fd = first_readable(links, attempt)) return fd;
+  auto owner = owner_of(target.get());
+  if (!owner) owner = request.owner;
+  const TargetRights rights(owner && !attempt.is_lent ? &*owner : nullptr);
+  if (!rights) return sdk::Fd();
+  if (attempt.is_lent)
+    if (auto fd = first_readable(links, attempt)) return fd;
+  if (auto fd = readable(named_under(root.get(), path), attempt, Reached::ByPath)) return fd;
+  return readable(named_under(attempt.root, path), attempt, Reached::ByPath);
+}
+
+// The process's own number, in the innermost of its namespaces.
+std::string own_number(int target, std::uint64_t process) {
+  sdk::TextFile file;
+  const auto status = file.read(target, "status");
+  const auto numbers = status ? sdk::value_of(status.value, "NSpid") : status;
+  if (!numbers) return std::to_string(process);
+  const std::string_view text = sdk::trimmed(numbers.value);
+  return std::string(text.substr(text.find_last_of("\t ") + 1));
+}
+
+std::uint64_t written_unix_ns(const struct stat& status) {
+  if (status.st_mtim.tv_sec < 0) return 0;
+  return static_cast<std::uint64_t>(status.st_mtim.tv_sec) * kNsPerSecond +
+         static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
+}
+
+// A process that may have written a map: since it started, and before the next one of its number
+// did.
+struct MapWriter {
+  TargetOwner owner;
+  std::uint64_t replaced_unix_ns = UINT64_MAX;
+};
+
+bool is_of(const struct stat& status, const MapWriter& writer) {
+  const std::uint64_t written = written_unix_ns(status);
+  return status.st_uid == writer.owner.user &&
+         written + kClockSlackNs >= writer.owner.started_unix_ns &&
+         written < writer.replaced_unix_ns;
+}
+
+sdk::Fd map_under(int root, const std::string& number, const MapWriter& writer, Attempt& attempt) {
+  const sdk::Fd map = named_under(root, "/tmp/perf-" + number + ".map");
+  struct stat status {};
+  if (!is_regular(map, status) || !is_of(status, writer)) return sdk::Fd();
+  return kept(opened(map), status, attempt);
+}
+
+bool is_same_process(const TargetOwner& a, const TargetOwner& b) {
+  return std::max(a.started_unix_ns, b.started_unix_ns) -
+             std::min(a.started_unix_ns, b.started_unix_ns) <=
+         kStartSlackNs;
+}
+
+// Under the root of the process by its own number, then under that of ctprof, where agents write
+// that are no part of the process.
+sdk::Fd open_perf_map(Attempt& attempt) {
+  const std::uint64_t process = attempt.request.process;
+  const auto& known = attempt.request.owner;
+  const sdk::Fd target = directory_of(attempt.proc, process);
+  const auto living = owner_of(target.get());
+  const bool lives = living && (!known || is_same_process(*living, *known));
+  if (!lives && !known) return sdk::Fd();
+  MapWriter writer{lives ? *living : *known};
+  if (living && !lives) writer.replaced_unix_ns = living->started_unix_ns;
+  const std::string number = lives ? own_number(target.get(), process) : std::to_string(process);
+  const sdk::Fd thread = directory_of(attempt.proc, living_thread(attempt.proc, process));
+  const sdk::Fd root = lives ? root_of(thread.get()) : sdk::Fd();
+  const TargetRights rights(attempt.is_lent ? nullptr : &writer.owner);
+  if (!rights) return sdk::Fd();
+  if (auto map = map_under(root.get(), number, writer, attempt)) return map;
+  return map_under(attempt.root, std::to_string(process), writer, attempt);
+}
+
+sdk::Fd open_named(Attempt& attempt) {
+  const TargetRights rights(nullptr);
+  if (!rights) return sdk::Fd();
+  const sdk::Fd file = named(AT_FDCWD, attempt.request.path);
+  struct stat status {};
+  return is_regular(file, status) ? kept(opened(file), status, attempt) : sdk::Fd();
+}
+
+sdk::Fd open_any(Attempt& attempt) {
+  switch (attempt.request.kind) {
+    case OpenRequest::Kind::Mapped: return open_mapped(attempt);
+    case OpenRequest::Kind::PerfMap: return open_perf_map(attempt);
+    case OpenRequest::Kind::Named: break;
+  }
+  return open_named(attempt);
+}
+
+std::shared_ptr<std::atomic<std::uint64_t>> shared_count(std::uint64_t value) {
+  using Count = std::atomic<std::uint64_t>;
+  void* const at =
+      ::mmap(nullptr, sizeof(Count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) throw std::bad_alloc();
+  return {new (at) Count(value), [](Count* count) { ::munmap(count, sizeof(Count)); }};
+}
+
+// Of a request, without what has no fixed size.
+struct FixedPart {
+  OpenRequest::Kind kind;
+  bool has_owner, has_stamp;
+  std::uint32_t groups;
+  uid_t user;
+  gid_t group;
+  std::uint64_t process, started_unix_ns, mapped_unix_ns;
+  CodeRange range;
+  FileId file;
+  FileStamp stamp;
+};
+static_assert(std::is_trivially_copyable_v<FixedPart>);
+
+// A process may be in 65536 groups. With fewer, fewer files are opened.
+constexpr std::size_t kMostGroups = 4096;
+
+template <typename T>
+void append(std::string& bytes, const T* values, std::size_t count) {
+  bytes.append(reinterpret_cast<const char*>(values), count * sizeof(T));
+}
+
+}  // namespace
+
+std::uint64_t root_device() {
+  struct stat status {};
+  return ::stat("/", &status) == 0 ? status.st_dev : 0;
+}
+
+HelperMessage message_of(const OpenRequest& request) {
+  const MappedContent& content = request.content;
+  const TargetOwner owner = request.owner.value_or(TargetOwner());
+  const std::size_t groups = std::min(owner.groups.size(), kMostGroups);
+  const FixedPart fixed{request.kind,
+                        request.owner.has_value(),
+                        content.stamp.has_value(),
+                        static_cast<std::uint32_t>(groups),
+                        owner.user,
+                        owner.group,
+                        request.process,
+                        owner.started_unix_ns,
+                        content.mapped_unix_ns,
+                        request.range,
+                        request.file,
+                        content.stamp.value_or(FileStamp())};
+  HelperMessage message;
+  append(message.bytes, &fixed, 1);
+  append(message.bytes, owner.groups.data(), groups);
+  message.bytes += request.path;
+  if (content.named) message.fd.reset(::fcntl(content.named->get(), F_DUPFD_CLOEXEC, 0));
+  return message;
+}
+
+OpenRequest request_in(HelperMessage message) {
+  FixedPart fixed{};
+  std::memcpy(&fixed, message.bytes.data(), sizeof fixed);
+  OpenRequest request;
+  request.kind = fixed.kind;
+  request.process = fixed.process;
+  request.range = fixed.range;
+  request.file = fixed.file;
+  request.content.mapped_unix_ns = fixed.mapped_unix_ns;
+  if (fixed.has_stamp) request.content.stamp = fixed.stamp;
+  if (message.fd) request.content.named = std::make_shared<sdk::Fd>(std::move(message.fd));
+  std::vector<gid_t> groups(fixed.groups);
+  std::memcpy(groups.data(), message.bytes.data() + sizeof fixed, groups.size() * sizeof(gid_t));
+  request.path = message.bytes.substr(sizeof fixed + groups.size() * sizeof(gid_t));
+  if (fixed.has_owner)
+    request.owner = {fixed.user, fixed.group, std::move(groups), fixed.started_unix_ns};
+  return request;
+}
+
+HelperMessage message_of(OpenedFile opened) {
+  return {{static_cast<char>(opened.is_too_large), static_cast<char>(opened.is_changed)},
+          std::move(opened.fd)};
+}
+
+OpenedFile opened_in(HelperMessage message) {
+  if (message.bytes.size() != 2) return {};
+  return {std::move(message.fd), message.bytes[0] != 0, message.bytes[1] != 0};
+}
+
+TargetOpener::TargetOpener(int proc, bool is_lent, std::uint64_t most_copied)
+    : proc_(::fcntl(proc, F_DUPFD_CLOEXEC, 0)),
+      root_(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)),
+      is_lent_(is_lent),
+      left_to_copy_(shared_count(most_copied)) {}
+
+OpenedFile TargetOpener::open(const OpenRequest& request) const {
+  Attempt attempt{request, proc_.get(), root_.get(), is_lent_, *left_to_copy_};
+  sdk::Fd fd = open_any(attempt);
+  const bool is_changed = !fd && attempt.is_changed;
+  return {std::move(fd), attempt.is_too_large, is_changed};
+}
+
+}  // namespace ctprof
