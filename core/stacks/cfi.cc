@@ -1,11 +1,14 @@
 #include "core/stacks/cfi.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/stacks/byte_cursor.hpp"
 #include "core/stacks/frame_program.hpp"
@@ -18,6 +21,8 @@ namespace {
 constexpr std::uint64_t kMostSectionBytes = 64 << 20;
 // Of an unpacked section: a small file can claim to have a large one. Each byte is a step.
 constexpr std::uint64_t kMostUnpackedBytes = 16 << 20;
+// Rules of .debug_frame or of a Go program, while .eh_frame is visited.
+constexpr std::size_t kMostSecondRules = 4 << 20;
 // Bytes that are read in one step.
 constexpr std::uint64_t kBytesInStep = 8;
 constexpr std::uint8_t kNearPointer = 0x1b;  // four bytes, signed, from where they stand
@@ -40,6 +45,39 @@ std::string loaded_bytes(const ElfFile& file, FileAddress address,
   const bool told = section && section->sh_addr == address;
   return file.bytes(place->offset, told ? section->sh_size : place->size, kMostSectionBytes);
 }
+
+// Where the rules of one source are none, those of a second one apply. REQUIRES: the second ones
+// are in order of addresses, and outlive this.
+class Filled {
+ public:
+  using Rules = std::vector<std::pair<FileAddress, Rule>>;
+
+  Filled(const Rules& second, const RuleVisitor& visit) : second_(second), visit_(visit) {}
+
+  bool add(FileAddress start, const Rule& rule) {
+    if (start > at_ && !pass(start)) return false;
+    at_ = start;
+    rule_ = rule;
+    return true;
+  }
+  bool finish() { return pass(UINT64_MAX); }
+
+ private:
+  // Visits what applies from at_ to `end`.
+  bool pass(FileAddress end) {
+    if (rule_.cfa != Cfa::None) return visit_(at_, rule_);
+    auto next = std::ranges::upper_bound(second_, at_, {}, &Rules::value_type::first);
+    if (!visit_(at_, next == second_.begin() ? Rule{} : std::prev(next)->second)) return false;
+    for (; next != second_.end() && next->first < end; ++next)
+      if (!visit_(next->first, next->second)) return false;
+    return true;
+  }
+
+  const Rules& second_;
+  const RuleVisitor& visit_;
+  FileAddress at_ = 0;
+  Rule rule_;
+};
 
 }  // namespace
 
@@ -104,6 +142,42 @@ Rule Cfi::rule_at(FileAddress address) const {
   if (!function && go_ && go_->has_functions()) return go_->rule_at(address);
   if (!function) function = debug_frame_.find(address);
   return function ? rule_in(*function, address, registers_, programs_, steps_) : Rule{};
+}
+
+bool Cfi::visit_rules(const FrameEntries& entries, std::uint64_t most_steps,
+                      const RuleVisitor& visit) const {
+  FileAddress reached = 0;
+  const bool is_whole = entries.for_each(
+      most_steps, [&](const FunctionEntry& function, FileAddress begin, FileAddress end) {
+        if (begin > reached && !visit(reached, Rule{})) return false;
+        reached = end;
+        return visit_rules_in(function, begin, end, registers_, programs_, steps_, visit);
+      });
+  return is_whole && visit(reached, Rule{});
+}
+
+bool Cfi::for_each_rule(std::uint64_t most_steps, const RuleVisitor& visit) const {
+  const std::uint64_t before = steps();
+  const bool is_cut = this->is_cut();
+  const RuleVisitor within_limit = [&](FileAddress start, const Rule& rule) {
+    Rule visited = rule;
+    if (is_cut && rule.cfa == Cfa::None) visited.cfa = Cfa::Unknown;
+    return steps() - before <= most_steps && visit(start, visited);
+  };
+  Filled::Rules second;
+  const RuleVisitor keep = [&](FileAddress start, const Rule& rule) {
+    if (!second.empty() && second.back().first == start) second.pop_back();
+    second.emplace_back(start, rule);
+    return steps() - before <= most_steps && second.size() < kMostSecondRules;
+  };
+  const bool has_second = go_ && go_->has_functions() ? go_->for_each_rule(keep)
+                                                      : visit_rules(debug_frame_, most_steps, keep);
+  if (!has_second) return false;
+  Filled filled(second, within_limit);
+  const RuleVisitor fill = [&](FileAddress start, const Rule& rule) {
+    return filled.add(start, rule);
+  };
+  return visit_rules(eh_frame_, most_steps, fill) && filled.finish();
 }
 
 }  // namespace ctprof

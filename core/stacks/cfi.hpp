@@ -45,6 +45,10 @@ class Cfi {
   std::optional<FunctionRange> function_at(FileAddress address) const;
   // The rule at an address, which Cfa::None says there is none for. Its key is left to the caller.
   Rule rule_at(FileAddress address) const;
+  // Visits the rules of all addresses, the same ones that rule_at() returns: Cfa::Unknown also
+  // where a rule is missing because there are too many functions. Returns false if `visit` did, if
+  // it takes more than that many steps, or if the functions of the file are not sorted.
+  bool for_each_rule(std::uint64_t most_steps, const RuleVisitor& visit) const;
   // True: of some functions there is no information, because there are too many. An address without
   // a rule may be in one of these.
   bool is_cut() const { return is_cut_ || eh_frame_.is_cut() || debug_frame_.is_cut(); }
@@ -63,6 +67,8 @@ class Cfi {
   FrameEntries read_eh_frame(const ElfFile& file);
   FrameEntries read_debug_frame(const ElfFile& file);
   std::string unpacked(std::string_view section);
+  bool visit_rules(const FrameEntries& entries, std::uint64_t most_steps,
+                   const RuleVisitor& visit) const;
 
   RegisterNumbers registers_ = kX86Registers;
   FrameEntries eh_frame_;

@@ -9,6 +9,9 @@ namespace {
 // Of functions in one file; the largest browsers have a million.
 constexpr std::size_t kMostFunctions = 4 << 20;
 
+// No program is linked to a higher one: a sum of two of these does not overflow.
+constexpr FileAddress kHighestAddress = FileAddress{1} << 62;
+
 // CIEs that are kept; the largest programs have some twenty.
 constexpr std::size_t kMostCommons = 1024;
 // Letters of an augmentation; compilers write five at most.
@@ -127,6 +130,25 @@ std::optional<FunctionEntry> FrameEntries::find(FileAddress address) const {
   const auto function = function_at(std::prev(after)->entry);
   const bool covers = function && address - function->start < function->size;
   return covers ? function : std::nullopt;
+}
+
+// The table's addresses decide which entry find() looks at, and the entry decides what it covers.
+bool FrameEntries::for_each(std::uint64_t most_steps, const Visitor& visit) const {
+  const std::uint64_t before = steps_;
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    if (steps_ - before > most_steps) return false;
+    const bool is_last = i + 1 == table_.size();
+    if (!is_last && table_[i + 1].start < table_[i].start) return false;
+    if (!is_last && table_[i + 1].start == table_[i].start) continue;
+    const auto function = function_at(table_[i].entry);
+    if (!function) continue;
+    if (function->start > kHighestAddress || function->size > kHighestAddress) return false;
+    const std::uint64_t last = is_last ? std::uint64_t{UINT32_MAX} + 1 : table_[i + 1].start;
+    const FileAddress begin = std::max(first_ + table_[i].start, function->start);
+    const FileAddress end = std::min(first_ + last, function->start + function->size);
+    if (begin < end && !visit(*function, begin, end)) return false;
+  }
+  return true;
 }
 
 std::optional<FunctionEntry> FrameEntries::function_at(std::uint64_t offset) const {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,6 +69,13 @@ class FrameEntries {
   void make_table();
 
   std::optional<FunctionEntry> find(FileAddress address) const;
+  // Receives a function, and the addresses [begin, end) for which find() returns it. Returns false
+  // to stop.
+  using Visitor =
+      std::function<bool(const FunctionEntry& function, FileAddress begin, FileAddress end)>;
+  // Visits all functions in the order of their addresses. Returns false if `visit` did, if it takes
+  // more steps, or if the table is not sorted or its functions are impossibly large.
+  bool for_each(std::uint64_t most_steps, const Visitor& visit) const;
   // What they take in memory.
   std::size_t bytes() const { return bytes_.size() + table_.size() * sizeof(Place); }
   // True: functions are missing, because there are too many entries.

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/stacks/byte_cursor.hpp"
 #include "core/stacks/frame_expression.hpp"
@@ -22,6 +23,9 @@ constexpr std::size_t kMostRemembered = 16;
 constexpr std::size_t kLongestCommon = 4 << 10;
 // Programs above this length have checkpoints, so far apart.
 constexpr std::size_t kBetweenCheckpoints = 2 << 10;
+// Bytes of code of a function whose rules depend on the address, such as a table of jumps (PLT)
+// with 16 bytes for each function.
+constexpr FileAddress kMostOneByOne = 1 << 20;
 // With checkpoints, of a file; all are forgotten when there is another one.
 constexpr std::size_t kMostLongPrograms = 16;
 
@@ -99,7 +103,24 @@ class Program {
     }
     count(code, from);
   }
+  // The rules of the whole program: each applies from its address on. One whose common part moves
+  // on is not understood.
+  void run_all(const FunctionEntry& function, std::vector<std::pair<FileAddress, Rule>>& rules) {
+    FileAddress from = function.start;
+    if (function.program.size() > kLongestProgram || location_ != from) fail();
+    ByteCursor code(function.program);
+    while (ok_ && code.ok() && !code.at_end()) {
+      step(code);
+      if (!ok_ || !code.ok() || location_ == from) continue;
+      rules.emplace_back(from, rule());  // moving on changed nothing else
+      from = location_;
+    }
+    count(code, 0);
+    rules.emplace_back(from, rule());
+  }
   std::uint64_t steps() const { return steps_; }
+  // Whether rules depend on the address that they are asked for.
+  bool uses_address() const { return uses_address_; }
 
   Rule rule() const {
     Rule rule;
@@ -312,6 +333,12 @@ class Program {
   bool ok_ = true;
 };
 
+Rule unknown_rule() {
+  Rule rule;
+  rule.cfa = Cfa::Unknown;
+  return rule;
+}
+
 // Those of this program, under what the function shares with others.
 FrameCheckpoints* checkpoints_of(const FunctionEntry& function, LongPrograms& programs) {
   if (function.program.size() <= kBetweenCheckpoints) return nullptr;
@@ -334,6 +361,25 @@ Rule rule_in(const FunctionEntry& function, FileAddress address, const RegisterN
   program.run(function.program, checkpoints_of(function, programs));
   steps += program.steps();
   return program.rule();
+}
+
+bool visit_rules_in(const FunctionEntry& function, FileAddress begin, FileAddress end,
+                    const RegisterNumbers& registers, LongPrograms& programs, std::uint64_t& steps,
+                    const RuleVisitor& visit) {
+  std::vector<std::pair<FileAddress, Rule>> rules;
+  Program program(function, UINT64_MAX, registers);
+  program.run_common();
+  program.run_all(function, rules);
+  steps += program.steps();
+  if (!program.uses_address()) {
+    for (const auto& [start, rule] : rules)
+      if (start < end && !visit(std::max(start, begin), rule)) return false;
+    return true;
+  }
+  if (end - begin > kMostOneByOne) return visit(begin, unknown_rule());
+  for (FileAddress address = begin; address < end; ++address)
+    if (!visit(address, rule_in(function, address, registers, programs, steps))) return false;
+  return true;
 }
 
 }  // namespace ctprof

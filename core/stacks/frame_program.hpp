@@ -71,4 +71,11 @@ using LongPrograms = std::unordered_map<const char*, FrameCheckpoints>;
 Rule rule_in(const FunctionEntry& function, FileAddress address, const RegisterNumbers& registers,
              LongPrograms& programs, std::uint64_t& steps);
 
+// Visits the rules of all addresses in [begin, end), the same ones that rule_in() returns, or
+// Cfa::Unknown where finding them would take too long. Adds to `steps` what it took. Returns false
+// if `visit` did. REQUIRES: as above, of each of these addresses.
+bool visit_rules_in(const FunctionEntry& function, FileAddress begin, FileAddress end,
+                    const RegisterNumbers& registers, LongPrograms& programs, std::uint64_t& steps,
+                    const RuleVisitor& visit);
+
 }  // namespace ctprof

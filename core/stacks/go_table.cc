@@ -163,19 +163,22 @@ std::string_view GoTable::name_at(FileAddress address) const {
 
 Rule GoTable::rule_at(FileAddress address) const {
   const auto found = find(address);
-  if (!found) return Rule{};
-  const auto size = value(found->frame_sizes, *found, address);
-  if (!size || *size < 0) return Rule{};
+  const auto size = found ? value(found->frame_sizes, *found, address) : std::nullopt;
+  return size ? rule_of(*found, *size) : Rule{};
+}
+
+Rule GoTable::rule_of(const Function& found, std::int32_t size) const {
+  if (size < 0) return Rule{};
   Rule rule{.cfa = Cfa::Sp};
-  const std::string_view function = name(found->name);
+  const std::string_view function = name(found.name);
   if (is_one_of(kRoots, function)) {
     rule.ra = Saved::Nowhere;
-  } else if (is_one_of(kSwitches, function) && *size > 0) {
+  } else if (is_one_of(kSwitches, function) && size > 0) {
     rule.ra = Saved::Elsewhere;
   } else if (registers_.has_link) {
-    rule.cfa_offset = *size;
-    rule.ra = *size == 0 ? Saved::Same : Saved::AtCfa;
-    rule.ra_offset = -*size;
+    rule.cfa_offset = size;
+    rule.ra = size == 0 ? Saved::Same : Saved::AtCfa;
+    rule.ra_offset = -size;
   } else if (is_one_of(kSignalReturns, function)) {
     rule.cfa = Cfa::AtSp;
     rule.cfa_offset = kSignalSp;
@@ -184,11 +187,40 @@ Rule GoTable::rule_at(FileAddress address) const {
     rule.bp_offset = kSignalBp;
     rule.is_signal = true;
   } else {
-    rule.cfa_offset = *size + kPointerSize;
+    rule.cfa_offset = size + kPointerSize;
     rule.ra = Saved::AtCfa;
     rule.ra_offset = -std::int32_t{kPointerSize};
   }
   return rule;
+}
+
+bool GoTable::for_each_rule(const RuleVisitor& visit) const {
+  for (std::uint64_t index = 0; index < functions_; ++index) {
+    const FileAddress start = entry(index), end = entry(index + 1);
+    if (end < start || !visit(start, Rule{})) return false;
+    if (start < end && !visit_rules_of(function(index), visit)) return false;
+  }
+  return functions_ == 0 || visit(entry(functions_), Rule{});
+}
+
+// Decodes the same pairs as value() does for one address.
+bool GoTable::visit_rules_of(const Function& function, const RuleVisitor& visit) const {
+  if (function.frame_sizes == 0) return true;
+  ByteCursor cursor(bytes_, values_ + function.frame_sizes);
+  FileAddress at = function.entry;
+  std::uint32_t now = UINT32_MAX;
+  for (std::size_t step = 0; step < kMostSteps && at < function.end; ++step) {
+    const std::uint64_t difference = cursor.unsigned_leb();
+    if (difference == 0 && step > 0) break;
+    ++steps_;
+    now += static_cast<std::uint32_t>(from_zigzag(difference));
+    const FileAddress next = at + cursor.unsigned_leb() * quantum_;
+    if (!cursor.ok()) break;
+    if (next < at) return false;
+    if (next > at && !visit(at, rule_of(function, static_cast<std::int32_t>(now)))) return false;
+    at = next;
+  }
+  return at >= function.end || visit(at, Rule{});
 }
 
 // --- inlined functions ---

@@ -58,6 +58,9 @@ class GoTable {
   // The rule at an address; Cfa::None if there is none. A function that the runtime enters with a
   // stack of its own is a root.
   Rule rule_at(FileAddress address) const;
+  // Visits the rules of all addresses. Returns false if `visit` did, or if functions are not
+  // sorted.
+  bool for_each_rule(const RuleVisitor& visit) const;
   // The functions that were inlined at an address, outermost first; not the function that they are
   // inlined into. Empty without the address of function data.
   std::vector<std::string_view> inlined_at(const ElfFile& file, FileAddress address) const;
@@ -89,6 +92,8 @@ class GoTable {
   void read_function_data(Function& function, std::uint64_t at, std::uint32_t values) const;
   std::optional<std::int32_t> value(std::uint32_t table, const Function& function,
                                     FileAddress address) const;
+  Rule rule_of(const Function& function, std::int32_t frame_size) const;
+  bool visit_rules_of(const Function& function, const RuleVisitor& visit) const;
   std::optional<FileAddress> tree_address(const Function& function, FileAddress data) const;
   std::optional<Inlined> inlined(const ElfFile& file, FileAddress tree, std::int32_t index) const;
   std::string_view name(std::int32_t offset) const;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace ctprof {
 
@@ -48,6 +49,11 @@ struct Rule {
   bool is_signal : 1 = false;
 };
 static_assert(sizeof(Rule) == 24);
+
+// Receives the rules of a file in the order of their addresses: this one applies from `start` on,
+// until the next. A later call for the same address replaces the earlier one. Returns false to
+// stop.
+using RuleVisitor = std::function<bool(std::uint64_t start, const Rule& rule)>;
 
 // How the format numbers the registers that rules speak of.
 struct RegisterNumbers {

@@ -25,5 +25,6 @@
 #include "core/stacks/symbols.cc"
 #include "core/stacks/unpack.cc"
 #include "core/stacks/unpacked_elf.cc"
+#include "core/stacks/unwind_table.cc"
 #include "core/stacks/unwinder.cc"
 #include "core/stacks/x86_code.cc"

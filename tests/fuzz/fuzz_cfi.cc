@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
 #include "core/stacks/cfi.hpp"
 #include "core/stacks/frame_program.hpp"
 #include "core/stacks/symbols.hpp"
+#include "core/stacks/unwind_table.hpp"
 
 using namespace ctprof;
 
@@ -49,6 +51,27 @@ void check_names(const ElfFile& file, const std::vector<FileAddress>& addresses)
   if (steps + work.left() > kMost || (!work.is_over() && some != all)) std::abort();
 }
 
+// Each rule of the file's table is that of the decoder, or one that makes a walk give up.
+void check_table(const ElfFile& file, const Cfi& cfi, std::size_t size) {
+  constexpr PackLimits kLimits{.steps = 1 << 20, .rows = 1 << 16, .pages = 1 << 8};
+  const std::uint64_t before = cfi.steps();
+  const auto table = pack_rules(file, cfi, kLimits);
+  // Before each limit is seen: two rules of a function, or the frame sizes of a Go function.
+  const std::uint64_t most_beyond = 2 * most_for_rule(size) + GoTable::kMostSteps;
+  if (cfi.steps() - before > 2 * kLimits.steps + most_beyond) std::abort();
+  if (!table) return;
+  if (table->rows.size() > kLimits.rows || table->pages.size() > kLimits.pages) std::abort();
+  for (std::uint64_t place = 0; place < 0x4000; place += 61) {
+    const auto address = file.code_address(place);
+    const ctprof_unwind_rule expected = packed(address ? cfi.rule_at(*address) : Rule{});
+    const ctprof_unwind_rule& rule = table->rule_at(place);
+    const bool is_none_of_cut = expected.kind == CTPROF_UNWIND_NONE && cfi.is_cut();
+    if (rule.kind != CTPROF_UNWIND_UNKNOWN && !is_none_of_cut &&
+        std::memcmp(&rule, &expected, sizeof rule) != 0)
+      std::abort();
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -66,5 +89,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (addresses.empty() || *address > addresses.back()) addresses.push_back(*address);
   }
   check_names(file, addresses);
+  check_table(file, cfi, size);
   return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "core/stacks/unwinder.hpp"
 #include "tests/unit/stacks/made_elf.hpp"
+#include "tests/unit/support/user_walk.hpp"
 
 using namespace ctprof;
 using ctprof::tests::code;
@@ -52,12 +53,32 @@ struct World {
   Unwinder x86{modules, EM_X86_64};
   Unwinder arm{modules, EM_AARCH64};
   AddressSpace space{7};
+  std::string image = program().image();
+  ElfFile file{image};
+  UnwindTable table;
+  std::vector<user_walk::Code> code;
 
   World() {
-    space.map(modules.range_of(7, {kLoaded, kLoaded + MadeElf::kSize, 0, {1, 2}, "/bin/made"}));
-    space.map(modules.range_of(7, {kAnonymous, kAnonymous + 0x10000, 0, {}, ""}));
+    table = pack_rules(file, Cfi(file)).value();
+    map({kLoaded, kLoaded + MadeElf::kSize, 0, {1, 2}, "/bin/made"}, &table);
+    map({kAnonymous, kAnonymous + 0x10000, 0, {}, ""}, nullptr);
+  }
+  void map(const Mapping& mapping, const UnwindTable* of) {
+    space.map(modules.range_of(7, mapping));
+    code.push_back({modules.range_of(7, mapping), of, of != nullptr, of ? &file : nullptr});
   }
 };
+
+// The walk of programs in the kernel gives up, or finds what the Unwinder finds.
+void check_user_walk(const World& world, const Registers& registers, const StackCopy& stack,
+                     std::size_t most, Ending ending, const std::vector<Frame>& frames) {
+  using End = user_walk::UserWalk::End;
+  user_walk::UserWalk walk(world.code, stack);
+  const End end = walk.run(registers, most, true);
+  if (end == End::GivesUp) return;
+  if (ending != (end == End::Root ? Ending::Root : Ending::Deep)) std::abort();
+  if (walk.frames() != frames) std::abort();
+}
 
 bool is_code(const Frame& frame, const Modules& modules) {
   if (modules[frame.module].kind == Module::Kind::File) return frame.offset < MadeElf::kSize;
@@ -80,7 +101,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<char> stack(data + head, data + size);
   std::vector<Frame> frames;
   const std::uint64_t before = world.modules.steps();
-  unwinder.walk(world.space, registers, {start, {stack.data(), stack.size()}}, frames, most);
+  const StackCopy copy{start, {stack.data(), stack.size()}};
+  const Ending ending = unwinder.walk(world.space, registers, copy, frames, most);
+  if (&unwinder == &world.x86) check_user_walk(world, registers, copy, most, ending, frames);
   // Each frame looks up two rules, makes one guess out of code, and checks each return address that
   // this leads to, with a rule each. The first rule may open the file.
   constexpr std::uint64_t kRule = FrameEntries::kMostStepsOfEntry + kMostStepsOfRule;

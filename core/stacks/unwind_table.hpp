@@ -1,0 +1,63 @@
+// Tables of the rules of a whole module, for programs that walk stacks in the kernel: four bytes
+// for each range of code with the same rule. The layout is that of ctprof/abi/unwind.h.
+//
+//   const ElfFile file(fd);
+//   const auto table = pack_rules(file, Cfi(file));
+//
+// The rules are those of Cfi, which decodes call frame information; this only writes them down. A
+// rule that a table cannot express, or that depends on more than sp and bp, is stored as
+// CTPROF_UNWIND_UNKNOWN: a walk that meets it takes a copy of the stack, which the Unwinder walks.
+//
+// Files are untrusted: work, rows and pages are bounded by PackLimits, and a file whose entries
+// contradict each other (unsorted, overlapping) has no table.
+//
+// Contents: the packed form of one rule; the table of a file; looking up a rule in it.
+// See also: cfi.hpp (from an address to its rule).
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/stacks/cfi.hpp"
+#include "core/stacks/elf_file.hpp"
+#include "core/stacks/rule.hpp"
+#include "ctprof/abi/unwind.h"
+
+namespace ctprof {
+
+struct PackLimits {
+  // Steps of Cfi. All rules of LLVM's library, the largest of Debian's, take 20 million.
+  std::uint64_t steps = 64 << 20;
+  // GCC's compiler has 400,000, node 280,000.
+  std::size_t rows = 4 << 20;
+  // Of 64 KiB each: 2 GiB.
+  std::size_t pages = 32 << 10;
+};
+
+struct UnwindTable {
+  static constexpr unsigned kPageBits = 16;
+  static constexpr std::uint16_t kNone = 0, kUnknown = 1;  // indices of rules that always exist
+
+  std::uint64_t first_page = 0;
+  std::vector<ctprof_unwind_page> pages;
+  std::vector<ctprof_unwind_row> rows;
+  std::vector<ctprof_unwind_rule> rules;
+
+  // The rule for the code at an offset in the file.
+  const ctprof_unwind_rule& rule_at(std::uint64_t place) const;
+  // Memory that it uses.
+  std::size_t bytes() const;
+};
+
+// The rule in its packed form; CTPROF_UNWIND_UNKNOWN where it has none.
+ctprof_unwind_rule packed(const Rule& rule);
+
+// The rules of all code of a file, x86-64 only. Returns nothing if the file is of another machine,
+// exceeds a limit, or contradicts itself. REQUIRES: `cfi` was made from `file`.
+std::optional<UnwindTable> pack_rules(const ElfFile& file, const Cfi& cfi,
+                                      const PackLimits& limits = {});
+
+}  // namespace ctprof

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* The walk from the registers of a user thread to the frames of its stack, by tables of unwind
+ * rules (ctprof/abi/unwind.h). Compiled into BPF programs, and into tests for user space.
+ *
+ * It finds the same frames as the Unwinder of ctprof, or gives up (WALK_GIVES_UP): then the caller
+ * takes a copy of the stack, which ctprof walks. It gives up wherever the Unwinder would not reach
+ * the thread's root, and where a table cannot express a rule.
+ *
+ * Stack and registers may be anything: each frame is further up the stack than the one before, and
+ * the caller bounds their number.
+ *
+ * The file that includes this defines, before that, five functions:
+ *
+ *   static int walk_find_code(struct walk* walk, __u64 ip);
+ *       fills in `code` with the range of executable memory that holds `ip`. 0: there is none, or
+ *       its table is not known.
+ *   static struct ctprof_unwind_rule walk_find_rule(struct walk* walk, __u64 place);
+ *       the rule for a place in the module of `code`.
+ *   static int walk_read(struct walk* walk, __u64 address, __u64* value);
+ *       reads a word of the user's stack. 0: it cannot be read.
+ *   static int walk_read_code(struct walk* walk, __u64 address, __u64* value);
+ *       reads eight bytes of the code of `code`, at any address. 0: it cannot.
+ *   static void walk_keep(struct walk* walk, __u32 number, __u64 frame);
+ *       stores a frame; numbers count up from 0.
+ */
+#ifndef CTPROF_SHARED_USER_WALK_H
+#define CTPROF_SHARED_USER_WALK_H
+
+#include "ctprof/abi/unwind.h"
+#include "plugins/shared/walk_state.h"
+
+/* rbp, which is read from the stack only when a rule needs it. */
+static __always_inline int walk_bp(struct walk* walk, __u64* bp) {
+  if (walk->bp_at != 0) {
+    if (!walk_read(walk, walk->bp_at, &walk->bp)) return 0;
+    walk->bp_at = 0;
+  }
+  *bp = walk->bp;
+  return 1;
+}
+
+static __always_inline __u64 walk_frame(const struct walk* walk, __u64 ip, __u64 place) {
+  const __u64 guessed = walk->is_guessed ? WALK_FRAME_GUESSED : 0;
+  if (walk->code.table == 0) return WALK_FRAME_ADDRESS | guessed | ip;
+  return guessed | (__u64)walk->code.table << WALK_FRAME_TABLE | place;
+}
+
+/* Whether the eight bytes before a return address end with a call: opcode e8 with a distance, or
+ * opcode ff with an operand and /2 or /3 (far). Prefixes do not matter: they precede the opcode. */
+static __always_inline int walk_ends_with_call(__u64 bytes) {
+  enum { NEAR = 0xe8, INDIRECT = 0xff, SIB = 4, BASE_OR_IP = 5 };
+  if (((bytes >> 24) & 0xff) == NEAR) return 1;
+  for (int size = 2; size <= 7; ++size) {
+    const __u64 at = bytes >> (8 * (8 - size));
+    const __u32 operand = (at >> 8) & 0xff, mode = operand >> 6, low = operand & 7;
+    if ((at & 0xff) != INDIRECT || ((operand >> 4) & 3) != 1) continue;
+    const int has_sib = mode != 3 && low == SIB;
+    const int is_long = mode == 2 || (mode == 0 && low == BASE_OR_IP) ||
+                        (mode == 0 && has_sib && size > 2 && ((at >> 16) & 7) == BASE_OR_IP);
+    if (size == 2 + has_sib + (is_long ? 4 : mode == 1)) return 1;
+  }
+  return 0;
+}
+
+/* Remembers the range that holds the function that was called, if it is of a file. */
+static __always_inline int walk_move_to(struct walk* walk, __u64 ip) {
+  if (ip - walk->code.start < walk->code.end - walk->code.start) return 1;
+  walk->callee_start = walk->code.table != 0 ? walk->code.start : 0;
+  walk->callee_end = walk->code.table != 0 ? walk->code.end : 0;
+  return walk_find_code(walk, ip);
+}
+
+/* Whether what a frame pointer led to is a return address: in code of no file, or behind a call. */
+static __always_inline int walk_is_return(struct walk* walk, __u64 ip) {
+  __u64 bytes = 0;
+  if (!walk_move_to(walk, ip - 1)) return 0;
+  if (walk->code.table == 0) return 1;
+  return ip - 8 >= walk->code.start && ip - 8 < ip && walk_read_code(walk, ip - 8, &bytes) &&
+         walk_ends_with_call(bytes);
+}
+
+/* Whether code is what the kernel returns to from a signal's handler: mov $15,%rax or %eax;
+ * syscall.
+ */
+static __always_inline int walk_is_signal_return(__u64 first) {
+  return first == 0x0f0000000fc0c748 || (first & 0xffffffffffffff) == 0x050f0000000fb8;
+}
+
+/* Whether code is that of __start_context, to which the first function of a context of
+ * makecontext(3) returns: [endbr64;] mov %rbx,%rsp; mov (%rsp),%rdi or pop %rdi; test %rdi,%rdi. */
+static __always_inline int walk_is_start_context(__u64 first, __u64 second) {
+  if ((__u32)first == 0xfa1e0ff3) {
+    first = first >> 32 | second << 32;
+    second >>= 32;
+  }
+  const __u64 rest = first >> 24 | second << 40;
+  return (first & 0xffffff) == 0xdc8948 &&
+         ((__u32)rest == 0xff85485f || (rest & 0xffffffffffffff) == 0xff8548243c8b48);
+}
+
+/* At a return address that no call precedes, which was made up. */
+static __always_inline enum walk_end walk_enter_made_up(struct walk* walk) {
+  __u64 first = 0, second = 0;
+  if (!walk_read_code(walk, walk->ip, &first) || !walk_read_code(walk, walk->ip + 8, &second))
+    return WALK_GIVES_UP;
+  return walk_is_start_context(first, second) ? WALK_ROOT : WALK_GOES_ON;
+}
+
+/* Notes the frame that runs here, and finds its rule. The call counts, not what follows it, for a
+ * call that never returns may be the last instruction of its function. An address that no call
+ * precedes (the kernel made it for a signal, or a programmer by hand) counts itself. */
+static __always_inline enum walk_end walk_enter(struct walk* walk,
+                                                struct ctprof_unwind_rule* rule) {
+  const __u64 ip = walk->is_exact ? walk->ip : walk->ip - 1;
+  int is_made_up = 0;
+  if (!walk_move_to(walk, ip)) return WALK_GIVES_UP;
+  __u64 place = ip - walk->code.shift;
+  *rule = walk_find_rule(walk, place);
+  const int is_call = rule->kind != CTPROF_UNWIND_NONE && rule->kind != CTPROF_UNWIND_SIGNAL;
+  if (!is_call && !walk->is_exact && walk->ip < walk->code.end) {
+    *rule = walk_find_rule(walk, place + 1);
+    is_made_up = rule->kind != CTPROF_UNWIND_NONE;
+    place += is_made_up;
+  }
+  walk_keep(walk, walk->frames, walk_frame(walk, ip, place));
+  ++walk->frames;
+  return is_made_up && rule->kind != CTPROF_UNWIND_SIGNAL ? walk_enter_made_up(walk) : WALK_GOES_ON;
+}
+
+static __always_inline enum walk_end walk_to(struct walk* walk, __u64 ip, __u64 sp, int is_exact) {
+  walk->ip = ip;
+  walk->sp = sp;
+  walk->is_exact = is_exact;
+  return ip == 0 ? WALK_ROOT : WALK_GOES_ON;
+}
+
+/* By the frame pointer: the caller's is stored there, and above it the return address. Zero is the
+ * end of a chain, and what code without frames leaves there. */
+static __always_inline enum walk_end walk_chain(struct walk* walk, int was_in_chain) {
+  __u64 bp = 0, ip = 0, caller_bp = 0;
+  if (!walk_bp(walk, &bp)) return WALK_GIVES_UP;
+  if (bp == 0) return was_in_chain || !walk->is_exact ? WALK_ROOT : WALK_GIVES_UP;
+  if (bp < walk->sp || (bp & 7) != 0) return WALK_GIVES_UP;
+  if (!walk_read(walk, bp + 8, &ip)) return WALK_GIVES_UP;
+  if (ip == 0 && (!walk_read(walk, bp, &caller_bp) || caller_bp != 0)) return WALK_GIVES_UP;
+  if (ip != 0 && !walk_is_return(walk, ip)) return WALK_GIVES_UP;
+  walk->bp_at = bp;
+  walk->is_in_chain = 1;
+  return walk_to(walk, ip, bp + 16, 0);
+}
+
+/* Python's frames for perf (-X perf): generated code with 16 bytes of stack, that was called by the
+ * file that it calls. 1: it is such a frame, and `ip` is its return address; 0: it is none. -1: it
+ * cannot be told. */
+static __always_inline int walk_is_trampoline(struct walk* walk, __u64* ip) {
+  const __u64 start = walk->callee_start, size = walk->callee_end - start;
+  __u64 code = 0;
+  if (size == 0 || walk->is_exact || !walk_read(walk, walk->sp + 8, ip) || *ip - 1 - start >= size)
+    return 0;
+  if (walk_is_return(walk, *ip)) return 1;
+  if (*ip >= walk->code.end || !walk_read_code(walk, *ip, &code)) return -1;
+  const struct ctprof_unwind_rule rule = walk_find_rule(walk, *ip - walk->code.shift);
+  return walk_is_signal_return(code) || rule.kind == CTPROF_UNWIND_SIGNAL ? -1 : 0;
+}
+
+/* Code without a rule. The Unwinder reads that of files, and finds more than a chain. Code that was
+ * generated uses frame pointers. */
+static __always_inline enum walk_end walk_guess(struct walk* walk, int was_in_chain) {
+  __u64 ip = 0;
+  walk->is_guessed = 1;
+  if (walk->code.table != 0) return WALK_GIVES_UP;
+  const int is_trampoline = walk_is_trampoline(walk, &ip);
+  if (is_trampoline < 0) return WALK_GIVES_UP;
+  const enum walk_end end =
+      is_trampoline ? walk_to(walk, ip, walk->sp + 16, 0) : walk_chain(walk, was_in_chain);
+  walk->callee_start = walk->callee_end = 0; /* the callee of the next frame is of no file */
+  return end;
+}
+
+static __always_inline enum walk_end walk_signal(struct walk* walk, __s32 cfa_offset) {
+  const __u64 at = walk->sp + cfa_offset;
+  __u64 ip = 0, sp = 0;
+  if (!walk_read(walk, at, &sp) || !walk_read(walk, at + 8, &ip)) return WALK_GIVES_UP;
+  walk->bp_at = at - 40;
+  return walk_to(walk, ip, sp, 1);
+}
+
+static __always_inline int walk_cfa(struct walk* walk, struct ctprof_unwind_rule rule, __u64* cfa) {
+  const int is_of_bp = rule.kind == CTPROF_UNWIND_BP || rule.kind == CTPROF_UNWIND_AT_BP;
+  __u64 base = walk->sp;
+  if (is_of_bp && !walk_bp(walk, &base)) return 0;
+  if (rule.kind == CTPROF_UNWIND_SP || rule.kind == CTPROF_UNWIND_BP) {
+    *cfa = base + rule.cfa_offset;
+    return 1;
+  }
+  if (!walk_read(walk, base + (rule.cfa_offset >> 8), cfa)) return 0;
+  *cfa += (signed char)rule.cfa_offset;
+  return 1;
+}
+
+/* In an epilogue, compilers go on to say that rbp is where it was already popped from, below the
+ * stack pointer: then it is in its register. */
+static __always_inline int walk_caller_bp(struct walk* walk, struct ctprof_unwind_rule rule,
+                                          __u64 cfa) {
+  __u64 base = 0;
+  if (rule.bp == CTPROF_UNWIND_AT_CFA) {
+    const __u64 at = cfa + rule.bp_offset;
+    if (at >= walk->sp) walk->bp_at = at;
+  } else if (rule.bp == CTPROF_UNWIND_SAVED_AT_SP) {
+    walk->bp_at = walk->sp + rule.bp_offset;
+  } else if (rule.bp == CTPROF_UNWIND_SAVED_AT_BP) {
+    if (!walk_bp(walk, &base)) return 0;
+    walk->bp_at = base + rule.bp_offset;
+  }
+  return 1;
+}
+
+/* One frame. After WALK_GOES_ON the next one can be taken. */
+static __always_inline enum walk_end walk_step(struct walk* walk) {
+  struct ctprof_unwind_rule rule;
+  __u64 cfa = 0, ip = 0;
+  const enum walk_end entered = walk_enter(walk, &rule);
+  const int was_in_chain = walk->is_in_chain;
+  if (entered != WALK_GOES_ON) return entered;
+  walk->is_in_chain = 0;
+  if (rule.kind == CTPROF_UNWIND_NONE) return walk_guess(walk, was_in_chain);
+  if (rule.kind == CTPROF_UNWIND_ROOT) return WALK_ROOT;
+  if (rule.kind == CTPROF_UNWIND_SIGNAL) return walk_signal(walk, rule.cfa_offset);
+  if (rule.kind == CTPROF_UNWIND_UNKNOWN || rule.kind > CTPROF_UNWIND_SIGNAL) return WALK_GIVES_UP;
+  if (!walk_cfa(walk, rule, &cfa)) return WALK_GIVES_UP;
+  if (cfa < walk->sp || (cfa == walk->sp && !walk->is_exact)) return WALK_GIVES_UP;
+  if (!walk_read(walk, cfa - 8, &ip) || !walk_caller_bp(walk, rule, cfa)) return WALK_GIVES_UP;
+  return walk_to(walk, ip, cfa, 0);
+}
+
+/* Begins at the registers of a thread that runs. */
+static __always_inline void walk_begin(struct walk* walk, __u64 ip, __u64 sp, __u64 bp) {
+  walk->ip = ip;
+  walk->sp = sp;
+  walk->bp = bp;
+  walk->bp_at = 0;
+  walk->code.start = walk->code.end = walk->code.shift = 0;
+  walk->code.table = 0;
+  walk->callee_start = walk->callee_end = 0;
+  walk->frames = 0;
+  walk->is_exact = 1;
+  walk->is_guessed = 0;
+  walk->is_in_chain = 0;
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* ctprof/abi/unwind.h: tables by which a program in the kernel walks user stacks, made by ctprof
+ * from the call frame information of a module. Part of ctprof/abi.h, which says how all of it may
+ * change; include that.
+ *
+ * A table answers: which rule applies to the code at this place of the module? A place is an offset
+ * in the file; of the vDSO, an offset from its beginning. Places are divided into pages of 64 KiB:
+ *
+ *     page  = pages[(place >> 16) - first_page]       none: CTPROF_UNWIND_NONE applies
+ *     row   = the last of the rows of that page whose `place` is not above (place & 0xffff)
+ *     rule  = rules[row.rule]
+ *
+ * Each page has a row for its place 0, so there is always such a row.
+ */
+#ifndef CTPROF_ABI_UNWIND_H
+#define CTPROF_ABI_UNWIND_H
+
+#include "ctprof/abi/cells.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a frame leads to the one that called it. The return address is stored at CFA - 8, and the
+ * caller's stack pointer is the CFA, where a kind does not say otherwise. */
+typedef uint8_t ctprof_unwind_kind;
+enum {
+  /* The module does not describe the code. */
+  CTPROF_UNWIND_NONE = 0,
+  /* The module describes it in a way that tables cannot express: use a copy of the stack. */
+  CTPROF_UNWIND_UNKNOWN = 1,
+  /* The first function of a thread: no other called it. */
+  CTPROF_UNWIND_ROOT = 2,
+  /* CFA = stack pointer + cfa_offset */
+  CTPROF_UNWIND_SP = 3,
+  /* CFA = frame pointer + cfa_offset */
+  CTPROF_UNWIND_BP = 4,
+  /* CFA = the word stored at stack pointer + (cfa_offset >> 8), plus the signed low byte of
+   * cfa_offset */
+  CTPROF_UNWIND_AT_SP = 5,
+  /* The same from the frame pointer. */
+  CTPROF_UNWIND_AT_BP = 6,
+  /* The kernel's frame of a signal. With A = stack pointer + cfa_offset: the stack pointer is
+   * stored at A, the next instruction at A + 8, the frame pointer at A - 40. The next instruction
+   * is where the thread was interrupted, and no return address. */
+  CTPROF_UNWIND_SIGNAL = 7
+};
+
+/* Where the caller's frame pointer is. */
+typedef uint8_t ctprof_unwind_saved;
+enum {
+  /* in its register, unchanged */
+  CTPROF_UNWIND_SAME = 0,
+  /* stored at CFA + bp_offset; still in its register if that is below the stack pointer */
+  CTPROF_UNWIND_AT_CFA = 1,
+  /* stored at stack pointer + bp_offset, at frame pointer + bp_offset */
+  CTPROF_UNWIND_SAVED_AT_SP = 2,
+  CTPROF_UNWIND_SAVED_AT_BP = 3
+};
+
+/* These three have a fixed layout, which never grows: programs in the kernel read them. */
+struct ctprof_unwind_rule {
+  ctprof_unwind_kind kind;
+  ctprof_unwind_saved bp;
+  int16_t bp_offset;
+  int32_t cfa_offset;
+};
+/* A rule applies from this place on, until the next row of the page. */
+struct ctprof_unwind_row {
+  uint16_t place; /* in the page */
+  uint16_t rule;  /* its index among the rules of the table */
+};
+struct ctprof_unwind_page {
+  uint32_t first_row;
+  uint32_t rows_count; /* 1 to 65,536 */
+};
+
+/* A table, with the number by which frames name it (CTPROF_USER_FRAMES). Nothing that it points to
+ * outlives the call that hands it over. */
+struct ctprof_unwind_table {
+  uint32_t size;
+  /* From 1 on, and of this recorder. 0: there is no table of the file that was asked for. */
+  uint32_t number;
+  /* That of the request. */
+  uint64_t request;
+  uint64_t first_page;
+  const struct ctprof_unwind_page* pages;
+  const struct ctprof_unwind_row* rows;
+  const struct ctprof_unwind_rule* rules;
+  uint32_t pages_count;
+  uint32_t rows_count;
+  uint32_t rules_count;
+  uint32_t reserved;
+};
+
+typedef uint32_t ctprof_table_flags;
+enum {
+  /* of the vDSO, which is no file; all but `request` is 0 */
+  CTPROF_TABLE_OF_VDSO = 1
+};
+
+/* Asks for the table of a file whose code a process has mapped. */
+struct ctprof_table_request {
+  uint32_t size;
+  ctprof_table_flags flags;
+  /* The recorder's, handed back with the table. */
+  uint64_t request;
+  /* A process that has it mapped or had it, and where; all 0: unknown. */
+  uint64_t tgid;
+  uint64_t start;
+  uint64_t length;
+  uint64_t offset;
+  /* As /proc/PID/maps has them. */
+  uint32_t device_major;
+  uint32_t device_minor;
+  uint64_t inode;
+  /* As the kernel has them: size, and time of the last change of the inode. There is no table if
+   * the file that ctprof opens has others. */
+  uint64_t file_size;
+  int64_t changed_s;
+  uint32_t changed_ns;
+  uint32_t reserved;
+  /* As the process sees it; empty: unknown. */
+  struct ctprof_text path;
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

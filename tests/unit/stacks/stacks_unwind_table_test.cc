@@ -1,0 +1,221 @@
+// Tables of unwind rules: what they hold of hand-made files, and each of their rules beside the
+// decoder's, over the code of real libraries and programs.
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "core/stacks/cfi.hpp"
+#include "core/stacks/unwind_table.hpp"
+#include "tests/unit/stacks/made_elf.hpp"
+#include "tests/unit/support/fixtures.hpp"
+
+namespace ctprof::tests::stacks_unwind_table_test {
+namespace {
+
+constexpr std::uint64_t kStart = 0x4000;
+
+std::optional<UnwindTable> table_of(const std::string& image, const PackLimits& limits = {}) {
+  const ElfFile file(image);
+  return pack_rules(file, Cfi(file), limits);
+}
+
+bool is_same(const ctprof_unwind_rule& a, const ctprof_unwind_rule& b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+// Places whose rule is another in the table than the decoder's. Every place is looked at where
+// `step` is 1.
+std::size_t count_differences(const ElfFile& file, std::uint64_t step) {
+  const Cfi cfi(file), again(file);
+  const auto table = pack_rules(file, cfi);
+  BOOST_REQUIRE(table);
+  std::size_t differences = 0;
+  const auto check = [&](std::uint64_t place) {
+    const auto address = file.code_address(place);
+    const Rule rule = address ? again.rule_at(*address) : Rule{};
+    differences += !is_same(table->rule_at(place), packed(rule));
+  };
+  for (std::uint64_t place = 0; place < file.size(); place += step) check(place);
+  for (std::size_t number = 0; number < table->pages.size(); ++number)
+    for (std::uint32_t i = 0; i < table->pages[number].rows_count; ++i) {
+      const std::uint64_t place = ((table->first_page + number) << UnwindTable::kPageBits) +
+                                  table->rows[table->pages[number].first_row + i].place;
+      check(place);
+      if (place > 0) check(place - 1);
+    }
+  BOOST_TEST_MESSAGE(table->rows.size() << " rows, " << table->rules.size() << " rules, "
+                                        << table->bytes() << " bytes, " << cfi.steps() << " steps");
+  return differences;
+}
+
+void check_file(const std::string& path, std::uint64_t step) {
+  const sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  BOOST_TEST_MESSAGE(path << (fd ? "" : ": not here"));
+  if (!fd) return;
+  BOOST_TEST_CONTEXT(path) { BOOST_TEST(count_differences(ElfFile(fd.get()), step) == 0u); }
+}
+
+// One that this process has mapped.
+std::string path_of_library(const std::string& name) {
+  for (const char* directory : {"/usr/lib/x86_64-linux-gnu/", "/usr/lib64/", "/usr/lib/"})
+    if (std::filesystem::exists(directory + name)) return directory + name;
+  return {};
+}
+
+MadeElf with_function(const std::string& program) {
+  MadeElf elf;
+  elf.common(kX86Start);
+  elf.function(kStart, 64, program);
+  return elf;
+}
+
+ctprof_unwind_rule rule_of(const std::string& program, std::uint64_t offset = 0) {
+  const auto table = table_of(with_function(program).image());
+  BOOST_REQUIRE(table);
+  return table->rule_at(kStart + offset);
+}
+
+void check_rule(const ctprof_unwind_rule& rule, int kind, int cfa_offset, int bp = 0,
+                int bp_offset = 0) {
+  BOOST_TEST(int{rule.kind} == kind);
+  BOOST_TEST(rule.cfa_offset == cfa_offset);
+  BOOST_TEST(int{rule.bp} == bp);
+  BOOST_TEST(rule.bp_offset == bp_offset);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stacks_unwind_table_test)
+
+#ifdef __x86_64__
+BOOST_AUTO_TEST_CASE(every_rule_of_libraries_and_programs_is_that_of_the_decoder) {
+  check_file(path_of_library("libc.so.6"), 1);
+  check_file(path_of_library("libstdc++.so.6"), 5);
+  check_file(path_of_library("libcrypto.so.3"), 11);  // much code that was written by hand
+  check_file("/bin/bash", 5);
+  check_file("/usr/bin/python3", 7);
+  check_file("/proc/self/exe", 7);
+}
+#endif
+
+// Rules of the function table of Go's runtime.
+BOOST_AUTO_TEST_CASE(every_rule_of_go_programs_is_that_of_the_decoder) {
+  for (const char* program : {"1.17", "1.18", "1.20", "1.26", "1.26-pie"}) {
+    const std::string image = file_text(fixture("go") + "/" + program);
+    const auto table = table_of(image);
+    BOOST_REQUIRE(table);
+    BOOST_TEST(table->rows.size() > 100u);
+    BOOST_TEST_CONTEXT(program) { BOOST_TEST(count_differences(ElfFile(image), 13) == 0u); }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(packs_a_function_with_a_frame_pointer) {
+  const std::string program = code({0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x02, 20, 0x0c, 7, 8});
+  check_rule(rule_of(program, 0), CTPROF_UNWIND_SP, 8);
+  check_rule(rule_of(program, 1), CTPROF_UNWIND_SP, 16, CTPROF_UNWIND_AT_CFA, -16);
+  check_rule(rule_of(program, 4), CTPROF_UNWIND_BP, 16, CTPROF_UNWIND_AT_CFA, -16);
+  check_rule(rule_of(program, 23), CTPROF_UNWIND_BP, 16, CTPROF_UNWIND_AT_CFA, -16);
+  check_rule(rule_of(program, 24), CTPROF_UNWIND_SP, 8, CTPROF_UNWIND_AT_CFA, -16);
+  check_rule(rule_of(program, 63), CTPROF_UNWIND_SP, 8, CTPROF_UNWIND_AT_CFA, -16);
+  check_rule(rule_of(program, 64), CTPROF_UNWIND_NONE, 0);
+}
+
+BOOST_AUTO_TEST_CASE(packs_roots_and_stored_stack_pointers) {
+  check_rule(rule_of(code({0x07, 16})), CTPROF_UNWIND_ROOT, 0);
+  check_rule(rule_of(code({0x0f, 5, 0x77, 16, 0x06, 0x23, 8})), CTPROF_UNWIND_AT_SP, 16 << 8 | 8);
+  check_rule(rule_of(code({0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0})), CTPROF_UNWIND_AT_BP,
+             -8 * 256, CTPROF_UNWIND_SAVED_AT_BP, 0);
+}
+
+BOOST_AUTO_TEST_CASE(packs_the_frame_of_a_signal) {
+  MadeElf elf;
+  elf.common("", "zRS");
+  elf.function(kStart, 16,
+               code({0x0f, 4, 0x77, 0xa0, 0x01, 0x06, 0x10, 16, 3, 0x77, 0xa8, 0x01, 0x10, 6, 3,
+                     0x77, 0xf8, 0}));
+  elf.function(kStart + 16, 16, code({0x0f, 4, 0x77, 0xa0, 0x01, 0x06}));  // no return address
+  const auto table = table_of(elf.image());
+  BOOST_REQUIRE(table);
+  check_rule(table->rule_at(kStart), CTPROF_UNWIND_SIGNAL, 160);
+  check_rule(table->rule_at(kStart + 16), CTPROF_UNWIND_UNKNOWN, 0);
+}
+
+BOOST_AUTO_TEST_CASE(rules_that_a_table_cannot_express_are_unknown) {
+  check_rule(rule_of(code({0x0c, 10, 0})), CTPROF_UNWIND_UNKNOWN, 0);     // CFA = r10
+  check_rule(rule_of(code({0x11, 16, 0x7e})), CTPROF_UNWIND_UNKNOWN, 0);  // return at CFA + 16
+  check_rule(rule_of(code({0x09, 16, 0})), CTPROF_UNWIND_UNKNOWN, 0);     // return in rax
+  check_rule(rule_of(code({0x3f})), CTPROF_UNWIND_UNKNOWN, 0);            // no such step
+  check_rule(rule_of(code({0x11, 6, 0x80, 0x80, 0x04})), CTPROF_UNWIND_UNKNOWN, 0);  // bp far away
+  // *(sp + 16) + 200
+  check_rule(rule_of(code({0x0f, 6, 0x77, 16, 0x06, 0x23, 0xc8, 0x01})), CTPROF_UNWIND_UNKNOWN, 0);
+}
+
+// A table of jumps: one rule before the push of an entry, another one behind it.
+BOOST_AUTO_TEST_CASE(packs_rules_that_depend_on_the_address) {
+  const std::string plt =
+      code({0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22});
+  check_rule(rule_of(plt, 0), CTPROF_UNWIND_SP, 8);
+  check_rule(rule_of(plt, 10), CTPROF_UNWIND_SP, 8);
+  check_rule(rule_of(plt, 11), CTPROF_UNWIND_SP, 16);
+  check_rule(rule_of(plt, 15), CTPROF_UNWIND_SP, 16);
+  check_rule(rule_of(plt, 16), CTPROF_UNWIND_SP, 8);
+  const std::string image = with_function(plt).image();
+  BOOST_TEST(count_differences(ElfFile(image), 1) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(files_that_contradict_themselves_have_no_table) {
+  MadeElf unsorted;
+  unsorted.common(kX86Start);
+  unsorted.function(kStart, 64, "");
+  unsorted.function(kStart + 512, 64, "");
+  unsorted.function(kStart + 256, 64, "");
+  BOOST_TEST(!table_of(unsorted.image()));
+  BOOST_TEST(!table_of("no file"));
+  BOOST_TEST(!table_of(MadeElf(EM_AARCH64).image()));
+}
+
+BOOST_AUTO_TEST_CASE(overlapping_functions_are_found_as_by_the_decoder) {
+  MadeElf elf;
+  elf.common(kX86Start);
+  elf.function(kStart, 0x8000, code({0x0e, 16}));
+  elf.function(kStart + 64, 64, code({0x0e, 32}));
+  elf.function(kStart + 64, 32, code({0x0e, 48}));
+  elf.function(kStart + 256, 64, code({0x0e, 64}));
+  const std::string image = elf.image();
+  BOOST_TEST(count_differences(ElfFile(image), 1) == 0u);
+}
+
+// What functions share moves on itself, which nothing does that compilers write.
+BOOST_AUTO_TEST_CASE(a_common_part_that_moves_on_is_unknown) {
+  MadeElf elf;
+  elf.common(kX86Start + code({0x44, 0x0e, 24}));
+  elf.function(kStart, 64, code({0x44, 0x0e, 32}));
+  const auto table = table_of(elf.image());
+  BOOST_REQUIRE(table);
+  for (std::uint64_t offset = 0; offset < 64; ++offset)
+    check_rule(table->rule_at(kStart + offset), CTPROF_UNWIND_UNKNOWN, 0);
+}
+
+BOOST_AUTO_TEST_CASE(work_and_size_are_limited) {
+  MadeElf elf;
+  elf.common(kX86Start);
+  std::string program;
+  for (int i = 0; i < 4000; ++i) program += code({0x41, 0x0e, 8 + 8 * (i % 2)});
+  elf.function(kStart, 4096, program);
+  const std::string image = elf.image();
+  BOOST_TEST(table_of(image).has_value());
+  BOOST_TEST(!table_of(image, {.steps = 100}));
+  BOOST_TEST(!table_of(image, {.rows = 100}));
+  BOOST_TEST(!table_of(image, {.pages = 1}));  // one page more is needed for the end of the code
+  BOOST_TEST(table_of(image, {.pages = 2}).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof::tests::stacks_unwind_table_test

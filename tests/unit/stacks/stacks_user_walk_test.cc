@@ -1,0 +1,366 @@
+// The walk of programs in the kernel, compiled for user space, beside the Unwinder: on stacks of
+// this process, and on thousands that a random generator of a fixed seed made up.
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/stacks/unwinder.hpp"
+#include "core/stacks/x86_code.hpp"
+#include "tests/unit/stacks/made_elf.hpp"
+#include "tests/unit/support/user_walk.hpp"
+
+namespace ctprof::tests::stacks_user_walk_test {
+namespace {
+
+using user_walk::Code;
+using user_walk::UserWalk;
+using End = UserWalk::End;
+
+constexpr std::uint64_t kLoaded = 0x7f0000000000, kAnonymous = 0x600000, kSp = 0x7ffd00000000;
+constexpr std::uint64_t kFirst = 0x4000, kApart = 256;
+
+// Both walks over the code of one process.
+class Both {
+ public:
+  explicit Both(OpenMapped open) : open_(open), modules_(open), unwinder_(modules_) {}
+
+  void map(const Mapping& mapping) {
+    const CodeRange range = modules_.range_of(7, mapping);
+    space_.map(range);
+    Code code{range, nullptr, modules_[range.module].kind != Module::Kind::Anonymous, nullptr};
+    const Packed* packed = code.is_of_file ? packed_of(range, mapping.path) : nullptr;
+    if (packed) code.file = &packed->file, code.table = &packed->table.value();
+    code_.push_back(code);
+  }
+
+  // How the walk of the kernel ended. Where it reached the root, or was deep enough, the Unwinder
+  // did too, by the same frames.
+  End compare(const Registers& registers, const StackCopy& stack,
+              std::size_t most = Unwinder::kMostFrames) {
+    expected_ = unwinder_.walk(space_, registers, stack, frames_, most);
+    UserWalk walk(code_, stack);
+    const End end = walk.run(registers, most, true);
+    if (end != End::GivesUp) {
+      BOOST_TEST((expected_ == (end == End::Root ? Ending::Root : Ending::Deep)));
+      BOOST_TEST((walk.frames() == frames_));
+      UserWalk lazy(code_, stack);
+      BOOST_TEST((lazy.run(registers, most, false) == end));
+      BOOST_TEST((lazy.frames() == frames_));
+    }
+    return end;
+  }
+  Ending expected() const { return expected_; }
+  // Whether a frame is in code of a file that has no rule: the Unwinder follows that code.
+  bool meets_code_without_rules() const {
+    return std::ranges::any_of(frames_, [&](const Frame& frame) {
+      const auto packed = std::ranges::find(packed_, frame.module, &Packed::module);
+      return packed != packed_.end() && packed->table &&
+             packed->table->rule_at(frame.offset).kind == CTPROF_UNWIND_NONE;
+    });
+  }
+  const std::vector<Frame>& frames() const { return frames_; }
+  const Module& module(std::uint32_t number) const { return modules_[number]; }
+
+ private:
+  struct Packed {
+    Packed(std::uint32_t number, sdk::Fd from)
+        : module(number), fd(std::move(from)), table(pack_rules(file, Cfi(file))) {}
+
+    std::uint32_t module;
+    sdk::Fd fd;
+    ElfFile file{fd.get()};
+    std::optional<UnwindTable> table;
+  };
+
+  // Null: it has no table.
+  const Packed* packed_of(const CodeRange& range, const std::string& path) {
+    if (path == "[vdso]") return nullptr;
+    for (const Packed& packed : packed_)
+      if (packed.module == range.module) return packed.table ? &packed : nullptr;
+    const Packed& packed = packed_.emplace_back(range.module, open_(7, range, path));
+    return packed.table ? &packed : nullptr;
+  }
+
+  OpenMapped open_;
+  Modules modules_;
+  Unwinder unwinder_;
+  AddressSpace space_{7};
+  std::vector<Code> code_;
+  std::deque<Packed> packed_;
+  std::vector<Frame> frames_;
+  Ending expected_ = Ending::Lost;
+};
+
+// --- made-up stacks ---
+
+// One function for each kind of rule that a table can express.
+const std::vector<std::string>& expressible() {
+  static const std::vector<std::string> programs{
+      code({0x0e, 16}),                                        // CFA = sp + 16
+      code({0x0e, 0}),                                         // CFA = sp
+      code({0x86, 2, 0x0c, 6, 16}),                            // CFA = bp + 16, bp saved
+      code({0x86, 2}),                                         // bp said to be saved below sp
+      code({0x0e, 32, 0x86, 3}),                               // bp saved in the middle
+      code({0x07, 16}),                                        // root
+      code({0x0f, 3, 0x77, 16, 0x06}),                         // CFA = *(sp + 16)
+      code({0x0f, 5, 0x77, 16, 0x06, 0x23, 8}),                // CFA = *(sp + 16) + 8
+      code({0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0}),  // CFA = *(bp - 8), bp at bp
+      code({0x0e, 24, 0x10, 6, 2, 0x77, 8}),                   // bp stored at sp + 8
+      code({0x07, 6, 0x0e, 16})};                              // bp has no value
+  return programs;
+}
+
+MadeElf program(bool with_inexpressible) {
+  MadeElf elf;
+  elf.common(kX86Start);
+  std::uint64_t start = kFirst;
+  const auto add = [&](const std::string& rule) {
+    elf.function(start, start % (2 * kApart) == 0 ? kApart : 128, rule);
+    start += kApart;
+  };
+  for (const std::string& rule : expressible()) add(rule);
+  if (with_inexpressible) {
+    add(code({0x11, 16, 0x7e}));  // return address elsewhere
+    add(code({0x0c, 10, 0}));     // CFA in another register
+  }
+  elf.common("", "zRS");
+  elf.function(start, 16,
+               code({0x0f, 4, 0x77, 0xa0, 0x01, 0x06, 0x10, 16, 3, 0x77, 0xa8, 0x01, 0x10, 6, 3,
+                     0x77, 0xf8, 0}));
+  // Calls of two bytes, so that every second address is behind one.
+  for (; start > kFirst; start -= 2) elf.put_code(start - 2, "\xff\xd0");
+  return elf;
+}
+
+// Words that lead somewhere, more often than not.
+class Words {
+ public:
+  std::uint64_t code_address() {
+    const std::uint64_t function = number(expressible().size() + 4);
+    const std::uint64_t offset = number(3) == 0 ? 0 : number(140);
+    return number(12) == 0 ? kAnonymous + number(0x1000)
+                           : kLoaded + kFirst + kApart * function + offset;
+  }
+  std::uint64_t word(std::size_t position, std::size_t size) {
+    switch (number(8)) {
+      case 0: return number(2) * number(1000);
+      case 1:
+      case 2: return kSp + 8 * (position + number(size - position + 2));
+      default: return code_address();
+    }
+  }
+  std::uint64_t number(std::uint64_t below) { return random_() % below; }
+
+ private:
+  std::mt19937_64 random_{37};
+};
+
+struct Ends {
+  std::size_t root = 0, deep = 0, gives_up = 0, reached_by_copy = 0;
+};
+
+Ends compare_made_up(bool with_inexpressible) {
+  const MadeElf elf = program(with_inexpressible);
+  Both both([elf](std::uint64_t, const CodeRange&, const std::string&) { return elf.open(); });
+  both.map({kLoaded, kLoaded + MadeElf::kSize, 0, {1, 2}, "/bin/made"});
+  both.map({kAnonymous, kAnonymous + 0x1000, 0, {}, ""});
+  Words words;
+  Ends ends;
+  for (int i = 0; i < 20'000; ++i) {
+    std::vector<std::uint64_t> stack(60);
+    for (std::size_t at = 0; at < stack.size(); ++at) stack[at] = words.word(at, stack.size());
+    const std::string_view bytes(reinterpret_cast<const char*>(stack.data()), 8 * stack.size());
+    const Registers registers{words.code_address(), kSp, words.word(0, stack.size()), 0};
+    const End end = both.compare(registers, {kSp, bytes}, 1 + words.number(12));
+    ends.root += end == End::Root;
+    ends.deep += end == End::Deep;
+    ends.gives_up += end == End::GivesUp;
+    ends.reached_by_copy +=
+        end == End::GivesUp && both.expected() == Ending::Root && !both.meets_code_without_rules();
+  }
+  return ends;
+}
+
+// --- stacks of this process ---
+
+struct Taken {
+  Registers at;
+  std::string stack;
+};
+
+// To the top of the stack of the thread that calls it.
+[[gnu::noinline, gnu::no_sanitize_address]] void take_stack(const ucontext_t& context,
+                                                            Taken& taken) {
+  pthread_attr_t attributes;
+  void* lowest = nullptr;
+  std::size_t size = 0;
+  BOOST_REQUIRE(::pthread_getattr_np(::pthread_self(), &attributes) == 0);
+  ::pthread_attr_getstack(&attributes, &lowest, &size);
+  ::pthread_attr_destroy(&attributes);
+#ifdef __x86_64__
+  const auto* all = context.uc_mcontext.gregs;
+  const auto register_of = [&](int which) { return static_cast<std::uint64_t>(all[which]); };
+  taken.at = {register_of(REG_RIP), register_of(REG_RSP), register_of(REG_RBP), 0};
+#endif
+  const auto* from = reinterpret_cast<const char*>(taken.at.sp);
+  const char* to = static_cast<const char*>(lowest) + size;
+  taken.stack.resize(static_cast<std::size_t>(to - from));
+  for (std::size_t i = 0; i < taken.stack.size(); ++i) taken.stack.data()[i] = from[i];
+}
+
+Taken* t_taken = nullptr;
+
+void take_here() {
+  ucontext_t context;
+  ::getcontext(&context);
+  take_stack(context, *t_taken);
+  asm volatile("" ::: "memory");
+}
+
+int compare_and_take(const void* a, const void* b) {
+  if (t_taken->stack.empty()) take_here();
+  return *static_cast<const int*>(a) - *static_cast<const int*>(b);
+}
+
+void take_in_handler(int) { take_here(); }
+void take_interrupted(int, siginfo_t*, void* context) {
+  take_stack(*static_cast<ucontext_t*>(context), *t_taken);
+}
+
+[[gnu::noinline]] void deep(int depth, const std::function<void()>& then) {
+  char room[100];
+  asm volatile("" ::"r"(room) : "memory");
+  depth == 0 ? then() : deep(depth - 1, then);
+  asm volatile("" ::: "memory");
+}
+
+void raise_with(void (*handler)(int), void (*with_context)(int, siginfo_t*, void*)) {
+  struct sigaction action {
+  }, before{};
+  if (with_context)
+    action.sa_sigaction = with_context, action.sa_flags = SA_SIGINFO;
+  else
+    action.sa_handler = handler;
+  ::sigaction(SIGUSR2, &action, &before);
+  ::raise(SIGUSR2);
+  ::sigaction(SIGUSR2, &before, nullptr);
+}
+
+// Its stack is a part of the thread's own.
+void take_in_context() {
+  constexpr std::size_t kSize = 64 << 10;
+  alignas(16) static thread_local ucontext_t before;
+  alignas(16) char room[kSize];
+  ucontext_t context;
+  ::getcontext(&context);
+  context.uc_stack.ss_sp = room;
+  context.uc_stack.ss_size = kSize;
+  context.uc_link = &before;
+  ::makecontext(
+      &context, [] { take_here(); }, 0);
+  ::swapcontext(&before, &context);
+}
+
+Taken taken_in_a_thread(const std::function<void()>& work) {
+  Taken taken;
+  std::thread([&] {
+    t_taken = &taken;
+    deep(5, work);
+  }).join();
+  return taken;
+}
+
+End compare_own(const Taken& taken, std::size_t least_frames) {
+  std::ifstream maps("/proc/self/maps");
+  const std::string text{std::istreambuf_iterator<char>(maps), {}};
+  Both both([](std::uint64_t, const CodeRange&, const std::string& path) {
+    return sdk::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  });
+  for (const Mapping& mapping : code_mappings(text)) both.map(mapping);
+  const End end = both.compare(taken.at, {taken.at.sp, taken.stack});
+  BOOST_TEST(both.frames().size() >= least_frames);
+  return end;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stacks_user_walk_test)
+
+BOOST_AUTO_TEST_CASE(made_up_stacks_give_the_same_frames_as_the_unwinder) {
+  const Ends ends = compare_made_up(false);
+  BOOST_TEST_MESSAGE(ends.root << " to the root, " << ends.deep << " deep, " << ends.gives_up
+                               << " given up");
+  BOOST_TEST(ends.root > 1000u);
+  BOOST_TEST(ends.deep > 500u);
+  BOOST_TEST(ends.gives_up > 1000u);
+  BOOST_TEST(ends.reached_by_copy == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(finds_the_calls_that_the_decoder_finds) {
+  std::mt19937_64 random(37);
+  std::size_t calls = 0;
+  for (int i = 0; i < 2'000'000; ++i) {
+    std::uint64_t bytes = random();
+    // Every second one has an opcode of calls.
+    const unsigned shift = 8 * (i % 7);
+    if (i % 2 == 0)
+      bytes = (bytes & ~(0xffULL << shift)) | (i % 4 == 0 ? 0xffULL : 0xe8ULL) << shift;
+    const std::string_view code(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+    const bool is_found = user_walk::walk_ends_with_call(bytes) != 0;
+    calls += is_found;
+    if (is_found != ends_with_x86_call(code)) BOOST_ERROR("bytes " << std::hex << bytes);
+  }
+  BOOST_TEST(calls > 10'000u);
+}
+
+BOOST_AUTO_TEST_CASE(a_walk_gives_up_where_a_table_has_no_rule) {
+  const Ends ends = compare_made_up(true);
+  BOOST_TEST(ends.root > 1000u);
+  BOOST_TEST(ends.reached_by_copy > 0u);
+}
+
+#ifdef __x86_64__
+BOOST_AUTO_TEST_CASE(a_call_from_a_library_is_walked_to_the_root) {
+  const Taken taken = taken_in_a_thread([] {
+    int numbers[] = {3, 1, 2};
+    std::qsort(numbers, 3, sizeof *numbers, compare_and_take);
+  });
+  BOOST_TEST((compare_own(taken, 10) == End::Root));
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_of_a_signal_is_walked_to_the_root) {
+  const Taken taken = taken_in_a_thread([] { raise_with(take_in_handler, nullptr); });
+  BOOST_TEST((compare_own(taken, 10) == End::Root));
+}
+
+// It returns to __start_context, which no call precedes.
+BOOST_AUTO_TEST_CASE(a_context_of_makecontext_is_walked_to_the_root) {
+  BOOST_TEST((compare_own(taken_in_a_thread(take_in_context), 3) == End::Root));
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupted_function_is_walked_to_the_root) {
+  const Taken taken = taken_in_a_thread([] { raise_with(nullptr, take_interrupted); });
+  BOOST_TEST((compare_own(taken, 8) == End::Root));
+}
+#endif
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace ctprof::tests::stacks_user_walk_test
