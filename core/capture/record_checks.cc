@@ -1,6 +1,8 @@
 #include "core/capture/record_checks.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/capture/record_arena.hpp"
@@ -15,13 +17,23 @@ bool is_id(std::uint64_t id) { return id > 0 && id <= kMostId; }
 
 bool is_there(const void* data, std::size_t size) { return data || size == 0; }
 
+// Each is an address, or of a table.
+bool are_frames(const ctprof_record& record, std::size_t tables) {
+  return std::ranges::all_of(
+      std::span(record.user, record.user_count), [tables](std::uint64_t word) {
+        const std::uint64_t table = (word & ~CTPROF_FRAME_GUESSED) >> CTPROF_FRAME_TABLE_SHIFT;
+        return (word & CTPROF_FRAME_ADDRESS) != 0 || (table >= 1 && table <= tables);
+      });
+}
+
 bool has_no_stack(ctprof_record_flags flags) {
   return (flags & (CTPROF_RECORD_AGAIN | CTPROF_RECORD_REST | CTPROF_RECORD_UNSEEN)) != 0;
 }
 
 }  // namespace
 
-std::string fault_of(const ctprof_record& record, const PlannedSource& planned) {
+std::string fault_of(const ctprof_record& record, const PlannedSource& planned,
+                     std::size_t tables) {
   const std::vector<bool>& chosen = planned.chosen;
   if (record.offer >= chosen.size() || !chosen[record.offer])
     return "of offer " + std::to_string(record.offer) + ", which was not requested";
@@ -32,7 +44,7 @@ std::string fault_of(const ctprof_record& record, const PlannedSource& planned) 
   if (!is_id(record.tgid) || !is_id(record.tid))
     return "of the impossible thread " + std::to_string(record.tgid) + "/" +
            std::to_string(record.tid);
-  if (record.user_kind > CTPROF_USER_COPY)
+  if (record.user_kind > CTPROF_USER_FRAMES)
     return "whose user part is of the unknown kind " + std::to_string(record.user_kind);
   if (record.kernel_count > RecordArena::kMostAddresses ||
       record.user_count > RecordArena::kMostAddresses)
@@ -42,6 +54,8 @@ std::string fault_of(const ctprof_record& record, const PlannedSource& planned) 
   if (!is_there(record.kernel, record.kernel_count) || !is_there(record.user, record.user_count) ||
       !is_there(record.stack, record.stack_size))
     return "with NULL where a stack must be";
+  if (record.user_kind == CTPROF_USER_FRAMES && !are_frames(record, tables))
+    return "with a frame of an unwind table that it was not given";
   return {};
 }
 

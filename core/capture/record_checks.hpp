@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "core/registry/plan.hpp"
@@ -12,7 +13,8 @@
 namespace ctprof {
 
 // What is wrong with a record, as "of the impossible thread 0/0"; empty if nothing is.
-std::string fault_of(const ctprof_record& record, const PlannedSource& planned);
+// `tables`: how many unwind tables the source has.
+std::string fault_of(const ctprof_record& record, const PlannedSource& planned, std::size_t tables);
 // The same of a change to the memory of a process.
 std::string fault_of(const ctprof_change& change);
 

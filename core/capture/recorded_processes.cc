@@ -48,8 +48,7 @@ std::uint64_t RecordedStacks::version_of(const FileId& file, std::uint64_t tgid,
 
 // Of a file and its content, which TargetFiles opens.
 MappedContent RecordedStacks::content_of(const FileId& file, std::uint64_t mapped_ns) const {
-  if (file.version != 0)
-    return {pinned_[file.version - 1].named, pinned_[file.version - 1].stamp, 0};
+  if (file.version != 0) return content_of_version(file.version);
   MappedContent content;
   if (mapped_ns != 0) content.mapped_unix_ns = mapped_ns + realtime_ns() - boottime_ns();
   return content;

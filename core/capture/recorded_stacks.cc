@@ -72,8 +72,11 @@ RecordedStacks::Combined RecordedStacks::combined(const MetricDef& def) {
 }
 
 void RecordedStacks::begin(const std::string& plugin, const std::string& source,
-                           const std::vector<SharedMetric>& metrics) {
+                           const std::vector<SharedMetric>& metrics,
+                           const std::vector<TableFile>& tables) {
   processes_ = met_;
+  tables_ = tables;
+  table_modules_.clear();
   last_.clear();
   tally_ = &window_.meta.stacks.emplace_back(StackTally{.plugin = plugin, .source = source});
   by_offer_.assign(metrics.size(), nullptr);
@@ -91,44 +94,7 @@ void RecordedStacks::begin(const std::string& plugin, const std::string& source,
   }
 }
 
-// --- its frames ---
-
-// Leaf first: what runs, and then return addresses, which are behind their calls.
-void RecordedStacks::add_kernel_frames(const ctprof_record& record) {
-  for (std::uint32_t i = 0; i < record.kernel_count; ++i)
-    frames_.push_back({record.kernel[i] - (i > 0 ? 1 : 0), Modules::kKernel, false});
-}
-
-Ending RecordedStacks::find_user_frames(const ctprof_record& record) {
-  const AddressSpace& space = process_of(record.tgid).space;
-  if (record.user_kind == CTPROF_USER_COPY) {
-    const std::string_view copy(reinterpret_cast<const char*>(record.stack), record.stack_size);
-    return unwinder_.walk(space, {record.ip, record.sp, record.bp, record.lr}, {record.sp, copy},
-                          user_frames_, depth_ - frames_.size());
-  }
-  addresses_.assign(record.user, record.user + record.user_count);
-  const Ending ending = unwinder_.place(space, addresses_, user_frames_);
-  for (std::size_t i = 0; i < user_frames_.size(); ++i) {
-    user_frames_[i].is_guessed = i > 0 && (record.flags & CTPROF_RECORD_GUESSED) != 0;
-  }
-  return ending;
-}
-
-Ending RecordedStacks::find_frames(const ctprof_record& record) {
-  frames_.clear();
-  user_frames_.clear();
-  add_kernel_frames(record);
-  Ending ending = record.flags & CTPROF_RECORD_NO_USER ? Ending::Lost : Ending::Root;
-  if (record.user_kind != CTPROF_USER_NONE)
-    ending = frames_.size() < depth_ ? find_user_frames(record) : Ending::Deep;
-  frames_.insert(frames_.end(), user_frames_.begin(), user_frames_.end());
-  if (frames_.size() > depth_) {
-    frames_.erase(frames_.begin() + static_cast<std::ptrdiff_t>(depth_), frames_.end());
-    ending = Ending::Deep;
-  }
-  const bool is_cut = (record.flags & CTPROF_RECORD_CUT) != 0;
-  return is_cut && ending == Ending::Root ? Ending::Deep : ending;
-}
+// --- its stack ---
 
 // Two files of one path and without build ids are two modules: the second one is of a process.
 std::uint32_t RecordedStacks::module_of(std::uint32_t module, std::uint64_t tgid) {
@@ -341,7 +307,7 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnE
   for (const ProcessCode& code : recorded.code)
     stacks.mapped(code.tgid, code.read_ns, code.mappings, code.owner);
   for (const Recorded& recorder : recorded.recorders) {
-    stacks.begin(recorder.plugin, recorder.source, recorder.metrics);
+    stacks.begin(recorder.plugin, recorder.source, recorder.metrics, recorder.tables);
     window.meta.stacks.back().covered_ns = recorder.covered_ns;
     recorder.records.for_each(
         [&](const ctprof_record& record) {

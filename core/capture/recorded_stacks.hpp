@@ -76,9 +76,9 @@ class RecordedStacks {
               const std::optional<TargetOwner>& owner = {});
   // From here on it is what this source recorded; `metrics` are its offers in order. Each metric
   // becomes a column: of stacks, in which a thread without a record has none; or of numbers, as
-  // ctprof_record says.
+  // ctprof_record says. `tables`: modules of its unwind tables, table n in [n - 1].
   void begin(const std::string& plugin, const std::string& source,
-             const std::vector<SharedMetric>& metrics);
+             const std::vector<SharedMetric>& metrics, const std::vector<TableFile>& tables = {});
   void take(const ctprof_change& change);
   void take(const ctprof_record& record);
   // Does not unwind anything more: records count, with stacks that are known or end at once.
@@ -88,6 +88,7 @@ class RecordedStacks {
   void finish(const NameOptions& names = {});
 
  private:
+  static constexpr std::uint32_t kNoModule = UINT32_MAX;
   struct Process {
     AddressSpace space;
     std::uint64_t read_ns = 0;
@@ -122,6 +123,8 @@ class RecordedStacks {
   Process& process_of(std::uint64_t tgid);
   void map(Process& process, const Mapping& mapping, std::uint64_t at_ns);
   std::uint64_t version_of(const FileId& file, std::uint64_t tgid, std::uint64_t at_ns) const;
+  std::uint64_t version_of(const FileId& file, const FileStamp& stamp);
+  MappedContent content_of_version(std::uint64_t version) const;
   void make_room();
   void fork(Process& process, const ctprof_change& change);
   void map_anew(const ctprof_change& change);
@@ -129,6 +132,8 @@ class RecordedStacks {
   Walked stack_of(const ctprof_record& record);
   Ending find_frames(const ctprof_record& record);
   Ending find_user_frames(const ctprof_record& record);
+  Ending find_table_frames(const ctprof_record& record, const AddressSpace& space);
+  std::uint32_t module_of_table(std::uint64_t table);
   void add_kernel_frames(const ctprof_record& record);
   static void note_unseen(Sums& sums, const ThreadRows::Row* thread);
   void add_number(Sums& sums, const ThreadRows::Row* thread, std::uint64_t weight);
@@ -175,6 +180,10 @@ class RecordedStacks {
   std::span<const PinnedFile> pinned_;
   std::map<FileId, bool> in_memory_;  // whether such files (memfd_create(2)) are programs
   std::map<FileId, std::vector<std::uint32_t>> versions_;  // of a file without one, in `pinned_`
+  // Contents of files that unwind tables were made of, and that are not pinned. Their versions
+  // follow those of `pinned_`.
+  std::vector<FileStamp> contents_of_tables_;
+  std::map<FileId, std::vector<std::uint32_t>> versions_of_tables_;
   std::vector<std::uint32_t> numbers_;  // in the table, by module; kNoNumber: not there yet
   std::vector<std::uint32_t> origins_;  // modules, by their number in the table
   Processes met_, processes_;           // when the window opened; now
@@ -199,8 +208,10 @@ class RecordedStacks {
   std::set<std::size_t> told_in_no_row_;
   std::vector<Sums*> by_offer_;  // of the source; null: the window has such a column already
   std::unordered_map<std::uint64_t, Walked, SeededHash>
-      last_;                     // of the source, by offer and thread
-  StackTally* tally_ = nullptr;  // of the source
+      last_;                                  // of the source, by offer and thread
+  StackTally* tally_ = nullptr;               // of the source
+  std::vector<TableFile> tables_;             // of the source
+  std::vector<std::uint32_t> table_modules_;  // by table; kNoModule: not looked for yet
   std::vector<Frame> frames_, user_frames_;
   std::vector<std::uint64_t> addresses_;
 };

@@ -63,6 +63,13 @@ std::string whole(const StackTally& tally) {
          (why.empty() ? "" : " (" + why.substr(2) + ")");
 }
 
+// Which share of stacks a program in the kernel walked; nothing where none did. Rounded down.
+std::string walked_share(const Recorded& recorded) {
+  if (recorded.walked == 0) return {};
+  const std::uint64_t permille = recorded.walked * 1000 / (recorded.walked + recorded.copied);
+  return with_decimal(static_cast<double>(permille) / 10, "% walked in the kernel");
+}
+
 std::string unnamed(const StackTally& tally) {
   return with_count(tally.unnamed, "of " + std::to_string(tally.frames) + " frames unnamed");
 }
@@ -83,7 +90,8 @@ std::string in_words(const Recorded& recorded, const StackTally& tally,
   const auto bytes = static_cast<double>(recorded.records.bytes());
   const std::uint64_t stacks = tally.records > 0 ? tally.records : recorded.taken;
   return recorded.source + ": " + std::to_string(stacks) + (stacks == 1 ? " stack" : " stacks") +
-         whole(tally) + with_count(tally.guessed, "with guesses") + missing(recorded, tally) +
+         whole(tally) + (recorded.walked > 0 ? ", " + walked_share(recorded) : "") +
+         with_count(tally.guessed, "with guesses") + missing(recorded, tally) +
          (represented.empty() ? "" : ", " + represented) + unnamed(tally) + "; " +
          with_decimal(cpu_ns / 1e6, " ms of CPU time, ") + with_decimal(bytes / (1 << 20), " MiB") +
          (recorded.failed.empty() ? "" : "; then it failed: " + recorded.failed);

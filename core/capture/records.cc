@@ -9,13 +9,11 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "core/base/clock.hpp"
-#include "core/base/seeded_hash.hpp"
 #include "core/capture/record_checks.hpp"
+#include "core/capture/records_processes.hpp"
 #include "core/registry/plugin_call.hpp"
 
 namespace ctprof {
@@ -23,10 +21,6 @@ namespace {
 
 // Places of losses that are kept; the rest is counted.
 constexpr std::size_t kMostLosses = 4096;
-
-// How soon a process's mappings are read again: each time costs us, and somebody may change them
-// all the time.
-constexpr std::uint64_t kReadAgainEvery = 100'000'000;
 
 // Up to the field that is last in the first version of these structs.
 constexpr std::size_t kLeastRecord = offsetof(ctprof_record, stack_size) + sizeof(std::uint64_t);
@@ -53,89 +47,32 @@ ctprof_window_flags flags_of(const RecordOptions& options) {
   if (options.every_stack) flags |= CTPROF_WINDOW_EVERY_STACK;
   if (options.all_waits) flags |= CTPROF_WINDOW_ALL_WAITS;
   if (options.inherits) flags |= CTPROF_WINDOW_INHERIT;
+  if (options.user_kind != CTPROF_USER_ADDRESSES) flags |= CTPROF_WINDOW_TABLES;
   return flags;
 }
 
 // Leaves out what its kind of user part does not have.
 void drop_unused(ctprof_record& record) {
-  if (record.user_kind != CTPROF_USER_ADDRESSES) record.user_count = 0;
+  const bool has_words =
+      record.user_kind == CTPROF_USER_ADDRESSES || record.user_kind == CTPROF_USER_FRAMES;
+  if (!has_words) record.user_count = 0;
   if (record.user_kind != CTPROF_USER_COPY) record.stack_size = 0;
 }
 
 }  // namespace
 
-// What is known of processes, for all recorders.
-class Records::Processes {
- public:
-  Processes(WantedProcesses wanted, int proc, std::chrono::milliseconds patience)
-      : wanted_(std::move(wanted)), files_(proc, patience), code_(proc, patience, want_files()) {}
-
-  const WantedProcesses& wanted() const { return wanted_; }
-  bool is_wanted(std::uint64_t tgid) { return wanted_.has(tgid); }
-  // It runs code of its own, which is to be known.
-  void meet(std::uint64_t tgid) {
-    if (met_.insert(tgid).second) code_.want(tgid);
-  }
-  // What is known of its code is not true any more.
-  void meet_again(std::uint64_t tgid) {
-    met_.insert(tgid);
-    const std::uint64_t now = boottime_ns();
-    std::uint64_t& last = read_again_[tgid];
-    if (now - last >= kReadAgainEvery) code_.want(tgid), last = now;
-  }
-  // Whether anybody wants to know. A new process has what its parent had; one that runs another
-  // program tells of all that it maps.
-  bool note(const ctprof_change& change) {
-    if (change.kind == CTPROF_CHANGE_FORKED) wanted_.forked(change.tgid, change.parent);
-    const bool wanted = wanted_.has(change.tgid);
-    if (wanted && change.kind == CTPROF_CHANGE_FORKED) meet(change.parent);
-    if (wanted && change.kind == CTPROF_CHANGE_MAPPED) files_.want(change.tgid, mapping_of(change));
-    if (wanted && change.kind == CTPROF_CHANGE_REMAPPED) meet_again(change.tgid);
-    if (change.kind == CTPROF_CHANGE_FORKED || change.kind == CTPROF_CHANGE_EXECED)
-      met_.insert(change.tgid);
-    if (change.kind == CTPROF_CHANGE_ENDED) {
-      met_.erase(change.tgid);
-      read_again_.erase(change.tgid);
-      wanted_.ended(change.tgid);
-    }
-    return wanted;
-  }
-  // Mappings before the files that they are of.
-  void take(RecordedWindow& window) {
-    met_.clear();
-    read_again_.clear();
-    MappedCode::Taken code = code_.take();
-    window.code = std::move(code.processes);
-    window.unknown = code.unknown;
-    window.files = files_.take();
-  }
-
- private:
-  // Before anybody writes to them.
-  MappedCode::Seen want_files() const {
-    return [want = files_.wanter()](const ProcessCode& code) {
-      for (const Mapping& mapping : code.mappings) want(code.tgid, mapping);
-    };
-  }
-
-  WantedProcesses wanted_;
-  PinnedFiles files_;
-  MappedCode code_;
-  std::unordered_set<std::uint64_t, SeededHash> met_;  // whose code is known, or asked for
-  std::unordered_map<std::uint64_t, std::uint64_t, SeededHash> read_again_;  // and when
-};
-
 // One recorder, with its worker.
 class Records::Recorder {
  public:
   Recorder(const PlannedSource& planned, const ctprof_host& host, std::size_t memory,
-           Processes& processes)
+           Processes& processes, int proc)
       : planned_(planned),
         table_(planned_.source->table),
         owner_(call_owner(planned.plugin->path, "source '" + planned.source->name + "'")),
         host_(host),
         memory_(memory),
         processes_(processes),
+        tables_(proc),
         recorded_(nothing_yet()) {}
   ~Recorder() {
     if (opened_) contained(owner_, "close_worker", [&] { table_.close_worker(worker_); });
@@ -169,7 +106,7 @@ class Records::Recorder {
     recorded_.lost += to.lost;
     recorded_.unseen += to.unseen;
     recorded_.cpu_elsewhere_ns += to.cpu_ns;
-    recorded_.cpu_ns += thread_cpu_time_ns() - begin;
+    recorded_.cpu_ns += thread_cpu_time_ns() - begin + tables_.take_cpu_ns();
   }
 
   // Whether its windows begin and end by calls of their own, inside those of all threads.
@@ -233,6 +170,7 @@ class Records::Recorder {
     Recorded next = nothing_yet();
     next.remark = recorded_.remark;
     next.failed = recorded_.failed;
+    recorded_.tables = tables_.files();
     return std::exchange(recorded_, std::move(next));
   }
 
@@ -255,6 +193,12 @@ class Records::Recorder {
     to.context = host_.context;
     to.change = &put_change;
     to.lose = &put_loss;
+    to.want_table = [](void* core, const ctprof_table_request* request) {
+      static_cast<Recorder*>(core)->tables_.want(request);
+    };
+    to.next_table = [](void* core, ctprof_unwind_table* table) {
+      return static_cast<Recorder*>(core)->tables_.next(table);
+    };
     return to;
   }
 
@@ -285,7 +229,8 @@ class Records::Recorder {
 
   void take(ctprof_record record) {
     drop_unused(record);
-    if (const std::string fault = fault_of(record, planned_); !fault.empty())
+    if (const std::string fault = fault_of(record, planned_, tables_.files().size());
+        !fault.empty())
       return fail("it recorded a stack " + fault);
     if (!processes_.is_wanted(record.tgid)) return void(++recorded_.others);
     if (record.user_kind != CTPROF_USER_NONE) processes_.meet(record.tgid);
@@ -294,6 +239,8 @@ class Records::Recorder {
     const MetricDef& metric = recorded_.metrics[record.offer];
     ++(metric.storage == Storage::U64 ? recorded_.numbers : recorded_.taken);
     recorded_.cut += (record.flags & CTPROF_RECORD_CUT) != 0;
+    recorded_.walked += record.user_kind == CTPROF_USER_FRAMES;
+    recorded_.copied += record.user_kind == CTPROF_USER_COPY;
     recorded_.without_user += (record.flags & CTPROF_RECORD_NO_USER) != 0;
   }
 
@@ -316,6 +263,7 @@ class Records::Recorder {
   ctprof_host host_;
   std::size_t memory_;
   Processes& processes_;
+  UnwindTables tables_;
   void* worker_ = nullptr;
   bool opened_ = false;
   bool works_ = false;
@@ -332,7 +280,7 @@ Records::Records(const std::vector<PlannedSource>& recorders, const Probed& prob
   for (const PlannedSource& planned : recorders)
     recorders_.push_back(std::make_unique<Recorder>(planned, probed.host_for(*planned.plugin),
                                                     memory_of(options) / recorders.size(),
-                                                    *processes_));
+                                                    *processes_, proc));
 }
 
 Records::~Records() = default;

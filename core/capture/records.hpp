@@ -25,6 +25,7 @@
 #include "core/capture/options.hpp"
 #include "core/capture/pinned_files.hpp"
 #include "core/capture/record_arena.hpp"
+#include "core/capture/unwind_tables.hpp"
 #include "core/capture/wanted_processes.hpp"
 #include "core/registry/plan.hpp"
 #include "core/registry/probed.hpp"
@@ -42,6 +43,9 @@ struct Recorded {
   RecordArena records;                      // in the order in which they were handed over
   std::uint64_t taken = 0;                  // records of stacks that are there
   std::uint64_t numbers = 0;                // and of numbers
+  std::uint64_t walked = 0;                 // of those taken: by programs in the kernel
+  std::uint64_t copied = 0;                 // of those taken: copies of the stack, to be walked
+  std::vector<TableFile> tables;            // that walks were made by: table n is [n - 1]
   std::uint64_t others = 0;                 // of processes that were not requested: omitted
   std::uint64_t lost = 0;                   // by full buffers of the kernel
   std::uint64_t unseen = 0;                 // that should have been taken, and were not

@@ -33,6 +33,8 @@ bool is_memory(const Mapping& mapping) {
   return is_memory_file(mapping.path) && !mapping.is_program;
 }
 
+}  // namespace
+
 // The vDSO is the same in all processes of a machine, so ours is read. The kernel maps the whole
 // image; its section headers, which lead to its symbols, come last.
 std::string_view own_vdso() {
@@ -48,8 +50,6 @@ std::string_view own_vdso() {
     if (segment.p_type == PT_LOAD) end = std::max(end, segment.p_offset + segment.p_filesz);
   return {start, end};
 }
-
-}  // namespace
 
 Modules::Modules(OpenMapped open, const FrameLimits& limits)
     : open_(std::move(open)), limits_(limits) {

@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -36,6 +37,9 @@
 #include "ctprof/files.hpp"
 
 namespace ctprof {
+
+// The image of the vDSO, which is the same in all processes of a machine: our own.
+std::string_view own_vdso();
 
 // Opens the file that a process has mapped there, and had mapped by that path; nothing where it
 // cannot. What it opens is read with pread(2), so it must not be a terminal or a pipe.

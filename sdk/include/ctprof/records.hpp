@@ -102,6 +102,8 @@ class Window {
   // Also the processes that those of pids() fork while the window is open, and what these fork. A
   // RecordSource puts each as CTPROF_CHANGE_FORKED before its first record.
   bool inherits() const { return is(CTPROF_WINDOW_INHERIT); }
+  // ctprof makes unwind tables on request (Records::want_table).
+  bool makes_tables() const { return is(CTPROF_WINDOW_TABLES); }
 
  private:
   bool has(std::size_t offset) const { return abi_->size > offset; }
@@ -134,6 +136,12 @@ struct Record : ctprof_record {
     user_kind = CTPROF_USER_ADDRESSES;
     user = addresses.data();
     user_count = static_cast<std::uint32_t>(addresses.size());
+  }
+  // Frames that were found by unwind tables, leaf first, as words of CTPROF_USER_FRAMES.
+  void set_user_frames(std::span<const std::uint64_t> frames) {
+    user_kind = CTPROF_USER_FRAMES;
+    user = frames.data();
+    user_count = static_cast<std::uint32_t>(frames.size());
   }
   // Registers (`link`: on arm64 alone), and memory from the stack pointer on, for ctprof to unwind.
   void set_user_copy(std::uint64_t pc, std::uint64_t stack_pointer, std::uint64_t frame_pointer,
@@ -184,6 +192,18 @@ class Records {
   // CPU time that it cost outside of its own calls: in programs attached to the kernel.
   void count_cpu_ns(std::uint64_t ns) const {
     if (has(offsetof(ctprof_records, cpu_ns))) abi_->cpu_ns += ns;
+  }
+  // Asks for the unwind table of a file, which a later drain finds in next_table(). REQUIRES: the
+  // window makes_tables(). `size` need not be filled.
+  void want_table(ctprof_table_request request) const {
+    request.size = sizeof request;
+    if (has(offsetof(ctprof_records, want_table))) abi_->want_table(abi_->core, &request);
+  }
+  // The next table that was asked for, valid until the next call; false: there is none now.
+  bool next_table(ctprof_unwind_table& table) const {
+    table = {};
+    table.size = sizeof table;
+    return has(offsetof(ctprof_records, next_table)) && abi_->next_table(abi_->core, &table) != 0;
   }
   // A sentence for the user, who is told once, though all is well: a buffer that had to be smaller.
   void remark(std::string_view sentence) const {

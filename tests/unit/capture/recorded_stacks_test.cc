@@ -54,6 +54,52 @@ BOOST_AUTO_TEST_CASE(a_stack_of_our_own_is_unwound_and_named) {
   BOOST_TEST(recording.window().meta.notes.empty());
 }
 
+// The same by places in files, as a program in the kernel finds them, with a frame of code of no
+// file. `change`: what the content was when the table was made, besides what it is now.
+void take_table_frames(Recording& recording, const std::function<void(FileStamp&)>& change = {}) {
+  const Taken taken = taken_in_a_thread();
+  const auto mappings = own_mappings();
+  const auto own = std::ranges::find_if(mappings, [&](const Mapping& mapping) {
+    return taken.at.ip >= mapping.start && taken.at.ip < mapping.end;
+  });
+  BOOST_REQUIRE((own != mappings.end()));
+  const sdk::Fd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  FileStamp stamp = stamp_of(self.get()).value();
+  if (change) change(stamp);
+  const std::vector<TableFile> tables{{kSelf, {0, 4096, 0, {99, 99}, "/none"}},
+                                      {kSelf, *own, stamp}};
+  const std::vector<std::uint64_t> words{
+      std::uint64_t{2} << CTPROF_FRAME_TABLE_SHIFT | (taken.at.ip - own->start + own->offset),
+      CTPROF_FRAME_ADDRESS | CTPROF_FRAME_GUESSED | 0x1234560};
+  recording.stacks().begin("test", "tests", {kStacks}, tables);
+  ctprof_record record = with_addresses(record_of(kSelf, kSelf, 10), words);
+  record.user_kind = CTPROF_USER_FRAMES;
+  recording.stacks().take(record);
+  record.flags = CTPROF_RECORD_CUT;
+  recording.stacks().take(record);
+  recording.stacks().finish();
+}
+
+BOOST_AUTO_TEST_CASE(frames_of_unwind_tables_are_named) {
+  Recording recording(window_of_self());
+  take_table_frames(recording);
+  BOOST_TEST(recording.row(0).find("take_stack") != std::string::npos, recording.row(0));
+  const StackTally& tally = recording.window().meta.stacks.at(0);
+  BOOST_TEST(tally.to_root == 1u);
+  BOOST_TEST(tally.deep == 1u);
+  BOOST_TEST(tally.guessed == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(frames_of_a_file_that_changed_after_its_table_was_made_have_no_names) {
+  Recording recording(window_of_self());
+  take_table_frames(recording, [](FileStamp& stamp) { ++stamp.written_ns; });
+  BOOST_TEST(recording.row(0).find("take_stack") == std::string::npos, recording.row(0));
+  BOOST_TEST(recording.window().meta.stacks.at(0).to_root == 1u);
+  BOOST_REQUIRE(recording.window().meta.notes.size() == 1u);
+  BOOST_TEST(recording.window().meta.notes[0].find("unit-capture") != std::string::npos,
+             recording.window().meta.notes[0]);
+}
+
 // The same by addresses alone, kernel frames above.
 BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
   const Taken taken = taken_in_a_thread();

@@ -62,7 +62,10 @@ BOOST_FIXTURE_TEST_CASE(who_lies_is_out_and_what_was_before_stays, World) {
   lies([](auto& r) { r.offer = 2; }, "of offer 2, which was not requested");
   lies([](auto& r) { r.tid = 0; }, "of the impossible thread 1/0");
   lies([](auto& r) { r.tgid = UINT64_MAX; }, "of the impossible thread");
-  lies([](auto& r) { r.user_kind = 3; }, "of the unknown kind 3");
+  lies([](auto& r) { r.user_kind = 4; }, "of the unknown kind 4");
+  static const std::uint64_t frame = std::uint64_t{1} << CTPROF_FRAME_TABLE_SHIFT;
+  lies([](auto& r) { r.user_kind = CTPROF_USER_FRAMES, r.user = &frame, r.user_count = 1; },
+       "with a frame of an unwind table that it was not given");
   lies([](auto& r) { r.kernel_count = 1; }, "with NULL where a stack must be");
   lies([](auto& r) { r.user_kind = CTPROF_USER_ADDRESSES, r.user_count = 1; }, "with NULL");
   lies([](auto& r) { r.user_kind = CTPROF_USER_COPY, r.stack_size = 1; }, "with NULL");

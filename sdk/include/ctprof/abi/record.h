@@ -16,6 +16,7 @@
 #define CTPROF_ABI_RECORD_H
 
 #include "ctprof/abi/cells.h"
+#include "ctprof/abi/unwind.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,8 +43,19 @@ enum {
   /* `user` are addresses, leaf first. */
   CTPROF_USER_ADDRESSES = 1,
   /* Registers, and `stack` is a copy of memory from the stack pointer on. */
-  CTPROF_USER_COPY = 2
+  CTPROF_USER_COPY = 2,
+  /* `user` are frames that the source found by unwind tables, leaf first; a word for each, see
+   * below. A stack without the flag CUT reaches the root of its thread. */
+  CTPROF_USER_FRAMES = 3
 };
+
+/* A frame is an instruction: the one that was running, or, of a caller, the last byte of its call.
+ * Its word has the number of a table (ctprof/abi/unwind.h) from bit 40 on, 22 bits, and the place
+ * in its module in the bits below; or, with CTPROF_FRAME_ADDRESS, an address of code of no file. */
+enum { CTPROF_FRAME_TABLE_SHIFT = 40 };
+#define CTPROF_FRAME_ADDRESS (UINT64_C(1) << 63)
+/* found by frame pointers, or behind a frame that was */
+#define CTPROF_FRAME_GUESSED (UINT64_C(1) << 62)
 
 typedef uint32_t ctprof_window_flags;
 enum {
@@ -55,7 +67,9 @@ enum {
   CTPROF_WINDOW_ALL_WAITS = 4,
   /* Of `pids`: also processes that they, or their children, fork while the window is open. A
    * recorder that follows them delivers each as CTPROF_CHANGE_FORKED before its first record. */
-  CTPROF_WINDOW_INHERIT = 8
+  CTPROF_WINDOW_INHERIT = 8,
+  /* The core makes unwind tables (ctprof_records.want_table) and takes CTPROF_USER_FRAMES. */
+  CTPROF_WINDOW_TABLES = 16
 };
 
 /* What a window is about. Whatever is 0 or NULL is not restricted, or left to the source. It is
@@ -245,6 +259,11 @@ struct ctprof_records {
   /* Filled by the source, since the last drain: CPU time that it cost elsewhere than in its own
    * calls, as in programs that it attached to the kernel; as far as that is known. */
   uint64_t cpu_ns CTPROF_TAIL;
+  /* Asks for a table; returns at once. Each request is answered once, by a later drain. */
+  void (*want_table)(void* core, const struct ctprof_table_request* request) CTPROF_TAIL;
+  /* The next answer: 1, and the table is filled in, or 0: there is none now. The table is valid
+   * until the next call, or the end of the drain. `table.size` is set by the source. */
+  int32_t (*next_table)(void* core, struct ctprof_unwind_table* table) CTPROF_TAIL;
 };
 
 #ifdef __cplusplus

@@ -1,0 +1,101 @@
+// Unwind tables that a recorder asks for, and frames that it found by them.
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "core/capture/recorded_words.hpp"
+#include "tests/unit/capture/made_recorder.hpp"
+
+namespace unwind_tables_test {
+using namespace ctprof;
+using namespace ctprof::made_recorder;
+
+namespace {
+
+// Asks for the table of our own program, of which the test may say something else, and waits for
+// the answer.
+ctprof_unwind_table own_table(const sdk::Records& to,
+                              const std::function<void(ctprof_table_request&)>& change = {}) {
+  const std::string path = std::filesystem::canonical("/proc/self/exe");
+  struct stat status {};
+  BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
+  ctprof_table_request request{};
+  request.request = 5;
+  request.tgid = static_cast<std::uint64_t>(::getpid());
+  request.device_major = major(status.st_dev);
+  request.device_minor = minor(status.st_dev);
+  request.inode = status.st_ino;
+  request.file_size = static_cast<std::uint64_t>(status.st_size);
+  request.changed_s = status.st_ctim.tv_sec;
+  request.changed_ns = static_cast<std::uint32_t>(status.st_ctim.tv_nsec);
+  request.path = {path.data(), path.size()};
+  if (change) change(request);
+  to.want_table(request);
+  ctprof_unwind_table table{};
+  while (!to.next_table(table)) std::this_thread::yield();
+  return table;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(unwind_tables_test)
+
+BOOST_FIXTURE_TEST_CASE(a_recorder_gets_tables_and_hands_over_frames, World) {
+  bool makes_tables = false;
+  Small::on_start = [&](const sdk::Window& window) { makes_tables = window.makes_tables(); };
+  const Recorded recorded = drained([&](const sdk::Records& to) {
+    const ctprof_unwind_table table = own_table(to);
+    BOOST_REQUIRE(table.number == 1u);
+    BOOST_TEST(table.request == 5u);
+    BOOST_TEST(table.pages_count > 0u);
+    BOOST_TEST(table.rows_count > 100u);
+    BOOST_TEST(table.rules_count > 2u);
+    const std::uint64_t frames[] = {std::uint64_t{1} << CTPROF_FRAME_TABLE_SHIFT | 0x1000,
+                                    CTPROF_FRAME_ADDRESS | 0x7000};
+    sdk::Record record(1, 1, 1);
+    record.set_user_frames(frames);
+    to.put(record);
+  });
+  BOOST_TEST(makes_tables);
+  BOOST_TEST(recorded.failed == "");
+  BOOST_TEST(recorded.walked == 1u);
+  BOOST_TEST(has(in_words(recorded, {}), "100.0% walked in the kernel"));
+  BOOST_REQUIRE(recorded.tables.size() == 1u);
+  BOOST_TEST(recorded.tables[0].mapping.path ==
+             std::filesystem::canonical("/proc/self/exe").string());
+}
+
+// A window of frame pointers needs no tables.
+BOOST_FIXTURE_TEST_CASE(no_tables_are_made_for_frame_pointers, World) {
+  bool makes_tables = true;
+  Small::on_start = [&](const sdk::Window& window) { makes_tables = window.makes_tables(); };
+  BOOST_TEST(bool(records({.user_kind = CTPROF_USER_ADDRESSES})->start()));
+  BOOST_TEST(!makes_tables);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_file_that_is_another_by_now_has_no_table, World) {
+  const auto number_for = [this](std::function<void(ctprof_table_request&)> change) {
+    std::uint32_t number = 99;
+    drained([&](const sdk::Records& to) { number = own_table(to, change).number; });
+    return number;
+  };
+  BOOST_TEST(number_for([](auto&) {}) == 1u);
+  BOOST_TEST(number_for([](auto& request) { ++request.changed_s; }) == 0u);
+  BOOST_TEST(number_for([](auto& request) { request.changed_ns ^= 1; }) == 0u);
+  BOOST_TEST(number_for([](auto& request) { ++request.file_size; }) == 0u);
+  BOOST_TEST(number_for([](auto& request) { ++request.inode; }) == 0u);
+  BOOST_TEST(number_for([](auto& request) { request.path = {nullptr, 7}; }) == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace unwind_tables_test
