@@ -71,10 +71,28 @@ perf_event_attr attr_of(const Sampling& how) {
   return attr;
 }
 
-sdk::Fd open_event(const Sampling& how, int cpu) {
-  perf_event_attr attr = attr_of(how);
+sdk::Fd open_event(perf_event_attr attr, int cpu) {
   return sdk::Fd(
       static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+}
+sdk::Fd open_event(const Sampling& how, int cpu) { return open_event(attr_of(how), cpu); }
+
+// By which a program writes: samples with the kernel's part of the stack, and what it says.
+perf_event_attr attr_of_output(const Sampling& how) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_BPF_OUTPUT;
+  attr.sample_period = 1;
+  attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW;
+  attr.sample_max_stack = static_cast<std::uint16_t>(how.depth);
+  attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | (how.counts_lost ? kFormatLost : 0);
+  attr.exclude_callchain_user = attr.sample_id_all = 1;
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_MONOTONIC;
+  attr.watermark = 1;
+  attr.wakeup_watermark = INT_MAX;
+  return attr;
 }
 
 bool can(const Sampling& how, int cpu) { return static_cast<bool>(open_event(how, cpu)); }
@@ -137,10 +155,19 @@ int Event::open(const Sampling& how, int cpu, std::size_t ring_bytes,
     made->mapped_bytes_ = page + bytes;
     made->ring_.emplace(static_cast<perf_event_mmap_page*>(at), static_cast<std::byte*>(at) + page,
                         bytes);
+    if (how.walk)
+      if (const int failed = made->attach(how, cpu); failed != 0) return failed;
     event = std::move(made);
     return 0;
   }
   return errno;
+}
+
+// REQUIRES: it has its ring.
+int Event::attach(const Sampling& how, int cpu) {
+  output_ = open_event(attr_of_output(how), cpu);
+  if (!output_ || ::ioctl(output_.get(), PERF_EVENT_IOC_SET_OUTPUT, fd_.get()) != 0) return errno;
+  return how.walk->attach(fd_.get(), cpu, output_.get());
 }
 
 Event::~Event() {
@@ -155,13 +182,20 @@ int Event::set_period(std::uint64_t period_ns) {
   return ::ioctl(fd_.get(), PERF_EVENT_IOC_PERIOD, &period_ns) == 0 ? 0 : errno;
 }
 
-std::optional<Counts> Event::counts() const {
+std::optional<Counts> Event::counts_of(const sdk::Fd& event) const {
   struct {
     std::uint64_t value, enabled_ns, lost;
   } read{};
   const std::size_t size = counts_lost_ ? sizeof read : offsetof(decltype(read), lost);
-  if (::read(fd_.get(), &read, size) != static_cast<ssize_t>(size)) return std::nullopt;
+  if (::read(event.get(), &read, size) != static_cast<ssize_t>(size)) return std::nullopt;
   return Counts{read.enabled_ns, read.lost};
+}
+
+std::optional<Counts> Event::counts() const {
+  auto counts = counts_of(fd_);
+  const auto of_output = output_ ? counts_of(output_) : std::nullopt;
+  if (counts && of_output) counts->lost += of_output->lost;
+  return counts;
 }
 
 }  // namespace ctprof::on_cpu

@@ -41,8 +41,11 @@ class Event final : public CpuEvent {
 
  private:
   Event() = default;
+  int attach(const Sampling& how, int cpu);
+  std::optional<Counts> counts_of(const sdk::Fd& event) const;
 
   sdk::Fd fd_;
+  sdk::Fd output_;  // by which a program writes into the ring; none: there is no program
   void* mapped_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   std::optional<Ring> ring_;

@@ -56,7 +56,10 @@ sdk::Record record_of(const Sample& sample, const Sampling& how, std::uint64_t a
   sdk::Record record(sample.tgid, sample.tid, sample.weight_ns);
   record.at_ns = at_ns;
   record.set_kernel(sample.kernel);
-  if (const auto& registers = sample.registers; has_registers(sample)) {
+  if (sample.walked) {
+    record.set_user_frames(*sample.walked);
+    if (sample.is_deep) record.flags |= CTPROF_RECORD_CUT;
+  } else if (const auto& registers = sample.registers; has_registers(sample)) {
     record.set_user_copy(registers->ip, registers->sp, registers->bp, registers->lr, sample.stack);
   } else if (has_chain(sample)) {
     record.set_user(sample.user);

@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "plugins/on-cpu/kernel_walk.hpp"
 #include "plugins/on-cpu/own_filter.hpp"
 #include "plugins/on-cpu/ring.hpp"
 #include "plugins/shared/clock.hpp"
@@ -34,6 +35,8 @@ struct Sampling {
 
   // Runs at each sample, and drops some; null: all are recorded.
   std::shared_ptr<const OwnFilter> filter = {};
+  // Walks stacks in the kernel; null: all samples are copies. REQUIRES: not with a filter.
+  std::shared_ptr<KernelWalk> walk = {};
 
   bool copies() const { return stack_bytes > 0; }
   std::uint64_t period_ns() const { return 1'000'000'000 / frequency_hz; }

@@ -17,6 +17,7 @@
 
 #include "ctprof/plugin.hpp"
 #include "plugins/on-cpu/event.hpp"
+#include "plugins/on-cpu/kernel_walk.hpp"
 #include "plugins/on-cpu/own_filter.hpp"
 #include "plugins/on-cpu/probe.hpp"
 #include "plugins/on-cpu/sampler.hpp"
@@ -33,6 +34,8 @@ constexpr std::uint32_t kMostCopy = 65'528 - 8;
 // About a second's worth; and no more than so much for all CPUs together.
 constexpr std::uint64_t kRing = 8 << 20, kRingOfHighRate = 32 << 20, kMostOfRings = 512 << 20;
 constexpr std::uint32_t kRingHighRate = 1000;
+// Of a user stack, where the window requests none.
+constexpr std::uint32_t kUsualDepth = 127;
 
 inline constexpr sdk::Metric<sdk::StackNs, sdk::StackSum> kOnCpuStacks{
     {.name = "oncpu_stacks",
@@ -71,6 +74,12 @@ std::shared_ptr<const OwnFilter> filter_for(const LentUser& user) {
   return filter;
 }
 
+// Null where the kernel cannot: then all samples are copies.
+std::shared_ptr<KernelWalk> walk_for(const sdk::Window& window) {
+  int error = 0;
+  return KernelWalk::load({.depth = window.depth() > 0 ? window.depth() : kUsualDepth}, error);
+}
+
 std::string kib(std::size_t bytes) { return std::to_string(bytes / 1024) + " KiB"; }
 
 class OnCpu : public sdk::RecordSource {
@@ -86,6 +95,7 @@ class OnCpu : public sdk::RecordSource {
     if (const int failed = settle(how, cpus.empty() ? 0 : cpus.front()); failed != 0)
       throw std::runtime_error(refusal(host_, failed).why);
     if (const auto user = lent_user()) how.filter = filter_for(*user);
+    if (window.makes_tables() && how.copies() && !how.filter) how.walk = walk_for(window);
     const std::size_t wanted = ring_bytes_of(window, how, std::max<std::size_t>(1, cpus.size()));
     sampler_ = std::make_unique<Sampler>(std::make_unique<PerfEvents>(host_), how, wanted);
     sampler_->start();

@@ -96,6 +96,22 @@ void take_stack(Reader& in, Sample& sample) {
                   std::min<std::size_t>(memory.size(), filled)};
 }
 
+// What a program wrote about a walk: its tag is the upper half of the first word, where a sample
+// that was not walked has the small number of its registers' kind.
+struct Walked {
+  std::uint32_t tag = 0;  // 0: it was not walked
+  std::span<const std::uint64_t> words{};
+};
+
+Walked take_walked(Reader& in) {
+  Reader ahead = in;
+  const auto tag = static_cast<std::uint32_t>(ahead.take<std::uint64_t>() >> 32);
+  if (ahead.failed() || tag == 0) return {};
+  const auto words = ahead.take_words(tag & WALK_WORDS);
+  in = ahead;
+  return {tag & ~std::uint32_t{WALK_WORDS}, words};
+}
+
 bool is_of(Bytes record, std::uint32_t type) { return header_of(record).type == type; }
 
 // Up to the first NUL; the rest is padding, and the trailer.
@@ -123,12 +139,30 @@ std::optional<Sample> sample_of(Bytes record, bool copies) {
   sample.tid = in.take<std::uint32_t>();
   in.take<std::uint64_t>();  // time_of
   take_chain(in.take_words(in.take<std::uint64_t>()), sample);
-  if (copies) {
+  const Walked walked = copies ? take_walked(in) : Walked{};
+  if (walked.tag == WALK_STACK || walked.tag == WALK_DEEP_STACK) {
+    sample.walked = walked.words;
+    sample.is_deep = walked.tag == WALK_DEEP_STACK;
+  } else if (copies) {
     take_registers(in, sample);
     take_stack(in, sample);
   }
   if (in.failed()) return std::nullopt;
   return sample;
+}
+
+std::optional<Missed> missed_of(Bytes record) {
+  Reader in(record);
+  Missed missed;
+  missed.tgid = in.take<std::uint32_t>();
+  in.take<std::uint32_t>();  // the thread
+  in.take<std::uint64_t>();  // time_of
+  in.take_words(in.take<std::uint64_t>());
+  const Walked walked = take_walked(in);
+  if (in.failed() || walked.tag != WALK_MISS || walked.words.size_bytes() != sizeof missed.miss)
+    return std::nullopt;
+  std::memcpy(&missed.miss, walked.words.data(), sizeof missed.miss);
+  return missed;
 }
 
 std::optional<Deferred> deferred_of(Bytes record) {

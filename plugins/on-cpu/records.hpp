@@ -6,12 +6,15 @@
 
 #pragma once
 
+#include <linux/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 
 #include "plugins/on-cpu/ring.hpp"
+#include "plugins/shared/walk_tables.h"
 
 namespace ctprof::on_cpu {
 
@@ -46,6 +49,16 @@ struct Sample {
   bool is_32_bit = false;                   // and its registers are of no use to us
   std::uint64_t weight_ns = 0;              // the time that it represents; the record has none
   std::span<const std::uint8_t> stack{};
+  // Frames that a program in the kernel found instead, in words of CTPROF_USER_FRAMES; none: it
+  // found none, and there is a copy.
+  std::optional<std::span<const std::uint64_t>> walked{};
+  bool is_deep = false;  // of these, some are missing at the root
+};
+
+// A file of which a program that walks has no table, where a stack led into it.
+struct Missed {
+  std::uint32_t tgid = 0;  // that has it mapped
+  walk_miss miss{};
 };
 
 struct Deferred {
@@ -72,6 +85,8 @@ std::uint64_t time_of(Bytes record);
 
 // Nothing where the bytes are no such record. `copies`: samples come with registers and stack.
 std::optional<Sample> sample_of(Bytes record, bool copies);
+// Of PERF_RECORD_SAMPLE: nothing where it is a sample. REQUIRES: samples come with copies.
+std::optional<Missed> missed_of(Bytes record);
 std::optional<Deferred> deferred_of(Bytes record);
 std::optional<Mapped> mapped_of(Bytes record);
 std::optional<Family> family_of(Bytes record);

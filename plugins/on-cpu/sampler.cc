@@ -104,6 +104,7 @@ void Sampler::drain(const sdk::Records& records) {
   const std::uint64_t now = input_->now_ns(CLOCK_MONOTONIC);
   follow_boottime();
   take_until(records, stopped_ ? UINT64_MAX : now - kNotYetNs);
+  if (how_.walk && !stopped_) how_.walk->exchange(records);
   for (const auto& cpu : cpus_)
     if (varies_ && !stopped_ && cpu->event && cpu->clock.is_due()) vary_period(*cpu);
   const bool window_ends = std::exchange(window_ends_, false) && !stopped_;
@@ -160,11 +161,20 @@ void Sampler::take_until(const sdk::Records& records, std::uint64_t until_ns) {
 void Sampler::take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uint64_t time_ns) {
   const std::uint64_t at_ns = time_ns + to_boottime_ns_;
   switch (header_of(record).type) {
-    case PERF_RECORD_SAMPLE: take_sample(records, cpu, record, time_ns); break;
+    case PERF_RECORD_SAMPLE:
+      if (const auto missed = how_.walk ? missed_of(record) : std::nullopt)
+        how_.walk->note(*missed);
+      else
+        take_sample(records, cpu, record, time_ns);
+      break;
     case kRecordDeferred: take_deferred(records, record); break;
     case PERF_RECORD_LOST: take_lost(records, cpu, lost_of(record), time_ns); break;
     case PERF_RECORD_THROTTLE: cpu.throttled_since_ns = time_ns; break;
     case PERF_RECORD_UNTHROTTLE: end_throttling(records, cpu, time_ns); break;
+    case PERF_RECORD_MMAP2:
+      if (const auto mapped = how_.walk ? mapped_of(record) : std::nullopt)
+        how_.walk->note(*mapped);
+      [[fallthrough]];
     default: put_change(records, record, at_ns);
   }
   cpu.last_ns = time_ns;

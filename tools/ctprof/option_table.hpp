@@ -75,8 +75,8 @@ inline constexpr std::array kOptions{
                "Keep at most N frames of a stack, nearest to the leaf, from 1 to 1024. Default: "
                "127. With --unwind fp, on-cpu keeps at most kernel.perf_event_max_stack."},
     OptionInfo{"unwind", "cfi|fp", "record,live",
-               "Unwind user stacks from copies with call frame information (default), or follow "
-               "frame pointers in the kernel."},
+               "Unwind user stacks with call frame information (default), or follow frame pointers "
+               "in the kernel."},
     OptionInfo{"stack-bytes", "SIZE", "record,live",
                "Copy at most SIZE of each user stack. Default: 32K up to 250 Hz, 8K above."},
     OptionInfo{"ring", "SIZE", "record,live",

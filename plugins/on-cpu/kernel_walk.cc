@@ -1,0 +1,91 @@
+#include "plugins/on-cpu/kernel_walk.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <vector>
+
+#ifdef CTPROF_KERNEL_WALK
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "plugins/on-cpu/walk_skeleton.h"
+#endif
+
+namespace ctprof::on_cpu {
+
+void KernelWalk::note(const Mapped& mapped) {
+  constexpr unsigned kMinorBits = 20;
+  requests_.note_path(mapped.device_major << kMinorBits | mapped.device_minor, mapped.inode,
+                      mapped.path);
+}
+
+void KernelWalk::note(const Missed& missed) { requests_.note(missed.tgid, missed.miss); }
+
+#ifdef CTPROF_KERNEL_WALK
+
+std::shared_ptr<KernelWalk> KernelWalk::load(const Options& options, int& error) {
+  const std::shared_ptr<KernelWalk> walk(new KernelWalk());
+  const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
+  const on_cpu_walk_options wanted{options.depth, options.and_copy ? 1u : 0u,
+                                   static_cast<unsigned>(cpus)};
+  walk->program_ = on_cpu_walk_load(&wanted, &error);
+  if (!walk->program_) return nullptr;
+  const on_cpu_walk_maps maps = on_cpu_walk_maps_of(walk->program_);
+  walk->tables_ =
+      WalkTables::open({maps.chunks, maps.rules, maps.pages, maps.modules, maps.files}, error);
+  return walk->tables_ ? walk : nullptr;
+}
+
+KernelWalk::~KernelWalk() {
+  if (program_) on_cpu_walk_unload(program_);
+}
+
+int KernelWalk::attach(int event, int cpu, int output) const {
+  bpf_attr attributes{};
+  const auto key = static_cast<std::uint32_t>(cpu), value = static_cast<std::uint32_t>(output);
+  attributes.map_fd = static_cast<std::uint32_t>(on_cpu_walk_maps_of(program_).outputs);
+  attributes.key = reinterpret_cast<std::uintptr_t>(&key);
+  attributes.value = reinterpret_cast<std::uintptr_t>(&value);
+  attributes.flags = BPF_ANY;
+  if (::syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attributes, sizeof attributes) != 0) return errno;
+  return on_cpu_walk_attach(program_, event);
+}
+
+void KernelWalk::exchange(const sdk::Records& records) {
+  requests_.exchange(records, *tables_);
+  on_cpu_walk_renew(program_);
+}
+
+KernelWalk::Counts KernelWalk::counts() const {
+  std::uint64_t sums[2]{};
+  std::vector<std::uint64_t> by_cpu(static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_CONF)));
+  for (std::uint32_t key = 0; key < 2; ++key) {
+    bpf_attr attributes{};
+    attributes.map_fd = static_cast<std::uint32_t>(on_cpu_walk_maps_of(program_).counts);
+    attributes.key = reinterpret_cast<std::uintptr_t>(&key);
+    attributes.value = reinterpret_cast<std::uintptr_t>(by_cpu.data());
+    if (::syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attributes, sizeof attributes) != 0) return {};
+    for (const std::uint64_t count : by_cpu) sums[key] += count;
+  }
+  return {sums[0], sums[1]};
+}
+
+#else
+
+std::shared_ptr<KernelWalk> KernelWalk::load(const Options&, int& error) {
+  error = ENOSYS;
+  return nullptr;
+}
+
+KernelWalk::~KernelWalk() = default;
+
+int KernelWalk::attach(int, int, int) const { return ENOSYS; }
+
+void KernelWalk::exchange(const sdk::Records&) {}
+
+KernelWalk::Counts KernelWalk::counts() const { return {}; }
+
+#endif
+
+}  // namespace ctprof::on_cpu

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Runs at each sample, and walks the user's stack. A walk that reaches the root of the stack is
+ * written into the ring of the event, and the event writes nothing. Otherwise the event writes its
+ * own sample, with registers and a copy of the stack.
+ *
+ * See also: plugins/shared/user_walk.bpf.h, which walks; kernel_walk.hpp, which loads it.
+ */
+#include "plugins/shared/user_walk.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Set by the reader. */
+__u32 walk_depth = 127;     /* the most frames of a stack */
+__u64 walk_most_ns = 30000; /* the longest walk; a copy takes some microseconds */
+__u32 walk_and_copy = 0;    /* for tests: each sample has a copy, too */
+
+enum { EVENT_WRITES = 1, NOTHING_MORE = 0 };
+enum { CODE_64 = 0x33, USER_MODE = 3, NO_ROOM = -28 };
+enum walk_counter { WALKED, GAVE_UP, COUNTERS };
+
+/* Numbers of samples, by CPU: for tests and benchmarks. */
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, COUNTERS);
+  __type(key, __u32);
+  __type(value, __u64);
+} walk_counts SEC(".maps");
+
+/* An event of each CPU, which writes into the ring of the one that samples. */
+struct {
+  __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+  __uint(key_size, sizeof(__u32));
+  __uint(value_size, sizeof(__u32));
+} walk_outputs SEC(".maps");
+
+/* A sample, as a program of this kind is handed it: registers of x86-64. */
+struct bpf_perf_event_data {
+  __u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+  __u64 orig_ax, ip, cs, flags, sp, ss;
+};
+
+struct place {
+  __u64 ip, sp, bp, cs;
+};
+
+/* Where user space was interrupted, or entered the kernel. 0: it is a thread of the kernel. */
+static __always_inline int find_place(struct place* place, struct bpf_perf_event_data* sample,
+                                      struct task_struct* task) {
+  /* Each is a load of its own: the verifier refuses those that the compiler would merge. */
+  volatile struct bpf_perf_event_data* registers = sample;
+  place->cs = registers->cs;
+  place->ip = registers->ip;
+  place->sp = registers->sp;
+  place->bp = registers->bp;
+  if ((place->cs & USER_MODE) == USER_MODE) return 1;
+  struct pt_regs___walk* entered = (void*)bpf_task_pt_regs(task);
+  place->cs = entered->cs;
+  place->ip = entered->ip;
+  place->sp = entered->sp;
+  place->bp = entered->bp;
+  return 1;
+}
+
+static __always_inline void count(__u32 counter) {
+  __u64* value = bpf_map_lookup_elem(&walk_counts, &counter);
+  if (value) ++*value;
+}
+
+static __always_inline long write_out(void* sample, struct walk_scratch* scratch, __u32 tag,
+                                      __u32 words) {
+  words &= WALK_MOST_FRAMES;
+  scratch->tag = tag | words;
+  return bpf_perf_event_output(sample, &walk_outputs, 0xffffffffull, &scratch->tag,
+                               sizeof scratch->tag + 8 * words);
+}
+
+/* Where it could not be written, the file is asked for again. */
+static __always_inline void write_miss(void* sample, struct walk_scratch* scratch) {
+  const __u32 words = sizeof scratch->miss / 8;
+  __builtin_memcpy(scratch->words, &scratch->miss, sizeof scratch->miss);
+  if (write_out(sample, scratch, WALK_MISS, words) != 0)
+    bpf_map_delete_elem(&walk_files, &scratch->miss.file);
+}
+
+SEC("perf_event")
+int walk_sample(struct bpf_perf_event_data* sample) {
+  struct place place;
+  if (bpf_get_current_pid_tgid() >> 32 == 0) return EVENT_WRITES;
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct walk_scratch* scratch = walk_scratch();
+  struct mm_struct___walk* mm = ((struct task_struct___walk*)task)->mm;
+  if (!scratch || !mm || !find_place(&place, sample, task) || place.cs != CODE_64)
+    return EVENT_WRITES;
+  const __u32 tag =
+      walk_stack(scratch, (__u64)mm, place.ip, place.sp, place.bp, walk_depth, walk_most_ns);
+  if (tag == 0) {
+    count(GAVE_UP);
+    if (scratch->has_miss) write_miss(sample, scratch);
+    return EVENT_WRITES;
+  }
+  const long failed = write_out(sample, scratch, tag, scratch->walk.frames);
+  if (failed != 0 && failed != NO_ROOM) return EVENT_WRITES; /* else it is lost, and was counted */
+  count(WALKED);
+  return walk_and_copy ? EVENT_WRITES : NOTHING_MORE;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* The code that a process has mapped at an address, and the module that it is of.
+ *
+ * Mappings are read without the lock of the process's memory. Nodes of the tree and files are freed
+ * only after a grace period of RCU, which a program delays; the memory of a mapping may be used
+ * again for another one, also of another process. So what was read of a mapping is read once more
+ * after its file was identified: it must still be of this process, and say the same. Otherwise the
+ * walk gives up.
+ *
+ * bpf_find_vma() is no alternative: where interrupts are off it defers unlocking to one piece of
+ * work per CPU, so it finds one mapping per interrupt and fails for the next.
+ */
+#ifndef CTPROF_SHARED_WALK_CODE_BPF_H
+#define CTPROF_SHARED_WALK_CODE_BPF_H
+
+#include "plugins/shared/walk_rules.bpf.h"
+
+enum { WALK_MAPPED_EXECUTABLE = 4 };                      /* VM_EXEC */
+enum { WALK_LEAF = 1, WALK_RANGE = 2, WALK_ARRANGE = 3 }; /* enum maple_type */
+enum { WALK_ROOT_NODE = 2, WALK_ROOT_MASK = 3 };
+enum { WALK_TREE_DEPTH = 6, WALK_RANGE_SLOTS = 16, WALK_ARRANGE_SLOTS = 10 };
+/* The time of the file's last change has a flag of the kernel's in its highest bit. */
+enum { WALK_NANOSECONDS = 0x7fffffff };
+
+/* Counts up each time that the reader looks; kept ranges are not older than that. */
+__u32 walk_epoch = 0;
+
+/* Ranges of code that were looked up; each CPU has its own. One holds as long as the mappings of
+ * its process do: every change of them is made with the lock of the memory held for writing, and
+ * mm_lock_seq counts when that is taken and when it is given up (Linux 6.14). It is even while
+ * nobody holds it so; a range is kept only if the count was even and the same before and after its
+ * mapping was read, and is used only while the count is still that. The id of a memory is given
+ * only once. That a mapped file changes in place shows after the next look of the reader. */
+struct walk_known_range {
+  __u64 mm_id;
+  __u32 lock_sequence, epoch;
+  struct walk_code code;
+};
+enum { WALK_KNOWN_RANGES = 512, WALK_KNOWN_RANGE_BITS = 9 };
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, WALK_KNOWN_RANGES);
+  __type(key, __u32);
+  __type(value, struct walk_known_range);
+} walk_known_ranges SEC(".maps");
+
+/* Odd where it is not known. */
+static __always_inline __u32 walk_lock_sequence(__u64 mm) {
+  struct mm_struct___since_6_14* memory = (void*)mm;
+  __u32 sequence = 1;
+  if (bpf_core_field_exists(memory->mm_lock_seq.sequence))
+    bpf_core_read(&sequence, sizeof sequence, &memory->mm_lock_seq.sequence);
+  return sequence;
+}
+
+/* The slot of the node that leads to the address; `count`: of the node's slots. */
+static __always_inline __u32 walk_slot(const struct walk_node* node, __u64 address, __u32 count) {
+  __u32 i = 0;
+  for (; i < WALK_RANGE_SLOTS - 1; ++i) {
+    if (i >= count - 1) break;
+    const __u64 pivot = node->rest[i];
+    if (pivot == 0 || address <= pivot) break;
+  }
+  return i;
+}
+
+/* The mapping that may hold an address; 0: none. */
+__attribute__((noinline)) __u64 walk_mapping_at(__u64 address) {
+  struct walk_scratch* scratch = walk_scratch();
+  struct maple_range_64* range = 0;
+  struct maple_arange_64* arranged = 0;
+  if (bpf_core_field_size(range->pivot) != 8 * (WALK_RANGE_SLOTS - 1)) return 0;
+  if (bpf_core_field_size(arranged->pivot) != 8 * (WALK_ARRANGE_SLOTS - 1)) return 0;
+  if (!scratch) return 0;
+  __u64 entry = scratch->tree;
+  if (entry == 0) {
+    struct mm_struct___walk* mm = (void*)scratch->mm;
+    bpf_core_read(&entry, sizeof entry, &mm->mm_mt.ma_root);
+    scratch->tree = entry;
+  }
+  if ((entry & WALK_ROOT_MASK) != WALK_ROOT_NODE) return 0; /* a single mapping, or none */
+  for (int depth = 0; depth < WALK_TREE_DEPTH; ++depth) {
+    if (entry <= WALK_USER_PAGE) return 0;
+    const __u32 type = (entry >> 3) & 15;
+    struct walk_node* node = &scratch->node;
+    if (bpf_probe_read_kernel(node, sizeof *node, (void*)(entry & ~255ull)) != 0) return 0;
+    if (type == WALK_ARRANGE) {
+      const __u32 slot = walk_slot(node, address, WALK_ARRANGE_SLOTS);
+      entry = node->rest[(WALK_ARRANGE_SLOTS - 1 + slot) & 31];
+    } else {
+      const __u32 slot = walk_slot(node, address, WALK_RANGE_SLOTS);
+      entry = node->rest[(WALK_RANGE_SLOTS - 1 + slot) & 31];
+    }
+    if (type == WALK_LEAF) return entry;
+    if (type != WALK_RANGE && type != WALK_ARRANGE) return 0;
+  }
+  return 0;
+}
+
+/* What is read of a mapping. */
+struct walk_mapped {
+  __u64 start, end, mm, flags, offset, file;
+};
+
+static __always_inline int walk_read_mapped(struct walk_mapped* to, __u64 mapping) {
+  struct vm_area_struct* from = (void*)mapping;
+  __u64 page = 0;
+  const int failed =
+      bpf_core_read(&to->start, 8, &from->vm_start) | bpf_core_read(&to->end, 8, &from->vm_end) |
+      bpf_core_read(&to->mm, 8, &from->vm_mm) | bpf_core_read(&to->flags, 8, &from->vm_flags) |
+      bpf_core_read(&page, 8, &from->vm_pgoff) | bpf_core_read(&to->file, 8, &from->vm_file);
+  to->offset = page * WALK_USER_PAGE;
+  return failed == 0;
+}
+
+static __always_inline void walk_read_change(struct walk_file* to, struct inode* inode) {
+  struct inode___since_6_11* now = (void*)inode;
+  struct inode___since_6_6* before = (void*)inode;
+  struct inode___older* older = (void*)inode;
+  __u64 nanoseconds = 0;
+  if (bpf_core_field_exists(now->i_ctime_sec)) {
+    bpf_core_read(&to->changed_s, sizeof to->changed_s, &now->i_ctime_sec);
+    bpf_core_read(&to->changed_ns, sizeof to->changed_ns, &now->i_ctime_nsec);
+    to->changed_ns &= WALK_NANOSECONDS;
+    return;
+  }
+  if (bpf_core_field_exists(before->__i_ctime)) {
+    bpf_core_read(&to->changed_s, sizeof to->changed_s, &before->__i_ctime.tv_sec);
+    bpf_core_read(&nanoseconds, sizeof nanoseconds, &before->__i_ctime.tv_nsec);
+  } else {
+    bpf_core_read(&to->changed_s, sizeof to->changed_s, &older->i_ctime.tv_sec);
+    bpf_core_read(&nanoseconds, sizeof nanoseconds, &older->i_ctime.tv_nsec);
+  }
+  to->changed_ns = nanoseconds;
+}
+
+static __always_inline void walk_read_file(struct walk_file* to, __u64 file) {
+  struct file* from = (void*)file;
+  struct inode* inode = 0;
+  struct super_block* super = 0;
+  bpf_core_read(&inode, sizeof inode, &from->f_inode);
+  bpf_core_read(&to->inode, sizeof to->inode, &inode->i_ino);
+  bpf_core_read(&to->size, sizeof to->size, &inode->i_size);
+  bpf_core_read(&to->generation, sizeof to->generation, &inode->i_generation);
+  bpf_core_read(&super, sizeof super, &inode->i_sb);
+  bpf_core_read(&to->device, sizeof to->device, &super->s_dev);
+  walk_read_change(to, inode);
+}
+
+/* The module of a file; null: it has none yet. Asks for it where nobody did. */
+static __always_inline struct walk_module* walk_module_of(struct walk_scratch* scratch,
+                                                          const struct walk_mapped* mapped,
+                                                          struct walk_file* file) {
+  __u32* number = bpf_map_lookup_elem(&walk_files, file);
+  __u32 index = 0;
+  if (!number) {
+    if (bpf_map_update_elem(&walk_files, file, &index, BPF_NOEXIST) != 0) return 0;
+    scratch->miss.file = *file;
+    scratch->miss.start = mapped->start;
+    scratch->miss.end = mapped->end;
+    scratch->miss.offset = mapped->offset;
+    scratch->has_miss = 1;
+    return 0;
+  }
+  index = *number;
+  struct walk_module* module = index != 0 ? bpf_map_lookup_elem(&walk_modules, &index) : 0;
+  /* An entry of the map of files may be used for another file while it is read. */
+  if (!module || module->file.inode != file->inode || module->file.device != file->device ||
+      module->file.changed_s != file->changed_s || module->file.changed_ns != file->changed_ns ||
+      module->file.size != file->size || module->file.generation != file->generation)
+    return 0;
+  return module;
+}
+
+/* Whether memory of no file may be a copy of a part of a file that it replaces, as programs make it
+ * for huge pages: code of a file is right before it. Then frame pointers are not followed. */
+static __always_inline int walk_may_be_copied_code(struct walk_scratch* scratch, __u64 start) {
+  struct walk_mapped before = {};
+  const __u64 mapping = walk_mapping_at(start - 1);
+  return mapping != 0 && walk_read_mapped(&before, mapping) && before.mm == scratch->mm &&
+         before.end == start && before.file != 0 && (before.flags & WALK_MAPPED_EXECUTABLE) != 0;
+}
+
+/* Finds the module of a mapping, and fills in `code`. 0: it has no table. */
+static __always_inline int walk_identify(struct walk_scratch* scratch,
+                                         const struct walk_mapped* mapped) {
+  struct walk_file file = {};
+  struct walk_code* code = &scratch->walk.code;
+  __u64 vdso = 0;
+  code->table = code->first_page = code->page_count = code->first_rule = 0;
+  code->page_base = code->shift = 0;
+  if (mapped->file != 0) {
+    walk_read_file(&file, mapped->file);
+  } else {
+    struct mm_struct___walk* mm = (void*)scratch->mm;
+    bpf_core_read(&vdso, sizeof vdso, &mm->context.vdso);
+    if (vdso != mapped->start) /* code of no file */
+      return !walk_may_be_copied_code(scratch, mapped->start);
+  }
+  struct walk_module* module = walk_module_of(scratch, mapped, &file);
+  if (!module) return 0;
+  code->table = module->table;
+  code->first_page = module->first_page;
+  code->page_count = module->page_count;
+  code->first_rule = module->first_rule;
+  code->page_base = module->page_base;
+  code->shift = mapped->start - (mapped->file != 0 ? mapped->offset : 0);
+  return 1;
+}
+
+static __always_inline int walk_is_same(const struct walk_mapped* a, const struct walk_mapped* b) {
+  return a->start == b->start && a->end == b->end && a->mm == b->mm && a->flags == b->flags &&
+         a->offset == b->offset && a->file == b->file;
+}
+
+static __always_inline int walk_look_up_code(struct walk_scratch* scratch, __u64 address) {
+  struct walk_mapped mapped = {}, again = {};
+  struct walk_code* code = &scratch->walk.code;
+  const __u64 mapping = walk_mapping_at(address);
+  if (mapping == 0 || !walk_read_mapped(&mapped, mapping)) return 0;
+  if (mapped.mm != scratch->mm || address < mapped.start || address >= mapped.end) return 0;
+  if ((mapped.flags & WALK_MAPPED_EXECUTABLE) == 0) return 0;
+  const int is_known = walk_identify(scratch, &mapped);
+  if (!walk_read_mapped(&again, mapping) || !walk_is_same(&mapped, &again)) {
+    scratch->has_miss = 0;
+    return 0;
+  }
+  code->start = mapped.start;
+  code->end = mapped.end;
+  return is_known;
+}
+
+/* Fills in `code` with the range that holds an address. 0: it cannot. */
+__attribute__((noinline)) int walk_code_at(__u64 address) {
+  struct walk_scratch* scratch = walk_scratch();
+  if (!scratch) return 0;
+  __u32 slot = ((address >> WALK_PAGE_BITS) * 0x9e3779b97f4a7c15ull +
+                scratch->mm_id * 0xc2b2ae3d27d4eb4full) >>
+               (64 - WALK_KNOWN_RANGE_BITS);
+  struct walk_known_range* known =
+      scratch->mm_id != 0 ? bpf_map_lookup_elem(&walk_known_ranges, &slot) : 0;
+  if (known && known->mm_id == scratch->mm_id && known->epoch == walk_epoch &&
+      known->lock_sequence == scratch->lock_sequence && address >= known->code.start &&
+      address < known->code.end) {
+    scratch->walk.code = known->code;
+    return 1;
+  }
+  if (!walk_look_up_code(scratch, address)) {
+    scratch->walk.code.start = scratch->walk.code.end = 0;
+    return 0;
+  }
+  if (known && walk_lock_sequence(scratch->mm) == scratch->lock_sequence) {
+    known->mm_id = scratch->mm_id;
+    known->epoch = walk_epoch;
+    known->lock_sequence = scratch->lock_sequence;
+    known->code = scratch->walk.code;
+  }
+  return 1;
+}
+
+#endif

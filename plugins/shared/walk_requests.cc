@@ -1,0 +1,51 @@
+#include "plugins/shared/walk_requests.hpp"
+
+namespace ctprof {
+namespace {
+
+// Of files that were mapped while the recorder works; when there are more, all are forgotten.
+constexpr std::size_t kMostPaths = 16 << 10;
+// As the kernel numbers devices inside of it.
+constexpr unsigned kMinorBits = 20;
+
+std::uint64_t key_of(std::uint32_t device, std::uint64_t inode) {
+  return inode ^ std::uint64_t{device} << 32;
+}
+
+}  // namespace
+
+void WalkRequests::note_path(std::uint32_t device, std::uint64_t inode, std::string_view path) {
+  if (inode == 0 || path.empty()) return;
+  if (paths_.size() == kMostPaths) paths_.clear();
+  paths_[key_of(device, inode)] = path;
+}
+
+void WalkRequests::ask(const sdk::Records& records, std::uint64_t number) const {
+  const auto& [tgid, miss] = requests_[number];
+  ctprof_table_request to{};
+  to.request = number;
+  if (number == 0) to.flags = CTPROF_TABLE_OF_VDSO;
+  to.tgid = tgid;
+  to.start = miss.start;
+  to.length = miss.end - miss.start;
+  to.offset = miss.offset;
+  to.device_major = miss.file.device >> kMinorBits;
+  to.device_minor = miss.file.device & ((1u << kMinorBits) - 1);
+  to.inode = miss.file.inode;
+  to.file_size = miss.file.size;
+  to.changed_s = miss.file.changed_s;
+  to.changed_ns = miss.file.changed_ns;
+  const auto path = paths_.find(key_of(miss.file.device, miss.file.inode));
+  if (path != paths_.end()) to.path = {path->second.data(), path->second.size()};
+  records.want_table(to);
+}
+
+void WalkRequests::exchange(const sdk::Records& records, WalkTables& tables) {
+  for (; asked_ < requests_.size(); ++asked_) ask(records, asked_);
+  ctprof_unwind_table table;
+  while (records.next_table(table))
+    if (table.number != 0 && table.request < requests_.size())
+      tables.add(table, requests_[table.request].miss.file);
+}
+
+}  // namespace ctprof

@@ -1,0 +1,46 @@
+// Asks ctprof for unwind tables of files that a program in the kernel met, and hands the answers to
+// the maps of the program.
+//
+//   requests.note(tgid, miss);                // of a record of the program
+//   requests.exchange(records, tables);       // at each drain
+//
+// Threads: one at a time.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ctprof/records.hpp"
+#include "plugins/shared/walk_tables.hpp"
+
+namespace ctprof {
+
+class WalkRequests {
+ public:
+  // The vDSO is asked for first.
+  WalkRequests() : requests_(1) {}
+
+  // The path of a file that a process maps. `device` is as the kernel numbers it inside of it.
+  void note_path(std::uint32_t device, std::uint64_t inode, std::string_view path);
+  // A process runs code of a file that has no table yet.
+  void note(std::uint64_t tgid, const walk_miss& miss) { requests_.push_back({tgid, miss}); }
+  void exchange(const sdk::Records& records, WalkTables& tables);
+
+ private:
+  struct Request {
+    std::uint64_t tgid = 0;
+    walk_miss miss{};
+  };
+
+  void ask(const sdk::Records& records, std::uint64_t number) const;
+
+  std::vector<Request> requests_;  // by number
+  std::size_t asked_ = 0;
+  std::unordered_map<std::uint64_t, std::string> paths_;  // of files, by device and inode
+};
+
+}  // namespace ctprof

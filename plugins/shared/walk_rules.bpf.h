@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* The unwind rule at a place of a module, by the tables that the reader of a BPF program fills in
+ * (walk_tables.hpp).
+ */
+#ifndef CTPROF_SHARED_WALK_RULES_BPF_H
+#define CTPROF_SHARED_WALK_RULES_BPF_H
+
+#include "ctprof/abi/unwind.h"
+#include "plugins/shared/walk_scratch.bpf.h"
+
+struct walk_chunk {
+  struct ctprof_unwind_row rows[WALK_CHUNK_ROWS];
+};
+struct walk_chunk_map {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __uint(key_size, sizeof(__u32));
+  __uint(value_size, sizeof(struct walk_chunk));
+  __uint(map_flags, BPF_F_MMAPABLE);
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+  __uint(max_entries, WALK_MOST_CHUNKS);
+  __type(key, __u32);
+  __array(values, struct walk_chunk_map);
+} walk_chunks SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, WALK_MOST_RULES);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __type(key, __u32);
+  __type(value, struct ctprof_unwind_rule);
+} walk_rules SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, WALK_MOST_PAGES);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __type(key, __u32);
+  __type(value, struct walk_page);
+} walk_pages SEC(".maps");
+/* By number; 0 is none. They are written once, before their number is in `walk_files`. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, WALK_MOST_MODULES);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __type(key, __u32);
+  __type(value, struct walk_module);
+} walk_modules SEC(".maps");
+/* The number of a file's module; 0: it has none, or was asked for. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 2 * WALK_MOST_MODULES);
+  __type(key, struct walk_file);
+  __type(value, __u32);
+} walk_files SEC(".maps");
+
+/* Rules that were looked up, by place; each CPU has its own, so nobody else writes them. */
+struct walk_known_rule {
+  __u64 place; /* and 1, so that an empty one is of no place */
+  struct ctprof_unwind_rule rule;
+};
+enum { WALK_KNOWN_RULES = 4096, WALK_KNOWN_BITS = 12 };
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, WALK_KNOWN_RULES);
+  __type(key, __u32);
+  __type(value, struct walk_known_rule);
+} walk_known_rules SEC(".maps");
+
+/* The last row of the page that is not above `key`. Without a branch that depends on what is read:
+ * half of them would be mispredicted. */
+static __always_inline __u32 walk_search(struct walk_chunk* chunk, struct walk_page* page,
+                                         __u16 key) {
+  __u32 at = page->first, count = (__u32)page->last + 1 - at;
+  for (int i = 0; i < WALK_PAGE_BITS && count > 1; ++i) {
+    const __u32 half = count >> 1;
+    const __s64 less = (__s64)key - chunk->rows[(at + half) & (WALK_CHUNK_ROWS - 1)].place;
+    at += half & ~(__u32)(less >> 63);
+    count -= half;
+  }
+  return chunk->rows[at & (WALK_CHUNK_ROWS - 1)].rule;
+}
+
+/* The number of a rule in its table; UINT32_MAX: no table has the page. */
+static __always_inline __u32 walk_row_rule(__u32 page_number, __u16 key) {
+  struct walk_page* page = bpf_map_lookup_elem(&walk_pages, &page_number);
+  if (!page) return ~0u;
+  __u32 number = page->chunk, zero = 0;
+  void* inner = bpf_map_lookup_elem(&walk_chunks, &number);
+  if (!inner) return ~0u;
+  struct walk_chunk* chunk = bpf_map_lookup_elem(inner, &zero);
+  return chunk ? walk_search(chunk, page, key) : ~0u;
+}
+
+/* As a number: a global function returns no struct. */
+static __always_inline __u64 as_number(struct ctprof_unwind_rule rule) {
+  __u64 number;
+  __builtin_memcpy(&number, &rule, sizeof number);
+  return number;
+}
+
+/* The rule of a place of the module where the walk is. */
+__attribute__((noinline)) __u64 walk_rule_at(__u64 place) {
+  const struct ctprof_unwind_rule none = {CTPROF_UNWIND_NONE, CTPROF_UNWIND_SAME, 0, 0};
+  const struct ctprof_unwind_rule unknown = {CTPROF_UNWIND_UNKNOWN, CTPROF_UNWIND_SAME, 0, 0};
+  struct walk_scratch* scratch = walk_scratch();
+  if (!scratch) return as_number(unknown);
+  struct walk_code* code = &scratch->walk.code;
+  const __u64 page = (place >> WALK_PAGE_BITS) - code->page_base;
+  if (page >= code->page_count) return as_number(none);
+  const __u32 number = code->first_page + (__u32)page;
+  const __u64 id = ((__u64)number << WALK_PAGE_BITS | (__u16)place) + 1;
+  __u32 slot = (id * 0x9e3779b97f4a7c15ull) >> (64 - WALK_KNOWN_BITS);
+  struct walk_known_rule* known = bpf_map_lookup_elem(&walk_known_rules, &slot);
+  if (known && known->place == id) return as_number(known->rule);
+  __u32 in_table = walk_row_rule(number, place);
+  if (in_table == ~0u) return as_number(unknown);
+  __u32 index = code->first_rule + in_table;
+  struct ctprof_unwind_rule* rule = bpf_map_lookup_elem(&walk_rules, &index);
+  if (!rule) return as_number(unknown);
+  if (known) {
+    known->rule = *rule;
+    known->place = id;
+  }
+  return as_number(*rule);
+}
+
+#endif

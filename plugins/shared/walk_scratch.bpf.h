@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* What a BPF program knows while it walks a user stack; the structures of the kernel that it reads.
+ *
+ * See also: user_walk.bpf.h, which begins a walk.
+ */
+#ifndef CTPROF_SHARED_WALK_SCRATCH_BPF_H
+#define CTPROF_SHARED_WALK_SCRATCH_BPF_H
+
+#include "plugins/shared/kernel_types.h"
+#include "plugins/shared/walk_state.h"
+#include "plugins/shared/walk_tables.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+/* Names of their own (CO-RE drops what is behind the three underscores), for programs have other
+ * views of these structures. */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct super_block {
+  __u32 s_dev;
+};
+struct inode {
+  unsigned long i_ino;
+  struct super_block* i_sb;
+  long long i_size;
+  __u32 i_generation;
+};
+struct inode___since_6_11 {
+  __s64 i_ctime_sec;
+  __u32 i_ctime_nsec;
+};
+struct timespec64 {
+  __s64 tv_sec;
+  long tv_nsec;
+};
+struct inode___since_6_6 {
+  struct timespec64 __i_ctime;
+};
+struct inode___older {
+  struct timespec64 i_ctime;
+};
+struct file {
+  struct inode* f_inode;
+};
+struct mm_struct___walk;
+struct vm_area_struct {
+  unsigned long vm_start;
+  unsigned long vm_end;
+  struct mm_struct___walk* vm_mm;
+  unsigned long vm_flags;
+  unsigned long vm_pgoff;
+  struct file* vm_file;
+};
+struct maple_tree {
+  void* ma_root;
+};
+struct mm_struct___walk {
+  struct maple_tree mm_mt;
+  struct {
+    __u64 ctx_id;
+    void* vdso;
+  } context;
+};
+struct seqcount {
+  unsigned int sequence;
+};
+struct mm_struct___since_6_14 {
+  struct seqcount mm_lock_seq;
+};
+struct maple_range_64 {
+  unsigned long pivot[15];
+  void* slot[16];
+};
+struct maple_arange_64 {
+  unsigned long pivot[9];
+  void* slot[10];
+};
+struct pt_regs___walk {
+  unsigned long bp;
+  unsigned long ip;
+  unsigned long cs;
+  unsigned long sp;
+};
+struct task_struct___walk {
+  struct mm_struct___walk* mm;
+};
+
+#pragma clang attribute pop
+
+enum { WALK_WINDOW = 512, WALK_USER_PAGE = 4096 };
+
+/* A node of a maple tree, as large as the largest. */
+struct walk_node {
+  __u64 parent;
+  __u64 rest[31];
+};
+
+struct walk_scratch {
+  struct walk walk; /* first: user_walk.h knows this alone */
+  __u64 mm;
+  __u64 mm_id; /* 0: ranges of this walk are not to be kept */
+  __u64 tree;  /* the root of its mappings; 0: not read yet */
+  __u32 lock_sequence;
+  __u32 has_miss;
+  __u32 has_window;
+  __u32 unused;
+  __u64 word;         /* that was read last */
+  __u64 code_word;    /* that was read last of code */
+  __u64 window_start; /* of memory of the stack that was read ahead */
+  __u64 window[WALK_WINDOW / 8];
+  struct walk_node node;
+  struct walk_miss miss;
+  __u32 padding;
+  __u32 tag; /* and behind it what goes with it */
+  __u64 words[WALK_MOST_FRAMES + 1];
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct walk_scratch);
+} walk_scratches SEC(".maps");
+
+static __always_inline struct walk_scratch* walk_scratch(void) {
+  __u32 zero = 0;
+  return bpf_map_lookup_elem(&walk_scratches, &zero);
+}
+
+#endif

@@ -1,0 +1,134 @@
+#include "plugins/shared/walk_tables.hpp"
+
+#include <linux/bpf.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kChunkBytes = WALK_CHUNK_ROWS * sizeof(ctprof_unwind_row);
+
+long bpf(int command, bpf_attr& attributes) {
+  return ::syscall(SYS_bpf, command, &attributes, sizeof attributes);
+}
+
+std::uint64_t address_of(const void* data) { return reinterpret_cast<std::uintptr_t>(data); }
+
+int create_chunk() {
+  bpf_attr attributes{};
+  attributes.map_type = BPF_MAP_TYPE_ARRAY;
+  attributes.key_size = sizeof(std::uint32_t);
+  attributes.value_size = kChunkBytes;
+  attributes.max_entries = 1;
+  attributes.map_flags = BPF_F_MMAPABLE;
+  return static_cast<int>(bpf(BPF_MAP_CREATE, attributes));
+}
+
+bool update(int map, const void* key, const void* value) {
+  bpf_attr attributes{};
+  attributes.map_fd = static_cast<std::uint32_t>(map);
+  attributes.key = address_of(key);
+  attributes.value = address_of(value);
+  attributes.flags = BPF_ANY;
+  return bpf(BPF_MAP_UPDATE_ELEM, attributes) == 0;
+}
+
+template <class Item>
+void put(void* array, std::size_t index, const Item& item) {
+  std::memcpy(static_cast<std::byte*>(array) + index * sizeof item, &item, sizeof item);
+}
+
+}  // namespace
+
+// The kernel maps whole pages.
+bool WalkTables::map(int fd, std::size_t bytes, Mapped& mapped) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t whole = (bytes + page - 1) / page * page;
+  void* at = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED) return false;
+  mapped = {at, whole};
+  return true;
+}
+
+std::unique_ptr<WalkTables> WalkTables::open(const Maps& maps, int& error) {
+  std::unique_ptr<WalkTables> made(new WalkTables(maps));
+  const bool is_open =
+      map(maps.rules, WALK_MOST_RULES * sizeof(ctprof_unwind_rule), made->rules_) &&
+      map(maps.pages, WALK_MOST_PAGES * sizeof(walk_page), made->pages_) &&
+      map(maps.modules, WALK_MOST_MODULES * sizeof(walk_module), made->modules_);
+  error = is_open ? 0 : errno;
+  return is_open ? std::move(made) : nullptr;
+}
+
+WalkTables::~WalkTables() {
+  for (const Mapped& mapped : {rules_, pages_, modules_})
+    if (mapped.at) ::munmap(mapped.at, mapped.bytes);
+  for (const Mapped& chunk : chunks_) ::munmap(chunk.at, chunk.bytes);
+}
+
+bool WalkTables::has_room(const ctprof_unwind_table& table) const {
+  return modules_count_ < WALK_MOST_MODULES && table.number < WALK_MOST_TABLES &&
+         table.rules_count <= WALK_MOST_RULES - rules_count_ &&
+         table.pages_count <= WALK_MOST_PAGES - pages_count_;
+}
+
+bool WalkTables::add_chunk() {
+  if (chunks_.size() == WALK_MOST_CHUNKS) return false;
+  sdk::Fd fd(create_chunk());
+  const auto number = static_cast<std::uint32_t>(chunks_.size());
+  const std::uint32_t value = fd ? static_cast<std::uint32_t>(fd.get()) : 0;
+  Mapped mapped;
+  if (!fd || !map(fd.get(), kChunkBytes, mapped)) return false;
+  if (!update(maps_.chunks, &number, &value)) return ::munmap(mapped.at, mapped.bytes), false;
+  chunk_maps_.push_back(std::move(fd));
+  chunks_.push_back(mapped);
+  rows_in_last_ = 0;
+  return true;
+}
+
+// The rows of a page are in one chunk.
+bool WalkTables::add_page(const ctprof_unwind_table& table, const ctprof_unwind_page& page) {
+  if (page.rows_count == 0 || page.rows_count > WALK_CHUNK_ROWS) return false;
+  const bool fits = !chunks_.empty() && rows_in_last_ + page.rows_count <= WALK_CHUNK_ROWS;
+  if (!fits && !add_chunk()) return false;
+  std::memcpy(static_cast<ctprof_unwind_row*>(chunks_.back().at) + rows_in_last_,
+              table.rows + page.first_row, page.rows_count * sizeof(ctprof_unwind_row));
+  walk_page to{};
+  to.chunk = static_cast<std::uint32_t>(chunks_.size() - 1);
+  to.first = static_cast<std::uint16_t>(rows_in_last_);
+  to.last = static_cast<std::uint16_t>(rows_in_last_ + page.rows_count - 1);
+  put(pages_.at, pages_count_++, to);
+  rows_in_last_ += page.rows_count;
+  return true;
+}
+
+bool WalkTables::add(const ctprof_unwind_table& table, const walk_file& file) {
+  if (!has_room(table)) return false;
+  walk_module module{};
+  module.file = file;
+  module.page_base = table.first_page;
+  module.table = table.number;
+  module.first_page = pages_count_;
+  module.page_count = table.pages_count;
+  module.first_rule = rules_count_;
+  for (std::uint32_t i = 0; i < table.pages_count; ++i)
+    if (!add_page(table, table.pages[i])) return false;
+  for (std::uint32_t i = 0; i < table.rules_count; ++i)
+    put(rules_.at, rules_count_++, table.rules[i]);
+  const std::uint32_t number = modules_count_++;
+  put(modules_.at, number, module);
+  return update(maps_.files, &file, &number);
+}
+
+std::size_t WalkTables::bytes() const {
+  std::size_t bytes = rules_.bytes + pages_.bytes + modules_.bytes;
+  for (const Mapped& chunk : chunks_) bytes += chunk.bytes;
+  return bytes;
+}
+
+}  // namespace ctprof

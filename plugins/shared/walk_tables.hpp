@@ -1,0 +1,65 @@
+// Brings unwind tables into the maps of a BPF program that walks user stacks (walk_rules.bpf.h).
+//
+//   auto tables = WalkTables::open(maps);
+//   while (records.next_table(table)) tables->add(table, file);
+//
+// A table is written once and never changes; its file is entered last, so a program sees it whole
+// or not at all. What has no room is refused, and programs take copies of such stacks.
+//
+// Threads: one at a time.
+
+#pragma once
+
+#include <linux/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ctprof/abi/unwind.h"
+#include "ctprof/files.hpp"
+#include "plugins/shared/walk_tables.h"
+
+namespace ctprof {
+
+class WalkTables {
+ public:
+  // Descriptors of maps, which outlive it.
+  struct Maps {
+    int chunks = -1, rules = -1, pages = -1, modules = -1, files = -1;
+  };
+
+  // Null, and an errno, where the maps cannot be written.
+  static std::unique_ptr<WalkTables> open(const Maps& maps, int& error);
+  ~WalkTables();
+  WalkTables(const WalkTables&) = delete;
+  WalkTables& operator=(const WalkTables&) = delete;
+
+  // The rules of a file. False: there is no room.
+  bool add(const ctprof_unwind_table& table, const walk_file& file);
+  // Memory of the kernel that tables use.
+  std::size_t bytes() const;
+
+ private:
+  // Memory that is shared with the kernel.
+  struct Mapped {
+    void* at = nullptr;
+    std::size_t bytes = 0;
+  };
+
+  explicit WalkTables(const Maps& maps) : maps_(maps) {}
+  static bool map(int fd, std::size_t bytes, Mapped& mapped);
+  bool has_room(const ctprof_unwind_table& table) const;
+  bool add_chunk();
+  bool add_page(const ctprof_unwind_table& table, const ctprof_unwind_page& page);
+
+  Maps maps_;
+  Mapped rules_, pages_, modules_;
+  std::vector<sdk::Fd> chunk_maps_;
+  std::vector<Mapped> chunks_;
+  std::size_t rows_in_last_ = 0;
+  std::uint32_t rules_count_ = 0, pages_count_ = 0, modules_count_ = 1;  // module 0 is none
+};
+
+}  // namespace ctprof

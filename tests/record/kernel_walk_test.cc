@@ -1,0 +1,254 @@
+// Stacks that the kernel walked, beside the walks of copies of the same stacks: on real programs,
+// on processes that change their mappings all the time, and on hostile ones.
+//
+// Where the kernel cannot walk (before Linux 6.1, or without leave) every case is skipped, by name.
+
+#define BOOST_TEST_MODULE kernel_walk
+#include <boost/test/unit_test.hpp>
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <sstream>
+
+#include "tests/record/walked_samples.hpp"
+
+using namespace ctprof;
+using namespace ctprof::walked;
+using namespace std::chrono_literals;
+
+namespace {
+
+const on_cpu::Sampling kHow{.frequency_hz = 997, .depth = 127, .stack_bytes = 32 * 1024};
+
+// A child that does something until this object ends.
+class Child {
+ public:
+  explicit Child(const std::function<void()>& work) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    work();
+    ::_exit(0);
+  }
+  explicit Child(std::vector<std::string> command)
+      : Child([&command] {
+          std::vector<char*> words;
+          for (std::string& word : command) words.push_back(word.data());
+          words.push_back(nullptr);
+          ::execvp(words[0], words.data());
+        }) {}
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  std::uint32_t pid() const { return static_cast<std::uint32_t>(pid_); }
+
+ private:
+  pid_t pid_;
+};
+
+int refusal() {
+  static const int error = Samples(kHow, false).error();
+  return error;
+}
+
+boost::test_tools::assertion_result can_walk(boost::unit_test::test_unit_id) {
+  boost::test_tools::assertion_result may(refusal() == 0);
+  may.message() << "no walk in the kernel: " << std::strerror(refusal());
+  return may;
+}
+
+std::string listed(const Samples& samples, const std::vector<Place>& places) {
+  std::ostringstream text;
+  for (const Place& place : places)
+    text << "  " << samples.path_of(place) << " " << place.file.inode << "+0x" << std::hex
+         << place.offset << std::dec << (place.is_guessed ? " guessed" : "") << '\n';
+  return text.str();
+}
+
+struct Tally {
+  std::size_t walked = 0, equal = 0, frames = 0, not_compared = 0, unmapped = 0;
+};
+
+// Where the copy ended before the root, what there is of both is compared.
+bool is_same(const Walked& walked) {
+  const bool is_whole = walked.ending == Ending::Root || walked.ending == Ending::Deep;
+  if (is_whole)
+    return walked.by_kernel == walked.by_copy && walked.is_deep == (walked.ending == Ending::Deep);
+  const std::size_t common = std::min(walked.by_kernel.size(), walked.by_copy.size());
+  return std::equal(walked.by_copy.begin(),
+                    walked.by_copy.begin() + static_cast<std::ptrdiff_t>(common),
+                    walked.by_kernel.begin());
+}
+
+// Samples for so long, and compares stacks of these processes; of all, if there are none.
+Tally compare(std::chrono::milliseconds length, const std::vector<std::uint32_t>& pids) {
+  Samples samples(kHow, true);
+  samples.start();
+  Tally tally;
+  const auto take = [&](const Walked& walked) {
+    if (!pids.empty() && std::ranges::find(pids, walked.tgid) == pids.end()) return;
+    if (!walked.is_mapped) return void(++tally.unmapped);  // it was about to run another program
+    ++tally.walked;
+    tally.frames += walked.by_kernel.size();
+    if (is_same(walked)) return void(++tally.equal);
+    if (walked.ending == Ending::Lost) ++tally.not_compared;
+    if (tally.walked - tally.equal < 4)
+      BOOST_TEST_MESSAGE(walked.tgid << " by the kernel:\n"
+                                     << listed(samples, walked.by_kernel) << " by the copy, "
+                                     << static_cast<int>(walked.ending) << ":\n"
+                                     << listed(samples, walked.by_copy));
+  };
+  for (const auto end = std::chrono::steady_clock::now() + length;
+       std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(5ms))
+    samples.drain(take);
+  samples.stop();
+  samples.drain(take);
+  const auto counts = samples.counts();
+  BOOST_TEST_MESSAGE(tally.walked << " walked, " << tally.frames << " frames, " << tally.equal
+                                  << " equal, " << tally.not_compared << " not compared; of all "
+                                  << counts.walked << " walked, " << counts.gave_up << " given up, "
+                                  << samples.lost() << " lost");
+  return tally;
+}
+
+[[gnu::noinline]] int compute(int depth) {
+  volatile int sum = depth;
+  if (depth > 0) sum = sum + compute(depth - 1);
+  for (int i = 0; depth == 0 && i < 10'000; ++i) sum = sum + i;
+  return sum;
+}
+
+}  // namespace
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
+BOOST_AUTO_TEST_CASE(stacks_of_programs_are_those_of_their_copies) {
+  const Child python(
+      {"python3", "-c", "def f(n): return n if n < 2 else f(n-1) + f(n-2)\nwhile 1: f(20)"});
+  const Child bash(
+      {"bash", "-c", "f() { if [ $1 -gt 0 ]; then f $(($1 - 1)); fi; }; while :; do f 12; done"});
+  const Child own([] {
+    for (;;) compute(20);
+  });
+  const Tally tally = compare(6s, {python.pid(), bash.pid(), own.pid()});
+  BOOST_TEST(tally.walked > 100u);
+  BOOST_TEST(tally.walked - tally.not_compared == tally.equal);
+  BOOST_TEST(tally.not_compared == 0u);
+  BOOST_TEST(tally.unmapped * 100 <= tally.walked);
+}
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
+BOOST_AUTO_TEST_CASE(deep_stacks_are_marked) {
+  const Child deep([] {
+    for (;;) compute(500);
+  });
+  Samples samples(kHow, false);
+  samples.start();
+  std::size_t walked = 0, deep_ones = 0, wrong = 0;
+  for (const auto end = std::chrono::steady_clock::now() + 3s;
+       std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(5ms))
+    samples.drain([&](const Walked& stack) {
+      if (stack.tgid != deep.pid()) return;
+      ++walked;
+      deep_ones += stack.is_deep;
+      wrong += stack.is_deep ? stack.by_kernel.size() != kHow.depth
+                             : stack.by_kernel.size() > kHow.depth;
+    });
+  BOOST_TEST(walked > 100u);
+  BOOST_TEST(deep_ones > walked / 2);  // it is deep most of the time
+  BOOST_TEST(wrong == 0u);
+}
+
+// A file of a race, with the number by which its code says that it runs.
+std::vector<std::string> copies_of_library(const std::string& directory, int count) {
+  std::vector<std::string> paths;
+  for (int i = 0; i < count; ++i) {
+    paths.push_back(directory + "/race" + std::to_string(i) + ".so");
+    std::filesystem::copy_file(std::getenv("RACE_LIBRARY"), paths.back());
+  }
+  return paths;
+}
+
+struct RaceTally {
+  std::size_t walked = 0, in_libraries = 0, wrong = 0;
+};
+
+// Samples a process whose threads map these files in turn at the same addresses, and checks the
+// file that each leaf was found in.
+RaceTally race(const std::vector<std::string>& libraries, std::chrono::milliseconds length) {
+  constexpr std::uint64_t kFirstNumber = 0x5a0000;
+  std::vector<std::string> command{std::getenv("RACE")};
+  command.insert(command.end(), libraries.begin(), libraries.end());
+  std::vector<std::uint64_t> inodes;
+  for (const std::string& path : libraries) {
+    struct stat status {};
+    BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
+    inodes.push_back(status.st_ino);
+  }
+  const Child child(command);
+  on_cpu::Sampling how = kHow;
+  how.frequency_hz = 9000;
+  how.stack_bytes = 256;
+  Samples samples(how, true);
+  samples.start();
+  RaceTally tally;
+  const auto take = [&](const Walked& walked) {
+    if (walked.tgid != child.pid()) return;
+    ++tally.walked;
+    const Place& leaf = walked.by_kernel.front();
+    const bool is_in_library = std::ranges::find(inodes, leaf.file.inode) != inodes.end();
+    const std::uint64_t number = walked.bp - kFirstNumber;
+    if (!is_in_library || number >= inodes.size()) return;
+    ++tally.in_libraries;
+    tally.wrong += inodes[number] != leaf.file.inode;
+  };
+  for (const auto end = std::chrono::steady_clock::now() + length;
+       std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(5ms))
+    samples.drain(take);
+  samples.stop();
+  samples.drain(take);
+  BOOST_TEST_MESSAGE(tally.walked << " walked, " << tally.in_libraries << " in the libraries, "
+                                  << tally.wrong << " wrong; given up " << samples.counts().gave_up
+                                  << ", lost " << samples.lost());
+  return tally;
+}
+
+class Directory {
+ public:
+  Directory() { BOOST_REQUIRE(::mkdtemp(path_.data())); }
+  ~Directory() { std::filesystem::remove_all(path_); }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = "/tmp/kernel-walk-XXXXXX";
+};
+
+// CTPROF_RACE_SECONDS: for how long; the default is short.
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
+BOOST_AUTO_TEST_CASE(no_frame_is_of_a_file_that_was_mapped_there_before) {
+  const Directory directory;
+  const char* seconds = std::getenv("CTPROF_RACE_SECONDS");
+  const RaceTally tally = race(copies_of_library(directory.path(), 3),
+                               std::chrono::seconds(seconds ? std::atoi(seconds) : 6));
+  BOOST_TEST(tally.in_libraries > 300u);
+  BOOST_TEST(tally.wrong == 0u);
+}
+
+// As many files as a hostile process likes: each has a table, or its stacks are copies.
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
+BOOST_AUTO_TEST_CASE(a_process_with_512_modules_is_walked_or_copied) {
+  const Directory directory;
+  const RaceTally tally = race(copies_of_library(directory.path(), 512), 6s);
+  BOOST_TEST(tally.wrong == 0u);
+}

@@ -1,0 +1,23 @@
+/* Code that says which of several equal files it is in: rbp holds a number while it runs. A test
+ * maps these files one after the other at one address.
+ */
+
+/* race_spin(number, rounds): nothing is called, so the code works wherever it is mapped. */
+__asm__(
+    ".globl race_spin\n"
+    ".type race_spin, @function\n"
+    "race_spin:\n"
+    ".cfi_startproc\n"
+    "  push %rbp\n"
+    ".cfi_def_cfa_offset 16\n"
+    ".cfi_offset %rbp, -16\n"
+    "  mov %rdi, %rbp\n"
+    "1:\n"
+    "  dec %rsi\n"
+    "  jnz 1b\n"
+    "  pop %rbp\n"
+    ".cfi_def_cfa_offset 8\n"
+    ".cfi_restore %rbp\n"
+    "  ret\n"
+    ".cfi_endproc\n"
+    ".size race_spin, .-race_spin\n");

@@ -1,0 +1,89 @@
+// Samples whose stack a program in the kernel walked, and files of which it has no table.
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plugins/on-cpu/handover.hpp"
+#include "plugins/on-cpu/records.hpp"
+#include "tests/unit/plugins-bpf/on_cpu_made.hpp"
+
+namespace on_cpu_walked_test {
+using namespace ctprof;
+using namespace ctprof::on_cpu;
+using namespace on_cpu_made;
+
+namespace {
+
+using Times = std::vector<std::uint64_t>;
+
+std::vector<std::uint64_t> copy(std::span<const std::uint64_t> words) {
+  return {words.begin(), words.end()};
+}
+
+// What a program in the kernel writes: a size, a tag, and words.
+Written walked_sample(std::uint32_t tag, const std::vector<std::uint64_t>& words) {
+  Written record = sample(5, {kKernel, 11});
+  record.put(static_cast<std::uint32_t>(4 + 8 * words.size()));
+  record.put(tag | static_cast<std::uint32_t>(words.size()));
+  for (const std::uint64_t word : words) record.put(word);
+  return record;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(on_cpu_walked_test)
+
+BOOST_AUTO_TEST_CASE(a_stack_that_the_kernel_walked) {
+  const std::vector<std::uint64_t> words{std::uint64_t{3} << CTPROF_FRAME_TABLE_SHIFT | 0x1234,
+                                         CTPROF_FRAME_ADDRESS | CTPROF_FRAME_GUESSED | 0x7f0000};
+  Written record = walked_sample(WALK_STACK, words);
+  const auto read = sample_of(record.bytes(), true);
+  BOOST_REQUIRE((read && read->walked));
+  BOOST_TEST(!missed_of(record.bytes()));
+  BOOST_TEST(!read->registers);
+  BOOST_TEST(copy(*read->walked) == words, boost::test_tools::per_element());
+  BOOST_TEST(copy(read->kernel) == Times{11}, boost::test_tools::per_element());
+  const sdk::Record made = record_of(*read, {}, 99);
+  BOOST_TEST(made.user_kind == CTPROF_USER_FRAMES);
+  BOOST_TEST(made.user_count == 2u);
+  BOOST_TEST(made.flags == 0);
+  Written deep = walked_sample(WALK_DEEP_STACK, words);
+  const auto read_deep = sample_of(deep.bytes(), true);
+  BOOST_REQUIRE(read_deep);
+  BOOST_TEST(record_of(*read_deep, {}, 99).flags == CTPROF_RECORD_CUT);
+}
+
+BOOST_AUTO_TEST_CASE(a_walked_sample_that_claims_more_than_there_is) {
+  Written record = sample(5, {});
+  record.put(std::uint32_t{20}).put(std::uint32_t{WALK_STACK | 9}).words({1, 2});
+  BOOST_TEST(!sample_of(record.bytes(), true));
+  BOOST_TEST(!missed_of(record.bytes()));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_without_a_table) {
+  const std::vector<std::uint64_t> words{77, 4096,   9,      std::uint64_t{0x800001} << 32 | 8,
+                                         5,  0x1000, 0x2000, 0x3000};
+  Written record = walked_sample(WALK_MISS, words);
+  const auto missed = missed_of(record.bytes());
+  BOOST_REQUIRE(missed);
+  BOOST_TEST(missed->tgid == 7u);
+  BOOST_TEST(missed->miss.file.inode == 77u);
+  BOOST_TEST(missed->miss.file.size == 4096u);
+  BOOST_TEST(missed->miss.file.changed_s == 9);
+  BOOST_TEST(missed->miss.file.changed_ns == 8u);
+  BOOST_TEST(missed->miss.file.device == 0x800001u);
+  BOOST_TEST(missed->miss.file.generation == 5u);
+  BOOST_TEST(missed->miss.start == 0x1000u);
+  BOOST_TEST(missed->miss.end == 0x2000u);
+  BOOST_TEST(missed->miss.offset == 0x3000u);
+  Written copied = sample(5, {});
+  copied.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64}).words({0xb, 0x5, 0x1}).put(std::uint64_t{0});
+  BOOST_TEST(!missed_of(copied.bytes()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace on_cpu_walked_test
