@@ -9,6 +9,14 @@ namespace {
 
 constexpr std::size_t kMostProcesses = 100'000;
 
+// The thread's own part of the kernel's frames, copied, for a record need not be aligned.
+std::span<const std::uint64_t> kernel_part(const off_place& place,
+                                           std::uint64_t (&kernel)[OFF_FRAMES], std::size_t own) {
+  const std::size_t frames = kernel_frames(place);
+  std::copy_n(place.kernel, frames, kernel);
+  return std::span(kernel).first(frames).subspan(std::min(own, frames));
+}
+
 }  // namespace
 
 std::size_t kernel_frames(const off_place& place) {
@@ -58,17 +66,25 @@ void Handover::put_place(const sdk::Records& records, const Whose& whose, const 
                          std::size_t own) {
   follow_memory(records, whose.who, place);
   sdk::Record record = record_of(whose, kOfferStacks, weight);
-  const std::size_t frames = kernel_frames(place);
   std::uint64_t kernel[OFF_FRAMES];
-  std::copy_n(place.kernel, frames, kernel);
-  record.set_kernel(std::span(kernel).first(frames).subspan(std::min(own, frames)));
+  record.set_kernel(kernel_part(place, kernel, own));
   if (place.has_user) {
     record.set_user_copy(place.ip, place.sp, place.bp, place.lr, stack);
     if (stack.empty()) record.flags |= CTPROF_RECORD_NO_USER;
   } else if (place.memory != 0) {
     record.flags |= CTPROF_RECORD_NO_USER;  // of 32 bits
   }
-  if (frames >= most_frames_) record.flags |= CTPROF_RECORD_CUT;
+  if (kernel_frames(place) >= most_frames_) record.flags |= CTPROF_RECORD_CUT;
+  records.put(record);
+}
+
+void Handover::put_walked(const sdk::Records& records, const Whose& whose, const off_place& place,
+                          const WalkedFrames& walked, std::uint64_t weight, std::size_t own) {
+  sdk::Record record = record_of(whose, kOfferStacks, weight);
+  std::uint64_t kernel[OFF_FRAMES];
+  record.set_kernel(kernel_part(place, kernel, own));
+  record.set_user_frames(walked.frames);
+  if (walked.is_deep || kernel_frames(place) >= most_frames_) record.flags |= CTPROF_RECORD_CUT;
   records.put(record);
 }
 

@@ -36,6 +36,12 @@ struct Whose {
   std::uint64_t at;  // on CLOCK_MONOTONIC
 };
 
+// Frames of user space, in words of CTPROF_USER_FRAMES.
+struct WalkedFrames {
+  std::span<const std::uint64_t> frames;
+  bool is_deep = false;  // some are missing at the root
+};
+
 // How many addresses of the kernel the place has.
 std::size_t kernel_frames(const off_place& place);
 
@@ -48,6 +54,9 @@ class Handover {
   // many kernel frames, from the leaf on, are not the thread's.
   void put_place(const sdk::Records& records, const Whose& whose, const off_place& place,
                  std::span<const std::uint8_t> stack, std::uint64_t weight, std::size_t own = 0);
+  // The same with a user part that a program walked.
+  void put_walked(const sdk::Records& records, const Whose& whose, const off_place& place,
+                  const WalkedFrames& walked, std::uint64_t weight, std::size_t own = 0);
   // Of the stacks, what is of none.
   void put_rest(const sdk::Records& records, const Whose& whose, std::uint64_t weight) const;
   void put_numbers(const sdk::Records& records, const Whose& whose, const Happened& happened) const;

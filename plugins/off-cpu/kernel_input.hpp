@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "ctprof/records.hpp"
 #include "plugins/off-cpu/memory.hpp"
 #include "plugins/off-cpu/told.h"
 #include "plugins/shared/clock.hpp"
@@ -44,6 +45,8 @@ struct Setup {
   bool every_stack = false;
   bool all_waits = false;
   std::uint64_t ring_bytes = 16 << 20;
+  bool walks = false;         // user stacks in the kernel, where it can
+  std::uint32_t depth = 127;  // of a user stack that is walked there
 };
 
 // What the kernel did not let us do, once it had taken the programs, and its answer.
@@ -79,6 +82,8 @@ class KernelInput : public Clocks {
   // See StackTops.
   virtual std::vector<StackTop> read_user_stacks(std::vector<StackTop> wanted, std::size_t size,
                                                  std::chrono::milliseconds patience) = 0;
+  // Asks for unwind tables that the programs lack, and takes those that were made.
+  virtual void exchange_tables(const sdk::Records&) {}
   virtual void set_period(std::uint64_t period_ns, bool every_stack) = 0;
   // Names the function of the kernel that an address is in; empty where this kernel does not tell.
   // Then the programs leave out their own frames, by number.

@@ -8,6 +8,9 @@
  * (programs.cc, waits.cc).
  */
 #include "stack.bpf.h"
+#ifndef OFF_CPU_WITHOUT_WALK
+#include "walked_stack.bpf.h"
+#endif
 #include "wanted.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -196,8 +199,8 @@ static __always_inline struct task_struct* this_task(void) {
   return has_task_storage ? bpf_get_current_task_btf() : (void*)bpf_get_current_task();
 }
 
-static __always_inline int resume(void* breakpoint) {
-  struct task_struct* task = this_task();
+/* The thread whose stack is due; null: none is. */
+static __always_inline struct off_thread* due_thread(struct task_struct* task) {
   struct off_cpu_state* cpu = this_cpu();
   if (!cpu || (cpu->task == (__u64)task && !cpu->due)) return 0; /* mostly */
   struct off_thread* thread = known(task);
@@ -205,7 +208,13 @@ static __always_inline int resume(void* breakpoint) {
   cpu->due = 0;
   /* Nobody saw it arrive: see make_up_wakeup. */
   if (thread->state < OFF_KINDS) arrive(task, thread, bpf_ktime_get_ns());
-  if (thread->charge != 0) tell_stack(breakpoint, task, thread);
+  return thread->charge != 0 ? thread : 0;
+}
+
+static __always_inline int resume(void* breakpoint) {
+  struct task_struct* task = this_task();
+  struct off_thread* thread = due_thread(task);
+  if (thread) tell_stack(breakpoint, task, thread);
   return 0;
 }
 
@@ -217,6 +226,22 @@ SEC("fexit/schedule")
 int on_resume_fexit(__u64* arguments) {
   return has_task_storage ? resume(0) : resume(arguments); /* see task_field */
 }
+
+#ifndef OFF_CPU_WITHOUT_WALK
+/* The same, where the kernel has what the walk of user stacks needs. */
+static __always_inline int resume_walked(void) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct off_thread* thread = due_thread(task);
+  if (thread) tell_stack_walked(task, thread);
+  return 0;
+}
+
+SEC("tp_btf/sched_exit_tp")
+int on_resume_walked(__u64* arguments) { return resume_walked(); }
+
+SEC("fexit/schedule")
+int on_resume_fexit_walked(__u64* arguments) { return resume_walked(); }
+#endif
 
 SEC("kprobe")
 int on_resume_kprobe(void* registers) { return resume(registers); }

@@ -179,6 +179,10 @@ class OffCpu : public sdk::RecordSource {
     if (window.period_ns() > 0) setup.period_ns = window.period_ns();
     setup.every_stack = window.every_stack();
     setup.all_waits = window.all_waits();
+#ifdef __x86_64__
+    setup.walks = window.makes_tables();
+#endif
+    if (window.depth() > 0) setup.depth = window.depth();
     setup.ring_bytes =
         ring_bytes_of(window, static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
     int error = 0;

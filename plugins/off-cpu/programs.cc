@@ -92,9 +92,13 @@ void Programs::Destroy::operator()(ring_buffer* ring) const { ring_buffer__free(
 std::unique_ptr<Programs> Programs::load(const Setup& setup, int& error) {
   libbpf_set_print(nullptr);
   for (const Way way : {Way::ExitTracepoint, Way::EndOfSchedule, Way::FinishedSwitch, Way::None}) {
-    std::unique_ptr<Programs> programs(new Programs());
-    error = programs->try_way(setup, way);
-    if (error == 0) return programs;  // what one way was refused for says nothing of the next
+    const bool can_walk = way == Way::ExitTracepoint || way == Way::EndOfSchedule;
+    for (const bool walks : {true, false}) {
+      if (walks && !(setup.walks && can_walk)) continue;
+      std::unique_ptr<Programs> programs(new Programs());
+      error = programs->try_way(setup, way, walks);
+      if (error == 0) return programs;  // what one way was refused for says nothing of the next
+    }
   }
   return nullptr;
 }
@@ -102,10 +106,12 @@ std::unique_ptr<Programs> Programs::load(const Setup& setup, int& error) {
 Programs::~Programs() = default;
 
 // 0, or an errno.
-int Programs::try_way(const Setup& setup, Way way) {
+int Programs::try_way(const Setup& setup, Way way, bool walks) {
   way_ = way;
+  walks_ = walks;
   if (!open(setup, way)) return ENOENT;
   if (const int error = off_cpu_bpf__load(skeleton_.get()); error != 0) return -error;
+  if (walks_ && !open_walk()) return errno;
   for (const std::uint64_t pid : setup.pids) {
     const auto key = static_cast<std::uint32_t>(pid);
     const std::uint8_t yes = 1;
@@ -127,7 +133,11 @@ ring_buffer* Programs::new_ring(int map) {
       map,
       [](void* self, void* data, std::size_t size) {
         auto& programs = *static_cast<Programs*>(self);
-        (*programs.take_)({static_cast<const std::byte*>(data), size});
+        if (const auto* miss = static_cast<const off_miss*>(data);
+            size >= sizeof *miss && miss->kind == OFF_MISS)
+          programs.requests_.note(miss->tgid, miss->miss);
+        else
+          (*programs.take_)({static_cast<const std::byte*>(data), size});
         return ++programs.taken_ >= kMostRecords ? -1 : 0;
       },
       this, nullptr);
@@ -143,11 +153,6 @@ bool Programs::open(const Setup& setup, Way way) {
   if (!skeleton_) return false;
   if (!symbols_) symbols_.reset(off_cpu_symbol_bpf__open_and_load());
   skeleton_->rodata->own_frames = symbols_ ? 0 : kOwnFrames;
-  const auto& programs = skeleton_->progs;
-  bpf_program__set_autoload(programs.on_resume, way == Way::ExitTracepoint);
-  bpf_program__set_autoload(programs.on_resume_fexit, way == Way::EndOfSchedule);
-  bpf_program__set_autoload(programs.on_resume_kprobe, way == Way::FinishedSwitch);
-
   auto& facts = *skeleton_->rodata;
   facts.has_task_storage = types.has_helper("BPF_FUNC_get_current_task_btf");
   facts.has_user_registers = types.has_helper("BPF_FUNC_task_pt_regs");
@@ -156,9 +161,8 @@ bool Programs::open(const Setup& setup, Way way) {
   facts.follows_children = setup.inherits;
   knows_cgroups_ = setup.cgroup == 0 || types.has("btf_trace_cgroup_attach_task", BTF_KIND_TYPEDEF);
   facts.only_cgroup = knows_cgroups_ ? setup.cgroup : 0;
-  bpf_program__set_autoload(programs.on_move, facts.only_cgroup != 0);
-  bpf_program__set_autoload(programs.look_at, facts.has_task_storage != 0);
-  bpf_program__set_autoload(programs.look_at_older, facts.has_task_storage == 0);
+  facts.walk_depth = setup.depth;
+  choose_programs();
   bpf_map__set_autocreate(skeleton_->maps.threads, facts.has_task_storage != 0);
   bpf_map__set_autocreate(skeleton_->maps.threads_by_tid, facts.has_task_storage == 0);
   bpf_map__set_max_entries(skeleton_->maps.threads_by_tid, kMostThreads);
@@ -178,10 +182,50 @@ bool Programs::open(const Setup& setup, Way way) {
   return true;
 }
 
+// Which programs and maps of the walk this kernel gets.
+void Programs::choose_programs() {
+  const auto& programs = skeleton_->progs;
+  const auto& facts = *skeleton_->rodata;
+  const auto& maps = skeleton_->maps;
+  const bool at_exit = way_ == Way::ExitTracepoint, at_end = way_ == Way::EndOfSchedule;
+  bpf_program__set_autoload(programs.on_resume, at_exit && !walks_);
+  bpf_program__set_autoload(programs.on_resume_walked, at_exit && walks_);
+  bpf_program__set_autoload(programs.on_resume_fexit, at_end && !walks_);
+  bpf_program__set_autoload(programs.on_resume_fexit_walked, at_end && walks_);
+  bpf_program__set_autoload(programs.on_resume_kprobe, way_ == Way::FinishedSwitch);
+  bpf_program__set_autoload(programs.on_move, facts.only_cgroup != 0);
+  bpf_program__set_autoload(programs.look_at, facts.has_task_storage != 0);
+  bpf_program__set_autoload(programs.look_at_older, facts.has_task_storage == 0);
+  for (bpf_map* map :
+       {maps.walk_scratches, maps.walk_chunks, maps.walk_rules, maps.walk_pages, maps.walk_modules,
+        maps.walk_files, maps.walk_known_rules, maps.walk_known_ranges})
+    bpf_map__set_autocreate(map, walks_);
+}
+
+bool Programs::open_walk() {
+  const auto& maps = skeleton_->maps;
+  int error = 0;
+  tables_ = WalkTables::open(
+      {bpf_map__fd(maps.walk_chunks), bpf_map__fd(maps.walk_rules), bpf_map__fd(maps.walk_pages),
+       bpf_map__fd(maps.walk_modules), bpf_map__fd(maps.walk_files)},
+      error);
+  errno = error;
+  return tables_ != nullptr;
+}
+
+void Programs::exchange_tables(const sdk::Records& records) {
+  if (!walks_) return;
+  requests_.exchange(records, *tables_);
+  auto& shared = *skeleton_->bss;
+  __atomic_store_n(&shared.walk_epoch, shared.walk_epoch + 1, __ATOMIC_RELAXED);
+}
+
 bpf_link* Programs::attach_resume() {
   const auto& programs = skeleton_->progs;
-  if (way_ == Way::ExitTracepoint) return bpf_program__attach(programs.on_resume);
-  if (way_ == Way::EndOfSchedule) return bpf_program__attach(programs.on_resume_fexit);
+  if (way_ == Way::ExitTracepoint)
+    return bpf_program__attach(walks_ ? programs.on_resume_walked : programs.on_resume);
+  if (way_ == Way::EndOfSchedule)
+    return bpf_program__attach(walks_ ? programs.on_resume_fexit_walked : programs.on_resume_fexit);
   const std::string name = finish_task_switch();
   if (name.empty()) return nullptr;
   return bpf_program__attach_kprobe(programs.on_resume_kprobe, false, name.c_str());
@@ -291,9 +335,10 @@ Counters Programs::counters() const {
 std::uint64_t Programs::run_time_ns() const {
   std::uint64_t sum = 0;
   const auto& programs = skeleton_->progs;
-  for (const bpf_program* program : {programs.on_switch, programs.on_wakeup, programs.on_birth,
-                                     programs.on_exec, programs.on_move, programs.on_resume,
-                                     programs.on_resume_fexit, programs.on_resume_kprobe}) {
+  for (const bpf_program* program :
+       {programs.on_switch, programs.on_wakeup, programs.on_birth, programs.on_exec,
+        programs.on_move, programs.on_resume, programs.on_resume_fexit, programs.on_resume_walked,
+        programs.on_resume_fexit_walked, programs.on_resume_kprobe}) {
     bpf_prog_info info{};
     std::uint32_t size = sizeof info;
     const int fd = bpf_program__fd(program);

@@ -8,7 +8,8 @@
 // They are there as long as the object is, or the process, however that ends: nothing is pinned.
 // Stacks are taken at the first place that this kernel lets us have: sched_exit_tp (Linux 6.17),
 // the end of schedule(), or the kernel's function that finishes a switch. Where it is none, `way`
-// is None, and all else is counted as well.
+// is None, and all else is counted as well. At the first two, user stacks are walked by unwind
+// tables if the kernel has what that needs, else copied.
 //
 // What is here:   loading, attaching, looks, edges of windows, what it costs.
 // What is not:    what the records mean (waits.hpp).
@@ -26,6 +27,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/off-cpu/kernel_input.hpp"
+#include "plugins/shared/walk_requests.hpp"
 
 struct off_cpu_bpf;
 struct off_cpu_symbol_bpf;
@@ -52,6 +54,7 @@ class Programs final : public KernelInput {
   void read_others(const Take& take) override;
   std::vector<StackTop> read_user_stacks(std::vector<StackTop> wanted, std::size_t size,
                                          std::chrono::milliseconds patience) override;
+  void exchange_tables(const sdk::Records& records) override;
   void set_period(std::uint64_t period_ns, bool every_stack) override;
   std::string symbol_of(std::uint64_t address) override;
   Counters counters() const override;
@@ -62,7 +65,9 @@ class Programs final : public KernelInput {
  private:
   Programs() = default;
   bool open(const Setup& setup, Way way);
-  int try_way(const Setup& setup, Way way);
+  bool open_walk();
+  void choose_programs();
+  int try_way(const Setup& setup, Way way, bool walks);
   bpf_link* attach_resume();
   ring_buffer* new_ring(int map);
   bool read_all(ring_buffer& ring, const Take& take);
@@ -84,6 +89,9 @@ class Programs final : public KernelInput {
   const Take* take_ = nullptr;  // while reading
   std::size_t taken_ = 0;
   Way way_ = Way::None;
+  bool walks_ = false;
+  std::unique_ptr<WalkTables> tables_;
+  WalkRequests requests_;
   bool knows_cgroups_ = true;
   sdk::Fd measuring_;
   std::uint64_t measured_switches_ = 0, measured_ns_ = 0;

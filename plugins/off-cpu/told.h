@@ -7,6 +7,8 @@
 #include <linux/types.h>
 #endif
 
+#include "plugins/shared/walk_tables.h"
+
 /* What a thread does. The kinds of waiting come first, and number the sums of them. */
 enum off_state {
   OFF_SLEEPS = 0,    /* blocked, interruptible: asleep, idle, stopped */
@@ -61,10 +63,12 @@ struct off_thread {
 };
 
 enum off_kind {
-  OFF_STACK = 1, /* a wait is over: struct off_stack */
-  OFF_END = 2,   /* a thread ended: struct off_end */
-  OFF_FORK = 3,  /* a process was born: struct off_process */
-  OFF_EXEC = 4   /* a process runs another program: the same, without a parent */
+  OFF_STACK = 1,        /* a wait is over: struct off_stack */
+  OFF_END = 2,          /* a thread ended: struct off_end */
+  OFF_FORK = 3,         /* a process was born: struct off_process */
+  OFF_EXEC = 4,         /* a process runs another program: the same, without a parent */
+  OFF_WALKED_STACK = 5, /* as OFF_STACK, with frames of user space in place of a copy */
+  OFF_MISS = 6          /* code of a file that no unwind table describes yet: struct off_miss */
 };
 
 /* Who it is. */
@@ -74,6 +78,7 @@ struct off_who {
   __u64 start_boottime;
 };
 
+/* Frames of the kernel's part, and of a walked user part unless more are requested. */
 enum { OFF_FRAMES = 127, OFF_PIECE = 1024, OFF_PIECES = 4 };
 
 /* The kernel's part of a stack, and what user space had in its registers. */
@@ -86,7 +91,10 @@ struct off_place {
   __u64 kernel[OFF_FRAMES];
 };
 
-/* The user's stack is copied from the start of a piece on, which `place.sp` is in. */
+/* The user's stack is copied from the start of a piece on, which `place.sp` is in. Of
+ * OFF_WALKED_STACK there are frames in `user` (walk_state.h): `pieces` is their number, and
+ * `unused` is 1 where some are missing at the root. Up to OFF_FRAMES, the record ends behind them.
+ */
 struct off_stack {
   __u32 kind;
   __u32 window;
@@ -101,6 +109,14 @@ struct off_stack {
 };
 
 #define OFF_STACK_WITHOUT_USER __builtin_offsetof(struct off_stack, user)
+
+#define OFF_WALKED_BYTES (OFF_STACK_WITHOUT_USER + 8 * (OFF_FRAMES + 1))
+
+struct off_miss {
+  __u32 kind;
+  __u32 tgid; /* that has it mapped */
+  struct walk_miss miss;
+};
 
 struct off_end {
   __u32 kind;

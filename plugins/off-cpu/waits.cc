@@ -121,6 +121,7 @@ void Waits::drain(const sdk::Records& records) {
   for (const auto& bytes : std::exchange(later_, {})) take(records, bytes);
   read(records);
   if (is_over_) finish_window(records);
+  programs_->exchange_tables(records);
   adopt_moved();
   count_missing(records);
   count_cost(records);
@@ -187,7 +188,7 @@ void Waits::stop() {
 
 bool Waits::is_later(Bytes bytes) const {
   if (!is_over_) return false;
-  if (kind_of(bytes) == OFF_STACK) {
+  if (kind_of(bytes) == OFF_STACK || kind_of(bytes) == OFF_WALKED_STACK) {
     const auto* stack = as<off_stack>(bytes, OFF_STACK_WITHOUT_USER);
     return stack && stack->window > over_.number;
   }
@@ -205,6 +206,10 @@ void Waits::take(const sdk::Records& records, Bytes bytes) {
     case OFF_STACK:
       if (const auto* stack = as<off_stack>(bytes, OFF_STACK_WITHOUT_USER); stack && !later)
         put_stack(records, *stack, bytes.size());
+      return;
+    case OFF_WALKED_STACK:
+      if (const auto* stack = as<off_stack>(bytes, OFF_WALKED_BYTES); stack && !later)
+        put_walked_stack(records, *stack, bytes.size());
       return;
     case OFF_END:
       if (const auto* end = as<off_end>(bytes)) put_end(records, *end);
@@ -225,12 +230,31 @@ void Waits::put_stack(const sdk::Records& records, const off_stack& stack, std::
   const std::size_t copied = size == sizeof stack ? stack.pieces * std::size_t{OFF_PIECE} : 0;
   std::span<const std::uint8_t> memory;
   if (copied > skipped) memory = std::span(stack.user).first(copied).subspan(skipped);
-  std::uint64_t kernel[OFF_FRAMES];
-  const std::size_t frames = kernel_frames(stack.place);
-  std::copy_n(stack.place.kernel, frames, kernel);
   handover_.put_place(records, {stack.who, stack.at}, stack.place, memory, stack.weight,
-                      own_frames_.count({kernel, frames}));
+                      own_frames_of(stack.place));
   weights_[key_of(stack.origin)] += stack.weight;
+}
+
+void Waits::put_walked_stack(const sdk::Records& records, const off_stack& stack,
+                             std::size_t size) {
+  const Span& span = is_over_ ? over_ : open_;
+  if (stack.window != span.number) return;
+  std::uint64_t frames[sizeof stack.user / sizeof(std::uint64_t)];
+  const std::size_t read = std::min(size - OFF_STACK_WITHOUT_USER, sizeof frames);
+  std::memcpy(frames, stack.user, read);
+  const std::size_t count = std::min<std::size_t>(stack.pieces, read / sizeof frames[0]);
+  handover_.put_walked(records, {stack.who, stack.at}, stack.place,
+                       {std::span(frames).first(count), stack.unused != 0}, stack.weight,
+                       own_frames_of(stack.place));
+  weights_[key_of(stack.origin)] += stack.weight;
+}
+
+// How many of the kernel's frames are of tracing.
+std::size_t Waits::own_frames_of(const off_place& place) {
+  std::uint64_t kernel[OFF_FRAMES];
+  const std::size_t frames = kernel_frames(place);
+  std::copy_n(place.kernel, frames, kernel);
+  return own_frames_.count({kernel, frames});
 }
 
 // It may have ended in the window that goes on, and the one before is still to be handed over.

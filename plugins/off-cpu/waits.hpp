@@ -72,6 +72,8 @@ class Waits {
   void take(const sdk::Records& records, Bytes bytes);
   bool is_later(Bytes bytes) const;
   void put_stack(const sdk::Records& records, const off_stack& stack, std::size_t size);
+  void put_walked_stack(const sdk::Records& records, const off_stack& stack, std::size_t size);
+  std::size_t own_frames_of(const off_place& place);
   void put_end(const sdk::Records& records, const off_end& end);
   void put_thread(const sdk::Records& records, const Thread& thread, const Span& span);
   void look_at_sleepers();

@@ -1,4 +1,5 @@
 #define __bpf__ /* types are those of the programs */
+#define OFF_CPU_WITHOUT_WALK
 #include "plugins/off-cpu/off_cpu.bpf.c"
 /* The programs come first: they include their helpers in place of libbpf's. */
 #include "tests/recorded/kernel/off_cpu_kernel.h"

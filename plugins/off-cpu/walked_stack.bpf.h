@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* The user's part of a stack, walked where the thread resumes (plugins/shared/user_walk.bpf.h), in
+ * place of a copy of the stack's top.
+ *
+ * A thread that resumes may be preempted here and there; the kernel does not run the program again
+ * on this CPU until it is done, so scratch space of the CPU is its own.
+ */
+#ifndef CTPROF_OFF_CPU_WALKED_STACK_BPF_H
+#define CTPROF_OFF_CPU_WALKED_STACK_BPF_H
+
+#include "stack.bpf.h"
+
+#include "plugins/shared/user_walk.bpf.h"
+
+enum { CODE_64 = 0x33 };           /* user space of 64 bits */
+enum { WALK_MOST_NS = 30 * 1000 }; /* of one walk */
+const volatile __u32 walk_depth = OFF_FRAMES;
+
+/* Where there is no room, the file is asked for again. */
+static __always_inline void tell_miss(struct walk_scratch* scratch, struct task_struct* task) {
+  struct off_miss* out = bpf_ringbuf_reserve(&told, sizeof *out, 0);
+  if (!out) {
+    bpf_map_delete_elem(&walk_files, &scratch->miss.file);
+    return;
+  }
+  out->kind = OFF_MISS;
+  out->tgid = task->tgid;
+  __builtin_memcpy(&out->miss, &scratch->miss, sizeof out->miss);
+  bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+}
+
+/* 0: the walk gave up. */
+static __always_inline __u32 walk_user_stack(struct walk_scratch* scratch,
+                                             struct task_struct* task) {
+  struct mm_struct* memory = 0;
+  struct pt_regs* registers = user_registers(task);
+  bpf_core_read(&memory, sizeof memory, &task->mm);
+  if (!memory || BPF_CORE_READ(registers, cs) != CODE_64) return 0;
+  const __u32 tag =
+      walk_stack(scratch, (__u64)memory, BPF_CORE_READ(registers, ip), BPF_CORE_READ(registers, sp),
+                 BPF_CORE_READ(registers, bp), walk_depth, WALK_MOST_NS);
+  if (tag == 0 && scratch->has_miss) tell_miss(scratch, task);
+  return tag;
+}
+
+static __always_inline void fill_walked_stack(struct off_stack* out, struct walk_scratch* scratch,
+                                              struct task_struct* task, struct off_thread* thread,
+                                              __u64 now, __u64 weight) {
+  fill_stack(out, 0, task, thread, now, weight);
+  out->kind = OFF_WALKED_STACK;
+  out->pieces = scratch->walk.frames;
+}
+
+/* 0: it has to be copied. */
+static __always_inline int tell_walked_stack(struct task_struct* task, struct off_thread* thread,
+                                             __u64 now, __u64 weight) {
+  struct walk_scratch* scratch = walk_scratch();
+  const __u32 tag = scratch ? walk_user_stack(scratch, task) : 0;
+  if (tag == 0) return 0;
+  if (scratch->walk.frames <= OFF_FRAMES) {
+    struct off_stack* out = bpf_ringbuf_reserve(&stacks, OFF_WALKED_BYTES, 0);
+    if (!out) return count(OFF_LOST_STACKS), 1;
+    fill_walked_stack(out, scratch, task, thread, now, weight);
+    out->unused = tag == WALK_DEEP_STACK;
+    bpf_probe_read_kernel(out->user, 8 * (OFF_FRAMES + 1), scratch->words);
+    bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+  } else {
+    struct off_stack* out = bpf_ringbuf_reserve(&stacks, sizeof *out, 0);
+    if (!out) return count(OFF_LOST_STACKS), 1;
+    fill_walked_stack(out, scratch, task, thread, now, weight);
+    out->unused = tag == WALK_DEEP_STACK;
+    bpf_probe_read_kernel(out->user, 8 * (WALK_MOST_FRAMES + 1), scratch->words);
+    bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+  }
+  return 1;
+}
+
+/* As tell_stack. */
+static __always_inline void tell_stack_walked(struct task_struct* task, struct off_thread* thread) {
+  const __u64 weight = thread->charge;
+  const __u64 now = bpf_ktime_get_ns();
+  if (thread->window != 0 && thread->window == window_at(now) && may_show_stack(task) &&
+      !is_kernels_own(task) && tell_walked_stack(task, thread, now, weight)) {
+    count(OFF_RESUMES);
+    thread->charge = 0;
+    return;
+  }
+  tell_stack(0, task, thread);
+}
+
+#endif
