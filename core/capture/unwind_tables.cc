@@ -67,14 +67,16 @@ bool is_sound(const ctprof_table_request* request) {
 
 }  // namespace
 
-// What the thread does.
+// What the thread does. The smallest file comes first: a stack needs the tables of all its modules,
+// and most have few large ones.
 void UnwindTables::Shared::answer_all() {
   std::unique_lock lock(mutex);
   for (;;) {
     changed.wait(lock, [&] { return ends || !wanted.empty(); });
     if (ends) break;
-    const Request request = std::move(wanted.front());
-    wanted.pop_front();
+    const auto next = std::ranges::min_element(wanted, {}, &Request::size);
+    const Request request = std::move(*next);
+    wanted.erase(next);
     lock.unlock();
     const std::uint64_t begin = thread_cpu_time_ns();
     Answer answer{request.number, request.file};

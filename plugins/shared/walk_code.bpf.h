@@ -222,6 +222,7 @@ static __always_inline int walk_look_up_code(struct walk_scratch* scratch, __u64
   if ((mapped.flags & WALK_MAPPED_EXECUTABLE) == 0) return 0;
   const int is_known = walk_identify(scratch, &mapped);
   if (!walk_read_mapped(&again, mapping) || !walk_is_same(&mapped, &again)) {
+    if (scratch->has_miss) bpf_map_delete_elem(&walk_files, &scratch->miss.file);
     scratch->has_miss = 0;
     return 0;
   }
