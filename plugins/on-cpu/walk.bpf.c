@@ -75,11 +75,12 @@ static __always_inline long write_out(void* sample, struct walk_scratch* scratch
 }
 
 /* Where it could not be written, the file is asked for again. */
-static __always_inline void write_miss(void* sample, struct walk_scratch* scratch) {
+static __always_inline long write_miss(void* sample, struct walk_scratch* scratch) {
   const __u32 words = sizeof scratch->miss / 8;
   __builtin_memcpy(scratch->words, &scratch->miss, sizeof scratch->miss);
-  if (write_out(sample, scratch, WALK_MISS, words) != 0)
-    bpf_map_delete_elem(&walk_files, &scratch->miss.file);
+  const long failed = write_out(sample, scratch, WALK_MISS, words);
+  if (failed != 0) bpf_map_delete_elem(&walk_files, &scratch->miss.file);
+  return failed;
 }
 
 SEC("perf_event")
@@ -95,8 +96,9 @@ int walk_sample(struct bpf_perf_event_data* sample) {
       walk_stack(scratch, (__u64)mm, place.ip, place.sp, place.bp, walk_depth, walk_most_ns);
   if (tag == 0) {
     count(GAVE_UP);
-    if (scratch->has_miss) write_miss(sample, scratch);
-    return EVENT_WRITES;
+    /* What found no room was counted as lost: this sample would be counted a second time. */
+    const long failed = scratch->has_miss ? write_miss(sample, scratch) : 0;
+    return failed == NO_ROOM ? NOTHING_MORE : EVENT_WRITES;
   }
   const long failed = write_out(sample, scratch, tag, scratch->walk.frames);
   if (failed != 0 && failed != NO_ROOM) return EVENT_WRITES; /* else it is lost, and was counted */
