@@ -1,0 +1,122 @@
+// Stacks that the programs of off-cpu walked, as they are handed over.
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "plugins/off-cpu/waits.hpp"
+#include "tests/recorded/received.hpp"
+
+namespace off_cpu_walked_test {
+using namespace ctprof;
+using namespace ctprof::off_cpu;
+
+namespace {
+
+// A kernel in which one record of a stack is to be read.
+class OneStack final : public KernelInput {
+ public:
+  explicit OneStack(std::vector<std::byte> record) : record_(std::move(record)) {}
+
+  std::uint64_t now_ns(clockid_t) const override { return 1'000; }
+  Way way() const override { return Way::ExitTracepoint; }
+  bool knows_cgroups() const override { return true; }
+  void attach() override {}
+  void detach() override {}
+  void look(off_look_for, const Take&) override {}
+  std::uint64_t open_window(std::uint32_t) override { return 100; }
+  bool read_stacks(const Take& take) override {
+    if (!record_.empty()) take(std::exchange(record_, {}));
+    return true;
+  }
+  void read_others(const Take&) override {}
+  std::vector<StackTop> read_user_stacks(std::vector<StackTop>, std::size_t,
+                                         std::chrono::milliseconds) override {
+    return {};
+  }
+  void set_period(std::uint64_t, bool) override {}
+  Counters counters() const override { return {}; }
+  void begin_measuring() override {}
+  void end_measuring() override {}
+  double ns_per_switch() const override { return 0; }
+
+ private:
+  std::vector<std::byte> record_;
+};
+
+// As the programs write it.
+std::vector<std::byte> walked_record(const std::vector<std::uint64_t>& frames, bool is_deep,
+                                     std::uint32_t claimed) {
+  off_stack stack{};
+  stack.kind = OFF_WALKED_STACK;
+  stack.window = 1;
+  stack.who = {7, 8, 5};
+  stack.at = 500;
+  stack.weight = 300;
+  stack.place.has_user = 1;
+  stack.place.memory = 1;
+  stack.place.kernel_bytes = 16;
+  stack.place.kernel[0] = 11;
+  stack.place.kernel[1] = 12;
+  stack.pieces = claimed;
+  stack.unused = is_deep;
+  std::memcpy(stack.user, frames.data(), 8 * frames.size());
+  const auto* bytes = reinterpret_cast<const std::byte*>(&stack);
+  return {bytes, bytes + OFF_WALKED_BYTES};
+}
+
+void drain(std::vector<std::byte> record, recorded::Received& received) {
+  const recorded::TestHost host("/proc", "/sys");
+  Waits waits(host.host(), std::make_unique<OneStack>(std::move(record)), {}, 0);
+  waits.start();
+  waits.drain(received.sink());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(off_cpu_walked_test)
+
+BOOST_AUTO_TEST_CASE(a_walked_stack_is_handed_over_as_frames) {
+  const std::vector<std::uint64_t> frames{std::uint64_t{3} << CTPROF_FRAME_TABLE_SHIFT | 0x1234,
+                                          CTPROF_FRAME_ADDRESS | CTPROF_FRAME_GUESSED | 0x7000};
+  recorded::Received received;
+  drain(walked_record(frames, false, 2), received);
+  BOOST_REQUIRE_EQUAL(received.records.size(), 1u);
+  const auto& [record, kernel, user, stack] = received.records[0];
+  BOOST_TEST(record.user_kind == CTPROF_USER_FRAMES);
+  BOOST_TEST(record.tgid == 7u);
+  BOOST_TEST(record.tid == 8u);
+  BOOST_TEST(record.weight == 300u);
+  BOOST_TEST(record.flags == CTPROF_RECORD_OF_WINDOW);
+  BOOST_TEST(user == frames, boost::test_tools::per_element());
+  BOOST_TEST(kernel == (std::vector<std::uint64_t>{11, 12}), boost::test_tools::per_element());
+  BOOST_TEST(stack.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_walked_stack_that_is_not_whole_is_marked) {
+  recorded::Received received;
+  drain(walked_record({1, 2, 3}, true, 3), received);
+  BOOST_REQUIRE_EQUAL(received.records.size(), 1u);
+  BOOST_TEST(received.records[0].record.flags == (CTPROF_RECORD_OF_WINDOW | CTPROF_RECORD_CUT));
+}
+
+BOOST_AUTO_TEST_CASE(a_walked_stack_that_claims_more_than_there_is_reads_no_further) {
+  recorded::Received received;
+  drain(walked_record({1, 2, 3}, false, UINT32_MAX), received);
+  BOOST_REQUIRE_EQUAL(received.records.size(), 1u);
+  BOOST_TEST(received.records[0].user.size() == std::size_t{OFF_FRAMES + 1});
+  std::vector<std::byte> shorter = walked_record({1, 2, 3}, false, 3);
+  shorter.resize(OFF_STACK_WITHOUT_USER + 8);
+  recorded::Received none;
+  drain(std::move(shorter), none);
+  BOOST_TEST(none.records.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace off_cpu_walked_test
