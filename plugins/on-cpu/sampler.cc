@@ -78,9 +78,14 @@ void Sampler::start() {
   looked_ns_ = input_->now_ns(CLOCK_MONOTONIC);
 }
 
-// False where the CPU is gone; throws where it is anything else.
+// False where the CPU is gone; throws where it is anything else. Where the kernel does not attach
+// the program that walks, all samples are copies from then on.
 bool Sampler::open(Cpu& cpu) {
-  const int failed = input_->open(how_, cpu.number, ring_bytes_, cpu.event);
+  int failed = input_->open(how_, cpu.number, ring_bytes_, cpu.event);
+  if (failed != 0 && failed != ENODEV && how_.walk) {
+    how_.walk.reset();
+    failed = input_->open(how_, cpu.number, ring_bytes_, cpu.event);
+  }
   if (failed == ENODEV) return false;
   if (failed != 0)
     throw std::runtime_error("on-cpu: sampling CPU " + std::to_string(cpu.number) + ": " +

@@ -234,11 +234,11 @@ class Directory {
   std::string path_ = "/tmp/kernel-walk-XXXXXX";
 };
 
-// CTPROF_RACE_SECONDS: for how long; the default is short.
+// TEST_SECONDS: for how long; the default is short.
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
 BOOST_AUTO_TEST_CASE(no_frame_is_of_a_file_that_was_mapped_there_before) {
   const Directory directory;
-  const char* seconds = std::getenv("CTPROF_RACE_SECONDS");
+  const char* seconds = std::getenv("TEST_SECONDS");
   const RaceTally tally = race(copies_of_library(directory.path(), 3),
                                std::chrono::seconds(seconds ? std::atoi(seconds) : 6));
   BOOST_TEST(tally.in_libraries > 300u);
