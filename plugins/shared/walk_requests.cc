@@ -43,9 +43,14 @@ void WalkRequests::ask(const sdk::Records& records, std::uint64_t number) const 
 void WalkRequests::exchange(const sdk::Records& records, WalkTables& tables) {
   for (; asked_ < requests_.size(); ++asked_) ask(records, asked_);
   ctprof_unwind_table table;
-  while (records.next_table(table))
-    if (table.number != 0 && table.request < requests_.size())
-      tables.add(table, requests_[table.request].miss.file);
+  while (records.next_table(table)) {
+    if (table.request >= requests_.size()) continue;
+    const walk_file& file = requests_[table.request].miss.file;
+    if (table.number != 0)
+      tables.add(table, file);
+    else if (++failed_[key_of(file.device, file.inode)] < kMostAttempts)
+      tables.forget(file);
+  }
 }
 
 }  // namespace ctprof

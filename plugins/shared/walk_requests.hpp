@@ -4,6 +4,9 @@
 //   requests.note(tgid, miss);                // of a record of the program
 //   requests.exchange(records, tables);       // at each drain
 //
+// A process may have exited before its file is opened, and another that maps the file may live: so
+// a file without a table is asked for again, some times.
+//
 // Threads: one at a time.
 
 #pragma once
@@ -21,6 +24,8 @@ namespace ctprof {
 
 class WalkRequests {
  public:
+  static constexpr unsigned kMostAttempts = 8;  // of one file
+
   // The vDSO is asked for first.
   WalkRequests() : requests_(1) {}
 
@@ -40,6 +45,7 @@ class WalkRequests {
 
   std::vector<Request> requests_;  // by number
   std::size_t asked_ = 0;
+  std::unordered_map<std::uint64_t, unsigned> failed_;    // attempts, by device and inode
   std::unordered_map<std::uint64_t, std::string> paths_;  // of files, by device and inode
 };
 

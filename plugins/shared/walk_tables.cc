@@ -38,6 +38,13 @@ bool update(int map, const void* key, const void* value) {
   return bpf(BPF_MAP_UPDATE_ELEM, attributes) == 0;
 }
 
+void remove(int map, const void* key) {
+  bpf_attr attributes{};
+  attributes.map_fd = static_cast<std::uint32_t>(map);
+  attributes.key = address_of(key);
+  bpf(BPF_MAP_DELETE_ELEM, attributes);
+}
+
 template <class Item>
 void put(void* array, std::size_t index, const Item& item) {
   std::memcpy(static_cast<std::byte*>(array) + index * sizeof item, &item, sizeof item);
@@ -124,6 +131,8 @@ bool WalkTables::add(const ctprof_unwind_table& table, const walk_file& file) {
   put(modules_.at, number, module);
   return update(maps_.files, &file, &number);
 }
+
+void WalkTables::forget(const walk_file& file) { remove(maps_.files, &file); }
 
 std::size_t WalkTables::bytes() const {
   std::size_t bytes = rules_.bytes + pages_.bytes + modules_.bytes;

@@ -32,14 +32,20 @@ class WalkTables {
 
   // Null, and an errno, where the maps cannot be written.
   static std::unique_ptr<WalkTables> open(const Maps& maps, int& error);
-  ~WalkTables();
+  virtual ~WalkTables();
   WalkTables(const WalkTables&) = delete;
   WalkTables& operator=(const WalkTables&) = delete;
 
   // The rules of a file. False: there is no room.
-  bool add(const ctprof_unwind_table& table, const walk_file& file);
+  virtual bool add(const ctprof_unwind_table& table, const walk_file& file);
+  // Programs ask for the file again when a stack leads into it. REQUIRES: it has no table.
+  virtual void forget(const walk_file& file);
   // Memory of the kernel that tables use.
   std::size_t bytes() const;
+
+ protected:
+  // Without maps: for tests, which replace what uses them.
+  WalkTables() = default;
 
  private:
   // Memory that is shared with the kernel.

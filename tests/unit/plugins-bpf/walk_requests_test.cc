@@ -1,0 +1,133 @@
+// Requests for unwind tables, and what becomes of the answers.
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugins/shared/walk_requests.hpp"
+
+namespace walk_requests_test {
+using namespace ctprof;
+
+namespace {
+
+// Maps of a program that only notes what is done to them.
+class NotedTables final : public WalkTables {
+ public:
+  bool add(const ctprof_unwind_table& table, const walk_file& file) override {
+    added.push_back(file.inode);
+    numbers.push_back(table.number);
+    return true;
+  }
+  void forget(const walk_file& file) override { forgotten.push_back(file.inode); }
+
+  std::vector<std::uint64_t> added, forgotten;
+  std::vector<std::uint32_t> numbers;
+};
+
+struct Asked {
+  ctprof_table_request request;
+  std::string path;
+};
+
+// A core that answers as the test says.
+class Core {
+ public:
+  Core() {
+    abi_.size = sizeof abi_;
+    abi_.core = this;
+    abi_.want_table = [](void* core, const ctprof_table_request* request) {
+      auto& self = *static_cast<Core*>(core);
+      self.asked.push_back({*request, std::string(request->path.data ? request->path.data : "",
+                                                  request->path.size)});
+      self.answers_.push_back({request->request, self.number});
+    };
+    abi_.next_table = [](void* core, ctprof_unwind_table* table) {
+      auto& answers = static_cast<Core*>(core)->answers_;
+      if (answers.empty()) return 0;
+      table->request = answers.front().first;
+      table->number = answers.front().second;
+      answers.pop_front();
+      return 1;
+    };
+  }
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  sdk::Records records() { return sdk::Records(abi_); }
+
+  std::uint32_t number = 0;  // of each answer
+  std::vector<Asked> asked;
+
+ private:
+  ctprof_records abi_{};
+  std::deque<std::pair<std::uint64_t, std::uint32_t>> answers_;
+};
+
+walk_miss missed(std::uint64_t inode) {
+  walk_miss miss{};
+  miss.file.inode = inode;
+  miss.file.device = 254u << 20 | 3;
+  miss.file.size = 4096;
+  miss.file.changed_s = 9;
+  miss.file.changed_ns = 8;
+  miss.start = 0x1000;
+  miss.end = 0x3000;
+  miss.offset = 0x5000;
+  return miss;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(walk_requests_test)
+
+BOOST_AUTO_TEST_CASE(asks_for_the_vdso_and_for_files_with_their_paths) {
+  Core core;
+  core.number = 4;
+  NotedTables tables;
+  WalkRequests requests;
+  requests.note_path(254u << 20 | 3, 77, "/lib/libc.so.6");
+  requests.note(7, missed(77));
+  requests.exchange(core.records(), tables);
+  BOOST_REQUIRE_EQUAL(core.asked.size(), 2u);
+  BOOST_TEST(core.asked[0].request.flags == CTPROF_TABLE_OF_VDSO);
+  const ctprof_table_request& file = core.asked[1].request;
+  BOOST_TEST(file.flags == 0u);
+  BOOST_TEST(file.tgid == 7u);
+  BOOST_TEST(file.inode == 77u);
+  BOOST_TEST(file.device_major == 254u);
+  BOOST_TEST(file.device_minor == 3u);
+  BOOST_TEST(file.length == 0x2000u);
+  BOOST_TEST(file.offset == 0x5000u);
+  BOOST_TEST(file.file_size == 4096u);
+  BOOST_TEST(file.changed_s == 9);
+  BOOST_TEST(file.changed_ns == 8u);
+  BOOST_TEST(core.asked[1].path == "/lib/libc.so.6");
+  BOOST_TEST(tables.added == (std::vector<std::uint64_t>{0, 77}), boost::test_tools::per_element());
+  BOOST_TEST(tables.numbers == (std::vector<std::uint32_t>{4, 4}),
+             boost::test_tools::per_element());
+  BOOST_TEST(tables.forgotten.empty());
+}
+
+// Its process may have exited before the file was opened.
+BOOST_AUTO_TEST_CASE(a_file_without_a_table_is_asked_for_again_some_times) {
+  Core core;
+  NotedTables tables;
+  WalkRequests requests;
+  for (unsigned i = 0; i < 3 * WalkRequests::kMostAttempts; ++i) {
+    requests.note(7, missed(77));
+    requests.exchange(core.records(), tables);
+  }
+  BOOST_TEST(tables.added.empty());
+  const auto forgotten = std::ranges::count(tables.forgotten, 77u);
+  BOOST_TEST(forgotten == WalkRequests::kMostAttempts - 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace walk_requests_test
