@@ -1,7 +1,8 @@
 /* ctprof/abi/record.h: windows, and what records while one is open. Part of ctprof/abi.h, which
  * says how all of it may change; include that.
  *
- * A recorder hands over raw stacks: addresses, or registers with a copy of the stack. Unwinding and
+ * A recorder hands over raw stacks: addresses, registers with a copy of the stack, or frames that
+ * its program in the kernel found by unwind tables (ctprof/abi/unwind.h). Other unwinding and
  * naming are ctprof's work, shared by all recorders. So a recorder can be small, and should be
  * cheap: it runs while others are being measured.
  *
@@ -151,7 +152,7 @@ struct ctprof_record {
   uint64_t weight;
   ctprof_record_flags flags;
   ctprof_user_stack user_kind;
-  /* Addresses, leaf first. */
+  /* Addresses, leaf first; of CTPROF_USER_FRAMES `user` has words of frames. */
   const uint64_t* kernel;
   const uint64_t* user;
   uint32_t kernel_count;
