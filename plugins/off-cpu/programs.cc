@@ -196,9 +196,9 @@ void Programs::choose_programs() {
   bpf_program__set_autoload(programs.on_move, facts.only_cgroup != 0);
   bpf_program__set_autoload(programs.look_at, facts.has_task_storage != 0);
   bpf_program__set_autoload(programs.look_at_older, facts.has_task_storage == 0);
-  for (bpf_map* map :
-       {maps.walk_scratches, maps.walk_chunks, maps.walk_rules, maps.walk_pages, maps.walk_modules,
-        maps.walk_files, maps.walk_known_rules, maps.walk_known_ranges})
+  for (bpf_map* map : {maps.walk_scratches, maps.walk_chunks, maps.walk_rules, maps.walk_pages,
+                       maps.walk_modules, maps.walk_files, maps.walk_known_rules,
+                       maps.walk_known_ranges, maps.walk_accounts, maps.walk_counts})
     bpf_map__set_autocreate(map, walks_);
 }
 
@@ -210,8 +210,11 @@ bool Programs::open_walk() {
        bpf_map__fd(maps.walk_modules), bpf_map__fd(maps.walk_files)},
       error);
   errno = error;
-  return tables_ != nullptr;
+  if (tables_) accounts_ = WalkAccounts::open(bpf_map__fd(maps.walk_accounts));
+  return tables_ && accounts_;
 }
+
+std::string Programs::refused_walks() { return accounts_ ? accounts_->news("off-cpu") : ""; }
 
 void Programs::exchange_tables(const sdk::Records& records) {
   if (!walks_) return;

@@ -27,6 +27,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/off-cpu/kernel_input.hpp"
+#include "plugins/shared/walk_accounts.hpp"
 #include "plugins/shared/walk_requests.hpp"
 
 struct off_cpu_bpf;
@@ -55,6 +56,7 @@ class Programs final : public KernelInput {
   std::vector<StackTop> read_user_stacks(std::vector<StackTop> wanted, std::size_t size,
                                          std::chrono::milliseconds patience) override;
   void exchange_tables(const sdk::Records& records) override;
+  std::string refused_walks() override;
   void set_period(std::uint64_t period_ns, bool every_stack) override;
   std::string symbol_of(std::uint64_t address) override;
   Counters counters() const override;
@@ -91,6 +93,7 @@ class Programs final : public KernelInput {
   Way way_ = Way::None;
   bool walks_ = false;
   std::unique_ptr<WalkTables> tables_;
+  std::unique_ptr<WalkAccounts> accounts_;
   WalkRequests requests_;
   bool knows_cgroups_ = true;
   sdk::Fd measuring_;

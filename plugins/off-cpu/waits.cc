@@ -165,6 +165,7 @@ void Waits::finish_window(const sdk::Records& records) {
                        std::to_string(closure_.surprised) +
                        " threads were not told, as by who is hidden from BPF";
   closure_ = {};
+  walk_remark_ = programs_->refused_walks();
   for (const UnseenThread& thread : hidden_)
     for (std::uint32_t offer = 0; offer < kOffers; ++offer)
       records.put_unseen(thread.tgid, thread.tid, thread.start_ticks, offer);
@@ -354,8 +355,8 @@ void Waits::keep_to_budget() {
 void Waits::tell(const sdk::Records& records) {
   if (!std::exchange(has_news_, false)) return;
   std::string all;
-  for (const std::string* remark :
-       {&closure_remark_, &budget_remark_, &way_remark_, &cgroup_remark_, &hidden_remark_})
+  for (const std::string* remark : {&closure_remark_, &budget_remark_, &way_remark_,
+                                    &cgroup_remark_, &hidden_remark_, &walk_remark_})
     if (!remark->empty()) all += (all.empty() ? "" : "; ") + *remark;
   records.remark(all);
 }

@@ -108,7 +108,8 @@ class Waits {
   std::uint64_t costed_switches_ = 0;
   std::uint64_t measuring_since_ns_ = 0;  // 0: not measuring
   std::uint64_t budgeted_ns_ = 0, budgeted_switches_ = 0;
-  std::string budget_remark_, way_remark_, cgroup_remark_, closure_remark_, hidden_remark_;
+  std::string budget_remark_, way_remark_, cgroup_remark_, closure_remark_, hidden_remark_,
+      walk_remark_;
   bool has_news_ = false;
   bool is_stopped_ = false;
 };

@@ -12,8 +12,7 @@
 
 #include "plugins/shared/user_walk.bpf.h"
 
-enum { CODE_64 = 0x33 };           /* user space of 64 bits */
-enum { WALK_MOST_NS = 30 * 1000 }; /* of one walk */
+enum { CODE_64 = 0x33 }; /* user space of 64 bits */
 const volatile __u32 walk_depth = OFF_FRAMES;
 
 /* Where there is no room, the file is asked for again. */
@@ -32,13 +31,12 @@ static __always_inline void tell_miss(struct walk_scratch* scratch, struct task_
 /* 0: the walk gave up. */
 static __always_inline __u32 walk_user_stack(struct walk_scratch* scratch,
                                              struct task_struct* task) {
-  struct mm_struct* memory = 0;
+  struct mm_struct___walk* memory = ((struct task_struct___walk*)task)->mm;
   struct pt_regs* registers = user_registers(task);
-  bpf_core_read(&memory, sizeof memory, &task->mm);
   if (!memory || BPF_CORE_READ(registers, cs) != CODE_64) return 0;
   const __u32 tag =
-      walk_stack(scratch, (__u64)memory, BPF_CORE_READ(registers, ip), BPF_CORE_READ(registers, sp),
-                 BPF_CORE_READ(registers, bp), walk_depth, WALK_MOST_NS);
+      walk_stack(scratch, memory, BPF_CORE_READ(registers, ip), BPF_CORE_READ(registers, sp),
+                 BPF_CORE_READ(registers, bp), walk_depth);
   if (tag == 0 && scratch->has_miss) tell_miss(scratch, task);
   return tag;
 }

@@ -34,7 +34,9 @@ std::shared_ptr<KernelWalk> KernelWalk::load(const Options& options, int& error)
   const on_cpu_walk_maps maps = on_cpu_walk_maps_of(walk->program_);
   walk->tables_ =
       WalkTables::open({maps.chunks, maps.rules, maps.pages, maps.modules, maps.files}, error);
-  return walk->tables_ ? walk : nullptr;
+  walk->accounts_ = WalkAccounts::open(maps.accounts);
+  if (!walk->accounts_) error = errno;
+  return walk->tables_ && walk->accounts_ ? walk : nullptr;
 }
 
 KernelWalk::~KernelWalk() {
@@ -57,18 +59,22 @@ void KernelWalk::exchange(const sdk::Records& records) {
   on_cpu_walk_renew(program_);
 }
 
+std::string KernelWalk::news() { return accounts_->news("on-cpu"); }
+
 KernelWalk::Counts KernelWalk::counts() const {
-  std::uint64_t sums[2]{};
+  Counts counts;
   std::vector<std::uint64_t> by_cpu(static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_CONF)));
-  for (std::uint32_t key = 0; key < 2; ++key) {
+  for (std::uint32_t key = 0; key < WALK_REASONS; ++key) {
     bpf_attr attributes{};
     attributes.map_fd = static_cast<std::uint32_t>(on_cpu_walk_maps_of(program_).counts);
     attributes.key = reinterpret_cast<std::uintptr_t>(&key);
     attributes.value = reinterpret_cast<std::uintptr_t>(by_cpu.data());
     if (::syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attributes, sizeof attributes) != 0) return {};
-    for (const std::uint64_t count : by_cpu) sums[key] += count;
+    std::uint64_t& sum = key == 0 ? counts.walked : counts.by_reason[key];
+    for (const std::uint64_t count : by_cpu) sum += count;
+    if (key != 0) counts.gave_up += sum;
   }
-  return {sums[0], sums[1]};
+  return counts;
 }
 
 #else
@@ -83,6 +89,8 @@ KernelWalk::~KernelWalk() = default;
 int KernelWalk::attach(int, int, int) const { return ENOSYS; }
 
 void KernelWalk::exchange(const sdk::Records&) {}
+
+std::string KernelWalk::news() { return {}; }
 
 KernelWalk::Counts KernelWalk::counts() const { return {}; }
 

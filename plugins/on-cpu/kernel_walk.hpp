@@ -13,12 +13,16 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "ctprof/records.hpp"
 #include "plugins/on-cpu/records.hpp"
+#include "plugins/shared/walk_accounts.hpp"
 #include "plugins/shared/walk_requests.hpp"
+#include "plugins/shared/walk_state.h"
 #include "plugins/shared/walk_tables.hpp"
 
 struct on_cpu_walk;
@@ -47,9 +51,13 @@ class KernelWalk {
   // A file that has no table yet.
   void note(const Missed& missed);
   void exchange(const sdk::Records& records);
+  // A sentence for the user about processes whose walks were refused for their cost, if there are
+  // more such walks since the last call; else empty.
+  std::string news();
   // Samples that were walked, and those that were not, of threads in user space.
   struct Counts {
     std::uint64_t walked = 0, gave_up = 0;
+    std::array<std::uint64_t, WALK_REASONS> by_reason{};  // of those that were not
   };
   Counts counts() const;
 
@@ -58,6 +66,7 @@ class KernelWalk {
 
   on_cpu_walk* program_ = nullptr;
   std::unique_ptr<WalkTables> tables_;
+  std::unique_ptr<WalkAccounts> accounts_;
   WalkRequests requests_;
 };
 

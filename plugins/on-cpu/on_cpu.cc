@@ -14,6 +14,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "ctprof/plugin.hpp"
 #include "plugins/on-cpu/event.hpp"
@@ -96,28 +97,47 @@ class OnCpu : public sdk::RecordSource {
       throw std::runtime_error(refusal(host_, failed).why);
     if (const auto user = lent_user()) how.filter = filter_for(*user);
     if (window.makes_tables() && how.copies() && !how.filter) how.walk = walk_for(window);
+    walk_ = how.walk;
+    if (walk_ && window.depth() > WALK_MOST_FRAMES)
+      note("on-cpu: stacks of more than " + std::to_string(WALK_MOST_FRAMES) +
+           " frames are not walked in the kernel but copied");
     const std::size_t wanted = ring_bytes_of(window, how, std::max<std::size_t>(1, cpus.size()));
     sampler_ = std::make_unique<Sampler>(std::make_unique<PerfEvents>(host_), how, wanted);
     sampler_->start();
     if (sampler_->ring_bytes() < wanted)
-      remark_ =
-          "on-cpu: rings are of " + kib(sampler_->ring_bytes()) + " rather than " + kib(wanted) +
-          ", because more requires CAP_IPC_LOCK (kernel.perf_event_mlock_kb); they may overflow";
+      note("on-cpu: rings are of " + kib(sampler_->ring_bytes()) + " rather than " + kib(wanted) +
+           ", because more requires CAP_IPC_LOCK (kernel.perf_event_mlock_kb); they may overflow");
   }
 
   void drain(const sdk::Records& records) {
     sampler_->drain(records);
+    if (std::exchange(has_ended_, false) && walk_) note(walk_->news());
     if (!remark_.empty()) records.remark(remark_);
     remark_.clear();
   }
 
-  void window_ends() { sampler_->end_window(); }
-  void stop() { sampler_->stop(); }
+  void window_ends() {
+    sampler_->end_window();
+    has_ended_ = true;
+  }
+  void stop() {
+    sampler_->stop();
+    has_ended_ = true;
+  }
 
  private:
+  void note(const std::string& remark) {
+    if (remark_.empty() || remark.empty())
+      remark_ += remark;
+    else
+      remark_ += "; " + remark;
+  }
+
   sdk::Host host_;
   std::unique_ptr<Sampler> sampler_;
+  std::shared_ptr<KernelWalk> walk_;  // null: all samples are copies
   std::string remark_;
+  bool has_ended_ = false;  // a window, since the last drain
 };
 
 constexpr sdk::Extra kExtra{.flags = CTPROF_PLUGIN_RECORDER};

@@ -10,21 +10,11 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Set by the reader. */
-__u32 walk_depth = 127;     /* the most frames of a stack */
-__u64 walk_most_ns = 30000; /* the longest walk; a copy takes some microseconds */
-__u32 walk_and_copy = 0;    /* for tests: each sample has a copy, too */
+__u32 walk_depth = 127;  /* the most frames of a stack */
+__u32 walk_and_copy = 0; /* for tests: each sample has a copy, too */
 
 enum { EVENT_WRITES = 1, NOTHING_MORE = 0 };
 enum { CODE_64 = 0x33, USER_MODE = 3, NO_ROOM = -28 };
-enum walk_counter { WALKED, GAVE_UP, COUNTERS };
-
-/* Numbers of samples, by CPU: for tests and benchmarks. */
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, COUNTERS);
-  __type(key, __u32);
-  __type(value, __u64);
-} walk_counts SEC(".maps");
 
 /* An event of each CPU, which writes into the ring of the one that samples. */
 struct {
@@ -61,11 +51,6 @@ static __always_inline int find_place(struct place* place, struct bpf_perf_event
   return 1;
 }
 
-static __always_inline void count(__u32 counter) {
-  __u64* value = bpf_map_lookup_elem(&walk_counts, &counter);
-  if (value) ++*value;
-}
-
 static __always_inline long write_out(void* sample, struct walk_scratch* scratch, __u32 tag,
                                       __u32 words) {
   words &= WALK_MOST_FRAMES;
@@ -92,16 +77,13 @@ int walk_sample(struct bpf_perf_event_data* sample) {
   struct mm_struct___walk* mm = ((struct task_struct___walk*)task)->mm;
   if (!scratch || !mm || !find_place(&place, sample, task) || place.cs != CODE_64)
     return EVENT_WRITES;
-  const __u32 tag =
-      walk_stack(scratch, (__u64)mm, place.ip, place.sp, place.bp, walk_depth, walk_most_ns);
+  const __u32 tag = walk_stack(scratch, mm, place.ip, place.sp, place.bp, walk_depth);
   if (tag == 0) {
-    count(GAVE_UP);
     /* What found no room was counted as lost: this sample would be counted a second time. */
     const long failed = scratch->has_miss ? write_miss(sample, scratch) : 0;
     return failed == NO_ROOM ? NOTHING_MORE : EVENT_WRITES;
   }
   const long failed = write_out(sample, scratch, tag, scratch->walk.frames);
   if (failed != 0 && failed != NO_ROOM) return EVENT_WRITES; /* else it is lost, and was counted */
-  count(WALKED);
   return walk_and_copy ? EVENT_WRITES : NOTHING_MORE;
 }

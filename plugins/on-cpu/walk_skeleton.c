@@ -40,6 +40,7 @@ struct on_cpu_walk_maps on_cpu_walk_maps_of(const struct on_cpu_walk* walk) {
       .files = skeleton->maps.walk_files.map_fd,
       .outputs = skeleton->maps.walk_outputs.map_fd,
       .counts = skeleton->maps.walk_counts.map_fd,
+      .accounts = skeleton->maps.walk_accounts.map_fd,
   };
   return maps;
 }

@@ -11,7 +11,7 @@ struct on_cpu_walk;
 
 /* Descriptors of the program's maps, which live as long as it does. */
 struct on_cpu_walk_maps {
-  int chunks, rules, pages, modules, files, outputs, counts;
+  int chunks, rules, pages, modules, files, outputs, counts, accounts;
 };
 
 /* What the reader sets. */

@@ -6,5 +6,6 @@
 #include "plugins/shared/kernel.cc"
 #include "plugins/shared/text_formats.cc"
 #include "plugins/shared/unseen.cc"
+#include "plugins/shared/walk_accounts.cc"
 #include "plugins/shared/walk_requests.cc"
 #include "plugins/shared/walk_tables.cc"

@@ -22,57 +22,61 @@
 #ifndef CTPROF_SHARED_USER_WALK_BPF_H
 #define CTPROF_SHARED_USER_WALK_BPF_H
 
+#include "plugins/shared/walk_budget.bpf.h"
 #include "plugins/shared/walk_code.bpf.h"
 
 /* --- memory of the stack --- */
 
 /* Reads a word into the scratch space, and what is near it: the next frames are. */
-__attribute__((noinline)) int walk_word_at(__u64 address) {
-  struct walk_scratch* scratch = walk_scratch();
+__attribute__((noinline)) int walk_word_at(struct walk_scratch* scratch, __u64 address) {
   if (!scratch) return 0;
+  ++scratch->work;
   if ((address & 7) != 0) return bpf_probe_read_user(&scratch->word, 8, (void*)address) == 0;
-  if (!scratch->has_window || address - scratch->window_start > WALK_WINDOW - 8) {
-    const __u64 page = address & ~(WALK_USER_PAGE - 1ull);
-    __u64 from = address - 16; /* the frame pointer is often stored there */
-    if (from < page) from = page;
-    if (from > page + WALK_USER_PAGE - WALK_WINDOW) from = page + WALK_USER_PAGE - WALK_WINDOW;
-    scratch->has_window = 0;
-    if (bpf_probe_read_user(scratch->window, WALK_WINDOW, (void*)from) != 0) return 0;
-    scratch->has_window = 1;
-    scratch->window_start = from;
-  }
-  const __u64 at = address - scratch->window_start;
-  scratch->word = scratch->window[(at >> 3) & (WALK_WINDOW / 8 - 1)];
+  const __u64 page = address & ~(WALK_USER_PAGE - 1ull);
+  __u64 from = address - 16; /* the frame pointer is often stored there */
+  if (from < page) from = page;
+  if (from > page + WALK_USER_PAGE - WALK_WINDOW) from = page + WALK_USER_PAGE - WALK_WINDOW;
+  scratch->window_end = 0;
+  if (bpf_probe_read_user(scratch->window, WALK_WINDOW, (void*)from) != 0) return 0;
+  scratch->window_end = WALK_WINDOW - 7;
+  scratch->window_start = from;
+  scratch->word = scratch->window[((address - from) >> 3) & (WALK_WINDOW / 8 - 1)];
   return 1;
 }
 
 /* Reads eight bytes of code into the scratch space. */
-__attribute__((noinline)) int walk_code_word_at(__u64 address) {
-  struct walk_scratch* scratch = walk_scratch();
+__attribute__((noinline)) int walk_code_word_at(struct walk_scratch* scratch, __u64 address) {
   return scratch && bpf_probe_read_user(&scratch->code_word, 8, (void*)address) == 0;
 }
 
 /* --- what user_walk.h asks for --- */
 
-static __always_inline int walk_find_code(struct walk* walk, __u64 ip) { return walk_code_at(ip); }
+static __always_inline int walk_find_code(struct walk* walk, __u64 ip) {
+  return walk_code_at((struct walk_scratch*)walk, ip);
+}
 
 static __always_inline struct ctprof_unwind_rule walk_find_rule(struct walk* walk, __u64 place) {
   struct ctprof_unwind_rule rule;
-  const __u64 number = walk_rule_at(place);
+  const __u64 number = walk_rule_at((struct walk_scratch*)walk, place);
   __builtin_memcpy(&rule, &number, sizeof rule);
   return rule;
 }
 
 static __always_inline int walk_read(struct walk* walk, __u64 address, __u64* value) {
   struct walk_scratch* scratch = (struct walk_scratch*)walk;
-  if (!walk_word_at(address)) return 0;
+  const __u64 at = address - scratch->window_start;
+  if (at < scratch->window_end && (at & 7) == 0) {
+    *value = scratch->window[(at >> 3) & (WALK_WINDOW / 8 - 1)];
+    return 1;
+  }
+  if (!walk_word_at(scratch, address)) return 0;
   *value = scratch->word;
   return 1;
 }
 
 static __always_inline int walk_read_code(struct walk* walk, __u64 address, __u64* value) {
   struct walk_scratch* scratch = (struct walk_scratch*)walk;
-  if (!walk_code_word_at(address)) return 0;
+  if (!walk_code_word_at(scratch, address)) return 0;
   *value = scratch->code_word;
   return 1;
 }
@@ -86,38 +90,63 @@ static __always_inline void walk_keep(struct walk* walk, __u32 number, __u64 fra
 
 /* --- a whole walk --- */
 
-enum { WALK_CLOCK_EVERY = 16 };
+/* Of one walk, which hostile stacks use up; a copy takes some microseconds. The clock costs as much
+ * as two frames, so it is not read before WALK_CLOCK_WORK, which takes no longer than that. */
+enum { WALK_MOST_NS = 32 * 1000, WALK_UNTIMED_NS = 4 * 1000 };
 
 /* One frame. An enum walk_end. */
-__attribute__((noinline)) int walk_frame_of(__u32 unused) {
-  struct walk_scratch* scratch = walk_scratch();
+__attribute__((noinline)) int walk_frame_of(struct walk_scratch* scratch) {
   return scratch ? (int)walk_step(&scratch->walk) : WALK_GIVES_UP;
+}
+
+/* Walks from the registers of user space in `walk`. As walk_stack. */
+static __always_inline __u32 walk_frames(struct walk_scratch* scratch, __u32 most) {
+  for (__u32 i = 0; i < WALK_MOST_FRAMES; ++i) {
+    const int end = walk_frame_of(scratch);
+    if (end == WALK_ROOT) return WALK_STACK;
+    if (end != WALK_GOES_ON) return 0;
+    if (scratch->walk.frames >= most) return WALK_DEEP_STACK;
+    if (++scratch->work < WALK_CLOCK_WORK) continue;
+    const __u64 now = bpf_ktime_get_ns();
+    scratch->work = 0;
+    if (scratch->begun == 0) scratch->begun = now - WALK_UNTIMED_NS;
+    if (now - scratch->begun <= WALK_MOST_NS) continue;
+    scratch->walk.reason = WALK_TOO_LONG;
+    return 0;
+  }
+  scratch->walk.reason = WALK_TOO_DEEP;
+  return most > WALK_MOST_FRAMES ? 0 : WALK_DEEP_STACK;
+}
+
+static __always_inline void walk_prepare(struct walk_scratch* scratch,
+                                         struct mm_struct___walk* mm) {
+  scratch->mm = (__u64)mm;
+  scratch->mm_id = scratch->tree = scratch->begun = 0;
+  scratch->code_before.start = scratch->code_before.end = 0;
+  scratch->window_end = scratch->has_miss = scratch->work = 0;
+  struct mm_struct___since_6_14* memory = (void*)mm;
+  scratch->lock_sequence = 1;
+  if (bpf_core_field_exists(memory->mm_lock_seq.sequence))
+    scratch->lock_sequence = memory->mm_lock_seq.sequence;
+  if ((scratch->lock_sequence & 1) == 0) scratch->mm_id = mm->context.ctx_id;
 }
 
 /* Walks the stack of the running thread, whose memory is `mm`, from these registers of user space.
  * Returns the tag of what it found (enum walk_tag), which is in `words`, or 0 where it gave up.
- * `most`: of frames; if that is more than WALK_MOST_FRAMES, it gives up on deeper stacks.
- * `most_ns`: of time, which hostile stacks use up. */
-static __always_inline __u32 walk_stack(struct walk_scratch* scratch, __u64 mm, __u64 ip, __u64 sp,
-                                        __u64 bp, __u32 most, __u64 most_ns) {
-  const __u64 begun = bpf_ktime_get_ns();
-  struct mm_struct___walk* memory = (void*)mm;
-  scratch->mm = mm;
-  scratch->mm_id = scratch->tree = 0;
-  scratch->has_window = scratch->has_miss = 0;
-  scratch->lock_sequence = walk_lock_sequence(mm);
-  if ((scratch->lock_sequence & 1) == 0)
-    bpf_core_read(&scratch->mm_id, sizeof scratch->mm_id, &memory->context.ctx_id);
+ * `most`: of frames; if that is more than WALK_MOST_FRAMES, it gives up on deeper stacks. */
+static __always_inline __u32 walk_stack(struct walk_scratch* scratch, struct mm_struct___walk* mm,
+                                        __u64 ip, __u64 sp, __u64 bp, __u32 most) {
+  const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+  __u32 tag = 0;
+  walk_prepare(scratch, mm);
   walk_begin(&scratch->walk, ip, sp, bp);
-  for (__u32 i = 0; i < WALK_MOST_FRAMES; ++i) {
-    const int end = walk_frame_of(0);
-    if (end == WALK_ROOT) return WALK_STACK;
-    if (end != WALK_GOES_ON) return 0;
-    if (scratch->walk.frames >= most) return WALK_DEEP_STACK;
-    if (i % WALK_CLOCK_EVERY == WALK_CLOCK_EVERY - 1 && bpf_ktime_get_ns() - begun > most_ns)
-      return 0;
-  }
-  return most > WALK_MOST_FRAMES ? 0 : WALK_DEEP_STACK;
+  if (walk_is_over_budget(tgid))
+    scratch->walk.reason = WALK_OVER_BUDGET;
+  else
+    tag = walk_frames(scratch, most);
+  walk_charge(tgid, scratch->begun);
+  walk_count(tag != 0 ? 0 : scratch->walk.reason);
+  return tag;
 }
 
 #endif

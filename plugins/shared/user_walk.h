@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The walk from the registers of a user thread to the frames of its stack, by tables of unwind
- * rules (ctprof/abi/unwind.h). Compiled into BPF programs, and into tests for user space.
+/* The walk from the registers of a user thread to the frames of its stack, by
+ * tables of unwind rules (ctprof/abi/unwind.h). Compiled into BPF programs, and
+ * into tests for user space.
  *
- * It finds the same frames as the Unwinder of ctprof, or gives up (WALK_GIVES_UP): then the caller
- * takes a copy of the stack, which ctprof walks. It gives up wherever the Unwinder would not reach
- * the thread's root, and where a table cannot express a rule.
+ * It finds the same frames as the Unwinder of ctprof, or gives up
+ * (WALK_GIVES_UP): then the caller takes a copy of the stack, which ctprof
+ * walks. It gives up wherever the Unwinder would not reach the thread's root,
+ * and where a table cannot express a rule.
  *
- * Stack and registers may be anything: each frame is further up the stack than the one before, and
- * the caller bounds their number.
+ * Stack and registers may be anything: each frame is further up the stack than
+ * the one before, and the caller bounds their number.
  *
  * The file that includes this defines, before that, five functions:
  *
  *   static int walk_find_code(struct walk* walk, __u64 ip);
- *       fills in `code` with the range of executable memory that holds `ip`. 0: there is none, or
- *       its table is not known.
- *   static struct ctprof_unwind_rule walk_find_rule(struct walk* walk, __u64 place);
- *       the rule for a place in the module of `code`.
- *   static int walk_read(struct walk* walk, __u64 address, __u64* value);
- *       reads a word of the user's stack. 0: it cannot be read.
- *   static int walk_read_code(struct walk* walk, __u64 address, __u64* value);
- *       reads eight bytes of the code of `code`, at any address. 0: it cannot.
- *   static void walk_keep(struct walk* walk, __u32 number, __u64 frame);
+ *       fills in `code` with the range of executable memory that holds `ip`. 0:
+ * there is none, or its table is not known: then `reason` says which. static
+ * struct ctprof_unwind_rule walk_find_rule(struct walk* walk, __u64 place); the
+ * rule for a place in the module of `code`. static int walk_read(struct walk*
+ * walk, __u64 address, __u64* value); reads a word of the user's stack. 0: it
+ * cannot be read. static int walk_read_code(struct walk* walk, __u64 address,
+ * __u64* value); reads eight bytes of the code of `code`, at any address. 0: it
+ * cannot. static void walk_keep(struct walk* walk, __u32 number, __u64 frame);
  *       stores a frame; numbers count up from 0.
  */
 #ifndef CTPROF_SHARED_USER_WALK_H
@@ -28,6 +29,11 @@
 
 #include "ctprof/abi/unwind.h"
 #include "plugins/shared/walk_state.h"
+
+static __always_inline enum walk_end walk_give_up(struct walk* walk, enum walk_reason reason) {
+  walk->reason = reason;
+  return WALK_GIVES_UP;
+}
 
 /* rbp, which is read from the stack only when a rule needs it. */
 static __always_inline int walk_bp(struct walk* walk, __u64* bp) {
@@ -102,7 +108,7 @@ static __always_inline int walk_is_start_context(__u64 first, __u64 second) {
 static __always_inline enum walk_end walk_enter_made_up(struct walk* walk) {
   __u64 first = 0, second = 0;
   if (!walk_read_code(walk, walk->ip, &first) || !walk_read_code(walk, walk->ip + 8, &second))
-    return WALK_GIVES_UP;
+    return walk_give_up(walk, WALK_UNREADABLE);
   return walk_is_start_context(first, second) ? WALK_ROOT : WALK_GOES_ON;
 }
 
@@ -138,12 +144,14 @@ static __always_inline enum walk_end walk_to(struct walk* walk, __u64 ip, __u64 
  * end of a chain, and what code without frames leaves there. */
 static __always_inline enum walk_end walk_chain(struct walk* walk, int was_in_chain) {
   __u64 bp = 0, ip = 0, caller_bp = 0;
-  if (!walk_bp(walk, &bp)) return WALK_GIVES_UP;
-  if (bp == 0) return was_in_chain || !walk->is_exact ? WALK_ROOT : WALK_GIVES_UP;
-  if (bp < walk->sp || (bp & 7) != 0) return WALK_GIVES_UP;
-  if (!walk_read(walk, bp + 8, &ip)) return WALK_GIVES_UP;
-  if (ip == 0 && (!walk_read(walk, bp, &caller_bp) || caller_bp != 0)) return WALK_GIVES_UP;
-  if (ip != 0 && !walk_is_return(walk, ip)) return WALK_GIVES_UP;
+  if (!walk_bp(walk, &bp)) return walk_give_up(walk, WALK_UNREADABLE);
+  if (bp == 0)
+    return was_in_chain || !walk->is_exact ? WALK_ROOT : walk_give_up(walk, WALK_NO_CHAIN);
+  if (bp < walk->sp || (bp & 7) != 0) return walk_give_up(walk, WALK_NO_CHAIN);
+  if (!walk_read(walk, bp + 8, &ip)) return walk_give_up(walk, WALK_UNREADABLE);
+  if (ip == 0 && (!walk_read(walk, bp, &caller_bp) || caller_bp != 0))
+    return walk_give_up(walk, WALK_NO_CHAIN);
+  if (ip != 0 && !walk_is_return(walk, ip)) return walk_give_up(walk, WALK_NO_CHAIN);
   walk->bp_at = bp;
   walk->is_in_chain = 1;
   return walk_to(walk, ip, bp + 16, 0);
@@ -168,9 +176,9 @@ static __always_inline int walk_is_trampoline(struct walk* walk, __u64* ip) {
 static __always_inline enum walk_end walk_guess(struct walk* walk, int was_in_chain) {
   __u64 ip = 0;
   walk->is_guessed = 1;
-  if (walk->code.table != 0) return WALK_GIVES_UP;
+  if (walk->code.table != 0) return walk_give_up(walk, WALK_NO_RULE);
   const int is_trampoline = walk_is_trampoline(walk, &ip);
-  if (is_trampoline < 0) return WALK_GIVES_UP;
+  if (is_trampoline < 0) return walk_give_up(walk, WALK_NO_CHAIN);
   const enum walk_end end =
       is_trampoline ? walk_to(walk, ip, walk->sp + 16, 0) : walk_chain(walk, was_in_chain);
   walk->callee_start = walk->callee_end = 0; /* the callee of the next frame is of no file */
@@ -180,7 +188,8 @@ static __always_inline enum walk_end walk_guess(struct walk* walk, int was_in_ch
 static __always_inline enum walk_end walk_signal(struct walk* walk, __s32 cfa_offset) {
   const __u64 at = walk->sp + cfa_offset;
   __u64 ip = 0, sp = 0;
-  if (!walk_read(walk, at, &sp) || !walk_read(walk, at + 8, &ip)) return WALK_GIVES_UP;
+  if (!walk_read(walk, at, &sp) || !walk_read(walk, at + 8, &ip))
+    return walk_give_up(walk, WALK_UNREADABLE);
   walk->bp_at = at - 40;
   return walk_to(walk, ip, sp, 1);
 }
@@ -226,10 +235,13 @@ static __always_inline enum walk_end walk_step(struct walk* walk) {
   if (rule.kind == CTPROF_UNWIND_NONE) return walk_guess(walk, was_in_chain);
   if (rule.kind == CTPROF_UNWIND_ROOT) return WALK_ROOT;
   if (rule.kind == CTPROF_UNWIND_SIGNAL) return walk_signal(walk, rule.cfa_offset);
-  if (rule.kind == CTPROF_UNWIND_UNKNOWN || rule.kind > CTPROF_UNWIND_SIGNAL) return WALK_GIVES_UP;
-  if (!walk_cfa(walk, rule, &cfa)) return WALK_GIVES_UP;
-  if (cfa < walk->sp || (cfa == walk->sp && !walk->is_exact)) return WALK_GIVES_UP;
-  if (!walk_read(walk, cfa - 8, &ip) || !walk_caller_bp(walk, rule, cfa)) return WALK_GIVES_UP;
+  if (rule.kind == CTPROF_UNWIND_UNKNOWN || rule.kind > CTPROF_UNWIND_SIGNAL)
+    return walk_give_up(walk, WALK_INEXPRESSIBLE);
+  if (!walk_cfa(walk, rule, &cfa)) return walk_give_up(walk, WALK_UNREADABLE);
+  if (cfa < walk->sp || (cfa == walk->sp && !walk->is_exact))
+    return walk_give_up(walk, WALK_NOT_UP);
+  if (!walk_read(walk, cfa - 8, &ip) || !walk_caller_bp(walk, rule, cfa))
+    return walk_give_up(walk, WALK_UNREADABLE);
   return walk_to(walk, ip, cfa, 0);
 }
 
@@ -246,6 +258,7 @@ static __always_inline void walk_begin(struct walk* walk, __u64 ip, __u64 sp, __
   walk->is_exact = 1;
   walk->is_guessed = 0;
   walk->is_in_chain = 0;
+  walk->reason = 0;
 }
 
 #endif

@@ -45,7 +45,7 @@ struct {
 } walk_known_ranges SEC(".maps");
 
 /* Odd where it is not known. */
-static __always_inline __u32 walk_lock_sequence(__u64 mm) {
+static __always_inline __u32 walk_lock_sequence(struct mm_struct___walk* mm) {
   struct mm_struct___since_6_14* memory = (void*)mm;
   __u32 sequence = 1;
   if (bpf_core_field_exists(memory->mm_lock_seq.sequence))
@@ -53,7 +53,8 @@ static __always_inline __u32 walk_lock_sequence(__u64 mm) {
   return sequence;
 }
 
-/* The slot of the node that leads to the address; `count`: of the node's slots. */
+/* The slot of the node that leads to the address; `count`: of the node's slots.
+ */
 static __always_inline __u32 walk_slot(const struct walk_node* node, __u64 address, __u32 count) {
   __u32 i = 0;
   for (; i < WALK_RANGE_SLOTS - 1; ++i) {
@@ -65,8 +66,7 @@ static __always_inline __u32 walk_slot(const struct walk_node* node, __u64 addre
 }
 
 /* The mapping that may hold an address; 0: none. */
-__attribute__((noinline)) __u64 walk_mapping_at(__u64 address) {
-  struct walk_scratch* scratch = walk_scratch();
+__attribute__((noinline)) __u64 walk_mapping_at(struct walk_scratch* scratch, __u64 address) {
   struct maple_range_64* range = 0;
   struct maple_arange_64* arranged = 0;
   if (bpf_core_field_size(range->pivot) != 8 * (WALK_RANGE_SLOTS - 1)) return 0;
@@ -164,7 +164,8 @@ static __always_inline struct walk_module* walk_module_of(struct walk_scratch* s
   }
   index = *number;
   struct walk_module* module = index != 0 ? bpf_map_lookup_elem(&walk_modules, &index) : 0;
-  /* An entry of the map of files may be used for another file while it is read. */
+  /* An entry of the map of files may be used for another file while it is read.
+   */
   if (!module || module->file.inode != file->inode || module->file.device != file->device ||
       module->file.changed_s != file->changed_s || module->file.changed_ns != file->changed_ns ||
       module->file.size != file->size || module->file.generation != file->generation)
@@ -176,7 +177,7 @@ static __always_inline struct walk_module* walk_module_of(struct walk_scratch* s
  * for huge pages: code of a file is right before it. Then frame pointers are not followed. */
 static __always_inline int walk_may_be_copied_code(struct walk_scratch* scratch, __u64 start) {
   struct walk_mapped before = {};
-  const __u64 mapping = walk_mapping_at(start - 1);
+  const __u64 mapping = walk_mapping_at(scratch, start - 1);
   return mapping != 0 && walk_read_mapped(&before, mapping) && before.mm == scratch->mm &&
          before.end == start && before.file != 0 && (before.flags & WALK_MAPPED_EXECUTABLE) != 0;
 }
@@ -216,7 +217,8 @@ static __always_inline int walk_is_same(const struct walk_mapped* a, const struc
 static __always_inline int walk_look_up_code(struct walk_scratch* scratch, __u64 address) {
   struct walk_mapped mapped = {}, again = {};
   struct walk_code* code = &scratch->walk.code;
-  const __u64 mapping = walk_mapping_at(address);
+  const __u64 mapping = walk_mapping_at(scratch, address);
+  scratch->walk.reason = WALK_NO_CODE;
   if (mapping == 0 || !walk_read_mapped(&mapped, mapping)) return 0;
   if (mapped.mm != scratch->mm || address < mapped.start || address >= mapped.end) return 0;
   if ((mapped.flags & WALK_MAPPED_EXECUTABLE) == 0) return 0;
@@ -224,33 +226,50 @@ static __always_inline int walk_look_up_code(struct walk_scratch* scratch, __u64
   if (!walk_read_mapped(&again, mapping) || !walk_is_same(&mapped, &again)) {
     if (scratch->has_miss) bpf_map_delete_elem(&walk_files, &scratch->miss.file);
     scratch->has_miss = 0;
+    scratch->walk.reason = WALK_CHANGED;
     return 0;
   }
   code->start = mapped.start;
   code->end = mapped.end;
+  scratch->walk.reason = WALK_NO_TABLE; /* unless it is known */
   return is_known;
 }
 
-/* Fills in `code` with the range that holds an address. 0: it cannot. */
-__attribute__((noinline)) int walk_code_at(__u64 address) {
-  struct walk_scratch* scratch = walk_scratch();
+/* From what was looked up before. 0: it is not there. */
+static __always_inline int walk_known_code_at(struct walk_scratch* scratch, __u64 address,
+                                              const struct walk_known_range* known) {
+  if (known->mm_id != scratch->mm_id || known->epoch != walk_epoch ||
+      known->lock_sequence != scratch->lock_sequence || address < known->code.start ||
+      address >= known->code.end)
+    return 0;
+  scratch->walk.code = known->code;
+  return 1;
+}
+
+/* Fills in `code` with the range that holds an address. 0: it cannot. Stacks go back and forth
+ * between a program and a library, so the range before the last one is tried first. */
+__attribute__((noinline)) int walk_code_at(struct walk_scratch* scratch, __u64 address) {
   if (!scratch) return 0;
+  const struct walk_code last = scratch->walk.code;
+  const struct walk_code* before = &scratch->code_before;
+  if (address - before->start < before->end - before->start) {
+    scratch->walk.code = *before;
+    scratch->code_before = last;
+    return 1;
+  }
+  scratch->code_before = last;
   __u32 slot = ((address >> WALK_PAGE_BITS) * 0x9e3779b97f4a7c15ull +
                 scratch->mm_id * 0xc2b2ae3d27d4eb4full) >>
                (64 - WALK_KNOWN_RANGE_BITS);
   struct walk_known_range* known =
       scratch->mm_id != 0 ? bpf_map_lookup_elem(&walk_known_ranges, &slot) : 0;
-  if (known && known->mm_id == scratch->mm_id && known->epoch == walk_epoch &&
-      known->lock_sequence == scratch->lock_sequence && address >= known->code.start &&
-      address < known->code.end) {
-    scratch->walk.code = known->code;
-    return 1;
-  }
+  if (known && walk_known_code_at(scratch, address, known)) return 1;
+  scratch->work += WALK_CODE_WORK;
   if (!walk_look_up_code(scratch, address)) {
     scratch->walk.code.start = scratch->walk.code.end = 0;
     return 0;
   }
-  if (known && walk_lock_sequence(scratch->mm) == scratch->lock_sequence) {
+  if (known && walk_lock_sequence((void*)scratch->mm) == scratch->lock_sequence) {
     known->mm_id = scratch->mm_id;
     known->epoch = walk_epoch;
     known->lock_sequence = scratch->lock_sequence;

@@ -29,7 +29,7 @@ struct {
   __uint(max_entries, WALK_MOST_RULES);
   __uint(map_flags, BPF_F_MMAPABLE);
   __type(key, __u32);
-  __type(value, struct ctprof_unwind_rule);
+  __type(value, __u64); /* a struct ctprof_unwind_rule */
 } walk_rules SEC(".maps");
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -54,14 +54,16 @@ struct {
   __type(value, __u32);
 } walk_files SEC(".maps");
 
-/* Rules that were looked up, by place; each CPU has its own, so nobody else writes them. */
+/* Rules that were looked up, by place. All CPUs write them without a lock:
+ * `check` is the place, xor the rule, so an entry that two of them wrote is of
+ * no place. */
 struct walk_known_rule {
-  __u64 place; /* and 1, so that an empty one is of no place */
-  struct ctprof_unwind_rule rule;
+  __u64 check;
+  __u64 rule;
 };
-enum { WALK_KNOWN_RULES = 4096, WALK_KNOWN_BITS = 12 };
+enum { WALK_KNOWN_RULES = 16384, WALK_KNOWN_BITS = 14 };
 struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, WALK_KNOWN_RULES);
   __type(key, __u32);
   __type(value, struct walk_known_rule);
@@ -92,37 +94,39 @@ static __always_inline __u32 walk_row_rule(__u32 page_number, __u16 key) {
   return chunk ? walk_search(chunk, page, key) : ~0u;
 }
 
-/* As a number: a global function returns no struct. */
-static __always_inline __u64 as_number(struct ctprof_unwind_rule rule) {
-  __u64 number;
-  __builtin_memcpy(&number, &rule, sizeof number);
-  return number;
-}
-
-/* The rule of a place of the module where the walk is. */
-__attribute__((noinline)) __u64 walk_rule_at(__u64 place) {
-  const struct ctprof_unwind_rule none = {CTPROF_UNWIND_NONE, CTPROF_UNWIND_SAME, 0, 0};
-  const struct ctprof_unwind_rule unknown = {CTPROF_UNWIND_UNKNOWN, CTPROF_UNWIND_SAME, 0, 0};
-  struct walk_scratch* scratch = walk_scratch();
-  if (!scratch) return as_number(unknown);
-  struct walk_code* code = &scratch->walk.code;
-  const __u64 page = (place >> WALK_PAGE_BITS) - code->page_base;
-  if (page >= code->page_count) return as_number(none);
-  const __u32 number = code->first_page + (__u32)page;
-  const __u64 id = ((__u64)number << WALK_PAGE_BITS | (__u16)place) + 1;
+/* The rule in its page, as a number: a global function returns no struct. `id`
+ * is of the place. */
+__attribute__((noinline)) __u64 walk_look_up_rule(__u64 id, __u32 first_rule) {
+  const __u64 unknown = CTPROF_UNWIND_UNKNOWN; /* its first byte is the kind */
   __u32 slot = (id * 0x9e3779b97f4a7c15ull) >> (64 - WALK_KNOWN_BITS);
   struct walk_known_rule* known = bpf_map_lookup_elem(&walk_known_rules, &slot);
-  if (known && known->place == id) return as_number(known->rule);
-  __u32 in_table = walk_row_rule(number, place);
-  if (in_table == ~0u) return as_number(unknown);
-  __u32 index = code->first_rule + in_table;
-  struct ctprof_unwind_rule* rule = bpf_map_lookup_elem(&walk_rules, &index);
-  if (!rule) return as_number(unknown);
+  const __u32 in_table = walk_row_rule(id >> WALK_PAGE_BITS, id);
+  if (in_table == ~0u) return unknown;
+  __u32 index = first_rule + in_table;
+  __u64* rule = bpf_map_lookup_elem(&walk_rules, &index);
+  if (!rule) return unknown;
+  const __u64 found = *rule;
   if (known) {
-    known->rule = *rule;
-    known->place = id;
+    known->rule = found;
+    known->check = ~id ^ found;
   }
-  return as_number(*rule);
+  return found;
+}
+
+/* The rule of a place of the module where the walk is, as a number. */
+static __always_inline __u64 walk_rule_at(struct walk_scratch* scratch, __u64 place) {
+  const struct walk_code* code = &scratch->walk.code;
+  const __u64 page = (place >> WALK_PAGE_BITS) - code->page_base;
+  if (page >= code->page_count) return CTPROF_UNWIND_NONE;
+  const __u64 id = (code->first_page + page) << WALK_PAGE_BITS | (__u16)place;
+  __u32 slot = (id * 0x9e3779b97f4a7c15ull) >> (64 - WALK_KNOWN_BITS);
+  struct walk_known_rule* known = bpf_map_lookup_elem(&walk_known_rules, &slot);
+  if (known) {
+    const __u64 rule = known->rule;
+    if ((known->check ^ rule) == ~id) return rule;
+  }
+  ++scratch->work;
+  return walk_look_up_rule(id, code->first_rule);
 }
 
 #endif

@@ -89,6 +89,8 @@ struct task_struct___walk {
 #pragma clang attribute pop
 
 enum { WALK_WINDOW = 512, WALK_USER_PAGE = 4096 };
+/* Work, in units of what a frame takes: between two readings of the clock, and to find code. */
+enum { WALK_CLOCK_WORK = 24, WALK_CODE_WORK = 8 };
 
 /* A node of a maple tree, as large as the largest. */
 struct walk_node {
@@ -97,14 +99,16 @@ struct walk_node {
 };
 
 struct walk_scratch {
-  struct walk walk; /* first: user_walk.h knows this alone */
+  struct walk walk;             /* first: user_walk.h knows this alone */
+  struct walk_code code_before; /* the range before that of `walk` */
   __u64 mm;
   __u64 mm_id; /* 0: ranges of this walk are not to be kept */
+  __u64 begun; /* when the walk began; 0: the clock was not read yet */
   __u64 tree;  /* the root of its mappings; 0: not read yet */
   __u32 lock_sequence;
   __u32 has_miss;
-  __u32 has_window;
-  __u32 unused;
+  __u32 window_end;   /* words begin below this offset of the window; 0: there is no window */
+  __u32 work;         /* since the clock was read last */
   __u64 word;         /* that was read last */
   __u64 code_word;    /* that was read last of code */
   __u64 window_start; /* of memory of the stack that was read ahead */

@@ -17,6 +17,22 @@ enum walk_end {
   WALK_GIVES_UP /* frames are missing, or may be wrong: take a copy of the stack */
 };
 
+/* Why a walk gave up. */
+enum walk_reason {
+  WALK_NO_CODE = 1,   /* an address is in no executable memory */
+  WALK_NO_TABLE,      /* a file has no table, or none yet */
+  WALK_CHANGED,       /* a mapping changed while it was read */
+  WALK_NO_RULE,       /* the file does not describe this code */
+  WALK_INEXPRESSIBLE, /* a table cannot express the rule */
+  WALK_UNREADABLE,    /* memory that is not present */
+  WALK_NO_CHAIN,      /* a frame pointer leads to no caller */
+  WALK_NOT_UP,        /* the caller would not be further up the stack */
+  WALK_TOO_DEEP,      /* more frames than fit */
+  WALK_TOO_LONG,      /* it took too much time */
+  WALK_OVER_BUDGET,   /* walks of the process took too much time */
+  WALK_REASONS
+};
+
 /* Executable memory. */
 struct walk_code {
   __u64 start, end;
@@ -38,6 +54,7 @@ struct walk {
   __u32 is_exact;    /* ip is an instruction that runs, and no return address */
   __u32 is_guessed;  /* some frame was found by frame pointers */
   __u32 is_in_chain; /* the last one was */
+  __u32 reason;      /* an enum walk_reason */
 };
 
 #endif

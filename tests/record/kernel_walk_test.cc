@@ -168,6 +168,33 @@ BOOST_AUTO_TEST_CASE(deep_stacks_are_marked) {
   BOOST_TEST(wrong == 0u);
 }
 
+// 500 frames at a high rate take more than a process may cost.
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
+BOOST_AUTO_TEST_CASE(a_process_whose_walks_cost_too_much_is_copied) {
+  const Child deep([] {
+    for (;;) compute(480);
+  });
+  on_cpu::Sampling how = kHow;
+  how.frequency_hz = 9000;
+  how.stack_bytes = 256;
+  Samples samples(how, false, WALK_MOST_FRAMES);
+  samples.start();
+  std::size_t walked = 0;
+  const auto take = [&](const Walked& stack) { walked += stack.tgid == deep.pid(); };
+  for (const auto end = std::chrono::steady_clock::now() + 5s;
+       std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(5ms))
+    samples.drain(take);
+  samples.stop();
+  const auto counts = samples.counts();
+  const std::string news = samples.news();
+  BOOST_TEST_MESSAGE(walked << " walked, " << counts.by_reason[WALK_OVER_BUDGET] << " refused, "
+                            << counts.by_reason[WALK_TOO_LONG] << " too long; " << news);
+  BOOST_TEST(walked > 100u);
+  BOOST_TEST(counts.by_reason[WALK_OVER_BUDGET] > 100u);
+  BOOST_TEST(news.find("process " + std::to_string(deep.pid())) != std::string::npos, news);
+  BOOST_TEST(samples.news() == "");
+}
+
 // A file of a race, with the number by which its code says that it runs.
 std::vector<std::string> copies_of_library(const std::string& directory, int count) {
   std::vector<std::string> paths;

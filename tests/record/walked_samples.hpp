@@ -51,8 +51,9 @@ struct Walked {
 // Samples all CPUs, and calls take(walked) for each stack that was walked.
 class Samples {
  public:
-  // `and_copy`: whether each stack that is walked is copied, too, and walked again.
-  Samples(const on_cpu::Sampling& how, bool and_copy)
+  // `and_copy`: whether each stack that is walked is copied, too, and walked again. `depth`: of
+  // walks; 0: that of samples.
+  Samples(const on_cpu::Sampling& how, bool and_copy, std::uint32_t depth = 0)
       : how_(how),
         and_copy_(and_copy),
         proc_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)),
@@ -63,7 +64,8 @@ class Samples {
           return files_.open(process, range, path, ids_[range.module]);
         }),
         unwinder_(modules_) {
-    how_.walk = on_cpu::KernelWalk::load({.depth = how.depth, .and_copy = and_copy}, error_);
+    how_.walk = on_cpu::KernelWalk::load(
+        {.depth = depth > 0 ? depth : how.depth, .and_copy = and_copy}, error_);
     fill_sink();
   }
 
@@ -90,6 +92,7 @@ class Samples {
   }
 
   on_cpu::KernelWalk::Counts counts() const { return how_.walk->counts(); }
+  std::string news() { return how_.walk->news(); }
   std::uint64_t samples() const { return samples_; }
   std::uint64_t lost() const { return lost_; }
   // What a process has mapped is read anew when it is sampled next.

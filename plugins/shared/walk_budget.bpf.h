@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* The accounts of processes (walk_account.h), and how often walks succeed and give up. */
+#ifndef CTPROF_SHARED_WALK_BUDGET_BPF_H
+#define CTPROF_SHARED_WALK_BUDGET_BPF_H
+
+#include "plugins/shared/walk_scratch.bpf.h"
+
+#include "plugins/shared/walk_account.h"
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, WALK_ACCOUNTS);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __type(key, __u32);
+  __type(value, struct walk_account);
+} walk_accounts SEC(".maps");
+
+/* Numbers of walks, by CPU: [0] of those that succeeded, and of others by their reason. */
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, WALK_REASONS);
+  __type(key, __u32);
+  __type(value, __u64);
+} walk_counts SEC(".maps");
+
+/* The end of a second in which some process has spent its budget; 0: none has. */
+__u64 walk_over_until = 0;
+
+static __always_inline void walk_count(__u32 reason) {
+  __u64* value = bpf_map_lookup_elem(&walk_counts, &reason);
+  if (value) ++*value;
+}
+
+static __always_inline struct walk_account* walk_account_of(__u32 tgid) {
+  __u32 slot = walk_account_slot(tgid);
+  return bpf_map_lookup_elem(&walk_accounts, &slot);
+}
+
+static __always_inline int walk_is_over_budget(__u32 tgid) {
+  if (walk_over_until == 0) return 0;
+  const __u64 now = bpf_ktime_get_ns();
+  if (now >= walk_over_until) {
+    walk_over_until = 0;
+    return 0;
+  }
+  struct walk_account* account = walk_account_of(tgid);
+  return account && walk_is_refused(account, now);
+}
+
+/* `begun`: 0 if the walk was too short to look at the clock. */
+static __always_inline void walk_charge(__u32 tgid, __u64 begun) {
+  struct walk_account* account = begun != 0 ? walk_account_of(tgid) : 0;
+  if (!account) return;
+  const __u64 until = walk_spend(account, tgid, begun, bpf_ktime_get_ns() - begun);
+  if (until > walk_over_until) walk_over_until = until;
+}
+
+#endif

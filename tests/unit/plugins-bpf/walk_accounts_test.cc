@@ -1,0 +1,73 @@
+// What walks of user stacks may cost a process, and what the user is told of those that were
+// refused.
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <vector>
+
+#include "plugins/shared/walk_accounts.hpp"
+
+namespace walk_accounts_test {
+using namespace ctprof;
+
+namespace {
+
+constexpr std::uint64_t kNow = 5'000'000'000, kSecond = 1'000'000'000;
+
+// The walks of so long that an account takes within a second before it is spent.
+std::size_t walks_until_spent(std::uint64_t ns, std::size_t most) {
+  walk_account account{};
+  for (std::size_t walks = 1; walks <= most; ++walks)
+    if (walk_spend(&account, 7, kNow + walks, ns) != 0) return walks;
+  return 0;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(walk_accounts_test)
+
+BOOST_AUTO_TEST_CASE(a_process_spends_two_hundredths_of_a_cpu) {
+  BOOST_TEST(walks_until_spent(20'000, 10'000) == 1'000u);
+  BOOST_TEST(walks_until_spent(40'000, 10'000) == 500u);
+}
+
+BOOST_AUTO_TEST_CASE(walks_that_are_no_dearer_than_copies_are_not_charged) {
+  BOOST_TEST(walks_until_spent(WALK_CHEAP_NS - 1, 100'000) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(walks_are_refused_until_the_second_is_over) {
+  walk_account account{};
+  BOOST_TEST(!walk_is_refused(&account, kNow));
+  BOOST_TEST(walk_spend(&account, 7, kNow, WALK_BUDGET_NS - 1) == 0u);
+  BOOST_TEST(!walk_is_refused(&account, kNow + 1));
+  BOOST_TEST(walk_spend(&account, 7, kNow + 1, WALK_CHEAP_NS) == kNow + kSecond);
+  BOOST_TEST(walk_is_refused(&account, kNow + 2));
+  BOOST_TEST(walk_is_refused(&account, kNow + kSecond - 1));
+  BOOST_TEST(!walk_is_refused(&account, kNow + kSecond));
+  BOOST_TEST(account.refused == 2u);
+  BOOST_TEST(walk_spend(&account, 7, kNow + kSecond, WALK_CHEAP_NS) == 0u);
+  BOOST_TEST(account.spent_ns == std::uint64_t{WALK_CHEAP_NS});
+}
+
+BOOST_AUTO_TEST_CASE(every_process_has_an_account) {
+  for (std::uint32_t tgid = 1; tgid < 100'000; ++tgid)
+    BOOST_REQUIRE(walk_account_slot(tgid) < static_cast<std::uint32_t>(WALK_ACCOUNTS));
+}
+
+BOOST_AUTO_TEST_CASE(names_the_process_with_the_most_refused_walks) {
+  std::vector<walk_account> accounts(4);
+  BOOST_TEST(refused_in_words("on-cpu", accounts) == "");
+  accounts[1] = {kNow, 0, 5, 41, 0};
+  BOOST_TEST(refused_in_words("on-cpu", accounts) ==
+             "on-cpu: 5 stacks of process 41 were copied, because walking them in the kernel took "
+             "more than 2 % of a CPU");
+  accounts[3] = {kNow, 0, 700, 42, 0};
+  BOOST_TEST(refused_in_words("off-cpu", accounts) ==
+             "off-cpu: 705 stacks of process 42 and 1 other were copied, because walking them in "
+             "the kernel took more than 2 % of a CPU");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace walk_accounts_test
