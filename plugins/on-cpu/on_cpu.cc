@@ -27,14 +27,10 @@
 namespace ctprof::on_cpu {
 namespace {
 
-// Stacks that are copied are deep at low rates, and at high ones what a reader can take in time.
-constexpr std::uint32_t kHighRate = 250;
-constexpr std::uint32_t kDeepCopy = 32 * 1024, kShallowCopy = 8 * 1024;
-// What the kernel takes: below 64 KiB, in steps of eight bytes.
-constexpr std::uint32_t kMostCopy = 65'528 - 8;
 // About a second's worth; and no more than so much for all CPUs together.
-constexpr std::uint64_t kRing = 8 << 20, kRingOfHighRate = 32 << 20, kMostOfRings = 512 << 20;
+constexpr std::uint64_t kRing = 8 << 20, kLargeRing = 32 << 20, kMostOfRings = 512 << 20;
 constexpr std::uint32_t kRingHighRate = 1000;
+constexpr std::uint64_t kCopiedInSmallRing = 9 << 20;  // bytes a second
 // Of a user stack, where the window requests none.
 constexpr std::uint32_t kUsualDepth = 127;
 
@@ -55,14 +51,14 @@ Sampling sampling_of(const sdk::Host& host, const sdk::Window& window) {
   Sampling how;
   if (window.frequency_hz() > 0) how.frequency_hz = window.frequency_hz();
   how.depth = chain_depth(window, deepest_chain(host));
-  how.stack_bytes = how.frequency_hz <= kHighRate ? kDeepCopy : kShallowCopy;
-  if (window.stack_bytes() > 0) how.stack_bytes = std::min(window.stack_bytes(), kMostCopy) / 8 * 8;
-  if (window.user_kind() == CTPROF_USER_ADDRESSES) how.stack_bytes = 0;
+  how.stack_bytes = copied_bytes(window, how.frequency_hz, false);
   return how;
 }
 
 std::size_t ring_bytes_of(const sdk::Window& window, const Sampling& how, std::size_t cpus) {
-  const std::uint64_t fitting = how.frequency_hz < kRingHighRate ? kRing : kRingOfHighRate;
+  const std::uint64_t copied = how.frequency_hz * how.stack_bytes;
+  const bool is_small = how.frequency_hz < kRingHighRate && copied <= kCopiedInSmallRing;
+  const std::uint64_t fitting = is_small ? kRing : kLargeRing;
   const std::uint64_t wanted = window.ring_bytes() > 0 ? window.ring_bytes() : fitting;
   const std::uint64_t page = page_size();
   return std::bit_floor(std::clamp(wanted, page, std::max(page, kMostOfRings / cpus)));
@@ -98,6 +94,7 @@ class OnCpu : public sdk::RecordSource {
     if (const auto user = lent_user()) how.filter = filter_for(*user);
     if (window.makes_tables() && how.copies() && !how.filter) how.walk = walk_for(window);
     walk_ = how.walk;
+    how.stack_bytes = copied_bytes(window, how.frequency_hz, walk_ != nullptr);
     if (walk_ && window.depth() > WALK_MOST_FRAMES)
       note("on-cpu: stacks of more than " + std::to_string(WALK_MOST_FRAMES) +
            " frames are not walked in the kernel but copied");

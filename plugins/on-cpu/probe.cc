@@ -98,4 +98,16 @@ std::uint32_t chain_depth(const sdk::Window& window, std::uint32_t deepest) {
   return std::min(depth > 0 ? depth + 1 : kUsualChain, deepest);
 }
 
+// Copies are deep at low rates, and at high ones what a reader can take in time.
+std::uint32_t copied_bytes(const sdk::Window& window, std::uint64_t frequency_hz, bool walks) {
+  constexpr std::uint32_t kKiB = 1024;
+  // What the kernel takes: below 64 KiB, in steps of eight bytes.
+  constexpr std::uint32_t kMost = 65'528 - 8, kStep = 8;
+  constexpr std::uint64_t kHighRate = 250, kHighRateOfFew = 1000;
+  if (window.user_kind() == CTPROF_USER_ADDRESSES) return 0;
+  if (window.stack_bytes() > 0) return std::min(window.stack_bytes(), kMost) / kStep * kStep;
+  if (frequency_hz <= (walks ? kHighRateOfFew : kHighRate)) return 32 * kKiB;
+  return (walks ? 16 : 8) * kKiB;
+}
+
 }  // namespace ctprof::on_cpu

@@ -27,4 +27,8 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 // bound by it. Throws std::runtime_error where frame pointers are to be followed further than that.
 std::uint32_t chain_depth(const sdk::Window& window, std::uint32_t deepest);
 
+// How many bytes of a user stack to copy; 0: the kernel follows frame pointers. `walks`: whether
+// only those stacks are copied that the kernel does not walk, which are few.
+std::uint32_t copied_bytes(const sdk::Window& window, std::uint64_t frequency_hz, bool walks);
+
 }  // namespace ctprof::on_cpu

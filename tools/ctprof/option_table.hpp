@@ -78,9 +78,12 @@ inline constexpr std::array kOptions{
                "Unwind user stacks with call frame information (default), or follow frame pointers "
                "in the kernel."},
     OptionInfo{"stack-bytes", "SIZE", "record,live",
-               "Copy at most SIZE of each user stack. Default: 32K up to 250 Hz, 8K above."},
-    OptionInfo{"ring", "SIZE", "record,live",
-               "Set the size of the kernel buffer per CPU. Default: 8M, 32M from 1000 Hz."},
+               "Copy at most SIZE of a user stack. Default: 32K up to 250 Hz, 8K above; where the "
+               "kernel walks stacks and few are copied, 32K up to 1000 Hz, 16K above."},
+    OptionInfo{
+        "ring", "SIZE", "record,live",
+        "Set the size of the kernel buffer per CPU. Default: 8M; 32M from 1000 Hz, or if more "
+        "than 9M are copied per second."},
     OptionInfo{"debug-dir", "DIR", "record,live,symbolize",
                "Also search DIR for symbols, before /usr/lib/debug: DIR/.build-id/ab/cdef.debug or "
                "DIR/abcdef/debuginfo belongs to build id abcdef. symbolize also reads "

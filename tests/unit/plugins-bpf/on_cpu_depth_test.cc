@@ -1,4 +1,5 @@
-// How many frames on-cpu requests from the kernel, by --max-depth and --unwind.
+// How many frames and bytes on-cpu requests from the kernel, by --max-depth, --unwind,
+// --stack-bytes and --freq.
 
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
@@ -48,6 +49,26 @@ BOOST_AUTO_TEST_CASE(refuses_frame_pointers_beyond_the_limit_and_names_it) {
                "--max-depth, raise kernel.perf_event_max_stack, or use --unwind cfi";
       });
   BOOST_TEST(requested(300, CTPROF_USER_ADDRESSES, 512) == 301u);
+}
+
+BOOST_AUTO_TEST_CASE(copies_more_of_a_stack_where_few_are_copied) {
+  ctprof_window window{};
+  window.size = sizeof window;
+  const auto copied = [&](std::uint64_t frequency_hz, bool walks) {
+    return copied_bytes(sdk::Window(window), frequency_hz, walks) / 1024;
+  };
+  BOOST_TEST(copied(99, false) == 32u);
+  BOOST_TEST(copied(250, false) == 32u);
+  BOOST_TEST(copied(251, false) == 8u);
+  BOOST_TEST(copied(999, true) == 32u);
+  BOOST_TEST(copied(1000, true) == 32u);
+  BOOST_TEST(copied(4000, true) == 16u);
+  window.stack_bytes = 4099;
+  BOOST_TEST(copied_bytes(sdk::Window(window), 999, true) == 4096u);
+  window.stack_bytes = 1 << 20;
+  BOOST_TEST(copied_bytes(sdk::Window(window), 99, false) == 65'520u);
+  window.user_kind = CTPROF_USER_ADDRESSES;
+  BOOST_TEST(copied_bytes(sdk::Window(window), 99, false) == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
