@@ -13,11 +13,18 @@ namespace {
 constexpr useconds_t kSettleUs = 2000;
 // For all stacks of those who sleep at a window's end.
 constexpr std::chrono::milliseconds kPatience{300};
-constexpr std::size_t kStackBytes = OFF_PIECES * OFF_PIECE;
+// Of each of these stacks: as much as fits in memory, for many threads as much as a program copies.
+constexpr std::size_t kLeastStack = OFF_PIECES * OFF_PIECE, kMostStack = 32 << 10;
+constexpr std::size_t kMostStacks = 64 << 20;
 
 template <class Record>
 const Record* as(Bytes bytes, std::size_t size = sizeof(Record)) {
   return bytes.size() >= size ? reinterpret_cast<const Record*>(bytes.data()) : nullptr;
+}
+
+std::size_t stack_bytes_of(std::size_t threads) {
+  return std::clamp(kMostStacks / std::max<std::size_t>(threads, 1) / OFF_PIECE * OFF_PIECE,
+                    kLeastStack, kMostStack);
 }
 
 std::uint32_t kind_of(Bytes bytes) {
@@ -105,7 +112,8 @@ void Waits::look_at_sleepers() {
       continue;
     wanted.push_back({thread.who.tgid, thread.place.sp, i});
   }
-  for (StackTop& top : programs_->read_user_stacks(std::move(wanted), kStackBytes, kPatience))
+  const std::size_t size = stack_bytes_of(wanted.size());
+  for (StackTop& top : programs_->read_user_stacks(std::move(wanted), size, kPatience))
     at_end_[top.number].stack = std::move(top.bytes);
   programs_->look(OFF_CHECK, [&](Bytes bytes) {
     const auto& check = *reinterpret_cast<const off_check*>(bytes.data());
