@@ -43,6 +43,13 @@ inline constexpr std::size_t kMostInstructions = 2048;
 inline constexpr std::uint64_t kStepsOfInstruction = 4;
 inline constexpr std::uint64_t kMostStepsOfGuess = kMostInstructions * kStepsOfInstruction;
 
+// Bytes of code to pass on either side of an address.
+inline constexpr std::uint64_t kCodeBefore = 2048, kCodeBehind = 4096;
+
+// The function where a program starts, which has no call frame information in some C libraries, is
+// no longer than this.
+inline constexpr std::uint64_t kLongestStart = 64;
+
 // `code`: what surrounds the address, which is at `at` in it; `start` is the file's address of its
 // first byte. REQUIRES: at <= code.size().
 CodeGuess guess_from_code(std::string_view code, std::size_t at, std::uint64_t start);

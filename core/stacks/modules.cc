@@ -15,15 +15,8 @@ namespace {
 
 // A process may be gone before its file is opened; another that maps it may live.
 constexpr unsigned kMostAttempts = 3;
-// Of code, on either side of a place that a guess is made for.
-constexpr std::uint64_t kCodeBefore = 2048, kCodeBehind = 4096;
 constexpr std::uint64_t kStartContextSize = 16;
 constexpr std::uint64_t kLongestCall = 8, kSignalReturnSize = 9;
-// Of a program's first function, which sets up little and calls the next one.
-
-// The function where a program starts, which has no call frame information in some C libraries, is
-// no longer than this.
-constexpr std::uint64_t kLongestStart = 64;
 
 // Files in name alone: code that a process made as it ran.
 bool is_memory(const Mapping& mapping) {

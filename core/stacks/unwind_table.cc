@@ -4,10 +4,12 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "core/base/seeded_hash.hpp"
+#include "core/stacks/code_guess.hpp"
 
 namespace ctprof {
 namespace {
@@ -26,6 +28,7 @@ bool fits_in(std::int64_t value) {
 
 constexpr ctprof_unwind_rule kPackedNone{CTPROF_UNWIND_NONE, CTPROF_UNWIND_SAME, 0, 0};
 constexpr ctprof_unwind_rule kPackedUnknown{CTPROF_UNWIND_UNKNOWN, CTPROF_UNWIND_SAME, 0, 0};
+constexpr ctprof_unwind_rule kPackedRoot{CTPROF_UNWIND_ROOT, CTPROF_UNWIND_SAME, 0, 0};
 
 bool is_signal_frame(const Rule& rule) {
   return rule.cfa == Cfa::AtSp && rule.cfa_added == 0 && rule.ra == Saved::AtSp &&
@@ -94,6 +97,24 @@ class Ranges {
     return std::ranges::upper_bound(all_, address, {}, &Range::start);
   }
   std::vector<Range>::const_iterator end() const { return all_.end(); }
+  // Where no rule applies in [start, end), this one does if `applies(address)`.
+  template <class Applies>
+  void fill(FileAddress start, FileAddress end, const ctprof_unwind_rule& rule, Applies applies) {
+    const std::uint16_t number = number_of(rule);
+    const auto first = std::ranges::lower_bound(all_, start, {}, &Range::start);
+    std::vector<Range> filled(all_.begin(), first);
+    const auto put = [&](FileAddress at, std::uint16_t put_number) {
+      if ((filled.empty() ? UnwindTable::kNone : filled.back().rule) != put_number)
+        filled.push_back({at, put_number});
+    };
+    for (FileAddress at = start; at < end; ++at) {
+      const std::uint16_t known = rule_at(at);
+      put(at, known == UnwindTable::kNone && applies(at) ? number : known);
+    }
+    put(end, rule_at(end));
+    filled.insert(filled.end(), after(end), this->end());
+    all_ = std::move(filled);
+  }
   std::vector<ctprof_unwind_rule> take_rules() { return std::move(rules_); }
 
  private:
@@ -179,6 +200,23 @@ class Pages {
   std::uint16_t current_ = UnwindTable::kNone;
 };
 
+// Whether code without call frame information does not say how it returns.
+bool is_endless(const ElfFile& file, FileAddress address) {
+  const auto place = file.place_of(address);
+  if (!place) return false;
+  const std::uint64_t before = std::min(place->offset, kCodeBefore), size = before + kCodeBehind;
+  const std::string code = file.bytes(place->offset - before, size, size);
+  return code.size() > before && !guess_from_code(code, before, address - before).returns;
+}
+
+// The first function of a program is a root, as the Unwinder has it (Modules::is_start).
+void mark_start(const ElfFile& file, Ranges& ranges) {
+  const FileAddress start = file.entry();
+  if (start == 0 || start > UINT64_MAX - kLongestStart) return;
+  ranges.fill(start, start + kLongestStart, kPackedRoot,
+              [&](FileAddress address) { return is_endless(file, address); });
+}
+
 bool add_segment(const Elf64_Phdr& segment, const Ranges& ranges, Pages& pages) {
   const FileAddress end = segment.p_vaddr + segment.p_filesz;
   if (end < segment.p_vaddr) return false;
@@ -197,7 +235,7 @@ ctprof_unwind_rule packed(const Rule& rule) {
     return is_signal_frame(rule)
                ? ctprof_unwind_rule{CTPROF_UNWIND_SIGNAL, CTPROF_UNWIND_SAME, 0, rule.cfa_offset}
                : kPackedUnknown;
-  if (rule.ra == Saved::Nowhere) return {CTPROF_UNWIND_ROOT, CTPROF_UNWIND_SAME, 0, 0};
+  if (rule.ra == Saved::Nowhere) return kPackedRoot;
   ctprof_unwind_rule to = kPackedNone;
   const bool is_known = rule.cfa != Cfa::Unknown && rule.ra == Saved::AtCfa &&
                         rule.ra_offset == kReturnFromCfa && pack_cfa(rule, to) && pack_bp(rule, to);
@@ -230,6 +268,7 @@ std::optional<UnwindTable> pack_rules(const ElfFile& file, const Cfi& cfi,
     return ranges.add(start, packed(rule));
   });
   if (!is_whole) return std::nullopt;
+  mark_start(file, ranges);
   Pages pages(table, segments->empty() ? 0 : segments->front().p_offset, limits);
   for (const Elf64_Phdr& segment : *segments)
     if (!add_segment(segment, ranges, pages)) return std::nullopt;

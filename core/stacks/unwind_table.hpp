@@ -8,6 +8,9 @@
 // rule that a table cannot express, or that depends on more than sp and bp, is stored as
 // CTPROF_UNWIND_UNKNOWN: a walk that meets it takes a copy of the stack, which the Unwinder walks.
 //
+// The function where a program starts has a root rule also where its file does not describe it, as
+// in the dynamic linker, where all programs begin.
+//
 // Files are untrusted: work, rows and pages are bounded by PackLimits, and a file whose entries
 // contradict each other (unsorted, overlapping) has no table.
 //

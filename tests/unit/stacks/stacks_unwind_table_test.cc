@@ -126,6 +126,30 @@ BOOST_AUTO_TEST_CASE(packs_a_function_with_a_frame_pointer) {
   check_rule(rule_of(program, 64), CTPROF_UNWIND_NONE, 0);
 }
 
+// xor %ebp,%ebp; mov %rsp,%rdi; call; hlt
+BOOST_AUTO_TEST_CASE(packs_the_start_of_a_program_as_a_root) {
+  const std::string start = code({0x31, 0xed, 0x48, 0x89, 0xe7, 0xe8, 0, 0, 0, 0, 0xf4});
+  MadeElf elf;
+  elf.common(kX86Start);
+  elf.function(0x4000, 16, code({0x0e, 16}));
+  elf.put_code(0x4010, start);
+  elf.set_entry(0x4010);
+  const UnwindTable table = table_of(elf.image()).value();
+  BOOST_TEST(table.rule_at(0x400f).kind == CTPROF_UNWIND_SP);
+  BOOST_TEST(table.rule_at(0x4010).kind == CTPROF_UNWIND_ROOT);
+  BOOST_TEST(table.rule_at(0x4010 + kLongestStart - 1).kind == CTPROF_UNWIND_ROOT);
+  BOOST_TEST(table.rule_at(0x4010 + kLongestStart).kind == CTPROF_UNWIND_NONE);
+}
+
+BOOST_AUTO_TEST_CASE(a_start_that_returns_is_no_root) {
+  MadeElf elf;
+  elf.common(kX86Start);
+  elf.function(0x4000, 16, code({0x0e, 16}));
+  elf.put_code(0x4010, std::string(kLongestStart, '\xc3'));
+  elf.set_entry(0x4010);
+  BOOST_TEST(table_of(elf.image()).value().rule_at(0x4010).kind == CTPROF_UNWIND_NONE);
+}
+
 BOOST_AUTO_TEST_CASE(packs_roots_and_stored_stack_pointers) {
   check_rule(rule_of(code({0x07, 16})), CTPROF_UNWIND_ROOT, 0);
   check_rule(rule_of(code({0x0f, 5, 0x77, 16, 0x06, 0x23, 8})), CTPROF_UNWIND_AT_SP, 16 << 8 | 8);
