@@ -213,11 +213,15 @@ std::size_t leave_out_unknown(Snapshot& snapshot, const Vocabulary& known) {
   std::erase_if(snapshot.early_objects,
                 [&](const std::string& name) { return !snapshot.objects.contains(name); });
   for (KeptKeys& keys : snapshot.unknown_keys) left_out += emptied(keys);
+  if (snapshot.window)
+    left_out +=
+        emptied(snapshot.window->unknown_bases) + emptied(snapshot.window->unknown_opening_only);
   UnknownDefinitions& unknown = snapshot.unknown_definitions;
   return left_out + emptied(snapshot.unknown_meta) + emptied(snapshot.unknown_late_meta) +
          emptied(snapshot.unknown_lines) + emptied(snapshot.unknown_window) +
-         emptied(unknown.members) + emptied(unknown.metrics) + emptied(unknown.of_metrics) +
-         emptied(unknown.of_derived);
+         emptied(snapshot.unknown_tables) + emptied(snapshot.unknown_gaps) +
+         emptied(snapshot.unknown_raw) + emptied(unknown.derived) + emptied(unknown.members) +
+         emptied(unknown.metrics) + emptied(unknown.of_metrics) + emptied(unknown.of_derived);
 }
 
 // The same of rows that only the opening of a window has. Returns how many names it replaced.

@@ -136,11 +136,12 @@ using KeptKeys = std::map<std::string, std::vector<std::pair<std::uint32_t, RawJ
 // Members of an object that this version does not know, by key.
 using KeptMembers = std::map<std::string, RawJson, std::less<>>;
 
-// A metric of a newtype that this version does not know. Its cells are kept keys.
+// A metric whose entity, storage or newtype this version does not know. Its cells are kept keys, or
+// in kept lines where the entity is unknown.
 struct UnknownMetric {
   std::string name;
-  Entity entity = Entity::Thread;
-  std::string path;  // of its cells, as KeptKeys have it
+  std::optional<Entity> entity;  // none: unknown
+  std::string path;              // of its cells, as KeptKeys have it
   RawJson definition;
 };
 
@@ -148,6 +149,7 @@ struct UnknownMetric {
 struct UnknownDefinitions {
   KeptMembers members;  // of the registry itself
   std::vector<UnknownMetric> metrics;
+  std::vector<RawJson> derived;  // metrics of entities that this version does not know
   std::map<std::string, KeptMembers, std::less<>> of_metrics;  // of known ones, by name
   std::map<std::string, KeptMembers, std::less<>> of_derived;
 };
@@ -171,10 +173,13 @@ struct Snapshot {
       unknown_keys;                    // below a row, by the row's entity; a process has none
   std::vector<RawJson> unknown_lines;  // of a file in columns, of kinds that this version does not
                                        // know
-  std::optional<Window> window;        // none: lifetimes, as they were at one moment
-  KeptMembers unknown_window;          // of the line that describes the window
-  bool foreign = false;                // a file without our own keys
-  std::vector<std::string> told;       // sentences about the file it was read from; not written
+  std::vector<UnknownRows> unknown_tables;  // of a file in columns
+  KeptMembers unknown_gaps;                 // of a file in rows: `gaps` of unknown entities
+  KeptMembers unknown_raw;                  // and `raw`
+  std::optional<Window> window;             // none: lifetimes, as they were at one moment
+  KeptMembers unknown_window;               // of the line that describes the window
+  bool foreign = false;                     // a file without our own keys
+  std::vector<std::string> told;  // sentences about the file it was read from; not written
   std::size_t text_bytes =
       0;  // of JSON that it was read from, by the file's size at most; 0: of no file
   // Of an outline, which has columns and no rows: how many rows the tables have in the file.

@@ -48,6 +48,14 @@ struct Seen {
   std::uint64_t last = 0;   // or when it ended
 };
 
+// Rows of an entity that this version does not know, as lines of a file in columns.
+struct UnknownRows {
+  std::string entity;
+  std::vector<std::string> columns{};  // those that the line `window` lists
+  std::vector<std::uint64_t> rows{};   // of each line
+  std::vector<std::string> lines{};    // in file order, without line feeds
+};
+
 struct Snapshot;
 
 struct Window {
@@ -61,8 +69,10 @@ struct Window {
   // that exited are here as well as behind the living rows. Null: unknown, as in files of older
   // versions.
   std::shared_ptr<Snapshot> opening_only;
-  std::vector<Seen> seen;           // by thread row; empty: not known
-  std::vector<TookOver> took_over;  // as it happened; not in the file
+  std::vector<UnknownRows> unknown_bases;         // columns only
+  std::vector<UnknownRows> unknown_opening_only;  // of entities that this version does not know
+  std::vector<Seen> seen;                         // by thread row; empty: not known
+  std::vector<TookOver> took_over;                // as it happened; not in the file
   // Rows of the thread table from here on are threads that ended inside, in (tgid, tid, start)
   // order; their figures are those of their last moment.
   std::size_t living = 0;

@@ -163,6 +163,7 @@ Snapshot begin_of(Snapshot window) {
   window.meta.start = window.meta.end = what.opened;
   window.born_at.clear();
   window.unknown_keys = {};
+  window.unknown_tables.clear();  // as they were at the end
   window.unknown_window.clear();
   std::erase_if(window.objects, [](const auto& object) { return object.first != kHostContext; });
   if (!what.host.empty()) window.objects[kHostContext] = what.host;

@@ -67,6 +67,16 @@ Snapshot end_alone(Snapshot window, const Options& options) {
   return end_of(std::move(window));
 }
 
+// Rows have no place for lines that this version does not know.
+void note_unknown_lines(const Snapshot& snapshot, const Options& options) {
+  for (const UnknownRows& table : snapshot.unknown_tables)
+    note(options,
+         "rows hold no table of the unknown entity '" + table.entity + "': leaving it out");
+  if (!snapshot.unknown_lines.empty())
+    note(options, "rows hold no lines of unknown kinds: leaving out " +
+                      count(snapshot.unknown_lines.size(), "line", "lines"));
+}
+
 // Reads what is exported, without names where the user asks for that.
 Result<Snapshot> read(const std::string& file, const Vocabulary& vocabulary,
                       const Options& options) {
@@ -87,6 +97,7 @@ Result<std::uint64_t> convert(const std::string& file, const FileForm& form, con
   if (!snapshot) return snapshot.error();
   if (snapshot->window && form.layout == FileLayout::Rows)
     *snapshot = end_alone(std::move(*snapshot), options);
+  if (form.layout == FileLayout::Rows) note_unknown_lines(*snapshot, options);
   const auto written = write_file(*snapshot, layouts->vocabulary(), target.destination,
                                   {.layout = form.layout,
                                    .workers = options.jobs,

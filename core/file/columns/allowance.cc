@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <span>
 
 #include "core/file/layout/cell.hpp"
 #include "core/file/layout/limits.hpp"
@@ -32,6 +33,18 @@ std::size_t bytes_of(const Snapshot& snapshot) {
 // What a window without rows takes: definitions, and pools.
 constexpr std::size_t kEmptyWindow = 64 * limits::kKiB;
 
+// Text of lines that this version does not know.
+std::size_t kept_text(const Snapshot& snapshot) {
+  std::size_t bytes = 0;
+  const auto add = [&](std::span<const RawJson> lines) {
+    for (const RawJson& line : lines) bytes += line.size();
+  };
+  add(snapshot.unknown_lines);
+  for (const UnknownRows& rows : snapshot.unknown_tables) add(rows.lines);
+  for (const UnknownRows& rows : snapshot.window->unknown_opening_only) add(rows.lines);
+  return bytes;
+}
+
 }  // namespace
 
 bool may_have(const Snapshot& snapshot, std::size_t text_bytes) {
@@ -55,7 +68,8 @@ std::size_t memory_of(const Snapshot& snapshot) {
   constexpr std::size_t kCell = sizeof(std::uint64_t) + sizeof(ctprof_gap);
   const StackTable& stacks = snapshot.pools->stacks.table;
   const std::size_t items = stacks.nodes().size() + stacks.frames().size();
-  return kEmptyWindow + cells * kCell + snapshot.pools->bytes() + items * limits::kPooledOverhead;
+  return kEmptyWindow + kept_text(snapshot) + cells * kCell + snapshot.pools->bytes() +
+         items * limits::kPooledOverhead;
 }
 
 }  // namespace ctprof::columns

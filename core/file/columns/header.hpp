@@ -14,6 +14,10 @@
 // none. `opening_only` of a window gives, by entity, the columns and the rows of each line of kind
 // `opening`, which follow the stacks; without it, which rows left the window is unknown. `end`
 // counts the lines, itself included, and the bytes of text before it: a file that was cut is seen.
+//
+// A reader keeps what it does not know and writes it again: keys, rows of unknown entities
+// (`tables` and `opening_only` announce them as they do others), and lines of unknown kinds
+// anywhere behind the header, which it moves behind the stacks.
 
 #pragma once
 
@@ -47,8 +51,13 @@ Result<KeptMembers> parse_line(std::string_view text);
 
 // Fails where the line is no header, or of a newer format.
 Result<void> check_header(const KeptMembers& line);
+// The lines that a header or a line `window` announces.
+struct Announced {
+  std::vector<Piece> pieces;
+  std::vector<UnknownRows> unknown;  // rows of unknown entities, without their lines
+};
 // The tables that it announces, line by line; one more than `most_lines` where there are more.
-Result<std::vector<Piece>> read_plan(const KeptMembers& header, std::size_t most_lines);
+Result<Announced> read_plan(const KeptMembers& header, std::size_t most_lines);
 // Gives the snapshot its columns, without rows, and what else a header says.
 Result<void> read_header(const KeptMembers& header, Snapshot& snapshot);
 // How many lines of stacks it announces.
@@ -56,7 +65,8 @@ std::uint64_t stack_lines_of(const KeptMembers& header);
 // Whether a line `window` follows.
 bool announces_window(const KeptMembers& header);
 // Gives the snapshot its window, with columns without rows. Returns the lines of kind `opening`
-// that it announces. REQUIRES: read_header() was called.
+// that it announces; lines of unknown entities are announced in Window::unknown_opening_only.
+// REQUIRES: read_header() was called.
 Result<std::vector<Piece>> read_window(const KeptMembers& line, Snapshot& snapshot);
 Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot);
 // Fails where it counts other than so.

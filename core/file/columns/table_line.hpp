@@ -52,13 +52,20 @@ struct GapPattern;
 
 inline constexpr std::string_view kOpeningLine = "opening";
 
+// Where a line of an entity that this version does not know is kept.
+struct UnknownPlace {
+  std::size_t table = 0;  // in the list of UnknownRows
+  std::size_t line = 0;   // in its lines
+};
+
 // Which rows a line has.
 struct Piece {
   Entity entity = Entity::Thread;
   std::size_t first_row = 0;
   std::size_t rows = 0;
-  bool ended = false;         // of threads that ended inside a window
-  bool opening_only = false;  // of rows that only the opening of a window has
+  bool ended = false;                     // of threads that ended inside a window
+  bool opening_only = false;              // of rows that only the opening of a window has
+  std::optional<UnknownPlace> unknown{};  // then `entity` has no meaning
   Rows range() const { return {first_row, rows}; }
   std::string_view kind() const { return opening_only ? kOpeningLine : ended ? "exited" : "table"; }
 };

@@ -1,6 +1,7 @@
 // All sources of core/file/columns, which are compiled as one.
 
 #include "core/file/columns/allowance.cc"
+#include "core/file/columns/block_reader.cc"
 #include "core/file/columns/cell_reader.cc"
 #include "core/file/columns/gap_pattern.cc"
 #include "core/file/columns/header.cc"
@@ -12,4 +13,5 @@
 #include "core/file/columns/stack_writer.cc"
 #include "core/file/columns/table_reader.cc"
 #include "core/file/columns/table_writer.cc"
+#include "core/file/columns/window_line.cc"
 #include "core/file/columns/write_columns.cc"

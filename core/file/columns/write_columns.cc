@@ -202,6 +202,25 @@ class Lines {
   std::uint64_t bytes_ = 0;  // as they go out
 };
 
+Result<void> write_unknown(std::span<const UnknownRows> unknown, Lines& lines) {
+  for (const UnknownRows& table : unknown)
+    for (const RawJson& line : table.lines)
+      if (auto done = lines.write(line + "\n"); !done) return done;
+  return {};
+}
+
+// Rows of unknown entities are before those of threads that ended.
+Result<void> write_tables(const Snapshot& snapshot, std::span<const Made> tables, Lines& lines) {
+  const auto ended =
+      std::ranges::find_if(tables, [](const Made& table) { return table.pieces.front().ended; });
+  for (const Made& table : std::span(tables.begin(), ended))
+    if (auto done = lines.write(table); !done) return done;
+  if (auto done = write_unknown(snapshot.unknown_tables, lines); !done) return done;
+  for (const Made& table : std::span(ended, tables.end()))
+    if (auto done = lines.write(table); !done) return done;
+  return {};
+}
+
 Result<void> write_lines(const Snapshot& snapshot, const MadeBlock& block, Lines& lines) {
   if (auto done = lines.write(block.header); !done) return done;
   JsonWriter out;
@@ -209,10 +228,11 @@ Result<void> write_lines(const Snapshot& snapshot, const MadeBlock& block, Lines
     write_window(snapshot, block.opening_only.pieces, out);
     if (auto done = lines.write(out.view()); !done) return done;
   }
-  for (const Made& table : block.tables)
-    if (auto done = lines.write(table); !done) return done;
+  if (auto done = write_tables(snapshot, block.tables, lines); !done) return done;
   if (auto done = lines.write(block.stacks); !done) return done;
   if (auto done = lines.write(block.opening_only); !done) return done;
+  if (snapshot.window && snapshot.window->opening_only)
+    if (auto done = write_unknown(snapshot.window->unknown_opening_only, lines); !done) return done;
   for (const RawJson& line : snapshot.unknown_lines)
     if (auto done = lines.write(line + "\n"); !done) return done;
   out.clear();

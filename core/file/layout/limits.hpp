@@ -56,6 +56,9 @@ inline constexpr std::size_t kSpellings = 64;  // of one metric's key
 inline constexpr std::size_t kDerived = 1024;  // metrics that `registry` derives from others
 inline constexpr std::size_t kLineBytes = 64 * kMiB;  // text of one line of a file in columns
 inline constexpr std::size_t kLines = kMiB;           // of a file in columns
+inline constexpr std::size_t kUnknownEntities = 64;   // kinds of rows that a reader does not know
+inline constexpr std::size_t kKeptText =
+    512 * kMiB;  // lines of a block that a reader does not know and keeps
 inline constexpr std::size_t kRowBytes =
     2;  // text of a row at least: a line does not announce more rows than it has room for
 inline constexpr std::size_t kSliceBytes =

@@ -33,11 +33,39 @@ std::string path_of(const KeptMembers& metric, Entity entity) {
   return path;
 }
 
+bool is_known_entity(std::string_view word) {
+  Entity entity{};
+  return parse(word, entity);
+}
+bool is_known_storage(std::string_view word) {
+  Storage storage{};
+  return parse(word, storage);
+}
+
+// Whether a definition is of an entity or a storage that this version does not know.
+bool is_beyond(const json::value& item) {
+  const auto is_strange = [&](const char* key, auto is_known) {
+    const json::value* word = item.is_object() ? item.get_object().if_contains(key) : nullptr;
+    return word && word->is_string() && !is_known(std::string_view(word->get_string()));
+  };
+  return is_strange("entity", is_known_entity) || is_strange("storage", is_known_storage);
+}
+bool is_beyond(const KeptMembers& definition) {
+  const auto is_strange = [&](std::string_view key, auto is_known) {
+    const auto word = definition.find(key);
+    return word != definition.end() && word->second.starts_with('"') &&
+           !is_known(Scanner(word->second).text());
+  };
+  return is_strange("entity", is_known_entity) || is_strange("storage", is_known_storage);
+}
+
 UnknownMetric unknown_metric(const KeptMembers& metric, std::string_view json) {
   UnknownMetric made;
   made.name = text_in(metric, "name");
-  parse(text_in(metric, "entity"), made.entity);
-  made.path = path_of(metric, made.entity);
+  if (Entity entity{}; parse(text_in(metric, "entity"), entity)) {
+    made.entity = entity;
+    made.path = path_of(metric, entity);
+  }
   made.definition = compact(json);
   return made;
 }
@@ -70,7 +98,8 @@ Result<void> keep_metric(UnknownMetric metric, std::vector<UnknownMetric>& metri
   if (find_identity(metric.name))
     return Error{"registry.metrics has a bad one, '" + metric.name + "': " + kMeansSomethingElse};
   for (const UnknownMetric& other : metrics)
-    if (other.name == metric.name || (other.entity == metric.entity && other.path == metric.path))
+    if (other.name == metric.name ||
+        (metric.entity && other.entity == metric.entity && other.path == metric.path))
       return Error{"registry.metrics has '" + metric.name.substr(0, 40) + "' twice"};
   metrics.push_back(std::move(metric));
   return {};
@@ -80,6 +109,8 @@ Result<void> keep_of_metric(std::string_view json, RegistryPart& registry) {
   const auto members = parse_members(json, kDepthOfItem);
   if (!members) return Error{"registry.metrics is wrong: " + members.error().text};
   const RegistryPart::Metric* known = find(registry, text_in(*members, "name"));
+  if (known && is_beyond(*members))
+    return Error{"registry.metrics has '" + known->def.name.substr(0, 40) + "' twice"};
   if (!known) return keep_metric(unknown_metric(*members, json), registry.unknown.metrics);
   KeptMembers kept =
       beyond(*members, known->def.headline, unknown_to<RegistryPart::Metric>(*members));
@@ -87,9 +118,15 @@ Result<void> keep_of_metric(std::string_view json, RegistryPart& registry) {
   return {};
 }
 
-Result<void> keep_of_derived(std::string_view json, const DerivedDef& def, RegistryPart& registry) {
+// `next` is the first of the known ones behind those before it.
+Result<void> keep_of_derived(std::string_view json, std::size_t& next, RegistryPart& registry) {
   const auto members = parse_members(json, kDepthOfItem);
   if (!members) return Error{"registry.derived is wrong: " + members.error().text};
+  if (is_beyond(*members)) {
+    registry.unknown.derived.push_back(compact(json));
+    return {};
+  }
+  const DerivedDef& def = registry.derived[next++];
   KeptMembers kept = beyond(*members, def.headline, unknown_to<DerivedDef>(*members));
   if (!kept.empty()) registry.unknown.of_derived[def.name] = std::move(kept);
   return {};
@@ -103,9 +140,9 @@ Result<void> keep_unknown(std::string_view json, RegistryPart& registry) {
   if (!members) return Error{"registry is wrong: " + members.error().text};
   for (const std::string_view item : items_of((*members)["metrics"]))
     if (auto done = keep_of_metric(item, registry); !done) return done;
-  const auto derived = items_of((*members)["derived"]);
-  for (std::size_t i = 0; i < derived.size(); ++i)
-    if (auto done = keep_of_derived(derived[i], registry.derived[i], registry); !done) return done;
+  std::size_t next = 0;
+  for (const std::string_view item : items_of((*members)["derived"]))
+    if (auto done = keep_of_derived(item, next, registry); !done) return done;
   for (const char* known : {"metrics", "derived", "placeholders"}) members->erase(known);
   registry.unknown.members = std::move(*members);
   return {};
@@ -134,7 +171,8 @@ std::string objection(const MetricDef& def) {
   return identity && !same_meaning(*identity, def) ? kMeansSomethingElse : "";
 }
 
-// `met_unknown` becomes true where an item has members that are no fields.
+// Leaves out definitions that are beyond this version. `met_unknown` becomes true where there are
+// any, or an item has members that are no fields.
 template <class T>
 Error take_all(const json::object& registry, const char* key, std::size_t most, std::vector<T>& out,
                bool& met_unknown) {
@@ -143,8 +181,12 @@ Error take_all(const json::object& registry, const char* key, std::size_t most, 
   const std::string where = std::string("registry.") + key;
   if (!found->is_array() || found->get_array().size() > most)
     return {where + " is not an array of at most " + std::to_string(most) + " items"};
-  for (const json::value& item : found->get_array()) {
-    FieldReader reader(where + "[" + std::to_string(out.size()) + "]");
+  for (std::size_t place = 0; const json::value& item : found->get_array()) {
+    FieldReader reader(where + "[" + std::to_string(place++) + "]");
+    if (is_beyond(item)) {
+      met_unknown = true;
+      continue;
+    }
     reader.object(item, out.emplace_back());
     if (!reader.complaint().empty()) return {reader.complaint()};
     met_unknown = met_unknown || reader.met_unknown();
@@ -232,6 +274,7 @@ void write_registry(const RegistryView& registry, JsonWriter& out) {
   out.close(']');
   out.raw(",\"derived\":[");
   for (const DerivedDef& def : registry.derived) item(def, unknown.of_derived, def.name);
+  for (const RawJson& definition : unknown.derived) out.raw(definition), out.put(',');
   out.close(']');
   out.raw(",\"placeholders\":[");
   for (const std::string& place : registry.placeholders) out.text(place), out.put(',');

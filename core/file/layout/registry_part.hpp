@@ -65,8 +65,9 @@ void each_field(T& metric, Visitor&& visit) {
 void write_registry(const RegistryPart& registry, JsonWriter& out);
 void write_registry(const RegistryView& registry, JsonWriter& out);
 
-// A metric of a newtype that this version does not know is left out of the metrics, as is a
-// headline of a kind that it does not know; both are among what is unknown.
+// A metric whose entity, storage or newtype this version does not know is left out of the metrics,
+// as are a derived metric of an unknown entity and a headline of an unknown kind; all are among
+// what is unknown.
 Result<RegistryPart> read_registry(std::string_view json);
 
 }  // namespace ctprof

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 
 #include "core/file/file.hpp"
 #include "core/file/layout/field_reader.hpp"
@@ -19,14 +20,29 @@ constexpr std::size_t kDepthOfMeta = 2;  // objects of the file that its members
 
 // {"thread": ..., "process": ..., ...}
 template <class WriteTable>
-void write_by_table(JsonWriter& out, WriteTable write_table) {
+void write_by_table(JsonWriter& out, const KeptMembers& unknown, WriteTable write_table) {
   out.put('{');
   for (std::size_t entity = 0; entity < kEntities; ++entity) {
     out.key(name(static_cast<Entity>(entity)));
     write_table(entity);
     out.put(',');
   }
+  write_members(unknown, out);
   out.close('}');
+}
+
+// Keeps what such an object says of entities that this version does not know.
+Result<void> keep_unknown_tables(const json::value& by_table, const char* key,
+                                 KeptMembers& unknown) {
+  if (!by_table.is_object()) return {};  // the error is that of the first table
+  for (const auto& [word, value] : by_table.get_object()) {
+    Entity entity{};
+    if (parse(std::string_view(word), entity)) continue;
+    if (unknown.size() == limits::kUnknownEntities || word.size() > limits::kNameBytes)
+      return Error{std::string(key) + " has too many unknown entities, or one with a long name"};
+    unknown.emplace(std::string_view(word), json::serialize(value));
+  }
+  return {};
 }
 
 // --- ctprof: how, when and where the capture was made ---
@@ -66,7 +82,12 @@ Result<void> begin_definitions(std::string_view text, Draft& draft) {
 // --- gaps: why cells hold no value ---
 
 void write_all_gaps(const SectionSource& source, JsonWriter& out) {
-  write_by_table(out, [&](std::size_t entity) { write_gaps(source.columns[entity], out); });
+  write_by_table(out, source.snapshot.unknown_gaps,
+                 [&](std::size_t entity) { write_gaps(source.columns[entity], out); });
+}
+
+Result<void> settle_gaps(const json::value& gaps, Draft& draft) {
+  return keep_unknown_tables(gaps, "gaps", draft.snapshot.unknown_gaps);
 }
 
 Result<void> explain_gaps(const json::value& gaps, Entity entity, Draft& draft, Work& work) {
@@ -102,8 +123,13 @@ Result<void> settle_read_at(const json::value& read_at, Draft& draft) {
 void write_all_raw(const SectionSource& source, JsonWriter& out) {
   const TextPool& texts = source.snapshot.pools->texts;
   const std::vector<Id> invalid = invalid_texts(texts);
-  write_by_table(
-      out, [&](std::size_t entity) { write_raw(source.columns[entity], invalid, texts, out); });
+  write_by_table(out, source.snapshot.unknown_raw, [&](std::size_t entity) {
+    write_raw(source.columns[entity], invalid, texts, out);
+  });
+}
+
+Result<void> settle_raw(const json::value& raw, Draft& draft) {
+  return keep_unknown_tables(raw, "raw", draft.snapshot.unknown_raw);
 }
 
 Result<void> explain_raw(const json::value& raw, Entity entity, Draft& draft, Work& work) {
@@ -129,9 +155,9 @@ Result<void> settle_time(const json::value& at, Draft& draft) {
 constexpr FileSection kFileSections[] = {
     {"ctprof", write_meta, begin_meta, nullptr, nullptr},
     {kRegistryKey, write_definitions, begin_definitions, nullptr, nullptr},
-    {"gaps", write_all_gaps, nullptr, nullptr, explain_gaps},
+    {"gaps", write_all_gaps, nullptr, settle_gaps, explain_gaps},
     {"read_at", write_read_at, nullptr, settle_read_at, nullptr},
-    {"raw", write_all_raw, nullptr, nullptr, explain_raw},
+    {"raw", write_all_raw, nullptr, settle_raw, explain_raw},
     {"captured_at_unix_ns", write_time, nullptr, settle_time, nullptr},
 };
 

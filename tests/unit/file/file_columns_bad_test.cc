@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(the_header_is_checked) {
   says_with("\"registry\":", "\"other\":", {"line 1 has no registry"});
   says_with("\"tables\":", "\"other\":", {"line 1 announces no tables"});
   says_with("\"storage\":\"u64\"", "\"storage\":\"string\"", {"registry.metrics", "'tid'"});
-  says_with("\"storage\":\"u64\"", "\"storage\":\"pile\"", {"registry.metrics[0].storage"});
+  says_with("\"storage\":\"u64\"", "\"storage\":\"pile\"", {"registry.metrics", "'tid'"});
   says_with("\"name\":\"tgid\"", "\"name\":\"tid\"", {"'tid' twice"});
   says_with("\"file_path\":\"threads[].tid\"", "\"file_path\":\"none\"",
             {"gives 'tid' another file_path"});
@@ -220,7 +220,8 @@ BOOST_AUTO_TEST_CASE(announcing_is_not_having) {
   says_with("\"thread\":[20,18446744073709551615]", {"more than 4194304 rows of thread"});
   says_with("\"thread\":[20,0]", {"a table without rows is announced"});
   says_with("\"thread\":[20],\"thread\":[20]", {"rows of thread are announced twice"});
-  says_with("\"thread\":[20],\"moon\":[1]", {"rows of 'moon', which this version does not know"});
+  says_with("\"thread\":[20],\"moon\":[1]",
+            {"line 3 is not the table that the header announces there: rows of moon from 0"});
   says_with("\"thread\":20", {"an array was expected"});
   says_with("\"thread\":[19]", {"is too long"});
   says_with("\"thread\":[10,10]", {"line 2 "});

@@ -1,0 +1,36 @@
+// The lines of rows that a header or a line `window` announces, checked against the limits.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/file/columns/header.hpp"
+#include "core/file/layout/limits.hpp"
+
+namespace ctprof::columns {
+
+inline constexpr std::array<std::size_t, kEntities> kMostRows{limits::kThreads, limits::kThreads,
+                                                              limits::kCgroups, 1};
+
+// Whether a file may have rows of one more unknown entity.
+inline bool may_have_one_more(std::span<const UnknownRows> unknown, std::string_view entity) {
+  return unknown.size() < limits::kUnknownEntities && entity.size() <= limits::kNameBytes &&
+         std::ranges::find(unknown, entity, &UnknownRows::entity) == unknown.end();
+}
+
+// Adds a line to the last of the unknown tables.
+inline void add_line(std::uint64_t rows, std::size_t first, bool opening_only,
+                     Announced& announced) {
+  UnknownRows& table = announced.unknown.back();
+  Piece piece{Entity::Thread, first, rows, false, opening_only};
+  piece.unknown = UnknownPlace{announced.unknown.size() - 1, table.rows.size()};
+  announced.pieces.push_back(piece);
+  table.rows.push_back(rows);
+}
+
+}  // namespace ctprof::columns

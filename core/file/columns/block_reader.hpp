@@ -1,0 +1,83 @@
+// Reads the blocks of a file in columns, one after the other.
+//
+// Guarantees:
+//   - Rows of unknown entities and lines of unknown kinds are kept in the snapshot (unknown_tables,
+//     unknown_lines). They take at most limits::kKeptText per block.
+//   - Lines of unknown kinds may be anywhere behind the header. A file without such lines is read
+//     once; otherwise the block is read a second time without them.
+//
+// Threads: one at a time; it starts workers of its own.
+//
+// See also: header.hpp (the lines), table_line.hpp (rows), read_columns.hpp (whole files).
+
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/file/columns/header.hpp"
+#include "core/file/columns/lines.hpp"
+#include "core/file/columns/table_line.hpp"
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof::columns {
+
+class BlockReader {
+ public:
+  // REQUIRES: the data and the frames outlive it.
+  BlockReader(std::string_view zstd, std::span<const Frame> frames, unsigned workers)
+      : zstd_(zstd), frames_(frames), workers_(std::max(workers, 1u)), lines_(frames.size()) {
+    std::iota(lines_.begin(), lines_.end(), std::size_t{0});
+  }
+
+  bool at_end() const { return next_ == lines_.size(); }
+  // The frame behind the last one that was taken.
+  std::size_t next() const { return frame_of(next_); }
+  // Takes the next block; without a snapshot, passes over it. False where the file ends before the
+  // block does.
+  Result<bool> take(Snapshot* snapshot) { return take(snapshot, true); }
+  // The same, with columns alone.
+  Result<bool> take_outline(Snapshot& snapshot) { return take(&snapshot, false); }
+
+ private:
+  using Parse = Result<KeptMembers> (*)(std::string_view text);
+  Result<bool> take(Snapshot* snapshot, bool with_rows);
+  Result<bool> take_block(Snapshot* snapshot, bool with_rows);
+  bool set_aside_unknown_lines(std::vector<RawJson>& kept);
+  Result<KeptMembers> line(Parse parse = parse_line);
+  Result<Announced> plan(const KeptMembers& header) const;
+  Result<void> check_lengths(std::span<const Piece> pieces) const;
+  Result<void> read_opening_only(std::span<const Piece> pieces, Snapshot& snapshot);
+  Result<void> read_tables(std::span<const Piece> pieces, std::size_t stack_lines,
+                           Snapshot& snapshot);
+  Result<void> fill_tables(std::span<const Piece> pieces, Snapshot& snapshot,
+                           std::span<UnknownRows> unknown, TableReader& tables);
+  Result<void> read_stacks(std::size_t first, std::size_t lines, Snapshot& snapshot,
+                           PoolBudget& budget);
+  Result<bool> take_rest(Snapshot* snapshot);
+  Result<void> keep(std::string_view text, RawJson& kept);
+  Error at_line(std::size_t line, const Error& what) const;
+  std::size_t text_until(std::size_t line) const;
+  std::size_t frame_of(std::size_t line) const {
+    return line == lines_.size() ? frames_.size() : lines_[line];
+  }
+  const Frame& frame(std::size_t line) const { return frames_[lines_[line]]; }
+
+  std::string_view zstd_;
+  std::span<const Frame> frames_;
+  unsigned workers_;
+  Unfolder unfolder_;
+  std::vector<std::size_t> lines_;          // frames, without those that were set aside
+  std::size_t next_ = 0;                    // of the lines
+  std::size_t first_ = 0;                   // of this block's
+  std::atomic<std::size_t> kept_bytes_{0};  // of this block
+};
+
+}  // namespace ctprof::columns

@@ -1,0 +1,271 @@
+// Files of later versions: entities, storages and lines that this version does not know are kept
+// and written again, and hostile files cannot use them to get more memory than they may.
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/file/columns/read_columns.hpp"
+#include "core/file/layout/limits.hpp"
+#include "core/redact/redact.hpp"
+#include "tests/unit/support/column_lines.hpp"
+#include "tests/unit/support/odd_window.hpp"
+
+namespace ctprof::tests::file_unknown_test {
+namespace {
+
+constexpr std::string_view kDiskMetric =
+    R"({"name":"disk_read_bytes","entity":"disk","storage":"u64","newtype":"Bytes",)"
+    R"("rule":"SumBytes","file_path":"disks[].read"})";
+constexpr std::string_view kDiskDerived =
+    R"({"name":"disk_mean","entity":"disk","expression":"a / b","unit":"bytes"})";
+constexpr std::string_view kDiskLine =
+    "{\"kind\":\"table\",\"entity\":\"disk\",\"first_row\":0,"
+    "\"columns\":{\"device\":[\"sda\",\"sdb\"],\"disk_read_bytes\":[1,null]}}\n";
+constexpr std::string_view kMoreDisks =
+    "{\"kind\":\"table\",\"entity\":\"disk\",\"first_row\":2,\"columns\":{\"device\":[\"sdc\"]}}\n";
+constexpr std::string_view kNetLine =
+    "{\"kind\":\"table\",\"entity\":\"net\",\"first_row\":0,\"columns\":{\"nic\":[\"lo\"]}}\n";
+
+// Those lines with another one before one of them.
+Lines inserted(Lines lines, std::size_t before, std::string_view line) {
+  lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(before), std::string(line));
+  return counted(lines);
+}
+
+bool has_kind(const Lines& lines, std::string_view kind) {
+  const std::string begins = "{\"kind\":\"" + std::string(kind) + "\"";
+  return std::ranges::any_of(lines, [&](const auto& line) { return line.starts_with(begins); });
+}
+
+// A window with threads that exited and rows that only its opening has.
+const Lines& whole_window() {
+  static const Lines found = [] {
+    Lines lines;
+    for (std::uint64_t seed = 0; !has_kind(lines, "exited") || !has_kind(lines, "opening"); ++seed)
+      lines = lines_of(written(odd_window(seed)));
+    return lines;
+  }();
+  return found;
+}
+
+std::size_t first_of_kind(const Lines& lines, std::string_view kind) {
+  const std::string begins = "{\"kind\":\"" + std::string(kind) + "\"";
+  std::size_t line = 0;
+  while (line < lines.size() && !lines[line].starts_with(begins)) ++line;
+  BOOST_REQUIRE_MESSAGE(line < lines.size(), kind);
+  return line;
+}
+
+std::string last_item(std::string text, std::string_view array, std::string_view item) {
+  const auto at = text.find(array);
+  BOOST_REQUIRE_MESSAGE(at != text.npos, array);
+  return text.insert(at, "," + std::string(item));
+}
+
+// Header, threads, processes, cgroups, host, two lines of disks, one of an interface, summary, end.
+Lines with_disks() {
+  Lines lines = lines_of(written(host_of(20)));
+  lines[0] = last_item(lines[0], R"(],"derived":)", kDiskMetric);
+  const bool has_derived = lines[0].find(R"("derived":[])") == std::string::npos;
+  lines[0] = replaced(lines[0], R"(],"placeholders")",
+                      (has_derived ? "," : "") + std::string(kDiskDerived) + R"(],"placeholders")");
+  lines[0] = replaced(lines[0], R"("host":[1])", R"("host":[1],"disk":[2,1],"net":[1])");
+  const Lines more{std::string(kDiskLine), std::string(kMoreDisks), std::string(kNetLine)};
+  lines.insert(lines.end() - 2, more.begin(), more.end());
+  return counted(lines);
+}
+
+// A window with rows of disks at its end, their bases, and a disk that only the opening has.
+Lines window_with_disks() {
+  Lines lines = whole_window();
+  const std::string_view before =
+      lines[0].find(R"("host":[1])") != std::string::npos ? R"("host":[1])" : R"("host":[])";
+  lines[0] = replaced(lines[0], before, std::string(before) + R"(,"disk":[2])");
+  const std::size_t window = first_of_kind(lines, "window");
+  lines[window] = replaced(lines[window], R"("opening_only":[)",
+                           R"("opening_only":[)"
+                           R"({"entity":"disk","columns":["device"],"rows":[1]},)");
+  lines[window] = replaced(lines[window], R"("bases":[)",
+                           R"("bases":[{"entity":"disk","columns":["disk_read_bytes"]},)");
+  lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(first_of_kind(lines, "opening")),
+               "{\"kind\":\"opening\",\"entity\":\"disk\",\"first_row\":0,"
+               "\"columns\":{\"device\":[\"old\"]}}\n");
+  lines.insert(
+      lines.begin() + static_cast<std::ptrdiff_t>(first_of_kind(lines, "exited")),
+      replaced(std::string(kDiskLine), "}}", R"(},"bases":{"disk_read_bytes":[0,null]}})"));
+  return counted(lines);
+}
+
+BOOST_AUTO_TEST_SUITE(file_unknown_test)
+
+BOOST_AUTO_TEST_CASE(keeps_rows_of_unknown_entities) {
+  const Lines lines = with_disks();
+  Snapshot read = loaded(folded(lines));
+  BOOST_TEST((lines_of(written(read)) == lines));
+  read.unknown_definitions = {};
+  BOOST_TEST(difference(read, loaded(written(host_of(20)))) == "");
+}
+
+BOOST_AUTO_TEST_CASE(keeps_unknown_rows_of_windows) {
+  const Lines lines = window_with_disks();
+  const Snapshot read = loaded(folded(lines));
+  BOOST_TEST(difference(read, loaded(folded(whole_window()))) == "");
+  const Lines again = lines_of(written(read));
+  BOOST_TEST(again.size() == lines.size());
+  for (const std::string& line : lines)
+    if (line.find("disk") != line.npos && !line.starts_with("{\"kind\":\"window\""))
+      BOOST_TEST((std::ranges::find(again, line) != again.end()), line.substr(0, 80));
+  const std::string& window = again[first_of_kind(again, "window")];
+  BOOST_TEST(window.find(R"({"entity":"disk","columns":["disk_read_bytes"]})") != window.npos);
+  BOOST_TEST(window.find(R"({"entity":"disk","columns":["device"],"rows":[1]})") != window.npos);
+  BOOST_TEST((lines_of(written(loaded(folded(again)))) == again));
+}
+
+BOOST_AUTO_TEST_CASE(keeps_a_metric_of_unknown_storage) {
+  Lines lines = lines_of(written(host_of(20)));
+  lines[0] = last_item(lines[0], R"(],"derived":)",
+                       R"({"name":"waits","entity":"thread","storage":"histogram",)"
+                       R"("newtype":"MonotonicNs","rule":"SumNs","file_path":"threads[].waits"})");
+  std::string cells = "{\"p\":[1,2]}";
+  for (int i = 1; i < 20; ++i) cells += ",null";
+  lines[1] = replaced(lines[1], "\"columns\":{", "\"columns\":{\"waits\":[" + cells + "],");
+  const Lines again = lines_of(written(loaded(folded(counted(lines)))));
+  BOOST_TEST(again[0] == lines[0]);
+  BOOST_TEST(again[1].find("\"waits\":[" + cells + "]") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(keeps_unknown_lines_wherever_they_are) {
+  const std::string moons = "{\"kind\":\"moons\",\"rows\":[[0,1]]}\n";
+  const Lines& window = whole_window();
+  const Lines end = inserted(window, window.size() - 2, moons);
+  for (std::size_t before = 1; before + 1 < window.size(); ++before) {
+    const Lines lines = inserted(window, before, moons);
+    BOOST_TEST_CONTEXT("before line " << before) {
+      BOOST_TEST(refusal(folded(lines)) == "");
+      BOOST_TEST((lines_of(written(loaded(folded(lines)))) == end));
+    }
+  }
+}
+
+// Blocks are passed over by number, and listed, as others are.
+BOOST_AUTO_TEST_CASE(passes_over_blocks_with_unknown_lines) {
+  const Lines lines = inserted(with_disks(), 2, "{\"kind\":\"moons\"}\n");
+  const std::string bytes = folded(lines) + folded(lines);
+  BOOST_TEST(loaded(bytes, {"test", 2}).unknown_lines.size() == 1u);
+  const columns::Blocks blocks = columns::list_blocks(bytes);
+  BOOST_REQUIRE(blocks.whole.size() == 2u);
+  BOOST_TEST(blocks.unread == "");
+  BOOST_TEST(blocks.whole[1].at == folded(lines).size());
+}
+
+BOOST_AUTO_TEST_CASE(names_the_line_behind_one_that_was_set_aside) {
+  Lines lines = inserted(with_disks(), 1, "{\"kind\":\"moons\"}\n");
+  lines[3] = replaced(lines[3], "process", "thread");
+  BOOST_TEST(refusal(folded(counted(lines))).starts_with("line 4 "));
+}
+
+BOOST_AUTO_TEST_CASE(redaction_leaves_unknown_rows_out) {
+  for (const Lines& lines : {with_disks(), window_with_disks()}) {
+    Snapshot read = loaded(folded(inserted(lines, 1, "{\"kind\":\"moons\",\"a\":\"sda\"}\n")));
+    Pseudonyms pseudonyms(KeyedHash::Key{});
+    redact(read, whole_vocabulary(), pseudonyms);
+    for (const std::string& line : lines_of(written(read)))
+      for (const char* word : {"sda", "\"old\"", "\"lo\"", "disk_mean", "\"disk\""})
+        BOOST_TEST((line.find(word) == line.npos), word << " in " << line.substr(0, 60));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(keeps_notes_of_unknown_entities_in_rows) {
+  const ScratchDirectory directory;
+  const auto rows_of = [&](const Snapshot& snapshot) {
+    const auto done = write_file(snapshot, whole_vocabulary(), directory.file(), {.sync = false});
+    BOOST_REQUIRE_MESSAGE(done.has_value(), done.error().text);
+    std::ostringstream bytes;
+    bytes << std::ifstream(directory.file(), std::ios::binary).rdbuf();
+    std::string text;
+    for (const std::string& part : lines_of(bytes.str())) text += part;
+    return text;
+  };
+  std::string text = rows_of(host_of(20));
+  text = last_item(text, R"(],"derived":)", kDiskMetric);
+  text = replaced(text, R"("gaps":{)", R"("gaps":{"disk":[{"columns":["a"],"runs":[5,1]}],)");
+  text = replaced(text, R"("raw":{)",
+                  R"("raw":{"disk":{"device":[]}},)"
+                  R"("disks":[{"read":1}],"x":{)");
+  const std::string again = rows_of(loaded(folded({text})));
+  for (const std::string_view kept :
+       {kDiskMetric, std::string_view(R"("disk":[{"columns":["a"],"runs":[5,1]}])"),
+        std::string_view(R"("disk":{"device":[]})"), std::string_view(R"("disks":[{"read":1}])")})
+    BOOST_TEST((again.find(kept) != again.npos), kept);
+}
+
+// --- hostile files ---
+
+BOOST_AUTO_TEST_CASE(unknown_tables_are_those_that_the_header_announces) {
+  const Lines lines = with_disks();
+  const auto says = [](const Lines& changed, std::string_view words) {
+    const std::string sentence = refusal(folded(counted(changed)));
+    BOOST_TEST((sentence.find(words) != sentence.npos), sentence << " is not: " << words);
+  };
+  const std::size_t disks = lines.size() - 5;
+  says(with(lines, disks, "disk", "disc"),
+       "line 6 is not the table that the header announces "
+       "there: rows of disk from 0");
+  says(with(lines, disks, "table", "exited"), "is not the table");
+  says(with(lines, disks, "\"first_row\":0", "\"first_row\":1"), "is not the table");
+  says(with(lines, disks, "]}}", "]}"), "line 6 is wrong");
+  says(with(lines, 0, R"("disk":[2,1])", R"("disk":[2000,1])"), "too short for the 2000 rows");
+  says(with(lines, 0, R"("disk":[2,1])", R"("disk":[0,1])"), "no rows or too many rows of disk");
+  says(with(lines, 0, R"("disk":[2,1])", R"("disk":[2,5000000])"), "too many rows of disk");
+  says(with(lines, 0, R"("net":[1])", R"("disk":[1])"), "announced twice");
+  says(with(lines, 0, "\"disk_read_bytes\",\"entity\":\"disk\"",
+            "\"run_time_ns\",\"entity\":\"disk\""),
+       "'run_time_ns' twice");
+  says(with(lines, 0, "\"disk_read_bytes\",\"entity\":\"disk\"", "\"tid\",\"entity\":\"disk\""),
+       "'tid'");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_has_few_unknown_entities) {
+  const auto with_entities = [](std::size_t count) {
+    std::string more;
+    for (std::size_t i = 0; i < count; ++i) more += ",\"e" + std::to_string(i) + "\":[]";
+    Lines lines = lines_of(written(host_of(20)));
+    return folded(with(lines, 0, R"("host":[1])", R"("host":[1])" + more));
+  };
+  BOOST_TEST(refusal(with_entities(limits::kUnknownEntities)) == "");
+  BOOST_TEST(refusal(with_entities(limits::kUnknownEntities + 1)).find("too many unknown") !=
+             std::string::npos);
+}
+
+// Few bytes on disk, much text in lines that would be kept.
+BOOST_AUTO_TEST_CASE(kept_text_is_limited) {
+  const std::size_t line_bytes = limits::kLineBytes - limits::kKiB;
+  const std::string line =
+      "{\"kind\":\"moons\",\"a\":[\"" + std::string(limits::kTextBytes - 1, 'x') + "\"" +
+      [&] {
+        std::string more;
+        const std::string text = ",\"" + std::string(limits::kTextBytes - 8, 'x') + "\"";
+        while (more.size() + 3 * limits::kTextBytes < line_bytes) more += text;
+        return more;
+      }() +
+      "]}\n";
+  Lines lines = lines_of(written(host_of(20)));
+  columns::Folder folder(3);
+  std::string bytes;
+  std::size_t text_bytes = 0;
+  for (std::size_t i = 0; i + 2 < lines.size(); ++i) bytes += folder.fold(lines[i]);
+  const std::string folded_line = folder.fold(line);
+  for (; text_bytes <= limits::kKeptText; text_bytes += line.size()) bytes += folded_line;
+  bytes += columns::padding(text_bytes + limits::kMiB, bytes.size());
+  for (std::size_t i = lines.size() - 2; i < lines.size(); ++i) bytes += folder.fold(lines[i]);
+  const std::string sentence = refusal(bytes);
+  BOOST_TEST((sentence.find("bytes that this version does not know") != sentence.npos), sentence);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::tests::file_unknown_test
