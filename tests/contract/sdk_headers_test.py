@@ -2,6 +2,8 @@
 """The public headers: free of warnings, each by itself; with examples that compile; and as much prose as code needs.
 
     sdk_headers_test.py INCLUDE_DIR
+
+Beside INCLUDE_DIR is README.md, whose code is checked, too.
 """
 import pathlib
 import re
@@ -16,6 +18,31 @@ HEADERS = sorted(INCLUDE.rglob("*.h*"))
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 LEAST_PROSE = 0.4  # of all lines: those that hold a comment and nothing else
 PROSE = re.compile(r"\s*(//|/\*|\*)")
+README = INCLUDE.parent / "README.md"
+# What a plugin defines that leaves out all that it may leave out.
+OMITTING = """
+#include "ctprof/plugin.hpp"
+constexpr ctprof_headline kHeadline{.size = sizeof(ctprof_headline), .label = "x", .shown = CTPROF_SHOWN_RATE};
+constexpr ctprof_metric kMetric{.size = sizeof(ctprof_metric), .name = "a_b", .newtype = "Bytes", .rule = "SumBytes"};
+constexpr ctprof_derived kDerived{.size = sizeof(ctprof_derived), .name = "a_c", .expression = "a_b / 2"};
+void add(void*, const ctprof_rows*);
+void merge(void*, const void*);
+ctprof_number number(const void*);
+constexpr ctprof_rule kRule{.size = sizeof(ctprof_rule), .state_size = 8, .name = "a_x", .fallback = "SumBytes", .newtypes = "Bytes",
+                            .add = add, .merge = merge, .number = number};
+constexpr ctprof_option kOption{.size = sizeof(ctprof_option), .key = "depth"};
+constexpr ctprof_offer kOffer{.metric = &kMetric};
+std::int32_t open_worker(const ctprof_host*, void**, char*, std::size_t);
+std::int32_t collect(void*, ctprof_batch*);
+void close_worker(void*);
+constexpr ctprof_source kSource{.size = sizeof(ctprof_source), .stage = CTPROF_STAGE_HOST, .name = "a", .offers = {&kOffer, 1, sizeof kOffer},
+                                .open_worker = open_worker, .collect = collect, .close_worker = close_worker};
+extern const ctprof_plugin kPlugin{.abi = CTPROF_ABI, .size = sizeof(ctprof_plugin), .name = "a", .version = "1",
+                                   .sources = {&kSource, 1, sizeof kSource}};
+constexpr ctprof::sdk::Extra kExtra{.derived = {&kDerived, 1, sizeof kDerived}};
+constexpr auto kSum = kHeadline.size + kRule.size + kOption.size + kExtra.flags;
+static_assert(kSum > 0);
+"""
 COMPILERS = {"c++": [name for name in ("g++", "clang++-14") if shutil.which(name)],
              "c": [name for name in ("gcc", "clang-14") if shutil.which(name)]}
 
@@ -64,6 +91,27 @@ class Headers(unittest.TestCase):
         text = (INCLUDE / "ctprof/plugin.hpp").read_text()
         example = text[text.index('//   #include "ctprof/plugin.hpp"'):text.index("#pragma once")]
         self.assert_compiles("c++", re.sub(r"(?m)^//( {3})?", "", example), "-std=c++20", *WARNINGS)
+
+    def test_fields_that_may_be_omitted_warn_of_nothing(self):
+        self.assert_compiles("c++", OMITTING, "-std=c++20", *WARNINGS)
+
+    def test_names_in_examples_exist(self):
+        """Names with their namespace, in comments of headers and in the README."""
+        text = "\n".join(line for header in HEADERS for line in header.read_text().splitlines() if PROSE.match(line)) + README.read_text()
+        names = set(re.findall(r"\b(?:ctprof::)?sdk::(\w+)", text))
+        outer = set(re.findall(r"\bctprof::(?!sdk\b)(\w+)", text))
+        self.assertGreater(len(names), 50)
+        used = [f"using ctprof::sdk::{name};\n" for name in sorted(names)] + [f"using ctprof::{name};\n" for name in sorted(outer)]
+        headers = "".join(f'#include "{header}"\n' for header in HEADERS)
+        self.assert_compiles("c++", headers + "namespace test {\n" + "".join(used) + "}\n", "-std=c++20")
+
+    def test_definitions_in_examples_compile(self):
+        """Metrics and records that a comment defines whole, each in a namespace of its own."""
+        whole = re.compile(r"(?m)^((?:  )?//   (?:inline constexpr sdk::Metric|using Mean = |struct \w+ \{).*\n(?:(?:  )?//(?:   .*)?\n)*)")
+        found = [re.sub(r"(?m)^(?:  )?//(?:   )?", "", one).split("\n\n")[0] for header in HEADERS for one in whole.findall(header.read_text())]
+        self.assertGreater(len(found), 8)
+        spaces = "".join(f"namespace n{i} {{\n{text}\n}}\n" for i, text in enumerate(found))
+        self.assert_compiles("c++", '#include "ctprof/plugin.hpp"\nnamespace sdk = ctprof::sdk;\nusing ctprof::Gap;\n' + spaces, "-std=c++20")
 
     def test_prose(self):
         lines = [line for header in HEADERS for line in header.read_text().splitlines()]

@@ -106,15 +106,16 @@ struct ctprof_plugin {
   uint32_t size; /* sizeof(struct ctprof_plugin) */
   const char* name;
   const char* version;
-  const char* description;
-  ctprof_plugin_flags flags;
-  uint32_t reserved;
-  struct ctprof_array sources; /* of struct ctprof_source */
-  struct ctprof_array metrics; /* of struct ctprof_metric: declared without an offer */
-  struct ctprof_array derived; /* of struct ctprof_derived */
-  struct ctprof_array rules;   /* of struct ctprof_rule */
-  struct ctprof_array objects; /* of const char *: top-level keys of the file that are null when no
-                                  source fills them */
+  const char* description CTPROF_OPTIONAL;
+  ctprof_plugin_flags flags CTPROF_OPTIONAL;
+  uint32_t reserved CTPROF_OPTIONAL;
+  struct ctprof_array sources CTPROF_OPTIONAL; /* of struct ctprof_source */
+  struct ctprof_array metrics
+      CTPROF_OPTIONAL; /* of struct ctprof_metric: declared without an offer */
+  struct ctprof_array derived CTPROF_OPTIONAL; /* of struct ctprof_derived */
+  struct ctprof_array rules CTPROF_OPTIONAL;   /* of struct ctprof_rule */
+  struct ctprof_array objects CTPROF_OPTIONAL; /* of const char *: top-level keys of the file that
+                                  are null when no source fills them */
   /* Since windows. What the plugin keeps for as long as a host's state is taken for granted: made
    * before any `probe`, shared by all sources of the plugin, which meet it as `context` in what
    * they are handed. Returns 0, or fails with a sentence: then its offers are refused. Both NULL:

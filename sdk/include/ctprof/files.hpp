@@ -42,7 +42,7 @@ namespace ctprof::sdk {
 // Owns a file descriptor, as std::unique_ptr owns memory.
 //
 //   const sdk::Fd map(::openat(host.proc(), "self/maps", O_RDONLY | O_CLOEXEC));
-//   if (!map) return sdk::gap_of_errno(errno);
+//   if (!map) return ctprof::gap_of_errno(errno);
 //
 // It closes what it owns when it ends, is moved and never copied, and keeps -1 when there is
 // nothing to own. Always open with O_CLOEXEC: ctprof starts helper processes.

@@ -24,6 +24,8 @@ extern "C" {
 #else
 #define CTPROF_TAIL
 #endif
+/* Marks a field that an initializer may leave out: in C++ it is zero then, without a warning. */
+#define CTPROF_OPTIONAL CTPROF_TAIL
 
 /* The most rows that one call of `collect` is handed. Buffers of this many items are enough for
  * any batch. */

@@ -29,13 +29,13 @@ enum {
 struct ctprof_option {
   /* sizeof(struct ctprof_option) */
   uint32_t size;
-  uint32_t reserved;
+  uint32_t reserved CTPROF_OPTIONAL;
   /* lower case letters, digits, - and _, beginning with a letter */
   const char* key;
   /* the value when none is set; NULL: "" */
-  const char* fallback;
+  const char* fallback CTPROF_OPTIONAL;
   /* one sentence, which `ctprof plugins` shows */
-  const char* description;
+  const char* description CTPROF_OPTIONAL;
 };
 
 /* An option and the value that it has in this capture. Both strings end with a NUL, and live until
@@ -79,8 +79,8 @@ struct ctprof_offer {
   const struct ctprof_metric* metric;
   /* Among several that can, the highest wins. ctprof's own: 0 for /proc, 10 for taskstats, 20 for
    * BPF. Take a rank above another's only if you are cheaper or more exact. */
-  int32_t rank;
-  uint32_t reserved;
+  int32_t rank CTPROF_OPTIONAL;
+  uint32_t reserved CTPROF_OPTIONAL;
 };
 
 /* What would change what this host lacks, and how `what` is to be read. `ctprof doctor` prints

@@ -56,14 +56,14 @@ enum {
 struct ctprof_headline {
   uint32_t size;
   /* The smallest comes first; columns of a third party, at most three, come after ours. */
-  uint32_t order;
+  uint32_t order CTPROF_OPTIONAL;
   /* Short, with its kind of figure: "%wait", "migr/s". */
   const char* label;
   ctprof_shown shown;
-  ctprof_headline_flags flags;
+  ctprof_headline_flags flags CTPROF_OPTIONAL;
   /* Below it a group is quiet. Per second where a rate or a percentage is shown; in the metric's
    * unit. Rows are ordered by shares of the machine: of times, of bytes that are held or moved. */
-  double floor;
+  double floor CTPROF_OPTIONAL;
 };
 
 /* One column of one entity. Newtype and rule must fit each other; newtypes.hpp has the table of
@@ -72,9 +72,9 @@ struct ctprof_metric {
   /* sizeof(struct ctprof_metric) */
   uint32_t size;
   /* What a row is about, and how a cell is stored. */
-  ctprof_entity entity;
-  ctprof_storage storage;
-  ctprof_metric_flags flags;
+  ctprof_entity entity CTPROF_OPTIONAL;
+  ctprof_storage storage CTPROF_OPTIONAL;
+  ctprof_metric_flags flags CTPROF_OPTIONAL;
   /* Lower case letters, digits, _ and dots, beginning with a letter; stable for ever. A third
    * party's begins with its plugin's name and "_". */
   const char* name;
@@ -84,41 +84,41 @@ struct ctprof_metric {
    */
   const char* rule;
   /* NULL: the newtype's. */
-  const char* unit;
+  const char* unit CTPROF_OPTIONAL;
   /* How it behaves in time: cumulative, peak, gauge, categorical, limit, identity; NULL: the
    * newtype's. Only what is cumulative becomes a rate. */
-  const char* family;
+  const char* family CTPROF_OPTIONAL;
   /* The section of a report that it belongs to (newtypes.hpp); NULL: "primary". */
-  const char* section;
+  const char* section CTPROF_OPTIONAL;
   /* Which threads have it, by scheduling class: cfs-only, non-ext, fair-policy, or NULL. */
-  const char* sched_class;
+  const char* sched_class CTPROF_OPTIONAL;
   /* Kernel options that it needs, with commas between: "CONFIG_SCHED_INFO". */
-  const char* config_gates;
+  const char* config_gates CTPROF_OPTIONAL;
   /* Which rows it is about, in a word for the reader: all, leader, user, fair ...; NULL: all. */
-  const char* applies_to;
+  const char* applies_to CTPROF_OPTIONAL;
   /* The first kernel version that has it, for the reader: "6.12". */
-  const char* since;
+  const char* since CTPROF_OPTIONAL;
   /* Where it comes from, for the reader: "/proc/<tgid>/task/<tid>/sched:wait_max". */
-  const char* source;
+  const char* source CTPROF_OPTIONAL;
   /* What it is, in one sentence. */
-  const char* description;
+  const char* description CTPROF_OPTIONAL;
   /* The kernel function that writes it, for a reader who wants to be sure: "update_curr()". */
-  const char* kernel_writer;
+  const char* kernel_writer CTPROF_OPTIONAL;
   /* What it is not, and what misleads. Say here what you had to find out yourself. */
-  const char* caveat;
+  const char* caveat CTPROF_OPTIONAL;
   /* Its place in the file: "threads[].name". NULL: the entity's table and the name, the only place
    * that a third party may have; "none": not in the file. */
-  const char* file_path;
+  const char* file_path CTPROF_OPTIONAL;
   /* Other spellings of the last key, with commas between, for reading older files. */
-  const char* file_aliases;
+  const char* file_aliases CTPROF_OPTIONAL;
   /* How the file writes it, where that differs from the storage: "cpus", "0-or-1". */
-  const char* file_unit;
+  const char* file_unit CTPROF_OPTIONAL;
   /* JSON that means "no value" in the file: "0", "null"; NULL or "omit": the key is left out. */
-  const char* file_absent;
+  const char* file_absent CTPROF_OPTIONAL;
   /* The name of the mark that is true where this one has a value. */
-  const char* mark;
+  const char* mark CTPROF_OPTIONAL;
   /* For maps, which keys are what: "gauge bytes: anon file; counter ns: X_*". */
-  const char* map_keys;
+  const char* map_keys CTPROF_OPTIONAL;
   /* Since windows. NULL: it is no column of the first screen. */
   const struct ctprof_headline* headline CTPROF_TAIL;
   /* Its role in the accounting of a window (newtypes.hpp); for ctprof's own plugins alone. */
@@ -132,7 +132,7 @@ struct ctprof_derived {
   uint32_t size;
   /* What it is about. Its inputs must be of the same kind: threads and processes can be mixed;
    * cgroups and the host have groups of their own, and a formula across them is refused. */
-  ctprof_entity entity;
+  ctprof_entity entity CTPROF_OPTIONAL;
   const char* name;
   /* "a / (a + b?)": + - * / max(). A trailing ? marks an input that may be missing, and is zero
    * then; without any other input the result is missing. Division by zero has no result.
@@ -142,19 +142,19 @@ struct ctprof_derived {
    * divisor of anything but a counter: the result would depend on how long the counter counts. */
   const char* expression;
   /* "ratio", "ns" ... It must be what the expression makes of its inputs' units. */
-  const char* unit;
+  const char* unit CTPROF_OPTIONAL;
   /* NULL: gauge. A formula that counts up is "cumulative" whatever this says, unless it subtracts;
    * then "cumulative" means what was counted in a window, and "gauge" a level, computed from the
    * totals at both ends of a window. Any other formula is a gauge. A "cumulative" result below zero
    * is no value: what is subtracted overlaps. */
-  const char* family;
+  const char* family CTPROF_OPTIONAL;
   /* These are as in ctprof_metric; NULL: the section "derived". */
-  const char* section;
-  const char* sched_class;
-  const char* config_gates;
-  const char* applies_to;
-  const char* description;
-  const char* caveat;
+  const char* section CTPROF_OPTIONAL;
+  const char* sched_class CTPROF_OPTIONAL;
+  const char* config_gates CTPROF_OPTIONAL;
+  const char* applies_to CTPROF_OPTIONAL;
+  const char* description CTPROF_OPTIONAL;
+  const char* caveat CTPROF_OPTIONAL;
   /* Since windows; as in ctprof_metric. */
   const struct ctprof_headline* headline CTPROF_TAIL;
   const char* role CTPROF_TAIL;

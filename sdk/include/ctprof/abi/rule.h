@@ -135,33 +135,33 @@ struct ctprof_rule {
   /* Those it is legal for, with commas between. */
   const char* newtypes;
   /* What it does, for `ctprof help METRIC`: "the mean of the group". */
-  const char* description;
+  const char* description CTPROF_OPTIONAL;
   /* NULL: zeroes are fine. */
-  void (*init)(void* state);
+  void (*init)(void* state) CTPROF_OPTIONAL;
   /* The state of group g is at (char*)states + g * state_size. */
   void (*add)(void* states, const struct ctprof_rows* rows);
   /* Both states are of one group. `from` is destroyed afterwards. */
   void (*merge)(void* into, const void* from);
   /* Once, after the last add or merge; may be NULL. */
-  void (*finish)(void* state);
+  void (*finish)(void* state) CTPROF_OPTIONAL;
   /* Releases what the state owns, not the state itself; may be NULL. */
-  void (*destroy)(void* state);
+  void (*destroy)(void* state) CTPROF_OPTIONAL;
   /* The value as a number. NULL: it never has one. Either this or `text` must be there. */
-  struct ctprof_number (*number)(const void* state);
+  struct ctprof_number (*number)(const void* state) CTPROF_OPTIONAL;
   /* NULL: the difference of the two numbers. Otherwise the number if there is one, or else text
    * such as "differs". */
   struct ctprof_number (*delta)(const void* baseline, const void* candidate,
-                                const struct ctprof_sink* text);
+                                const struct ctprof_sink* text) CTPROF_OPTIONAL;
   /* For people. NULL: the number in its unit. */
-  void (*text)(const void* state, const char* unit, const struct ctprof_sink* text);
+  void (*text)(const void* state, const char* unit, const struct ctprof_sink* text) CTPROF_OPTIONAL;
   /* For programs: one JSON value. NULL: the number. */
-  void (*json)(const void* state, const struct ctprof_sink* json);
+  void (*json)(const void* state, const struct ctprof_sink* json) CTPROF_OPTIONAL;
   /* Named values beside the main one, as members of a JSON object without its braces; may be NULL.
    */
-  void (*extras)(const void* state, const struct ctprof_sink* json);
+  void (*extras)(const void* state, const struct ctprof_sink* json) CTPROF_OPTIONAL;
   /* The parts of a value that is several numbers, such as a map: each is shown, and subtracted, by
    * itself. May be NULL. */
-  void (*parts)(const void* state, const struct ctprof_parts* parts);
+  void (*parts)(const void* state, const struct ctprof_parts* parts) CTPROF_OPTIONAL;
   /* Since windows. */
   ctprof_reduction reduction CTPROF_TAIL;
   uint32_t reserved CTPROF_TAIL;

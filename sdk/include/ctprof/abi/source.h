@@ -144,33 +144,33 @@ struct ctprof_source {
   /* For messages and provenance: "threads". Unique within the plugin. */
   const char* name;
   /* Of struct ctprof_offer. Their order is the numbering that batches and probes use. */
-  struct ctprof_array offers;
+  struct ctprof_array offers CTPROF_OPTIONAL;
   /* Of const char *: columns by name; a trailing ? marks one it can do without. What the stage
    * brings has to be named too: "tgid", "tid", "task_dir?" ("process.tgid", "cgroup.path"). */
-  struct ctprof_array reads;
-  uint32_t tallies_count;
-  uint32_t reserved;
+  struct ctprof_array reads CTPROF_OPTIONAL;
+  uint32_t tallies_count CTPROF_OPTIONAL;
+  uint32_t reserved CTPROF_OPTIONAL;
   /* Top-level key of its summary in the file, or NULL. Sources of one plugin that name the same key
    * share tallies, and the first of them speaks for all. */
-  const char* summary_key;
+  const char* summary_key CTPROF_OPTIONAL;
 
   /* Looks at the host and refuses what cannot be filled here, with the reason. It must return
    * within 5 s. NULL: nothing is refused. */
-  void (*probe)(const struct ctprof_host* host, const struct ctprof_probe* probe);
+  void (*probe)(const struct ctprof_host* host, const struct ctprof_probe* probe) CTPROF_OPTIONAL;
   /* A context for one worker. Returns 0 and sets *worker (which may stay NULL), or fails with a
    * sentence in `message`; then close_worker is not called. */
   int32_t (*open_worker)(const struct ctprof_host* host, void** worker, char* message,
                          size_t message_size);
   /* Fills a batch: 0, or anything else and a sentence in the batch's message; cells untouched by
    * then become SourceFailed. */
-  int32_t (*collect)(void* worker, struct ctprof_batch* batch);
+  int32_t (*collect)(void* worker, struct ctprof_batch* batch) CTPROF_OPTIONAL;
   /* For the list stage alone, instead of collect. If it fails, its rows are discarded, and another
    * lister or a walk of /proc takes its place. */
-  int32_t (*list)(void* worker, struct ctprof_listing* listing);
+  int32_t (*list)(void* worker, struct ctprof_listing* listing) CTPROF_OPTIONAL;
   /* Ends what open_worker began. */
   void (*close_worker)(void* worker);
   /* May be NULL. */
-  void (*summarise)(const struct ctprof_summary* summary);
+  void (*summarise)(const struct ctprof_summary* summary) CTPROF_OPTIONAL;
 
   /* Of the stages EXITED and RECORD alone, which have no `collect` and no `list`; see
    * ctprof/abi/record.h. Each returns CTPROF_DONE, CTPROF_FAILED with a sentence, or
