@@ -1,5 +1,6 @@
 // ctprof plugins: every plugin, every offer, the winner, and why the others lost.
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -97,8 +98,26 @@ std::string json_of(const Probed& probed) {
   return std::string(out.view());
 }
 
-std::string text_of(const Probed& probed) {
+// A line for each plugin.
+std::string overview_of(const Probed& probed) {
   std::string text;
+  std::size_t longest = 0;
+  for (const Plugin& plugin : probed.registry().plugins())
+    if (!plugin.layout) longest = std::max(longest, plugin.name.size());
+  for (const Plugin& plugin : probed.registry().plugins()) {
+    if (plugin.layout) continue;
+    const std::vector<Verdict> verdicts = verdicts_on(plugin, probed);
+    const auto filled = std::ranges::count_if(verdicts, &Verdict::fills);
+    text += printable("  " + plugin.name + std::string(longest - plugin.name.size(), ' ') + "  " +
+                      plugin.version + "  fills " + std::to_string(filled) + " of " +
+                      count(verdicts.size(), "metric")) +
+            "\n";
+  }
+  return text.empty() ? text : text + "\n";
+}
+
+std::string text_of(const Probed& probed) {
+  std::string text = overview_of(probed);
   for (const Plugin& plugin : probed.registry().plugins())
     if (!plugin.layout) text += text_of(plugin, verdicts_on(plugin, probed), text_width());
   text += text_of_refused(probed.registry());
