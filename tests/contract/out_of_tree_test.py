@@ -94,6 +94,23 @@ class Stranger(unittest.TestCase):
         before, after = (self.children_of(shell, place / "hello" / f"{name}.ctprof.zst") for name in ("before", "after"))
         self.assertEqual(after - before, 5)
 
+    def test_a_new_plugin_builds_and_passes_its_test(self):
+        for language in ("c++", "c"):
+            name = "new" + language[:1] * len(language)
+            run(self.ctprof, "plugin", "new", name, "--lang", language, cwd=self.home, env=self.env)
+            place = self.home / name
+            run("meson", "setup", "build", cwd=place, env=self.env)
+            run("meson", "compile", "-C", "build", cwd=place, env=self.env)
+            done = run("meson", "test", "-t", "4", "-C", "build", cwd=place, env=self.env)
+            self.assertRegex(done.stdout, r"Ok:\s+1")
+            if not shutil.which("cmake", path=self.env["PATH"]):
+                continue
+            prefix = next((self.home / "stage").rglob("ctprof-sdk-config.cmake")).parent
+            run("cmake", "-S", ".", "-B", "with-cmake", f"-Dctprof-sdk_DIR={prefix}", f"-DCTPROF={self.ctprof}", cwd=place, env=self.env)
+            run("cmake", "--build", "with-cmake", cwd=place, env=self.env)
+            done = run("ctest", "--test-dir", "with-cmake", cwd=place, env=self.env)
+            self.assertIn("100% tests passed", done.stdout)
+
     @staticmethod
     def children_of(pid, file):
         rows = json.loads(run("zstd", "-dcq", file).stdout)["threads"]

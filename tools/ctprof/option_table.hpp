@@ -12,7 +12,7 @@ namespace ctprof::cli {
 // Of options that every verb takes.
 inline constexpr std::string_view kEvery =
     "capture,record,live,show,compare,noise,report,flame,symbolize,export,metric-list,plugins,"
-    "doctor,config,completion,version,"
+    "plugin,doctor,config,completion,version,"
     "help";
 
 // `verbs` are those that take it; `value` is what stands for the value in help; null: a switch.
@@ -237,6 +237,10 @@ inline constexpr std::array kOptions{
                "Also search DIR for plugins. Can be repeated."},
     OptionInfo{"set", "PLUGIN.KEY=VALUE", "capture,record,live,plugins,doctor",
                "Set an option of a plugin; `ctprof plugins` lists them. Can be repeated."},
+    OptionInfo{"lang", "c++|c", "plugin", "new: Write the plugin in this language. Default: c++."},
+    OptionInfo{"source", "KIND", "plugin",
+               "new: Write a plugin whose rows are of KIND: thread, process, cgroup or host. "
+               "Default: thread."},
     OptionInfo{"rootfs", "DIR", "capture,plugins,doctor", "Read /proc, /sys and cgroup below DIR."},
     OptionInfo{"quiet,q", nullptr, kEvery, "Print only errors."},
     OptionInfo{"build", nullptr, "version",

@@ -78,8 +78,7 @@ class OptionsReader {
     read_lists();
     read_numbers();
     read_choices();
-    auto record = read_record_options(given_);
-    record ? void(options_.record = std::move(*record)) : fail(record.error());
+    take(read_record_options(given_), options_.record);
     read_always();
     read_names();
     if (has("stacks")) read_stacks();
@@ -149,9 +148,7 @@ class OptionsReader {
   }
 
   void read_list(const char* name, std::optional<std::vector<std::string>>& out) {
-    if (!has(name)) return;
-    auto list = list_of(name, all(name));
-    list ? void(out = std::move(*list)) : fail(list.error());
+    if (has(name)) take(list_of(name, all(name)), out);
   }
 
   void read_lists() {
@@ -210,10 +207,7 @@ class OptionsReader {
       const auto repeat = number_of("repeat", last("repeat"));
       repeat ? read_repeat(*repeat) : fail(repeat.error());
     }
-    if (has("limit")) {
-      const auto limit = number_of("limit", last("limit"));
-      limit ? void(options_.limit = *limit) : fail(limit.error());
-    }
+    if (has("limit")) take(number_of("limit", last("limit")), options_.limit);
     read_fraction("alpha", 0.5, options_.alpha);
     read_fraction("min-shift", 100, options_.min_shift);
     if (!has("jobs")) return;
@@ -224,13 +218,16 @@ class OptionsReader {
     options_.jobs = static_cast<unsigned>(*jobs);
   }
 
+  template <class T, class Out>
+  void take(Result<T> read, Out& out) {
+    read ? void(out = std::move(*read)) : fail(read.error());
+  }
+
   void read_always() {
-    auto always = read_always_options(given_);
-    always ? void(options_.always = *always) : fail(always.error());
-    auto tables = read_table_options(given_);
-    tables ? void(options_.tables = std::move(*tables)) : fail(tables.error());
-    auto spans = read_spans(given_);
-    spans ? void(options_.spans = std::move(*spans)) : fail(spans.error());
+    take(read_always_options(given_), options_.always);
+    take(read_table_options(given_), options_.tables);
+    take(read_spans(given_), options_.spans);
+    take(read_plugin_options(given_), options_.plugin);
   }
 
   // Where call stacks get names from.

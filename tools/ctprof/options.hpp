@@ -18,6 +18,7 @@
 #include "core/file/file.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "tools/ctprof/always_options.hpp"
+#include "tools/ctprof/plugin/plugin.hpp"
 #include "tools/ctprof/table_options.hpp"
 
 namespace ctprof::cli {
@@ -69,6 +70,7 @@ struct Options {
   std::vector<std::string> interleave;
   std::optional<PairMark> pair;  // of one of these runs
   RecordOptions record;          // of record: call stacks
+  PluginOptions plugin;          // of plugin
   AlwaysOptions always;          // of record --every
   std::vector<Span> spans;       // of each side; the last one is for those behind it, too
   bool sync = true;

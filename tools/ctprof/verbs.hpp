@@ -77,6 +77,7 @@ int run_symbolize(const Options& options);
 int run_export(const Options& options);
 int run_metric_list(const Options& options);
 int run_plugins(const Options& options);
+int run_plugin(const Options& options);
 int run_doctor(const Options& options);
 int run_config(const Options& options);
 int run_completion(const Options& options);

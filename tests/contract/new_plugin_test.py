@@ -1,0 +1,87 @@
+#!/usr/bin/python3
+"""`ctprof plugin new`: each language with each kind of source compiles without a warning, and passes the test that it comes with.
+
+    new_plugin_test.py CTPROF INCLUDE_DIR
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CTPROF, INCLUDE = (str(pathlib.Path(word).resolve()) for word in sys.argv[1:3])
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+LANGUAGES = {"c++": ("cc", [shutil.which("g++") or "c++", "-std=c++20"]), "c": ("c", [shutil.which("gcc") or "cc", "-std=gnu11"])}
+SOURCES = ("thread", "process", "cgroup", "host")
+
+
+def run(*words, cwd):
+    return subprocess.run([str(word) for word in words], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+class NewPlugin(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.here = pathlib.Path(directory.name)
+
+    def new(self, *words):
+        return run(CTPROF, "plugin", "new", *words, cwd=self.here)
+
+    def built(self, name, language):
+        """The directory with the plugin, compiled."""
+        extension, compiler = LANGUAGES[language]
+        place = self.here / name
+        (place / "build").mkdir()
+        done = run(*compiler, *WARNINGS, "-fPIC", "-shared", "-fvisibility=hidden", "-I", INCLUDE, "-o", f"build/{name}.so",
+                   f"{name}.{extension}", cwd=place)
+        self.assertEqual(done.stderr, "")
+        return place
+
+    def test_each_passes_its_own_test(self):
+        for number, (language, source) in enumerate((language, source) for language in LANGUAGES for source in SOURCES):
+            with self.subTest(language=language, source=source):
+                name = f"new{number}"
+                self.assertEqual(self.new(name, "--lang", language, "--source", source).returncode, 0)
+                place = self.built(name, language)
+                done = run(sys.executable, f"test_{name}.py", CTPROF, "build", cwd=place)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("Ran 2 tests", done.stderr)
+
+    def test_no_placeholder_is_left(self):
+        for language in LANGUAGES:
+            self.new("left" + LANGUAGES[language][0], "--lang", language)
+        texts = {path: path.read_text() for path in self.here.rglob("*") if path.is_file()}
+        self.assertEqual(len(texts), 12)
+        self.assertEqual([path for path, text in texts.items() if "@" in text.replace("actions/checkout@v4", "")], [])
+
+    def test_the_test_fails_where_the_plugin_is_wrong(self):
+        self.new("wrong", "--lang", "c")
+        source = self.here / "wrong" / "wrong.c"
+        source.write_text(source.read_text().replace("? CTPROF_MALFORMED : CTPROF_VALUE;", "? CTPROF_MALFORMED : (++*value, CTPROF_VALUE);"))
+        done = run(sys.executable, "test_wrong.py", CTPROF, "build", cwd=self.built("wrong", "c"))
+        self.assertIn("FAIL: test_values", done.stderr)
+
+    def test_nothing_that_exists_is_changed(self):
+        (self.here / "here").mkdir()
+        done = self.new("here")
+        self.assertEqual((done.returncode, os.listdir(self.here / "here")), (2, []))
+        self.assertEqual(done.stderr, "ctprof: creating 'here': it exists; choose another name, or remove it\n")
+
+    def test_mistakes_are_one_sentence(self):
+        for words, said in {("new",): "missing NAME", ("new", "Upper"): "invalid NAME 'Upper'", ("new", "../x"): "invalid NAME '../x'",
+                            ("new", "a" * 33): "at most 32 characters", ("new", "a", "--lang", "cobol"): "invalid --lang 'cobol'",
+                            ("new", "a", "--source", "disk"): "invalid --source 'disk'", (): "missing subcommand",
+                            ("old",): "unknown subcommand 'old'"}.items():
+            with self.subTest(words):
+                done = run(CTPROF, "plugin", *words, cwd=self.here)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertEqual(os.listdir(self.here), [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,65 @@
+// ctprof plugin new: writes the files of a new plugin into a new directory.
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "tools/ctprof/options.hpp"
+#include "tools/ctprof/plugin/plugin.hpp"
+#include "tools/ctprof/plugin/scaffold.hpp"
+#include "tools/ctprof/text.hpp"
+#include "tools/ctprof/verbs.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<void> write_file_of(const fs::path& path, const std::string& text) {
+  std::error_code failed;
+  fs::create_directories(path.parent_path(), failed);
+  if (failed) return error("creating", path.parent_path().string(), failed.message());
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  return out ? Result<void>() : error("writing", path.string(), std::strerror(errno));
+}
+
+// Nothing that exists is changed.
+Result<void> create_directory_of(const std::string& name) {
+  std::error_code failed;
+  const bool is_new = fs::create_directory(name, failed);
+  if (failed) return error("creating", name, failed.message());
+  if (is_new) return {};
+  return Error{"creating '" + name + "': it exists; choose another name, or remove it"};
+}
+
+std::string next_steps(const std::string& name) {
+  return "cd " + name + "\nmeson setup build && meson compile -C build && meson test -C build\n" +
+         "ctprof plugin check build/" + name + ".so\n" +
+         "ctprof --plugin-path build record -d 5s\n";
+}
+
+}  // namespace
+
+int run_plugin_new(const Options& options) {
+  if (options.arguments.size() != 2)
+    return fail("missing NAME; usage: ctprof plugin new NAME [--lang LANGUAGE] [--source KIND]");
+  const std::string& name = options.arguments[1];
+  if (!is_plugin_name(name))
+    return fail("invalid NAME '" + name +
+                "': a plugin's name has lower case letters, digits and _, begins with a letter, "
+                "and has at most 32 characters");
+  if (auto made = create_directory_of(name); !made) return fail(made.error());
+  const auto files = scaffold(name, options.plugin.language, options.plugin.source);
+  for (const ScaffoldFile& file : files)
+    if (auto done = write_file_of(fs::path(name) / file.path, file.text); !done)
+      return fail(done.error());
+  note(options, "created '" + name + "' with " + count(files.size(), "file", "files"));
+  return print(next_steps(name));
+}
+
+}  // namespace ctprof::cli

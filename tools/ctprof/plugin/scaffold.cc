@@ -1,0 +1,267 @@
+#include "tools/ctprof/plugin/scaffold.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <span>
+
+#include "plugin_templates.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+struct Language {
+  std::string_view name, extension, meson, standard, cmake, source;
+};
+constexpr std::array kLanguages{
+    Language{"c++", "cc", "cpp", "cpp_std=c++20", "CXX", kPluginCcIn},
+    Language{"c", "c", "c", "c_std=gnu11", "C", kPluginCIn},
+};
+
+// A kind of source, with a metric that every kernel has. `cc` and `c` parts go into the templates.
+struct Source {
+  std::string_view name, base, stage, cc_entity, c_entity;
+  std::string_view suffix, what, newtype, rule;
+  std::string_view headline;                  // its label, order and kind of figure; or empty
+  std::string_view file, key, separator;      // where the number is
+  std::string_view directory;                 // member of ctprof_host
+  std::string_view cc_probe, cc_loop;         // reads the file, once and for each row
+  std::string_view c_probe, c_row, c_inputs;  // makes its path, once and for each row
+  std::string_view group_by, expected, missing;
+};
+
+constexpr std::string_view kThreadLoop =
+    R"(    for (const sdk::Thread thread : batch.threads()) {
+      const auto text = file_.read(host_, thread, "status");
+      text ? columns.put(thread.row, Text::parse(text.value))
+           : columns.fail(thread.row, text.gap);
+    }
+)";
+constexpr std::string_view kProcessLoop =
+    R"(    const auto tgids = batch.input(sdk::kProcessTgid);
+    for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+      const std::string path = std::to_string(tgids.at(row).value) + "/status";
+      const auto text = file_.read(host_.proc(), path.c_str());
+      text ? columns.put(row, Text::parse(text.value)) : columns.fail(row, text.gap);
+    }
+)";
+constexpr std::string_view kCgroupLoop =
+    R"(    const auto paths = batch.input(sdk::kCgroupPath);
+    for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+      const std::string path = "." + std::string(paths.at(row).value) + "/cgroup.stat";
+      const auto text = file_.read(host_.cgroup(), path.c_str());
+      text ? columns.put(row, Text::parse(text.value)) : columns.fail(row, text.gap);
+    }
+)";
+constexpr std::string_view kHostLoop =
+    R"(    const auto text = file_.read(host_.proc(), "stat");
+    text ? columns.put(0, Text::parse(text.value)) : columns.fail(0, text.gap);
+)";
+constexpr std::string_view kThreadRow =
+    R"(    char path[96];
+    snprintf(path, sizeof path, "%" PRIu64 "/task/%" PRIu64 "/status",
+             ((const uint64_t*)batch->inputs[0].values)[row],
+             ((const uint64_t*)batch->inputs[1].values)[row]);
+)";
+constexpr std::string_view kProcessRow =
+    R"(    char path[96];
+    snprintf(path, sizeof path, "%" PRIu64 "/status",
+             ((const uint64_t*)batch->inputs[0].values)[row]);
+)";
+constexpr std::string_view kCgroupRow =
+    R"(    char path[8192];
+    const struct ctprof_text* cgroup = (const struct ctprof_text*)batch->inputs[0].values + row;
+    snprintf(path, sizeof path, ".%.*s/cgroup.stat", (int)cgroup->size, cgroup->data);
+)";
+constexpr std::string_view kHostRow = "    const char path[] = \"stat\";\n";
+
+constexpr std::array kSources{
+    Source{.name = "thread",
+           .base = "ThreadSource",
+           .stage = "CTPROF_STAGE_THREAD",
+           .cc_entity = "",
+           .c_entity = "CTPROF_THREAD",
+           .suffix = "switches",
+           .what = "How often the thread blocked, or yielded its CPU",
+           .newtype = "MonotonicCount",
+           .rule = "SumCount",
+           .headline = R"("blocks/s", .shown = CTPROF_SHOWN_RATE)",
+           .file = "/proc/<tgid>/task/<tid>/status",
+           .key = "voluntary_ctxt_switches",
+           .separator = ":",
+           .directory = "proc_fd",
+           .cc_probe = R"(sdk::TextFile().read(host, host.sample(), "status"))",
+           .cc_loop = kThreadLoop,
+           .c_probe = R"("%" PRIu64 "/task/%" PRIu64 "/status", host->sample_tgid,
+           host->sample_tid)",
+           .c_row = kThreadRow,
+           .c_inputs = R"("tgid", "tid")",
+           .group_by = "pcomm",
+           .expected = R"({"work": 42})",
+           .missing = "/status"},
+    Source{.name = "process",
+           .base = "ProcessSource",
+           .stage = "CTPROF_STAGE_PROCESS",
+           .cc_entity = ", sdk::Entity::Process",
+           .c_entity = "CTPROF_PROCESS",
+           .suffix = "threads",
+           .what = "Threads of the process",
+           .newtype = "GaugeCount",
+           .rule = "SumGaugeCount",
+           .headline = R"("threads", .shown = CTPROF_SHOWN_LEVEL)",
+           .file = "/proc/<tgid>/status",
+           .key = "Threads",
+           .separator = ":",
+           .directory = "proc_fd",
+           .cc_probe = R"(sdk::TextFile().read(host, host.sample(), "status"))",
+           .cc_loop = kProcessLoop,
+           .c_probe = R"("%" PRIu64 "/status", host->sample_tgid)",
+           .c_row = kProcessRow,
+           .c_inputs = R"("process.tgid")",
+           .group_by = "pcomm",
+           .expected = R"({"work": 2})",
+           .missing = "/status"},
+    Source{.name = "cgroup",
+           .base = "CgroupSource",
+           .stage = "CTPROF_STAGE_CGROUP",
+           .cc_entity = ", sdk::Entity::Cgroup",
+           .c_entity = "CTPROF_CGROUP",
+           .suffix = "descendants",
+           .what = "Cgroups below the cgroup",
+           .newtype = "GaugeCount",
+           .rule = "MaxGaugeCount",
+           .headline = "",
+           .file = "cgroup.stat",
+           .key = "nr_descendants",
+           .separator = " ",
+           .directory = "cgroup_fd",
+           .cc_probe = R"(sdk::TextFile().read(host.cgroup(), "cgroup.stat"))",
+           .cc_loop = kCgroupLoop,
+           .c_probe = R"("cgroup.stat")",
+           .c_row = kCgroupRow,
+           .c_inputs = R"("cgroup.path")",
+           .group_by = "cgroup",
+           .expected = R"({"/": 1, "/a.slice": 0})",
+           .missing = "/cgroup.stat"},
+    Source{.name = "host",
+           .base = "HostSource",
+           .stage = "CTPROF_STAGE_HOST",
+           .cc_entity = ", sdk::Entity::Host",
+           .c_entity = "CTPROF_HOST",
+           .suffix = "running",
+           .what = "Threads of the host that run or wait for a CPU",
+           .newtype = "GaugeCount",
+           .rule = "MaxGaugeCount",
+           .headline = "",
+           .file = "/proc/stat",
+           .key = "procs_running",
+           .separator = " ",
+           .directory = "proc_fd",
+           .cc_probe = R"(sdk::TextFile().read(host.proc(), "stat"))",
+           .cc_loop = kHostLoop,
+           .c_probe = R"("stat")",
+           .c_row = kHostRow,
+           .c_inputs = "",
+           .group_by = "pcomm",
+           .expected = R"({"host": 3})",
+           .missing = "proc/stat"},
+};
+
+using Words = std::map<std::string, std::string, std::less<>>;
+
+// The template with a value for each @word@. What is no word stays as it is.
+std::string filled_in(std::string_view form, const Words& words) {
+  std::string text;
+  while (!form.empty()) {
+    const std::size_t begin = std::min(form.find('@'), form.size());
+    const std::size_t end = form.find('@', begin + 1);
+    text += form.substr(0, begin);
+    if (end == form.npos) return text += form.substr(begin);
+    const auto word = words.find(form.substr(begin + 1, end - begin - 1));
+    text += word == words.end() ? "@" : word->second;
+    form.remove_prefix(word == words.end() ? begin + 1 : end + 1);
+  }
+  return text;
+}
+
+std::string headline_of(const Source& source, bool is_c) {
+  if (source.headline.empty()) return "";
+  return std::string(is_c ? "static const struct ctprof_headline" : "constexpr ctprof_headline") +
+         " kHeadline" + (is_c ? " = {" : "{") + "\n    .size = sizeof(" + (is_c ? "struct " : "") +
+         "ctprof_headline), .label = " + std::string(source.headline) + "};\n";
+}
+
+Words words_of(std::string_view name, const Language& language, const Source& source) {
+  const bool is_c = language.name == "c";
+  Words words{
+      {"name", std::string(name)},
+      {"metric", std::string(name) + "_" + std::string(source.suffix)},
+      {"headline", headline_of(source, is_c)},
+      {"use_headline", source.headline.empty() ? "" : ",\n    .headline = &kHeadline"},
+      {"reads", source.c_inputs.empty() ? ""
+                                        : "static const char* const kReads[] = {" +
+                                              std::string(source.c_inputs) + "};\n"},
+      {"use_reads", source.c_inputs.empty() ? "" : "    .reads = CTPROF_ARRAY_OF(kReads),\n"}};
+  const auto add = [&](const char* word, std::string_view value) { words[word] = value; };
+  add("what", source.what), add("newtype", source.newtype), add("rule", source.rule);
+  add("file", source.file), add("key", source.key), add("separator", source.separator);
+  add("entity", is_c ? source.c_entity : source.cc_entity);
+  add("base", source.base), add("stage", source.stage), add("directory", source.directory);
+  add("probe_read", source.cc_probe), add("loop", source.cc_loop);
+  add("probe_path", source.c_probe), add("row_path", source.c_row);
+  add("group_by", source.group_by), add("expected", source.expected);
+  add("missing", source.missing);
+  add("language", language.meson), add("standard", language.standard);
+  add("extension", language.extension), add("cmake_language", language.cmake);
+  return words;
+}
+
+template <class Items>
+std::vector<std::string> names_of(const Items& items) {
+  std::vector<std::string> names;
+  for (const auto& item : items) names.emplace_back(item.name);
+  return names;
+}
+
+template <class Items>
+auto* find_named(const Items& items, std::string_view name) {
+  const auto found =
+      std::ranges::find_if(items, [&](const auto& item) { return item.name == name; });
+  return found == items.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::vector<std::string> plugin_languages() { return names_of(kLanguages); }
+std::vector<std::string> plugin_sources() { return names_of(kSources); }
+bool is_plugin_language(std::string_view name) { return find_named(kLanguages, name); }
+bool is_plugin_source(std::string_view name) { return find_named(kSources, name); }
+
+bool is_plugin_name(std::string_view name) {
+  constexpr std::size_t kLongest = 32;
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_fine = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  return !name.empty() && name.size() <= kLongest && is_letter(name.front()) &&
+         std::ranges::all_of(name, is_fine);
+}
+
+std::vector<ScaffoldFile> scaffold(std::string_view name, std::string_view language_name,
+                                   std::string_view source_name) {
+  const Language& language = *find_named(kLanguages, language_name);
+  const Words words = words_of(name, language, *find_named(kSources, source_name));
+  const std::string base(name);
+  const std::array<std::pair<std::string, std::string_view>, 6> files{{
+      {base + "." + std::string(language.extension), language.source},
+      {"meson.build", kMesonIn},
+      {"CMakeLists.txt", kCmakeIn},
+      {"test_" + base + ".py", kTestPyIn},
+      {"README.md", kReadmeMdIn},
+      {".github/workflows/build.yml", kBuildYmlIn},
+  }};
+  std::vector<ScaffoldFile> made;
+  for (const auto& [path, form] : files) made.push_back({path, filled_in(form, words)});
+  return made;
+}
+
+}  // namespace ctprof::cli

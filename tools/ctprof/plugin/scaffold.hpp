@@ -1,0 +1,32 @@
+// The files of a new plugin, as text: a template for each language, filled in for each kind of
+// source.
+//
+// To add a kind of source, add a line to kSources in scaffold.cc. To add a language, add a template
+// and a line to kLanguages.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ctprof::cli {
+
+struct ScaffoldFile {
+  std::string path;  // in the directory of the plugin
+  std::string text;
+};
+
+std::vector<std::string> plugin_languages();
+std::vector<std::string> plugin_sources();
+bool is_plugin_language(std::string_view name);
+bool is_plugin_source(std::string_view name);
+
+// Whether a plugin can have this name: its metrics and its file begin with it.
+bool is_plugin_name(std::string_view name);
+
+// REQUIRES: all three are valid.
+std::vector<ScaffoldFile> scaffold(std::string_view name, std::string_view language,
+                                   std::string_view source);
+
+}  // namespace ctprof::cli
