@@ -238,10 +238,13 @@ inline constexpr std::array kOptions{
     OptionInfo{"set", "PLUGIN.KEY=VALUE", "capture,record,live,plugins,doctor",
                "Set an option of a plugin; `ctprof plugins` lists them. Can be repeated."},
     OptionInfo{"lang", "c++|c", "plugin", "new: Write the plugin in this language. Default: c++."},
-    OptionInfo{"source", "KIND", "plugin",
-               "new: Write a plugin whose rows are of KIND: thread, process, cgroup or host. "
-               "Default: thread."},
-    OptionInfo{"rootfs", "DIR", "capture,plugins,doctor", "Read /proc, /sys and cgroup below DIR."},
+    OptionInfo{"source", "thread|process|cgroup|host", "plugin",
+               "new: Write a plugin with a metric of threads (default), processes, cgroups or the "
+               "host."},
+    OptionInfo{"as-root", nullptr, "plugin",
+               "check: Run the plugin as root, if you are root. Default: as nobody."},
+    OptionInfo{"rootfs", "DIR", "capture,plugins,plugin,doctor",
+               "Read /proc, /sys and cgroup below DIR."},
     OptionInfo{"quiet,q", nullptr, kEvery, "Print only errors."},
     OptionInfo{"build", nullptr, "version",
                "Also print how it was built: compiler, options, kernel headers, libbpf, libraries, "

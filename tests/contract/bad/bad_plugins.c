@@ -1,6 +1,8 @@
 /* Plugins that break the contract in one place each. The words that meson.build defines for a
  * plugin replace those of sound_plugin.h; this file adds the functions that some of them name. */
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <threads.h>
 
@@ -22,6 +24,11 @@ COLLECTOR(put_text_behind_last_row);
 COLLECTOR(put_text_into_second_offer);
 COLLECTOR(count_in_unknown_tally);
 COLLECTOR(pause_first);
+COLLECTOR(open_and_forget);
+COLLECTOR(allocate_and_forget);
+COLLECTOR(count_down);
+COLLECTOR(write_negative);
+COLLECTOR(write_percentage);
 int32_t function_of_nobody(void* worker, struct ctprof_batch* batch);
 OPENER(refuse_to_open);
 OPENER(open_all_descriptors);
@@ -110,6 +117,48 @@ COLLECTOR(pause_first) {
   const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000L * 1000};
   if (!is_later++) thrd_sleep(&pause, NULL);
   return collect_tids(worker, batch);
+}
+
+/* Leaks a descriptor per batch. */
+COLLECTOR(open_and_forget) {
+  if (open("/dev/null", O_RDONLY) < 0) return 1;
+  return collect_tids(worker, batch);
+}
+
+/* Leaks a megabyte per batch. */
+COLLECTOR(allocate_and_forget) {
+  static void* volatile last;
+  for (int i = 0; i < 1024; ++i) last = malloc(1024);
+  return last ? collect_tids(worker, batch) : 1;
+}
+
+static int32_t fill_all(struct ctprof_batch* batch, uint64_t value) {
+  uint64_t* values = batch->cells[0].values;
+  for (uint32_t row = 0; values && row < batch->rows; ++row) {
+    values[row] = value;
+    batch->cells[0].gaps[row] = CTPROF_VALUE;
+  }
+  batch->rows_done = batch->rows;
+  return 0;
+}
+
+/* A counter that is smaller in each batch. */
+COLLECTOR(count_down) {
+  static atomic_uint_fast64_t counter = 1000000;
+  (void)worker;
+  return fill_all(batch, --counter);
+}
+
+/* A negative number where none can be. */
+COLLECTOR(write_negative) {
+  (void)worker;
+  return fill_all(batch, (uint64_t)-5);
+}
+
+/* More than 100 percent, in hundredths. */
+COLLECTOR(write_percentage) {
+  (void)worker;
+  return fill_all(batch, 10001);
 }
 
 OPENER(refuse_to_open) {

@@ -4,6 +4,7 @@
 
 #include "tools/ctprof/help.hpp"
 #include "tools/ctprof/options.hpp"
+#include "tools/ctprof/plugin/check.hpp"
 #include "tools/ctprof/plugin/scaffold.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -13,6 +14,7 @@ Result<PluginOptions> read_plugin_options(const OptionValues& given) {
   PluginOptions options;
   if (has_option(given, "lang")) options.language = last_value(given, "lang");
   if (has_option(given, "source")) options.source = last_value(given, "source");
+  options.as_root = has_option(given, "as-root");
   if (!is_plugin_language(options.language))
     return no_choice("lang", options.language, plugin_languages());
   if (!is_plugin_source(options.source))
@@ -23,6 +25,9 @@ Result<PluginOptions> read_plugin_options(const OptionValues& given) {
 int run_plugin(const Options& options) {
   const std::string subcommand = options.arguments.empty() ? "" : options.arguments.front();
   if (subcommand == "new") return run_plugin_new(options);
+  if (subcommand == "check") return run_plugin_check(options);
+  if (subcommand == "check-child" && options.arguments.size() == 3)
+    return run_plugin_check_child(options);
   const std::string usage = "; usage: " + usage_of(*find_verb("plugin"));
   if (subcommand.empty()) return fail("missing subcommand" + usage);
   return fail("unknown subcommand '" + subcommand + "'" + usage);

@@ -21,6 +21,7 @@ struct Options;
 struct PluginOptions {
   std::string language = "c++";   // of `new`: a name in plugin_languages()
   std::string source = "thread";  // of `new`: a name in plugin_sources()
+  bool as_root = false;           // of `check`: do not become nobody
 };
 
 // The error is one sentence that names the valid choices.

@@ -1,5 +1,7 @@
 // All sources of tools/ctprof/plugin, which are compiled as one.
 
+#include "tools/ctprof/plugin/check.cc"
+#include "tools/ctprof/plugin/check_child.cc"
 #include "tools/ctprof/plugin/new.cc"
 #include "tools/ctprof/plugin/plugin.cc"
 #include "tools/ctprof/plugin/scaffold.cc"

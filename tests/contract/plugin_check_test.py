@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+"""`ctprof plugin check`: one sentence for each fault of a bad plugin, none for sound ones.
+
+Environment: CTPROF, FIXTURES, BAD_PLUGINS, EXAMPLE_PLUGINS. Checks are of a recorded tree.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import harness  # noqa: E402
+from contract_test import FAILS, KERNEL, LEFT_OUT, METRIC_REFUSED, REFUSED  # noqa: E402
+
+BAD = pathlib.Path(os.environ["BAD_PLUGINS"])
+NOT_BUILT = {"not_elf", "empty", "cut_short"}  # contract_test.py makes these
+WORDS = {name: words for table in (REFUSED, METRIC_REFUSED) for name, words in table.items() if name not in NOT_BUILT}
+WORDS |= {name: words for name, (_, words) in FAILS.items()} | LEFT_OUT
+WORDS |= {
+    "circle": "a cycle of sources that read each other's columns",
+    "duplicate": "a plugin named 'procfs-sched' is loaded already",
+    "throws_in_probe": "probe fails: thrown while probing",
+    "to_come": "which this version of ctprof does not support",
+    "leaks_descriptors": "it leaks 1 descriptor per capture",
+    "leaks_memory": "more bytes of memory after each capture",
+    "counts_down": "counter 'counts_down_value' went backwards",
+    "is_negative": "a value of 'is_negative_value' is a negative number, stored as unsigned",
+    "above_all": "a value of 'above_all_value' is above 100 percent",
+}
+RUDE = {
+    "constructor:segv": "its constructors crashed: signal 11",
+    "probe:throw": "probe threw an exception: thrown by a plugin",
+    "collect:segv": "collect of source 'manners' crashed: signal 11",
+    "collect:abort": "signal 6",
+    "collect:exit": "called exit()",
+    "collect:print": "it prints: printed by a plugin",
+    "collect:child": "it leaves child processes behind",
+    "open_worker:segv": "open_worker of source 'manners' crashed",
+    "summarise:exit": "summarise of source 'manners' called exit()",
+}
+NOTES = {"outranks": "it takes 'run_time_ns' from", "record_lies": "it is probed, not run"}
+
+
+def check(library, **more):
+    """The exit status and the report."""
+    words = [harness.CTPROF, "plugin", "check", str(library), "--as-root", "--rootfs", harness.fixture(KERNEL), "--format", "json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=harness.TIMEOUT, **more)
+    return done.returncode, json.loads(done.stdout)
+
+
+class PluginCheck(unittest.TestCase):
+    longMessage = False
+
+    def assert_fault(self, library, words, **more):
+        status, report = check(library, **more)
+        self.assertEqual(status, 1, report)
+        self.assertTrue(any(words in fault for fault in report["faults"]), f"not {words!r}: {report['faults']}")
+
+    def test_each_bad_plugin_has_its_fault_named(self):
+        for name, words in WORDS.items():
+            with self.subTest(name):
+                self.assert_fault(BAD / f"{name}.so", words)
+
+    def test_misbehaviour_is_named_by_file_and_function(self):
+        if harness.is_sanitized():
+            self.skipTest("a sanitizer has handlers of its own")
+        for rude, words in RUDE.items():
+            with self.subTest(rude):
+                self.assert_fault(BAD / "rude.so", words, env=os.environ | {"RUDE": rude})
+
+    def test_what_is_allowed_is_a_note(self):
+        for name, words in NOTES.items():
+            status, report = check(BAD / f"{name}.so")
+            self.assertEqual((status, report["faults"]), (0, []))
+            self.assertTrue(any(words in note for note in report["notes"]), report)
+
+    def test_sound_plugins_have_no_fault(self):
+        own = sorted(pathlib.Path(harness.CTPROF).resolve().parent.parent.parent.joinpath("plugins").glob("*.so"))
+        self.assertGreater(len(own), 5)
+        sound = [BAD / "sound.so", BAD / "adds_up.so", *sorted(pathlib.Path(os.environ["EXAMPLE_PLUGINS"]).glob("*.so")), *own]
+        for library in sound:
+            with self.subTest(library.name):
+                status, report = check(library)
+                self.assertEqual((status, report["faults"]), (0, []))
+
+    def test_costs_are_reported_by_source(self):
+        _, report = check(BAD / "sound.so")
+        self.assertRegex(report["costs"][0], r"source 'sound' takes as long per row as reading \d+\.\d small files of /proc \(\d+ rows\)")
+
+    def test_root_runs_the_plugin_as_nobody(self):
+        """A tree that only root can open: nobody fails to, root with --as-root does not."""
+        if not harness.can_become_user():
+            self.skipTest("needs to be root")
+        with harness.scratch() as directory:
+            os.mkdir(os.path.join(directory, "proc"))
+            os.chmod(directory, 0o700)
+            words = [harness.reachable()[1], "plugin", "check", str(BAD / "sound.so"), "--rootfs", directory]
+            as_nobody, as_root = (subprocess.run([*words, *more], capture_output=True, text=True, check=False).stdout
+                                  for more in ((), ("--as-root",)))
+        self.assertIn("Permission denied", as_nobody)
+        self.assertNotIn("Permission denied", as_root)
+
+    def test_mistakes_are_one_sentence(self):
+        for words, said in {(): "missing FILE", ("nothing.so",): "No such file", ("text.txt",): "ends in .so"}.items():
+            done = subprocess.run([harness.CTPROF, "plugin", "check", *words], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+            self.assertIn(said, done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

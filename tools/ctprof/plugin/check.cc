@@ -1,0 +1,279 @@
+#include "tools/ctprof/plugin/check.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/base/json_writer.hpp"
+#include "core/registry/loader.hpp"
+#include "core/registry/plugin_directory.hpp"
+#include "core/render/terminal_text.hpp"
+#include "ctprof/files.hpp"
+#include "tools/ctprof/options.hpp"
+#include "tools/ctprof/text.hpp"
+#include "tools/ctprof/verbs.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr ::uid_t kNobody = 65534;
+constexpr std::chrono::seconds kPatience{120};
+constexpr ::rlim_t kCpuSeconds = 60, kDescriptors = 4096;
+// Of what the child prints; the rest is dropped.
+constexpr std::size_t kMostText = 1 << 20;
+
+struct Report {
+  std::vector<std::string> faults, notes, costs;
+  bool has_end = false;
+};
+
+// A directory of its own for the plugin, so that no other file is loaded.
+class PluginCopy {
+ public:
+  static Result<PluginCopy> make(const fs::path& file) {
+    std::string name = (fs::temp_directory_path() / "ctprof-check-XXXXXX").string();
+    if (!::mkdtemp(name.data())) return errno_error("creating", name, errno);
+    PluginCopy copy(name);
+    std::error_code failed;
+    fs::permissions(name, fs::perms(0755), failed);
+    const fs::path to = fs::path(name) / file.filename();
+    if (!failed) fs::copy_file(file, to, failed);
+    if (!failed) fs::permissions(to, fs::perms(0644), failed);
+    if (failed) return error("copying", file.string(), failed.message());
+    return copy;
+  }
+  PluginCopy(PluginCopy&& other) noexcept : directory_(std::exchange(other.directory_, "")) {}
+  PluginCopy& operator=(PluginCopy&&) = delete;
+  ~PluginCopy() {
+    std::error_code ignored;
+    if (!directory_.empty()) fs::remove_all(directory_, ignored);
+  }
+  const std::string& directory() const { return directory_; }
+
+ private:
+  explicit PluginCopy(std::string directory) : directory_(std::move(directory)) {}
+  std::string directory_;
+};
+
+void set_limit(int resource, ::rlim_t most) {
+  ::rlimit limit{};
+  ::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
+  limit.rlim_cur = limit.rlim_max = std::min(most, limit.rlim_max);
+  ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
+}
+
+// In the child: gives privileges up, and starts the checks. Returns only on failure.
+void become_child(const std::vector<std::string>& words, int out, int err, bool as_root) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getuid() == 0 && !as_root &&
+      (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
+       ::setresuid(kNobody, kNobody, kNobody) != 0))
+    return;
+  set_limit(RLIMIT_CPU, kCpuSeconds);
+  set_limit(RLIMIT_NOFILE, kDescriptors);
+  set_limit(RLIMIT_CORE, 0);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(err, STDERR_FILENO);
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  ::execv("/proc/self/exe", arguments.data());
+}
+
+struct Pipe {
+  sdk::Fd read, write;
+  static Result<Pipe> make() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno_error("creating", "a pipe", errno);
+    return Pipe{sdk::Fd(ends[0]), sdk::Fd(ends[1])};
+  }
+};
+
+// Reads both until they are closed, or the patience ends. False in the latter case.
+bool drain(std::array<const sdk::Fd*, 2> from, std::array<std::string, 2>& texts) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + kPatience;
+  std::array<bool, 2> open{true, true};
+  while (open[0] || open[1]) {
+    std::array<::pollfd, 2> waited{};
+    for (std::size_t i = 0; i < 2; ++i) waited[i] = {open[i] ? from[i]->get() : -1, POLLIN, 0};
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    if (left.count() <= 0) return false;
+    if (::poll(waited.data(), waited.size(), static_cast<int>(left.count())) < 0) continue;
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (waited[i].revents == 0) continue;
+      std::array<char, 4096> bytes{};
+      const ssize_t got = ::read(from[i]->get(), bytes.data(), bytes.size());
+      open[i] = got > 0 || (got < 0 && errno == EINTR);
+      if (got > 0 && texts[i].size() < kMostText)
+        texts[i].append(bytes.data(), static_cast<std::size_t>(got));
+    }
+  }
+  return true;
+}
+
+std::vector<std::string> lines_in(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty())
+    if (const std::string_view line = sdk::take(text, '\n'); !line.empty())
+      lines.emplace_back(line);
+  return lines;
+}
+
+void add_line(std::string_view line, Report& report) {
+  const auto take = [&](std::string_view kind, std::vector<std::string>& into) {
+    if (!line.starts_with(kind)) return false;
+    into.emplace_back(line.substr(kind.size()));
+    return true;
+  };
+  if (take(kFaultLine, report.faults) || take(kNoteLine, report.notes) ||
+      take(kCostLine, report.costs))
+    return;
+  if (line == kEndLine)
+    report.has_end = true;
+  else
+    report.faults.push_back("it prints: " + std::string(line));
+}
+
+// What ctprof says of the plugin is a fault, as is what the plugin prints itself.
+void add_error_line(std::string_view line, Report& report) {
+  constexpr std::string_view kOurs = "ctprof: ";
+  if (line.starts_with(kOurs))
+    report.faults.emplace_back(line.substr(kOurs.size()));
+  else
+    report.faults.push_back("it prints: " + std::string(line));
+}
+
+void add_end(int status, Report& report) {
+  if (report.has_end && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  if (WIFSIGNALED(status))
+    report.faults.push_back("it ends ctprof by signal " + std::to_string(WTERMSIG(status)));
+  else if (report.faults.empty())
+    report.faults.push_back("it ends ctprof with status " + std::to_string(WEXITSTATUS(status)));
+}
+
+Result<Report> run_child(const std::vector<std::string>& words, bool as_root) {
+  auto out = Pipe::make();
+  auto err = Pipe::make();
+  if (!out || !err) return (out ? err : out).error();
+  const ::pid_t child = ::fork();
+  if (child < 0) return errno_error("starting", "a child process", errno);
+  if (child == 0) {
+    become_child(words, out->write.get(), err->write.get(), as_root);
+    ::_exit(kFailed);
+  }
+  out->write = sdk::Fd();
+  err->write = sdk::Fd();
+  std::array<std::string, 2> texts;
+  const bool is_done = drain({&out->read, &err->read}, texts);
+  ::kill(-child, SIGKILL);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  Report report;
+  for (const std::string& line : lines_in(texts[0])) add_line(line, report);
+  for (const std::string& line : lines_in(texts[1])) add_error_line(line, report);
+  if (!is_done)
+    report.faults.push_back("it does not return within " + std::to_string(kPatience.count()) +
+                            " s");
+  else
+    add_end(status, report);
+  return report;
+}
+
+std::string text_of(const std::string& file, const Report& report) {
+  std::string text = printable(file) + ": " + count(report.faults.size(), "fault") + "\n";
+  const auto add = [&](std::string_view kind, const std::vector<std::string>& sentences) {
+    for (const std::string& sentence : sentences)
+      text += "  " + std::string(kind) + printable(sentence) + "\n";
+  };
+  add(kFaultLine, report.faults);
+  add(kNoteLine, report.notes);
+  add(kCostLine, report.costs);
+  return text;
+}
+
+std::string json_of(const std::string& file, const Report& report) {
+  JsonWriter out(Escape::Unshowable);
+  out.put('{');
+  out.member("schema", 1);
+  out.member("file", file);
+  const auto add = [&](const char* key, const std::vector<std::string>& sentences) {
+    out.key(key);
+    out.put('[');
+    for (const std::string& sentence : sentences) out.text(sentence), out.put(',');
+    out.close(']');
+    out.put(',');
+  };
+  add("faults", report.faults);
+  add("notes", report.notes);
+  add("costs", report.costs);
+  out.close('}');
+  out.put('\n');
+  return std::string(out.view());
+}
+
+// Names the plugin as the user does, rather than by its copy; leaves out what ctprof says to a user
+// who only wants to go on.
+void tidy(std::vector<std::string>& sentences, const std::string& path, const std::string& file) {
+  constexpr std::string_view kAdvice = "; take that file away";
+  for (std::string& sentence : sentences) {
+    if (const std::size_t at = sentence.find(path); at != sentence.npos)
+      sentence.replace(at, path.size(), file);
+    sentence.resize(std::min(sentence.size(), sentence.find(kAdvice)));
+  }
+}
+
+Result<Report> check_file(const fs::path& file, const Options& options) {
+  std::error_code failed;
+  const fs::path whole = fs::canonical(file, failed);
+  if (failed) return error("checking", file.string(), failed.message());
+  const bool is_own = whole.parent_path() == fs::weakly_canonical(own_plugin_directory(), failed);
+  std::vector<std::string> words{"ctprof", "plugin", "check-child"};
+  const auto run = [&](const std::string& directory, const std::string& path) {
+    words.insert(words.end(), {directory, path});
+    if (!options.rootfs.empty()) words.insert(words.end(), {"--rootfs", options.rootfs});
+    auto report = run_child(words, options.plugin.as_root);
+    if (report) tidy(report->faults, path, whole.filename().string());
+    return report;
+  };
+  if (is_own) return run("", own_plugin_directory() + "/" + whole.filename().string());
+  const auto copy = PluginCopy::make(whole);
+  if (!copy) return copy.error();
+  return run(copy->directory(), copy->directory() + "/" + whole.filename().string());
+}
+
+}  // namespace
+
+int run_plugin_check(const Options& options) {
+  if (options.arguments.size() != 2)
+    return fail("missing FILE; usage: ctprof plugin check FILE.so [--as-root] [--rootfs DIR]");
+  const std::string& file = options.arguments[1];
+  if (!file.ends_with(".so")) return fail("checking '" + file + "': a plugin's name ends in .so");
+  const auto report = check_file(file, options);
+  if (!report) return fail(report.error());
+  const int printed =
+      print(options.format == Format::Json ? json_of(file, *report) : text_of(file, *report));
+  return printed != kFine ? printed : report->faults.empty() ? kFine : kFindings;
+}
+
+}  // namespace ctprof::cli
