@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "core/base/number.hpp"
 #include "core/compare/evidence/evidence.hpp"
+#include "core/statistics/eligible.hpp"
 #include "core/statistics/family.hpp"
 
 namespace ctprof {
@@ -66,6 +68,22 @@ statistics::FamilyRows rows_of(const std::vector<std::uint32_t>& family, std::si
   return rows;
 }
 
+// Drops the rows that cannot be significant.
+void keep_eligible(std::vector<std::uint32_t>& family, statistics::FamilyRows& rows,
+                   const statistics::Design& design, double alpha) {
+  std::vector<std::uint32_t> kept;
+  statistics::FamilyRows left;
+  for (std::size_t at = 0; at < family.size(); ++at) {
+    const auto row = rows.row(at);
+    if (!statistics::is_eligible(row, design, alpha)) continue;
+    kept.push_back(family[at]);
+    left.resolutions.push_back(rows.resolutions[at]);
+    left.values.insert(left.values.end(), row.begin(), row.end());
+  }
+  family = std::move(kept);
+  rows = std::move(left);
+}
+
 }  // namespace
 
 void mark_unproven(FlameTree& tree, std::span<const FlameWeights> runs, const SideDesign& design,
@@ -76,10 +94,12 @@ void mark_unproven(FlameTree& tree, std::span<const FlameWeights> runs, const Si
   double total = 0;
   for (const double each : mean) total += each;
   const double floor = kShareOfTotal * total;
-  const auto family = nodes_above(mean, floor);
+  auto family = nodes_above(mean, floor);
   if (family.empty()) return;
-  const statistics::Family judged(design.design,
-                                  rows_of(family, tree.nodes.size(), runs, design, mean, floor));
+  auto rows = rows_of(family, tree.nodes.size(), runs, design, mean, floor);
+  keep_eligible(family, rows, design.design, bar.alpha);
+  if (family.empty()) return;
+  const statistics::Family judged(design.design, std::move(rows));
   for (std::size_t row = 0; row < family.size(); ++row) {
     const auto proof = proof_of(judged, row, bar);
     tree.nodes[family[row]].unproven = !proof || !proof->proven;

@@ -109,45 +109,4 @@ std::string order_text(const Report& report, std::size_t width) {
   return out;
 }
 
-void write_evidence(JsonPieces& json, const Report& report) {
-  json.key("evidence");
-  json.open('[');
-  const Bar& bar = report.spec().bar;
-  const auto number = [&](std::string_view name, double value) {
-    json.key(name);
-    json.number(value);
-  };
-  const auto flag = [&](std::string_view name, bool value) {
-    json.key(name);
-    json.raw(value ? "true" : "false");
-  };
-  for (std::size_t side = 1; side < report.sides().size(); ++side) {
-    const auto& its = report.families().design(side);
-    if (!its) continue;
-    const statistics::Design& design = its->design;
-    const statistics::Family& details = *report.families().details()->family(side);
-    const Evidence* headlines = report.families().headlines();
-    const auto enough = statistics::enough_runs(bar.alpha, design.paired);
-    const bool are_all = details.labellings().are_all();
-    json.open_item();
-    json.text_member("side", side_name(side));
-    flag("paired", design.paired);
-    json.number_member("runs_baseline", design.baseline);
-    json.number_member("runs_candidate", design.candidate);
-    json.number_member("labellings",
-                       are_all ? statistics::ways(design) : details.labellings().size());
-    flag("all_labellings", are_all);
-    number("alpha", bar.alpha);
-    number("min_shift", bar.min_shift);
-    number("smallest_p", statistics::smallest_p(design));
-    json.key("enough_runs");
-    enough ? json.number(number_of(std::uint64_t{*enough})) : json.raw("null");
-    flag("one_after_other", are_one_after_other(report.runs(0), report.runs(side)));
-    json.number_member("headline_rows", headlines ? headlines->family(side)->rows() : 0);
-    json.number_member("detail_rows", details.rows());
-    json.close('}');
-  }
-  json.close(']');
-}
-
 }  // namespace ctprof

@@ -1,7 +1,7 @@
 // How sure differences are, in words: of a row, and of a comparison as a whole.
 //
 // Not here: how they are judged (compare/evidence), where in a table it stands (screen_table,
-// report_lines).
+// report_lines), JSON (evidence_json).
 
 #pragma once
 
@@ -11,7 +11,6 @@
 
 #include "core/compare/evidence/evidence.hpp"
 #include "core/compare/report/report.hpp"
-#include "core/render/row_json.hpp"
 
 namespace ctprof {
 
@@ -30,8 +29,5 @@ std::string p_text(double p);
 std::string evidence_text(const Report& report, bool of_screen, std::size_t width);
 // A sentence where all runs of one side were taken before the other's.
 std::string order_text(const Report& report, std::size_t width);
-
-// Writes the member `evidence`; its members are described in the schema.
-void write_evidence(JsonPieces& json, const Report& report);
 
 }  // namespace ctprof

@@ -2,7 +2,7 @@
 
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
-#include "core/render/evidence_text.hpp"
+#include "core/render/evidence_json.hpp"
 #include "core/render/row_json.hpp"
 #include "core/render/screen_json.hpp"
 #include "core/render/stacks_json.hpp"
@@ -22,11 +22,11 @@ class ReportJsonWriter {
     json_.raw(std::to_string(kReportSchema));
     for (std::size_t side = 0; side < report_->sides().size(); ++side) write_side(side);
     json_.text_member("group_by", axis_word(report_->spec()));
-    if (report_->compares()) write_evidence(json_, *report_);
     const auto may_go_on = [&] {
       flush();
       return has_room();
     };
+    if (report_->compares()) write_evidence(json_, *report_, may_go_on);
     if (report_->screen()) write_screen(json_, *report_, may_go_on);
     if (report_->stacks()) write_stacks(json_, *report_, may_go_on);
     write_rows("rows", RowKind::Section, RowKind::Metric);

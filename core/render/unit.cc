@@ -2,6 +2,7 @@
 
 #include "core/render/asleep_text.cc"
 #include "core/render/columns.cc"
+#include "core/render/evidence_json.cc"
 #include "core/render/evidence_text.cc"
 #include "core/render/findings_text.cc"
 #include "core/render/host_text.cc"

@@ -8,37 +8,56 @@ namespace ctprof {
 Evidence::Evidence(const Rollup& rollup, const MetricPlan& plan,
                    std::span<const std::uint32_t> groups, std::span<const JudgedMetric> metrics,
                    std::span<const std::optional<SideDesign>> designs, const Bar& bar)
-    : rollup_(&rollup), plan_(&plan), bar_(bar) {
+    : rollup_(&rollup), plan_(&plan), designs_(designs.begin(), designs.end()), bar_(bar) {
   for (const auto& design : designs) {
     sides_.emplace_back();
     if (!design) continue;
     std::vector<RowFigures> rows;
     for (const JudgedMetric& metric : metrics)
-      std::ranges::move(figures(groups, metric, *design), std::back_inserter(rows));
-    sides_.back() = std::make_unique<RowFamily>(std::move(rows), design->design);
+      std::ranges::move(rows_of(groups, metric, *design), std::back_inserter(rows));
+    sides_.back() = std::make_unique<RowFamily>(std::move(rows), design->design, bar.alpha);
   }
 }
 
-std::vector<RowFigures> Evidence::figures(std::span<const std::uint32_t> groups,
+RowFigures Evidence::figures_of(std::uint32_t group, std::uint32_t metric,
+                                const SideDesign& design) const {
+  const PlannedMetric& planned = plan_->metrics[metric];
+  RowFigures row;
+  row.group = group;
+  row.metric = metric;
+  row.adds_up = planned.adds_up || planned.is_sum;
+  row.resolution = rollup_->resolution(metric, design.runs);
+  for (const std::size_t run : design.runs)
+    row.runs.push_back(rollup_->figure_of_run(run, group, metric));
+  return row;
+}
+
+std::vector<RowFigures> Evidence::rows_of(std::span<const std::uint32_t> groups,
                                           const JudgedMetric& metric,
                                           const SideDesign& design) const {
   constexpr std::uint32_t kHostRow[] = {0};
-  const PlannedMetric& planned = plan_->metrics[metric.metric];
-  if (planned.entity == Entity::Host) groups = kHostRow;
+  if (plan_->metrics[metric.metric].entity == Entity::Host) groups = kHostRow;
   std::vector<RowFigures> rows;
   for (const std::uint32_t group : groups) {
-    RowFigures row{group,
-                   metric.metric,
-                   metric.entry,
-                   metric.floor,
-                   planned.adds_up || planned.is_sum,
-                   rollup_->resolution(metric.metric, design.runs),
-                   {}};
-    for (const std::size_t run : design.runs)
-      row.runs.push_back(rollup_->figure_of_run(run, group, metric.metric));
+    RowFigures row = figures_of(group, metric.metric, design);
+    row.entry = metric.entry;
+    row.floor = metric.floor;
     if (can_be_judged(row)) rows.push_back(std::move(row));
   }
   return rows;
+}
+
+std::vector<std::optional<Proof>> Evidence::proofs(std::size_t side) const {
+  return sides_[side - 1] ? proofs_of(sides_[side - 1]->family(), bar_)
+                          : std::vector<std::optional<Proof>>();
+}
+
+RowFigures Evidence::figures(std::size_t row, std::size_t side) const {
+  const RowFamily& its = *sides_[side - 1];
+  const auto [group, metric] = its.rows()[row];
+  RowFigures figures = figures_of(group, metric, *designs_[side - 1]);
+  figures.floor = its.floor(row);
+  return figures;
 }
 
 std::optional<Proof> Evidence::of(std::uint32_t group, std::size_t metric, std::size_t side) const {

@@ -54,17 +54,23 @@ class Evidence {
   std::span<const Row> rows(std::size_t side) const {
     return sides_[side - 1] ? sides_[side - 1]->rows() : std::span<const Row>();
   }
+  // All of them.
+  std::vector<std::optional<Proof>> proofs(std::size_t side) const;
+  // What a row of the family is judged by, by its place in rows(). REQUIRES: the side is judged.
+  RowFigures figures(std::size_t row, std::size_t side) const;
   // The family of the side; null if it is not judged.
   const statistics::Family* family(std::size_t side) const {
     return sides_[side - 1] ? &sides_[side - 1]->family() : nullptr;
   }
 
  private:
-  std::vector<RowFigures> figures(std::span<const std::uint32_t> groups, const JudgedMetric& metric,
+  RowFigures figures_of(std::uint32_t group, std::uint32_t metric, const SideDesign& design) const;
+  std::vector<RowFigures> rows_of(std::span<const std::uint32_t> groups, const JudgedMetric& metric,
                                   const SideDesign& design) const;
 
   const Rollup* rollup_;
   const MetricPlan* plan_;
+  std::vector<std::optional<SideDesign>> designs_;
   Bar bar_;
   std::vector<std::unique_ptr<RowFamily>> sides_;
 };

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "core/statistics/eligible.hpp"
+
 namespace ctprof {
 namespace {
 
@@ -81,19 +83,25 @@ bool can_be_judged(const RowFigures& row) {
 
 struct RowFamily::Judged {
   std::vector<Row> rows;
+  std::vector<double> floors;
   statistics::FamilyRows figures;
 };
 
 // Figures are let go one row after the other: of many hosts they are most of the memory.
-RowFamily::Judged RowFamily::judged(std::vector<RowFigures> all) {
+RowFamily::Judged RowFamily::judged(std::vector<RowFigures> all, const statistics::Design& design,
+                                    double alpha) {
   std::erase_if(all, [](const RowFigures& row) { return !can_be_judged(row); });
   set_floors(all);
+  std::erase_if(all, [&](const RowFigures& row) {
+    return !statistics::is_eligible(row.runs, design, alpha);
+  });
   all = in_family(std::move(all));
   std::ranges::sort(all, {}, [](const RowFigures& row) { return Row{row.group, row.metric}; });
   Judged found;
   if (!all.empty()) found.figures.values.reserve(all.size() * all.front().runs.size());
   for (RowFigures& row : all) {
     found.rows.emplace_back(row.group, row.metric);
+    found.floors.push_back(row.floor);
     found.figures.resolutions.push_back(row.resolution / (mean(row) + row.floor));
     for (const double figure : row.runs)
       found.figures.values.push_back(log_above(figure, row.floor));
@@ -102,11 +110,13 @@ RowFamily::Judged RowFamily::judged(std::vector<RowFigures> all) {
   return found;
 }
 
-RowFamily::RowFamily(std::vector<RowFigures> rows, const statistics::Design& design)
-    : RowFamily(judged(std::move(rows)), design) {}
+RowFamily::RowFamily(std::vector<RowFigures> rows, const statistics::Design& design, double alpha)
+    : RowFamily(judged(std::move(rows), design, alpha), design) {}
 
 RowFamily::RowFamily(Judged judged, const statistics::Design& design)
-    : rows_(std::move(judged.rows)), family_(design, std::move(judged.figures)) {}
+    : rows_(std::move(judged.rows)),
+      floors_(std::move(judged.floors)),
+      family_(design, std::move(judged.figures)) {}
 
 namespace {
 

@@ -3,7 +3,9 @@
 //
 // A row is judged by the logarithms of its figures, the floor added to each. The family is fixed
 // without looking at the sides: it has the rows whose figures, of both sides together, are above
-// their floor (JoinsBy). Only numbers that are never below zero are judged.
+// their floor (JoinsBy), and that enough runs have for a small p (statistics/eligible.hpp). A row
+// that cannot be significant does not bring its group in. Only numbers that are never below zero
+// are judged.
 //
 // Not here: permutations (core/statistics), figures of a report's runs (evidence.hpp).
 
@@ -60,20 +62,25 @@ bool can_be_judged(const RowFigures& row);
 
 class RowFamily {
  public:
-  // Judges the rows that are above their floors. REQUIRES: each has design.runs() figures.
-  RowFamily(std::vector<RowFigures> rows, const statistics::Design& design);
+  // Judges the rows that are above their floors and can be significant at `alpha`. REQUIRES: each
+  // has design.runs() figures.
+  RowFamily(std::vector<RowFigures> rows, const statistics::Design& design, double alpha);
 
   // The rows that are judged, ascending, each a group and a metric.
   using Row = std::pair<std::uint32_t, std::uint32_t>;
   std::span<const Row> rows() const { return rows_; }
+  // The floor of one of them, in the unit of its figures.
+  double floor(std::size_t row) const { return floors_[row]; }
   const statistics::Family& family() const { return family_; }
 
  private:
   struct Judged;
   explicit RowFamily(Judged judged, const statistics::Design& design);
-  static Judged judged(std::vector<RowFigures> rows);
+  static Judged judged(std::vector<RowFigures> rows, const statistics::Design& design,
+                       double alpha);
 
   std::vector<Row> rows_;
+  std::vector<double> floors_;
   statistics::Family family_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/number.hpp"
+#include "core/statistics/eligible.hpp"
 
 namespace ctprof {
 namespace {
@@ -93,17 +94,36 @@ FrameEvidence::Side FrameEvidence::judge(StackFigures& figures, const Rollup& ro
     }
   Side side;
   statistics::FamilyRows rows;
-  for (const auto& [key, its] : all) {
+  for (auto& [key, its] : all) {
     const OfMetric& metric = metrics[std::get<0>(key)];
     const double floor = kShareOfTotal * metric.total;
-    if (mean(its) < floor) continue;
+    if (mean(its) < floor || !statistics::is_eligible(its, design.design, bar_.alpha)) continue;
     side.rows.push_back(key);
     rows.resolutions.push_back(metric.sample / (mean(its) + floor));
     for (const double figure : its) rows.values.push_back(std::log(figure + floor));
+    side.floors.push_back(floor);
+    side.resolutions.push_back(metric.sample);
+    side.figures.push_back(std::move(its));
   }
   if (side.rows.empty()) return side;
   side.family = std::make_unique<statistics::Family>(design.design, std::move(rows));
   return side;
+}
+
+void FrameEvidence::visit(std::size_t side,
+                          const std::function<void(const JudgedFunction&)>& visit) const {
+  if (side > sides_.size() || !sides_[side - 1].family) return;
+  const Side& its = sides_[side - 1];
+  const auto proofs = proofs_of(*its.family, bar_);
+  for (std::size_t row = 0; row < its.rows.size(); ++row) {
+    const auto& [metric, group, function] = its.rows[row];
+    visit({{group, metric},
+           function,
+           its.floors[row],
+           its.resolutions[row],
+           its.figures[row],
+           proofs[row]});
+  }
 }
 
 std::optional<Proof> FrameEvidence::of(RowAt group, std::uint32_t function,

@@ -3,7 +3,8 @@
 //
 // All functions of all groups are one family, whatever metric their stacks are of; what one has
 // below a thousandth of the metric's total, over the runs of both sides together, is not in it. A
-// run whose group lacks the function has zero of it.
+// run whose group lacks the function has zero of it. Functions that too few runs have to be
+// significant are left out (statistics/eligible.hpp).
 //
 // Not here: how a family is judged (evidence/evidence.hpp), which functions are told
 // (stack_section.hpp).
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +27,16 @@
 
 namespace ctprof {
 
+// A row of the family of functions, and what it is judged by: the function's own weight in each
+// run, the baseline's first; NaN for gaps.
+struct JudgedFunction {
+  RowAt at{};
+  std::uint32_t function = 0;
+  double floor = 0, resolution = 0;  // in the figures' unit
+  std::span<const double> runs{};
+  std::optional<Proof> proof{};
+};
+
 class FrameEvidence {
  public:
   // Knows nothing.
@@ -38,6 +50,8 @@ class FrameEvidence {
 
   // None where the side is not judged, or the function is not in the family.
   std::optional<Proof> of(RowAt group, std::uint32_t function, std::size_t side) const;
+  // Visits the rows of the side's family, in the order of metrics, groups and functions.
+  void visit(std::size_t side, const std::function<void(const JudgedFunction&)>& visit) const;
   bool judges() const { return !sides_.empty(); }
 
  private:
@@ -45,6 +59,8 @@ class FrameEvidence {
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
   struct Side {
     std::vector<Key> rows;  // ascending
+    std::vector<std::vector<double>> figures;
+    std::vector<double> floors, resolutions;
     std::unique_ptr<statistics::Family> family;
   };
 

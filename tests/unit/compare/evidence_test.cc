@@ -248,6 +248,32 @@ BOOST_AUTO_TEST_CASE(details_are_a_family_of_their_own) {
   BOOST_TEST(csv.text.find(",true\n") != std::string::npos, csv.text);
 }
 
+// Each row that p is adjusted for is there, also beyond --limit, with what p is made of.
+BOOST_AUTO_TEST_CASE(json_has_every_row_of_each_family) {
+  Spec spec;
+  spec.limit = 1;
+  const json::value told = json_of(Sides(kBefore, kAfter).report(spec));
+  const json::object& how = told.at("evidence").at(0).as_object();
+  const json::array &headlines = how.at("headlines").as_array(),
+                    &details = how.at("details").as_array();
+  BOOST_TEST(headlines.size() == how.at("headline_rows").to_number<std::size_t>());
+  BOOST_TEST(details.size() == how.at("detail_rows").to_number<std::size_t>());
+  BOOST_TEST(headlines.size() > told.at("screen").at("rows").as_array().size());
+  BOOST_TEST(how.at("functions").as_array().empty());
+  const auto app = std::ranges::find_if(headlines, [](const json::value& row) {
+    return row.at("group") == "app" && row.at("metric") == "cpu";
+  });
+  BOOST_REQUIRE(app != headlines.end());
+  BOOST_TEST(app->at("floor").to_number<double>() == 1e7);  // 1 % of a CPU, in ns per second
+  BOOST_TEST(app->at("proven").as_bool());
+  const json::array& figures = app->at("figures").as_array();
+  BOOST_REQUIRE(figures.size() == 8u);
+  for (std::size_t run = 0; run < 8; ++run)
+    BOOST_TEST(figures[run].to_number<double>() ==
+                   1e6 * static_cast<double>(run < 4 ? kBefore[run] : kAfter[run - 4]),
+               boost::test_tools::tolerance(1e-9));
+}
+
 Result<Report> failing(const Sides& sides, const std::string& condition) {
   Spec spec;
   spec.side_sizes = sides.sizes;

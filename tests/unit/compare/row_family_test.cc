@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "core/compare/evidence/row_family.hpp"
+#include "core/statistics/eligible.hpp"
 
 namespace ctprof::row_family_test {
 namespace {
 
 constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
 constexpr statistics::Design kTwoAndTwo{2, 2};
+constexpr double kAlpha = 0.05;
 
 RowFigures row(std::uint32_t group, std::uint32_t metric, double floor, std::vector<double> runs,
                JoinsBy entry = JoinsBy::Mean) {
@@ -22,7 +24,7 @@ RowFigures row(std::uint32_t group, std::uint32_t metric, double floor, std::vec
 using Rows = std::vector<RowFamily::Row>;
 
 Rows judged(std::vector<RowFigures> rows) {
-  const RowFamily family(std::move(rows), kTwoAndTwo);
+  const RowFamily family(std::move(rows), kTwoAndTwo, kAlpha);
   return {family.rows().begin(), family.rows().end()};
 }
 
@@ -31,9 +33,45 @@ Rows judged(std::vector<RowFigures> rows) {
 BOOST_AUTO_TEST_SUITE(row_family_test)
 
 BOOST_AUTO_TEST_CASE(rows_above_their_floor_are_judged_in_order) {
-  BOOST_TEST((judged({row(2, 0, 10, {10, 10, 10, 10}), row(1, 5, 10, {9, 9, 9, 9}),
-                      row(1, 0, 10, {0, 0, 0, 40}), row(0, 3, 10, {kGap, kGap, kGap, 12})}) ==
+  BOOST_TEST((judged({row(2, 0, 10, {9, 10, 11, 10}), row(1, 5, 10, {8, 9, 10, 8}),
+                      row(1, 0, 10, {0, 0, 20, 40}), row(0, 3, 10, {kGap, 11, 13, 12})}) ==
               Rows{{0, 3}, {1, 0}, {2, 0}}));
+}
+
+// Of 4 + 4 runs, 2 on one side happen in 6 of 14 ways, 4 in 1 of 35; of 6 pairs 5 have p 0.0625.
+BOOST_AUTO_TEST_CASE(leaves_out_rows_and_groups_that_too_few_runs_have) {
+  const auto rows_of = [](const statistics::Design& design, double alpha,
+                          std::vector<std::vector<double>> all) {
+    std::vector<RowFigures> rows;
+    for (std::uint32_t at = 0; at < all.size(); ++at)
+      rows.push_back(row(at, 0, 1, std::move(all[at])));
+    rows.push_back(row(0, 1, 1, {7, 6, 5, 4, 3, 2, 1, 8, 7, 6, 5, 4}, JoinsBy::Group));
+    rows.back().runs.resize(design.runs());
+    const RowFamily family(std::move(rows), design, alpha);
+    return Rows(family.rows().begin(), family.rows().end());
+  };
+  constexpr statistics::Design kFours{4, 4}, kPairs{6, 6, true};
+  BOOST_TEST((rows_of(kFours, kAlpha, {{0, 90, 0, 0, 0, 80, 0, 0}, {0, 90, 0, 70, 0, 80, 0, 60}}) ==
+              Rows{{1, 0}}));
+  BOOST_TEST((rows_of(kFours, 0.5, {{0, 90, 0, 0, 0, 80, 0, 0}}) == Rows{{0, 0}, {0, 1}}));
+  BOOST_TEST((rows_of(kPairs, kAlpha,
+                      {{9, 8, 7, 6, 5, 4, 8, 8, 6, 5, 4, 3},
+                       {9, 8, 7, 6, 5, 4, 8, 7, 6, 5, 4, 3}}) == Rows{{1, 0}}));
+  // So few runs prove nothing; rows that stand out as much as they can are judged all the same.
+  BOOST_TEST((rows_of({2, 2}, kAlpha, {{5, 6, 8, 9}, {5, 5, 5, 9}}) == Rows{{0, 0}, {0, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(the_smallest_p_of_a_row_follows_from_its_different_figures) {
+  using statistics::smallest_p;
+  BOOST_TEST(smallest_p({4, 4}, 2) == 3.0 / 7, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(smallest_p({4, 4}, 3) == 1.0 / 7, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(smallest_p({4, 4}, 6) == 2.0 / 70, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(smallest_p({2, 5}, 1) == 2.0 / 7, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(smallest_p({6, 6, true}, 5) == 0.0625);
+  BOOST_TEST(smallest_p({6, 6, true}, 0) == 1);
+  const std::vector<double> row{1, 1 + 1e-15, kGap, 2, 1, 1};
+  BOOST_TEST(statistics::different_figures(row, {3, 3}) == 1u);
+  BOOST_TEST(statistics::different_figures(row, {3, 3, true}) == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(levels_join_by_their_range_and_others_by_their_group) {
@@ -41,11 +79,11 @@ BOOST_AUTO_TEST_CASE(levels_join_by_their_range_and_others_by_their_group) {
     return row(group, 1, 10, std::move(runs), JoinsBy::Range);
   };
   BOOST_TEST(
-      (judged({level(0, {100, 105, 100, 100}), level(1, {100, 111, 100, 100})}) == Rows{{1, 1}}));
+      (judged({level(0, {100, 105, 102, 100}), level(1, {100, 111, 102, 100})}) == Rows{{1, 1}}));
   BOOST_TEST(
-      (judged({level(0, {100, 100, 100, 100}), row(0, 0, 1, {5, 5, 5, 5}),
-               row(0, 2, 10, {1, 1, 1, 1}, JoinsBy::Group),
-               row(1, 2, 10, {50, 50, 50, 50}, JoinsBy::Group)}) == Rows{{0, 0}, {0, 1}, {0, 2}}));
+      (judged({level(0, {100, 101, 102, 100}), row(0, 0, 1, {5, 6, 7, 5}),
+               row(0, 2, 10, {1, 2, 3, 1}, JoinsBy::Group),
+               row(1, 2, 10, {50, 51, 52, 50}, JoinsBy::Group)}) == Rows{{0, 0}, {0, 1}, {0, 2}}));
 }
 
 // The last digits of a sum of 1,501 figures are no difference between them.
@@ -54,19 +92,20 @@ BOOST_AUTO_TEST_CASE(a_row_of_one_figure_does_not_outdo_others) {
   std::vector<double> shifted(kMany.runs()), even(kMany.runs(), 0);
   for (std::size_t run = 0; run < shifted.size(); ++run)
     shifted[run] = static_cast<double>(20 + run % 7 + (run < kMany.baseline ? 0 : 2));
-  const RowFamily family({row(0, 0, 1, shifted), row(0, 1, 1048576, even, JoinsBy::Range),
-                          row(0, 2, 3, even, JoinsBy::Group)},
-                         kMany);
-  BOOST_TEST(family.rows().size() == 3u);
-  BOOST_TEST(family.family().p(0) < 0.001);
+  statistics::FamilyRows rows;
+  for (const double run : shifted) rows.values.push_back(std::log(run + 1));
+  for (const double floor : {1048576., 3.})
+    for (const double run : even) rows.values.push_back(std::log(run + floor));
+  rows.resolutions.assign(3, 0);
+  BOOST_TEST(statistics::Family(kMany, std::move(rows)).p(0) < 0.001);
 }
 
 BOOST_AUTO_TEST_CASE(a_metric_without_a_floor_has_a_share_of_its_rows) {
   // A thousandth of 1,000.5; a hundredth of 1,000.
-  BOOST_TEST((judged({row(0, 0, 0, {1000, 1000, 1000, 1000}), row(1, 0, 0, {.5, .5, .5, .5})}) ==
+  BOOST_TEST((judged({row(0, 0, 0, {1000, 1001, 999, 1000}), row(1, 0, 0, {.5, .6, .4, .5})}) ==
               Rows{{0, 0}}));
-  std::vector<RowFigures> rows{row(0, 0, 0, {1000, 1000, 1000, 1000}), row(1, 0, 0, {2, 2, 2, 2}),
-                               row(2, 0, 0, {11, 11, 11, 11})};
+  std::vector<RowFigures> rows{row(0, 0, 0, {1000, 1001, 999, 1000}), row(1, 0, 0, {2, 3, 1, 2}),
+                               row(2, 0, 0, {11, 12, 10, 11})};
   BOOST_TEST((judged(rows) == Rows{{0, 0}, {1, 0}, {2, 0}}));
   for (RowFigures& one : rows) one.adds_up = false;
   BOOST_TEST((judged(rows) == Rows{{0, 0}, {2, 0}}));
@@ -74,13 +113,13 @@ BOOST_AUTO_TEST_CASE(a_metric_without_a_floor_has_a_share_of_its_rows) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_figure_of_a_row_is_never_judged) {
-  BOOST_TEST((judged({row(0, 0, 1, {5, 5, -1, 5}), row(1, 0, 1, {5, 5, INFINITY, 5}),
-                      row(2, 0, 1, {kGap, kGap, kGap, kGap}), row(3, 0, 1, {5, 5, 5, 5})}) ==
+  BOOST_TEST((judged({row(0, 0, 1, {5, 6, -1, 5}), row(1, 0, 1, {5, 6, INFINITY, 5}),
+                      row(2, 0, 1, {kGap, kGap, kGap, kGap}), row(3, 0, 1, {5, 6, 7, 5})}) ==
               Rows{{3, 0}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_shift_is_a_factor_above_the_floor) {
-  const RowFamily family({row(0, 0, 10, {90, 90, 190, 190})}, kTwoAndTwo);
+  const RowFamily family({row(0, 0, 10, {90, 90, 190, 190})}, kTwoAndTwo, kAlpha);
   const auto proof = proof_of(family.family(), 0, Bar{});
   BOOST_TEST(proof->shift == 1.0, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(!proof->proven);  // two runs a side prove nothing
@@ -96,7 +135,7 @@ BOOST_AUTO_TEST_CASE(intervals_of_all_rows_are_those_of_each) {
                              : 100 + (at * 31 + run * 17) % 29 + (run >= 5 ? at % 10 : 0));
     rows.push_back(std::move(one));
   }
-  const RowFamily family(std::move(rows), {5, 6});
+  const RowFamily family(std::move(rows), {5, 6}, kAlpha);
   const auto all = proofs_of(family.family(), Bar{});
   BOOST_TEST(all.size() == 150u);
   for (std::size_t at = 0; at < all.size(); ++at) {

@@ -173,7 +173,7 @@ class Judge {
     std::map<RowFamily::Row, Sides> sides;
     for (const RowFigures& row : rows_)
       if (can_be_judged(row)) sides.emplace(RowFamily::Row{row.group, row.metric}, sides_of(row));
-    const RowFamily family(std::move(rows_), question_.design);
+    const RowFamily family(std::move(rows_), question_.design, question_.bar.alpha);
     const auto proofs = proofs_of(family.family(), question_.bar);
     JsonWriter out(Escape::Unshowable);
     write_head(family, out);
