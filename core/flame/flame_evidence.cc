@@ -101,7 +101,7 @@ void mark_unproven(FlameTree& tree, std::span<const FlameWeights> runs, const Si
   if (family.empty()) return;
   const statistics::Family judged(design.design, std::move(rows));
   for (std::size_t row = 0; row < family.size(); ++row) {
-    const auto proof = proof_of(judged, row, bar);
+    const auto proof = proof_of(judged, row, floor, bar);
     tree.nodes[family[row]].unproven = !proof || !proof->proven;
   }
 }

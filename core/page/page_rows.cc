@@ -10,6 +10,7 @@
 #include "core/base/number.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/render/report_lines.hpp"
+#include "core/render/shown_figures.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
@@ -29,7 +30,11 @@ class Headlines {
   PageRows rows() {
     for (const ScreenRow& row : screen_->rows)
       for (std::size_t column = 0; column < screen_->columns.size(); ++column) add(row, column);
-    return std::move(found_);
+    PageRows all = std::exchange(found_, {});
+    for (const ScreenRow& row : screen_->about_rows)
+      for (std::size_t column = 0; column < screen_->columns.size(); ++column) add(row, column);
+    all.about = std::move(found_.rows);
+    return all;
   }
 
  private:
@@ -44,13 +49,15 @@ class Headlines {
         cut(group_text(report_->grouping(), report_->grouping().names[row.group]), kMostGroup);
     made.metric = cut(printable(column.headline.label), kMostMetric);
     made.unit = column.headline.shown == CTPROF_SHOWN_PERCENT ? "percent" : metric.unit;
-    for (const ScreenFigure& figure : figures) {
-      made.sides.push_back(figure.value);
-      made.told.push_back(brief(figure.value, made.unit));
-    }
+    const ShownFigures shown = shown_figures(*report_, row, at);
+    made.sides = shown.sides;
+    found_.are_pairs = found_.are_pairs || shown.is_pair;
+    for (const double side : shown.sides) made.told.push_back(brief(side, made.unit));
     made.runs = runs_of(made.at, metric);
+    for (std::size_t side = 0; side < made.runs.size(); ++side)
+      for (double& run : made.runs[side]) run /= shown.divisor[side];
     made.share = screen_->share(row, at);
-    made.proof = figures.back().proof;
+    if (figures.back().proof) made.proof = without_floor(*figures.back().proof);
     found_.rows.push_back(std::move(made));
   }
 
@@ -97,7 +104,8 @@ PageRow row_of(const Report& report, const ReportRow& told) {
   }
   for (const SideFigure& side : told.sides)
     if (told.metric->has_number()) row.runs.push_back(report.rollup().run_numbers(side.at));
-  if (!told.changes.empty()) row.proof = told.changes.back().proof;
+  if (!told.changes.empty() && told.changes.back().proof)
+    row.proof = without_floor(*told.changes.back().proof);
   return row;
 }
 
@@ -149,6 +157,21 @@ void drop_single_runs(PageRow& row) {
 
 double rank(const PageRow& row) { return std::isnan(row.share) ? -1 : row.share; }
 
+// Proven rows first; see the header.
+void sort_rows(std::vector<PageRow>& rows) {
+  const bool is_any_proven = std::ranges::any_of(rows, &PageRow::is_proven);
+  const auto p_alone = [&](const PageRow& row) {
+    return row.proof && !is_any_proven ? row.proof->p_alone : 1;
+  };
+  std::ranges::stable_sort(rows, [&](const PageRow& a, const PageRow& b) {
+    if (a.is_proven() != b.is_proven()) return a.is_proven();
+    if (a.proof.has_value() != b.proof.has_value()) return a.proof.has_value();
+    if (p_alone(a) != p_alone(b)) return p_alone(a) < p_alone(b);
+    if (rank(a) != rank(b)) return rank(a) > rank(b);
+    return std::tie(a.group, a.metric) < std::tie(b.group, b.metric);
+  });
+}
+
 }  // namespace
 
 double PageRow::change() const { return sides.size() < 2 ? kNaN : sides[1] - sides[0]; }
@@ -167,12 +190,12 @@ PageRows page_rows(const Report& report, bool details) {
     drop_single_runs(row);
   }
   found.groups = groups.size();
-  std::ranges::stable_sort(found.rows, [](const PageRow& a, const PageRow& b) {
-    if (a.is_proven() != b.is_proven()) return a.is_proven();
-    if (a.proof.has_value() != b.proof.has_value()) return a.proof.has_value();
-    if (rank(a) != rank(b)) return rank(a) > rank(b);
-    return std::tie(a.group, a.metric) < std::tie(b.group, b.metric);
-  });
+  for (PageRow& row : found.about) {
+    row.in_doubt = report.families().judge() && !row.is_proven();
+    drop_single_runs(row);
+  }
+  sort_rows(found.rows);
+  sort_rows(found.about);
   return found;
 }
 

@@ -5,13 +5,15 @@
 // wanted; else the metrics of the report's sections, as they are told. Rows that say nothing,
 // because the figure is zero or below its headline's floor on every side, stay out and are counted.
 //
-// Order: what is proven first, and what was never tested last; then by the share of the host's
-// total that the row's change (of one side: its figure) comes to, largest first; ties by name.
+// Order: what is proven first, and what was never tested last; where nothing is proven, by the p
+// that a row has by itself; then by the share of the host's total that the row's change (of one
+// side: its figure) comes to, largest first; ties by name.
 //
 // Not here: how a row is written (report_page.cc).
 
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -30,11 +32,11 @@ struct PageRow {
   std::vector<std::string> told;          // the same in words
   std::vector<std::vector<double>> runs;  // by side, of each run; empty where there is only one
   double share = 0;                       // 0 to 1; NaN: not known
-  std::optional<Proof> proof;             // of sides of several runs; none: never tested
+  std::optional<Proof> proof;             // without_floor(), of several runs; none: never tested
   bool in_doubt = false;                  // of such sides, and not proven
 
   // Shifts are factors: there is none from nothing, or to it.
-  bool has_shift() const { return proof && sides[0] != 0 && sides[1] != 0; }
+  bool has_shift() const { return proof && !std::isnan(proof->shift) && sides[1] != 0; }
   bool is_proven() const { return proof && proof->proven; }
 
   // From the first side to the second; NaN where that is not known.
@@ -48,6 +50,8 @@ struct PageRows {
   std::size_t groups = 0;  // that have a row
   std::size_t quiet = 0;   // figures below the floors
   bool are_judged = false;
+  bool are_pairs = false;        // judged rows have the figures of Proof::before and after
+  std::vector<PageRow> about{};  // the rows of the groups of --about
 };
 
 // `details`: every metric, also of windows.

@@ -118,6 +118,7 @@ class PageWriter {
   void append_rows() {
     out_ += "<section aria-labelledby=\"moved\">\n";
     append_line(out_, "h2", compares() ? "What moved" : "What there is", "id=\"moved\"");
+    append_about();
     if (rows_.rows.empty()) {
       append_line(out_, "p", compares() ? "No figure differs." : "No figure is above its floor.");
     } else {
@@ -130,6 +131,18 @@ class PageWriter {
       append_line(out_, "p", counted(rows_.quiet, "quiet figure") + " stayed out.",
                   "class=\"quiet\"");
     out_ += "</section>\n";
+  }
+
+  // The groups of --about come first, in a table that the script leaves alone.
+  void append_about() {
+    if (rows_.about.empty()) return;
+    append_line(out_, "h3", "--about " + printable(report_->spec().about->text()));
+    out_ += "<div class=\"wide\">\n<table>\n<thead><tr>";
+    append_columns();
+    out_ += "</tr></thead>\n<tbody>\n";
+    for (const PageRow& row : rows_.about) append_row(row);
+    out_ += "</tbody>\n</table>\n</div>\n";
+    append_line(out_, "h3", "All groups");
   }
 
   void append_evidence() {

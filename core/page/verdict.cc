@@ -73,8 +73,9 @@ std::string how_many_differ(const Report& report, const PageRows& rows) {
 std::string what_changed_most(const PageRows& rows) {
   if (rows.rows.empty()) return "No figure changed.";
   const bool is_proven = rows.rows[0].is_proven();
-  std::string text = rows.are_judged && !is_proven ? "The largest change, not proven, is "
-                                                   : "The largest change is ";
+  std::string text = rows.are_judged && !is_proven
+                         ? "The change that is least likely to be chance, but not proven, is "
+                         : "The largest change is ";
   text += name_of(rows.rows[0]) + ": " + steps(rows.rows[0]);
   if (rows.rows.size() > 1 && rows.rows[1].is_proven() == is_proven)
     text += "; the next " + name_of(rows.rows[1]) + ": " + steps(rows.rows[1]);
@@ -91,12 +92,13 @@ std::string enough_text(const Report& report) {
          (enough ? "; " + std::to_string(*enough) + " on each side would do" : "");
 }
 
-std::string runs_of_sides(const Report& report) {
+std::string runs_of_sides(const Report& report, const PageRows& rows) {
   const std::size_t before = report.runs(0).size(), after = report.runs(1).size();
   if (before == 1 && after == 1)
     return "One run per side cannot show what is chance: `ctprof record --repeat 8` records eight.";
-  return "These are medians of " + counted(before, "run") + " before and " + counted(after, "run") +
-         " after" + enough_text(report) + ".";
+  return std::string("These are ") + (rows.are_pairs ? "geometric means" : "medians") + " of " +
+         counted(before, "run") + " before and " + counted(after, "run") + " after" +
+         enough_text(report) + ".";
 }
 
 // --- of one side
@@ -189,8 +191,19 @@ std::string interval_text(const Proof& proof) { return ends_text(proof, " to ");
 std::vector<std::string> verdict(const Report& report, const PageRows& rows) {
   if (!report.compares())
     return {who_was_there(report), what_is_most(rows), who_came_and_went(report, rows)};
-  return {how_many_differ(report, rows), what_changed_most(rows),
-          runs_of_sides(report) + busy_of_sides(report)};
+  std::vector<std::string> sentences;
+  if (std::string order = order_sentence(report, 1); !order.empty()) {
+    order[0] = 'A';
+    sentences.push_back(order + ".");
+  }
+  if (std::string about = about_text(report, 0); !about.empty()) {
+    about.pop_back();
+    sentences.push_back(about + ".");
+  }
+  sentences.push_back(how_many_differ(report, rows));
+  sentences.push_back(what_changed_most(rows));
+  sentences.push_back(runs_of_sides(report, rows) + busy_of_sides(report));
+  return sentences;
 }
 
 }  // namespace ctprof

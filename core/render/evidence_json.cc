@@ -1,5 +1,6 @@
 #include "core/render/evidence_json.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -53,6 +54,7 @@ class EvidenceWriter {
     write_rows("headlines", headlines, side);
     write_rows("details", &details, side);
     write_functions(side);
+    write_about(side);
     json_->close('}');
   }
 
@@ -70,6 +72,17 @@ class EvidenceWriter {
       write_row(row.floor, row.resolution, row.runs, proofs[at]);
     }
     json_->close(']');
+  }
+
+  void write_about(std::size_t side) {
+    json_->key("about");
+    const Evidence* about = report_->families().about();
+    if (!about) return json_->raw("null");
+    json_->open('{');
+    json_->text_member("condition", report_->spec().about->text());
+    json_->flag_member("chosen_afterwards", report_->is_about_chosen_afterwards());
+    write_rows("headlines", about, side);
+    json_->close('}');
   }
 
   void write_functions(std::size_t side) {
@@ -108,6 +121,7 @@ class EvidenceWriter {
     }
     json_->close(']');
     write_proof(*json_, proof, 1);
+    number("p_alone", proof ? proof->p_alone : std::nan(""));
     json_->close('}');
   }
 

@@ -1,5 +1,6 @@
 #include "core/render/evidence_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -19,6 +20,10 @@ std::string formatted(const char* format, Values... values) {
   std::snprintf(text.data(), text.size(), format, values...);
   return text.data();
 }
+
+constexpr std::string_view kSingleRun =
+    " cannot show which differences are chance: record several with `ctprof record --repeat 8 -o "
+    "DIR`";
 
 // Shifts of as much are told as factors.
 constexpr double kFactorsFrom = 10;
@@ -49,6 +54,16 @@ std::string enough_in_words(const statistics::Design& design, double alpha) {
   return "; " + std::to_string(*enough) + (design.paired ? " pairs" : " runs a side") + " would";
 }
 
+// Why rows with a small p are not marked as significant.
+std::string hidden_rows(const Report& report, std::size_t side, const Evidence& evidence) {
+  const Bar& bar = report.spec().bar;
+  const std::size_t hidden = bar.min_shift > 0 ? evidence.below_least_shift(side) : 0;
+  if (hidden == 0) return {};
+  return "; " + counted(hidden, "row") + " with p of at most " + p_text(bar.alpha) +
+         (hidden == 1 ? " is" : " are") + " not significant only because of --min-shift " +
+         formatted("%g", bar.min_shift * 100) + "%";
+}
+
 std::string judged(const Report& report, std::size_t side, const statistics::Family& family) {
   const statistics::Design& design = family.labellings().design();
   const Bar& bar = report.spec().bar;
@@ -70,6 +85,39 @@ const Evidence* evidence_of(const Report& report, bool of_screen) {
   return of_screen ? families.headlines() : families.details();
 }
 
+// Whether some side has enough runs.
+bool can_prove(const Report& report) {
+  return std::ranges::any_of(report.families().designs(), [&](const auto& design) {
+    return design && statistics::smallest_p(design->design) <= report.spec().bar.alpha;
+  });
+}
+
+bool is_any_proven(const Report& report, bool of_screen) {
+  if (!of_screen) return report.families().any_detail_proven();
+  return std::ranges::any_of(report.screen()->rows, &ScreenRow::is_proven);
+}
+
+// "about group == "svc": 2 of 7 rows are significant by 8 pairs of runs ..."
+std::string about_side(const Report& report, std::size_t side, const Evidence& evidence,
+                       const statistics::Family& family) {
+  const Bar& bar = report.spec().bar;
+  const auto proofs = evidence.proofs(side);
+  const auto proven = static_cast<std::size_t>(
+      std::ranges::count_if(proofs, [](const auto& proof) { return proof && proof->proven; }));
+  std::string text = "--about " + printable(report.spec().about->text()) + ": " +
+                     (report.sides().size() > 2 ? side_name(side) + ": " : "") +
+                     std::to_string(proven) + " of " + counted(family.rows(), "row") +
+                     (proven == 1 ? " is" : " are") + " significant by " +
+                     runs_in_words(family.labellings().design()) + " at " + p_text(bar.alpha) +
+                     " (p is adjusted for these " + counted(family.rows(), "row") + " only)" +
+                     hidden_rows(report, side, evidence);
+  if (report.is_about_chosen_afterwards())
+    text +=
+        "; chosen afterwards? These runs were compared before without this --about, so its p "
+        "is too small if that result led to the choice: record new runs";
+  return text;
+}
+
 }  // namespace
 
 std::string shift_text(double shift) {
@@ -85,6 +133,14 @@ std::string shift_text(const Proof& proof) {
   return text + " (" + end(proof.low) + " to " + end(proof.high) + ")";
 }
 
+std::string order_sentence(const Report& report, std::size_t side) {
+  const auto& design = report.families().design(side);
+  if (!design || !are_one_after_other(report.runs(0), report.runs(side))) return {};
+  return "all runs of the " + side_name(0) + " and of the " + side_name(side) +
+         " were taken one side after the other: whatever else changed with time differs too "
+         "(record --interleave takes them in turns)";
+}
+
 std::string p_text(double p) { return formatted(p < 0.001 ? "%.1g" : "%.2g", p); }
 
 std::string evidence_text(const Report& report, bool of_screen, std::size_t width) {
@@ -92,19 +148,37 @@ std::string evidence_text(const Report& report, bool of_screen, std::size_t widt
   const Evidence* evidence = evidence_of(report, of_screen);
   for (std::size_t side = 1; evidence && side < report.sides().size(); ++side)
     if (const statistics::Family* family = evidence->family(side))
-      out += wrapped(judged(report, side, *family), width);
+      out += wrapped(judged(report, side, *family) + hidden_rows(report, side, *evidence), width);
+  if (evidence && can_prove(report) && !is_any_proven(report, of_screen))
+    out += wrapped(
+        "no row is significant; rows are ordered by the p that each has by itself. To test one "
+        "group by itself, record new runs, then use --about",
+        width);
+  return out;
+}
+
+std::string about_text(const Report& report, std::size_t width) {
+  const Evidence* evidence = report.families().about();
+  if (!evidence) return {};
+  std::string out;
+  for (std::size_t side = 1; side < report.sides().size(); ++side)
+    if (const statistics::Family* family = evidence->family(side))
+      out += wrapped(about_side(report, side, *evidence, *family), width);
   return out;
 }
 
 std::string order_text(const Report& report, std::size_t width) {
   std::string out;
+  const bool are_windows = report.sides().front().window.has_value();
+  for (std::size_t side = 0; report.compares() && are_windows && side < report.sides().size();
+       ++side)
+    if (report.runs(side).size() == 1)
+      return wrapped((tells_several_runs(report) ? "a side of one run" : "one run per side") +
+                         std::string(kSingleRun),
+                     width);
   for (std::size_t side = 1; side < report.sides().size(); ++side) {
-    const auto& design = report.families().design(side);
-    if (!design || !are_one_after_other(report.runs(0), report.runs(side))) continue;
-    out += wrapped("all runs of the " + side_name(0) + " and of the " + side_name(side) +
-                       " were taken one side after the other: whatever else changed with time "
-                       "differs too (record --interleave takes them in turns)",
-                   width);
+    const std::string said = order_sentence(report, side);
+    if (!said.empty()) out += wrapped(said, width);
   }
   return out;
 }

@@ -27,7 +27,13 @@ std::string p_text(double p);
 // What was judged and how, a sentence for each candidate: of the first screen, or else of the
 // tables of details. Empty where nothing was.
 std::string evidence_text(const Report& report, bool of_screen, std::size_t width);
-// A sentence where all runs of one side were taken before the other's.
+// The same of the groups of --about, by their own family.
+std::string about_text(const Report& report, std::size_t width);
+
+// Where all runs of the side were taken before or after the baseline's: that, as a sentence.
+std::string order_sentence(const Report& report, std::size_t side);
+// A sentence where a side has a single window, or where all runs of one side were taken before the
+// other's.
 std::string order_text(const Report& report, std::size_t width);
 
 }  // namespace ctprof

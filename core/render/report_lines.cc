@@ -128,7 +128,7 @@ std::string life(const ReportRow& row) {
 
 // "~ +3% (-2 to +9)" of what is not proven.
 std::string shift_in_doubt(const Proof& proof) {
-  return (proof.proven ? "" : std::string(kNotProven) + " ") + shift_text(proof);
+  return (proof.proven ? "" : std::string(kNotProven) + " ") + shift_text(without_floor(proof));
 }
 
 // Whether no change of the row is proven, because it is not significant or was never tested.

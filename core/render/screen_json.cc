@@ -62,6 +62,7 @@ void write_figure(JsonPieces& json, const ScreenFigure& figure, bool is_level) {
   member("low", &Proof::low);
   member("high", &Proof::high);
   member("p", &Proof::p);
+  member("p_alone", &Proof::p_alone);
   json.key("proven");
   json.raw(!figure.proof ? "null" : figure.proof->proven ? "true" : "false");
   json.close('}');
@@ -118,6 +119,10 @@ void write_screen(JsonPieces& json, const Report& report, const std::function<bo
   write_array(json, "rows", std::span(screen.rows).first(told), [&](const ScreenRow& row) {
     if (has_room()) write_row(json, report, row);
   });
+  if (report.spec().about)
+    write_array(json, "about_rows", std::span(screen.about_rows), [&](const ScreenRow& row) {
+      if (has_room()) write_row(json, report, row);
+    });
   write_findings(json, report);
   write_left_out(json, screen, screen.rows.size() - told);
   json.close('}');

@@ -10,6 +10,7 @@
 #include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/render/evidence_text.hpp"
+#include "core/render/shown_figures.hpp"
 
 namespace ctprof {
 namespace {
@@ -102,8 +103,8 @@ class Cells {
     const std::string text = printable(column(at).headline.label) + " " + values(row, at);
     if (told == Most::Figures) return text;
     if (const auto& proof = screen_->figures(row, at).back().proof;
-        proof && row.threads.size() == 2)
-      return text + " " + shift_text(*proof);
+        proof && row.threads.size() == 2 && !std::isnan(without_floor(*proof).shift))
+      return text + " " + shift_text(without_floor(*proof));
     return text + " " + signed_text(moved(column(at), screen_->figures(row, at)), at);
   }
 
@@ -115,20 +116,10 @@ class Cells {
 
  private:
   std::string values(const ScreenRow& row, std::size_t at) const {
-    const auto figures = screen_->figures(row, at);
-    std::vector<double> values;
-    for (std::size_t side = 0; side < figures.size(); ++side)
-      values.push_back(figures[side].value / divisor(row, side, at));
-    return with_doubts(brief_steps(values, unit(at)), figures, report_->families());
+    return with_doubts(brief_steps(shown_figures(*report_, row, at).sides, unit(at)),
+                       screen_->figures(row, at), report_->families());
   }
   const ScreenColumn& column(std::size_t at) const { return screen_->columns[at]; }
-  // Threads that sleep add up to more than anybody can read: the time that they were blocked is
-  // shown per thread.
-  double divisor(const ScreenRow& row, std::size_t side, std::size_t at) const {
-    const bool is_mean =
-        column(at).headline.by_change && column(at).headline.shown == CTPROF_SHOWN_PERCENT;
-    return is_mean ? std::max(row.threads[side].all(), 1.0) : 1;
-  }
   std::string_view unit(std::size_t at) const {
     if (column(at).headline.shown == CTPROF_SHOWN_PERCENT) return "percent";
     return report_->metrics()[column(at).metric].unit;

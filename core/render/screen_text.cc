@@ -1,6 +1,7 @@
 #include "core/render/screen_text.hpp"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "core/compare/asked/spec.hpp"
@@ -64,7 +65,8 @@ std::string opening(const Report& report, std::span<const std::string> files,
     out += window_opening(report.sides()[side], report.compares() ? side_name(side) : "",
                           files[side], layout);
   out += host_line(report.sides(), layout.width);
-  return report.compares() ? out + other_boots(report) + host_text(report, layout) : out;
+  if (!report.compares()) return out;
+  return out + other_boots(report) + host_text(report, layout) + order_text(report, layout.width);
 }
 
 // What changed inside each window, of as many as fit.
@@ -93,9 +95,17 @@ std::string settings(const Report& report, std::size_t width) {
   return out + wrapped("settings that differ: " + joined_by(found, "; "), width);
 }
 
+// The groups of --about come first, tested by themselves; all groups follow.
+std::string about_rows(const Report& report, const TextLayout& layout) {
+  const std::span<const ScreenRow> rows(report.screen()->about_rows);
+  if (rows.empty()) return {};
+  return screen_table(report, rows, layout).text + about_text(report, layout.width) +
+         "all groups:\n";
+}
+
 std::string with_rows(const Report& report, const std::string& before, const TextLayout& layout,
                       std::size_t rows) {
-  std::string out = before;
+  std::string out = before + about_rows(report, layout);
   const ScreenTableText table = screen_table(report, rows, layout);
   out += table.text;
   out += evidence_text(report, true, layout.width);

@@ -18,6 +18,7 @@
 #include "core/render/screen_json.cc"
 #include "core/render/screen_table.cc"
 #include "core/render/screen_text.cc"
+#include "core/render/shown_figures.cc"
 #include "core/render/sides_table.cc"
 #include "core/render/stacks_json.cc"
 #include "core/render/stacks_text.cc"

@@ -123,6 +123,8 @@ class Judge {
   std::vector<double> take_pads() { return std::move(pads_); }
   // The errors of rows as if all runs were of one side.
   std::vector<double> take_errors() { return std::move(errors_); }
+  // The share of labellings under which a row's own statistic is as large as observed.
+  std::vector<double> take_alone() { return std::move(alone_); }
   // The largest statistic of all rows, by labelling.
   std::vector<double> take_largest() { return std::move(most_); }
 
@@ -169,16 +171,23 @@ class Judge {
 
   void judge(const Block& block) {
     const std::size_t pieces = (most_.size() + kLabellingsOfPiece - 1) / kLabellingsOfPiece;
-    Lane observed{};
+    const Lane observed = statistics(block, 0);
+    std::vector<Lane> as_large(pieces);  // how many labellings, by piece
     share(std::min(kMostWorkers, spare_workers()), pieces, [&](unsigned, std::size_t piece) {
       const std::size_t first = piece * kLabellingsOfPiece;
       const std::size_t last = std::min(first + kLabellingsOfPiece, most_.size());
       for (std::size_t at = first; at < last; ++at) {
         const Lane of_block = statistics(block, at);
         most_[at] = std::max(most_[at], *std::max_element(of_block.begin(), of_block.end()));
-        if (at == 0) observed = of_block;
+        for (std::size_t row = 0; row < block.rows; ++row)
+          as_large[piece][row] += of_block[row] >= observed[row] * (1 - kTie) ? 1 : 0;
       }
     });
+    for (std::size_t row = 0; row < block.rows; ++row) {
+      double count = 0;
+      for (const Lane& piece : as_large) count += piece[row];
+      alone_.push_back(count / static_cast<double>(most_.size()));
+    }
     observed_.insert(observed_.end(), observed.begin(),
                      observed.begin() + static_cast<std::ptrdiff_t>(block.rows));
   }
@@ -234,12 +243,16 @@ class Judge {
 
   const Labellings* labellings_;
   const FamilyRows* rows_;
-  std::vector<double> errors_, pads_, observed_;  // by row
-  std::vector<double> most_;                      // by labelling
+  std::vector<double> errors_, pads_, observed_, alone_;  // by row
+  std::vector<double> most_;                              // by labelling
 };
 
-// The mean difference; NaN where a side has no figure.
-double shift_of(std::span<const double> row, const Design& design) {
+struct Means {
+  double before = 0, after = 0;
+};
+
+// Of each side; NaN where it has no figure.
+Means means_of(std::span<const double> row, const Design& design) {
   double sums[2] = {}, counts[2] = {};
   for (std::size_t run = 0; run < row.size(); ++run) {
     const std::size_t side = run >= design.baseline;
@@ -248,7 +261,7 @@ double shift_of(std::span<const double> row, const Design& design) {
     sums[side] += row[run];
     ++counts[side];
   }
-  return sums[1] / counts[1] - sums[0] / counts[0];
+  return {sums[0] / counts[0], sums[1] / counts[1]};
 }
 
 }  // namespace
@@ -260,11 +273,15 @@ Family::Family(const Design& design, FamilyRows rows)
   std::ranges::sort(largest_);
   errors_ = judge.take_errors();
   pads_ = judge.take_pads();
+  alone_ = judge.take_alone();
   const std::vector<double> observed = judge.take_observed();
   for (std::size_t row = 0; row < rows_.count(); ++row) {
-    shifts_.push_back(shift_of(rows_.row(row), design));
+    const Means means = means_of(rows_.row(row), design);
+    shifts_.push_back(means.after - means.before);
+    befores_.push_back(means.before);
     const double least = observed[row] * (1 - kTie);
     const auto as_large = largest_.end() - std::ranges::lower_bound(largest_, least);
+    if (std::isnan(shifts_.back())) alone_[row] = 1;
     ps_.push_back(std::isnan(shifts_.back())
                       ? 1
                       : static_cast<double>(as_large) / static_cast<double>(largest_.size()));

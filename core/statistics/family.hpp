@@ -64,6 +64,11 @@ class Family {
   // The difference of the means, and its adjusted p; NaN and 1 where a side has no figure.
   double shift(std::size_t row) const { return shifts_[row]; }
   double p(std::size_t row) const { return ps_[row]; }
+  // What p would be if the row were the only one of its family.
+  double p_alone(std::size_t row) const { return alone_[row]; }
+  // The means whose difference the shift is.
+  double mean_before(std::size_t row) const { return befores_[row]; }
+  double mean_after(std::size_t row) const { return befores_[row] + shifts_[row]; }
   // The row's error over all runs, as if they were of one side.
   double error(std::size_t row) const { return errors_[row]; }
   // The smallest difference of this row that had p <= alpha, had it that error; NaN where no
@@ -81,7 +86,7 @@ class Family {
 
   Labellings labellings_;
   FamilyRows rows_;
-  std::vector<double> shifts_, ps_;
+  std::vector<double> shifts_, befores_, ps_, alone_;
   std::vector<double> errors_;  // of all runs
   std::vector<double> pads_;
   std::vector<double> largest_;  // by labelling, ascending

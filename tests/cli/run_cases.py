@@ -112,7 +112,7 @@ def environment_in(directory):
              "SEEDS": os.path.join(own, "..", "fuzz", "seeds"), "SOURCE": os.path.join(own, "..", "..")}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF") and name not in ("NO_COLOR", "CLICOLOR_FORCE")}
     return kept | tools | {"PATH": programs + ":" + os.environ["PATH"], "FIXTURES": fixtures, "LC_ALL": "C.UTF-8", "COLUMNS": "120",
-                           "CTPROF_PAGER": "", "XDG_CONFIG_HOME": os.path.join(directory, "config")}
+                           "CTPROF_PAGER": "", "XDG_CONFIG_HOME": os.path.join(directory, "config"), "XDG_STATE_HOME": os.path.join(directory, "state")}
 
 
 def run_file(path):

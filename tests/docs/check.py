@@ -125,7 +125,7 @@ class Checker:
         self.ctprof = shutil.which(os.environ["CTPROF"])
         assert self.ctprof, f"no program '{os.environ['CTPROF']}'"
         kept = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF")}
-        self.environment = kept | {"LC_ALL": "C.UTF-8", "CTPROF_PAGER": "", "XDG_CONFIG_HOME": str(directory / "config")}
+        self.environment = kept | {"LC_ALL": "C.UTF-8", "CTPROF_PAGER": "", "XDG_CONFIG_HOME": str(directory / "config"), "XDG_STATE_HOME": str(directory / "state")}
 
     def page(self, name):
         return Page(self.recorded, self.directory / name)

@@ -12,7 +12,7 @@ import tempfile
 
 CTPROF = os.environ.get("CTPROF", "ctprof")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF_")} | {
-    "CTPROF_PAGER": "", "LC_ALL": "C.UTF-8", "TZ": "UTC", "XDG_CONFIG_HOME": os.devnull}
+    "CTPROF_PAGER": "", "LC_ALL": "C.UTF-8", "TZ": "UTC", "XDG_CONFIG_HOME": os.devnull, "XDG_STATE_HOME": os.devnull}
 
 
 class Failed(Exception):

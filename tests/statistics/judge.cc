@@ -1,7 +1,7 @@
 // Judges a family that is read from standard input, for the oracle: a line "n m paired alpha", and
 // for each row one of its resolution and its figures, "nan" for a gap. Prints a line for the design
 // (how many labellings stand for all, whether all, the smallest p, how many runs would do), then
-// one for each row: shift, p, low, high.
+// one for each row: shift, p, low, high, p of the row alone.
 
 #include <cstdio>
 #include <iostream>
@@ -42,7 +42,7 @@ int main() {
               smallest_p(design), enough.value_or(0));
   for (std::size_t row = 0; row < family.rows(); ++row) {
     const Interval interval = family.interval(row, alpha);
-    std::printf("%.12g %.12g %.12g %.12g\n", family.shift(row), family.p(row), interval.low,
-                interval.high);
+    std::printf("%.12g %.12g %.12g %.12g %.12g\n", family.shift(row), family.p(row), interval.low,
+                interval.high, family.p_alone(row));
   }
 }

@@ -167,8 +167,10 @@ class Oracle(unittest.TestCase):
         has_mirror = isinstance(design, Pairs) or design.n == design.m
         self.assertEqual(stored, labellings / (2 if has_mirror else 1))
         self.assertAlmostEqual(floor, (2 if has_mirror else 1) / labellings, places=12)
-        for row, (shift, p, low, high), expected in zip(rows, found, adjusted(design, rows, resolutions)):
+        for row, (shift, p, low, high, alone), expected, resolution in zip(rows, found, adjusted(design, rows, resolutions), resolutions):
             self.assertAlmostEqual(p, expected if not math.isnan(design.shift(row, design.observed())) else 1, places=9)
+            self.assertAlmostEqual(alone, adjusted(design, [row], [resolution])[0] if not math.isnan(design.shift(row, design.observed())) else 1,
+                                   places=9)
             own, whole = design.without_gaps(row)
             if not whole or math.isnan(own.shift(whole, own.observed())):
                 self.assertTrue(math.isnan(shift))
@@ -249,7 +251,7 @@ class Designs(unittest.TestCase):
         pads = [design.pad(resolution) for resolution in (0, 0.1, 0.2)]
         for labelling in design.labellings()[::2]:
             most.append(max(design.statistic(row, labelling, pad) for row, pad in zip(rows, pads)))
-        for row, pad, (_, p, _, _) in zip(rows, pads, found):
+        for row, pad, (_, p, _, _, _) in zip(rows, pads, found):
             expected = at_least(most, design.statistic(row, design.observed(), pad)) / len(most)
             self.assertLess(abs(p - expected), 5 * math.sqrt(expected * (1 - expected) / 5000) + 0.001)
 
@@ -258,7 +260,7 @@ class Designs(unittest.TestCase):
         rows = [[generator.gauss(0, 1) for _ in range(9)] for _ in range(3)]
         there_and = judge(Sides(4, 5), rows, [0, 0, 0], 0.1)[1]
         back = judge(Sides(5, 4), [row[4:] + row[:4] for row in rows], [0, 0, 0], 0.1)[1]
-        for (shift, p, low, high), (other, same, its_low, its_high) in zip(there_and, back):
+        for (shift, p, low, high, _), (other, same, its_low, its_high, _) in zip(there_and, back):
             for one, two in ((shift, -other), (p, same), (low, -its_high), (high, -its_low)):
                 self.assertAlmostEqual(one, two, places=9)
 

@@ -54,6 +54,8 @@ constexpr std::array kEnvironment{
 constexpr std::array kConfigFiles{
     Fact{"/etc/ctprof/ctprof.conf", "What is set for everybody on this host."},
     Fact{"$XDG_CONFIG_HOME/ctprof/ctprof.conf", "What its user has set; by default in ~/.config."},
+    Fact{"$XDG_STATE_HOME/ctprof/compared",
+         "Hashes of runs that were compared, for --about; by default in ~/.local/state."},
 };
 
 std::string upper(std::string_view text) {

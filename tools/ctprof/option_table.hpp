@@ -186,6 +186,10 @@ inline constexpr std::array kOptions{
         "Exit with status 1 and print the rows for which EXPR is true, such as run_time_ns.pct > "
         "10 && group =~ \"web\". Operands: METRIC.pct, .delta, .baseline, .candidate, group, "
         "threads; with show METRIC. Sums of different parts are not compared. Can be repeated."},
+    OptionInfo{"about", "GROUP|EXPR", "compare,noise,report",
+               "Test the figures of one group by themselves, as a family of their own, and show "
+               "them first: svc, or 'pcomm == \"svc\"'. Choose the group before you look at the "
+               "comparison. EXPR tests `group`, or what --group-by names."},
     OptionInfo{"alpha", "P", "compare,noise,report,flame",
                "Set the significance level for sides of several runs. Default: 0.05. --fail-on "
                "then accepts METRIC.p, .shift, .low, .high."},

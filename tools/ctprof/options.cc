@@ -136,11 +136,11 @@ class OptionsReader {
     if (has("cgroup-flatten")) options_.cgroup_flatten = all("cgroup-flatten");
     if (has("where")) options_.where = all("where");
     if (has("derive")) options_.derive = all("derive");
+    if (has("about")) options_.about = last("about");
     if (has("fail-on")) options_.fail_on = all("fail-on");
     if (has("plugin-path")) options_.plugin_path = all("plugin-path");
     if (has("set")) options_.set = all("set");
-    // An empty entry stands for nothing: an unset variable in somebody's script is not the current
-    // directory.
+    // An empty entry, as of an unset variable, is not the current directory.
     if (const char* path = std::getenv("CTPROF_PLUGIN_PATH"))
       for (std::string_view rest = path; !rest.empty();)
         if (const auto directory = sdk::take(rest, ':'); !directory.empty())

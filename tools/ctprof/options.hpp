@@ -88,6 +88,7 @@ struct Options {
   std::vector<std::string> where;
   std::vector<std::string> derive;
   std::vector<std::string> fail_on;
+  std::string about;                   // empty: none
   double alpha = 0.05, min_shift = 0;  // fractions, as Bar has them
   std::string sort_by;
   bool rate = false;

@@ -5,6 +5,7 @@
 
 #include "core/base/text.hpp"
 #include "core/compare/asked/expressions.hpp"
+#include "tools/ctprof/compared_runs.hpp"
 #include "tools/ctprof/report.hpp"
 
 namespace ctprof::cli {
@@ -82,6 +83,14 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
   const bool page = options.verb == "report";  // it has limits of its own
   spec.limit = options.limit.value_or(text && !page ? kTextLimit : 0);
   spec.moved_only = text;
+  if (!options.about.empty()) {
+    auto about = parse_about(options.about, axis_word(spec));
+    if (!about) return about.error();
+    spec.about = std::move(*about);
+  }
+  if (options.verb != "noise")
+    spec.was_compared = [about = spec.about ? spec.about->text() : std::string()](
+                            std::string_view runs) { return were_compared(runs, about); };
   spec.bar = {options.alpha, options.min_shift};
   spec.judge_rows = !text || tells_tables(options);
   return spec;

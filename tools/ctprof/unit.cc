@@ -5,6 +5,7 @@
 #include "tools/ctprof/capture.cc"
 #include "tools/ctprof/captures.cc"
 #include "tools/ctprof/command.cc"
+#include "tools/ctprof/compared_runs.cc"
 #include "tools/ctprof/completion.cc"
 #include "tools/ctprof/conduct.cc"
 #include "tools/ctprof/config.cc"

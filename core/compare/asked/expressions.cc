@@ -23,6 +23,18 @@ namespace {
 
 using ValueType = Condition::ValueType;
 
+// Whether it is a condition; a name of a group has none of these.
+bool has_operator(std::string_view text) { return text.find_first_of("\"=<>~&|") != text.npos; }
+
+std::string quoted(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + '"';
+}
+
 struct FigureWord {
   std::string_view word;
   Figure figure;
@@ -70,6 +82,31 @@ Result<void> check_words(const Condition& condition, bool of_comparison) {
 }
 
 }  // namespace
+
+Result<Condition> parse_about(std::string_view text, std::string_view axis) {
+  const std::string_view name = sdk::trimmed(text);
+  const std::string wanted =
+      has_operator(name) ? std::string(name) : std::string(kGroupName) + " == " + quoted(name);
+  auto condition = Condition::parse(wanted, "reading --about");
+  if (!condition) return condition.error();
+  if (name.empty() || condition->inputs().empty())
+    return condition->refusal(
+        "it names no group; pass the name of a group, or a condition such as " + std::string(axis) +
+        " == \"NAME\"");
+  for (const auto& input : condition->inputs())
+    if (input.name != kGroupName && input.name != axis)
+      return condition->refusal("'" + input.name + "' does not name groups here; use group or " +
+                                std::string(axis));
+  const std::vector<ValueType> types(condition->inputs().size(), ValueType::Text);
+  if (auto sound = condition->check(types); !sound) return sound.error();
+  return condition;
+}
+
+bool is_about(const Condition& condition, std::string_view group) {
+  const std::vector<Condition::Value> values(condition.inputs().size(),
+                                             {ValueType::Text, 0, group});
+  return condition.holds(values);
+}
 
 std::optional<NamedFigure> figure_named(std::string_view name) {
   if (is_of_groups(name)) return std::nullopt;

@@ -1,8 +1,9 @@
-// What the user writes in the grammar of expressions: --where, --fail-on and --derive.
+// What the user writes in the grammar of expressions: --where, --about, --fail-on and --derive.
 //
 //   --where 'pcomm =~ "^nginx" && nice < 0'   which threads are counted, and which groups are shown
 //   --fail-on 'run_time_ns.pct > 10'          which rows of a comparison mean exit status 1
 //   --fail-on 'run_time_ns > 1000000000'      ... and of what is shown
+//   --about 'pcomm == "svc"'                which groups of a comparison are tested by themselves
 //   --derive 'ipc = instructions / cycles'    a metric of the user's own
 //
 // Only the text is checked here, before any file is opened. What the names mean depends on the
@@ -39,6 +40,14 @@ struct Where {
 
 // Adds the parts that && joins at the top level. The error is about the text alone.
 Result<void> add_condition(Where& where, std::string_view text);
+
+// Parses --about: a condition on names of groups, or a name. `axis` is what groups are named after,
+// such as "pcomm"; the condition knows that word and `group`. Which groups are tested by themselves
+// must not depend on figures, so it knows no metrics. The error is about the text alone.
+Result<Condition> parse_about(std::string_view text, std::string_view axis);
+
+// Whether the condition of --about is true of a group of that name.
+bool is_about(const Condition& condition, std::string_view group);
 
 // Parses a condition on rows. Of a comparison, METRIC.pct (of the baseline, in percent),
 // METRIC.delta, METRIC.baseline and METRIC.candidate are numbers of a group, `threads` is its

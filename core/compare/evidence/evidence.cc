@@ -48,8 +48,27 @@ std::vector<RowFigures> Evidence::rows_of(std::span<const std::uint32_t> groups,
 }
 
 std::vector<std::optional<Proof>> Evidence::proofs(std::size_t side) const {
-  return sides_[side - 1] ? proofs_of(sides_[side - 1]->family(), bar_)
-                          : std::vector<std::optional<Proof>>();
+  return sides_[side - 1] ? sides_[side - 1]->proofs(bar_) : std::vector<std::optional<Proof>>();
+}
+
+bool Evidence::any_proven() const {
+  for (std::size_t side = 1; side <= sides_.size(); ++side)
+    for (std::size_t row = 0; row < rows(side).size(); ++row)
+      if (const auto proof = small_p(row, side); proof && proof->proven) return true;
+  return false;
+}
+
+std::size_t Evidence::below_least_shift(std::size_t side) const {
+  std::size_t count = 0;
+  for (std::size_t row = 0; row < rows(side).size(); ++row)
+    if (const auto proof = small_p(row, side)) count += proof->is_below_least_shift(bar_);
+  return count;
+}
+
+// Intervals of the other rows need not be found.
+std::optional<Proof> Evidence::small_p(std::size_t row, std::size_t side) const {
+  const RowFamily& its = *sides_[side - 1];
+  return its.family().p(row) <= bar_.alpha ? its.proof(row, bar_) : std::nullopt;
 }
 
 RowFigures Evidence::figures(std::size_t row, std::size_t side) const {
@@ -66,7 +85,7 @@ std::optional<Proof> Evidence::of(std::uint32_t group, std::size_t metric, std::
   const Row wanted{group, static_cast<std::uint32_t>(metric)};
   const auto found = std::ranges::lower_bound(its.rows(), wanted);
   if (found == its.rows().end() || *found != wanted) return std::nullopt;
-  return proof_of(its.family(), static_cast<std::size_t>(found - its.rows().begin()), bar_);
+  return its.proof(static_cast<std::size_t>(found - its.rows().begin()), bar_);
 }
 
 }  // namespace ctprof

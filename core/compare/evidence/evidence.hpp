@@ -56,6 +56,10 @@ class Evidence {
   }
   // All of them.
   std::vector<std::optional<Proof>> proofs(std::size_t side) const;
+  // Whether a row of any side is proven.
+  bool any_proven() const;
+  // How many rows of the side only --min-shift keeps from being proven.
+  std::size_t below_least_shift(std::size_t side) const;
   // What a row of the family is judged by, by its place in rows(). REQUIRES: the side is judged.
   RowFigures figures(std::size_t row, std::size_t side) const;
   // The family of the side; null if it is not judged.
@@ -64,6 +68,7 @@ class Evidence {
   }
 
  private:
+  std::optional<Proof> small_p(std::size_t row, std::size_t side) const;
   RowFigures figures_of(std::uint32_t group, std::uint32_t metric, const SideDesign& design) const;
   std::vector<RowFigures> rows_of(std::span<const std::uint32_t> groups, const JudgedMetric& metric,
                                   const SideDesign& design) const;

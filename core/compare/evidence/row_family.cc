@@ -120,7 +120,14 @@ RowFamily::RowFamily(Judged judged, const statistics::Design& design)
 
 namespace {
 
-std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row,
+constexpr double kRounding = 1e-9;  // of the floor: what is left of a mean of zeros
+
+double without(double floor, double log_mean) {
+  const double figure = std::exp(log_mean) - floor;
+  return figure > kRounding * floor ? figure : 0;
+}
+
+std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row, double floor,
                               const statistics::Interval& interval, const Bar& bar) {
   if (std::isnan(family.shift(row))) return std::nullopt;
   Proof proof{std::expm1(family.shift(row)), std::expm1(interval.low), std::expm1(interval.high),
@@ -129,20 +136,38 @@ std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row,
   // The interval lies beyond: all of it, on the side to which the row moved.
   const double nearest = proof.shift > 0 ? proof.low : -proof.high;
   proof.proven = proof.p <= bar.alpha && (bar.min_shift == 0 || nearest >= bar.min_shift);
+  proof.p_alone = family.p_alone(row);
+  proof.floor = floor;
+  proof.before = without(floor, family.mean_before(row));
+  proof.after = without(floor, family.mean_after(row));
   return proof;
 }
 
 }  // namespace
 
-std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row, const Bar& bar) {
-  return proof_of(family, row, family.interval(row, bar.alpha), bar);
+Proof without_floor(const Proof& proof) {
+  Proof bare = proof;
+  if (proof.before == 0) {
+    bare.shift = bare.low = bare.high = std::nan("");
+    return bare;
+  }
+  const double scale = (proof.before + proof.floor) / proof.before;
+  for (double* part : {&bare.shift, &bare.low, &bare.high})
+    *part = std::isinf(*part) ? *part : std::max(-1.0, *part * scale);
+  return bare;
 }
 
-std::vector<std::optional<Proof>> proofs_of(const statistics::Family& family, const Bar& bar) {
+std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row, double floor,
+                              const Bar& bar) {
+  return proof_of(family, row, floor, family.interval(row, bar.alpha), bar);
+}
+
+std::vector<std::optional<Proof>> proofs_of(const statistics::Family& family,
+                                            std::span<const double> floors, const Bar& bar) {
   const std::vector<statistics::Interval> intervals = family.intervals(bar.alpha);
   std::vector<std::optional<Proof>> proofs;
   for (std::size_t row = 0; row < family.rows(); ++row)
-    proofs.push_back(proof_of(family, row, intervals[row], bar));
+    proofs.push_back(proof_of(family, row, floors[row], intervals[row], bar));
   return proofs;
 }
 

@@ -30,12 +30,26 @@ struct Proof {
   double low = 0, high = 0;  // the interval of this row alone; infinite where it has no bound
   double p = 1;              // adjusted for the family
   bool proven = false;       // p <= alpha, and the interval lies beyond --min-shift
+  double p_alone = 1;        // what p would be if this row were the only one
+  // The figures that the shift leads from and to: of each side exp(mean(log(figure + floor))) minus
+  // the floor, so a geometric mean of its runs. In the unit of the figures.
+  double before = 0, after = 0, floor = 0;
+
+  // Whether only the least shift keeps it from being proven.
+  bool is_below_least_shift(const Bar& bar) const { return p <= bar.alpha && !proven; }
 };
 
-// Of a row of a family of logarithms; none where a side has no figure.
-std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row, const Bar& bar);
-// The same of all rows, which costs less than one after the other.
-std::vector<std::optional<Proof>> proofs_of(const statistics::Family& family, const Bar& bar);
+// The same with shift, low and high as fractions of `before` itself, so that the shift is the
+// difference of both figures; NaN where that is zero.
+Proof without_floor(const Proof& proof);
+
+// Of a row of a family of logarithms of figures, to which `floor` was added; none where a side has
+// no figure.
+std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row, double floor,
+                              const Bar& bar);
+// The same of all rows, which costs less than one after the other. REQUIRES: a floor for each row.
+std::vector<std::optional<Proof>> proofs_of(const statistics::Family& family,
+                                            std::span<const double> floors, const Bar& bar);
 
 // What brings a row of a metric into the family, beside a group that is there at all.
 enum class JoinsBy : std::uint8_t {
@@ -72,6 +86,12 @@ class RowFamily {
   // The floor of one of them, in the unit of its figures.
   double floor(std::size_t row) const { return floors_[row]; }
   const statistics::Family& family() const { return family_; }
+  std::optional<Proof> proof(std::size_t row, const Bar& bar) const {
+    return proof_of(family_, row, floors_[row], bar);
+  }
+  std::vector<std::optional<Proof>> proofs(const Bar& bar) const {
+    return proofs_of(family_, floors_, bar);
+  }
 
  private:
   struct Judged;

@@ -57,14 +57,21 @@ void Families::add_headlines(std::span<const ScreenColumn> columns,
 }
 
 Evidence Families::judge_headlines(std::span<const ScreenColumn> columns,
-                                   std::span<const std::optional<SideDesign>> designs) const {
+                                   std::span<const std::optional<SideDesign>> designs,
+                                   const std::vector<std::uint32_t>* only) const {
   std::vector<JudgedMetric> judged;
   for (const ScreenColumn& column : columns) {
     const bool is_level = column.headline.shown == CTPROF_SHOWN_LEVEL;
     judged.push_back({static_cast<std::uint32_t>(column.metric),
                       is_level ? column.floor : column.headline.floor, entry_of(column.headline)});
   }
-  return Evidence(*rollup_, *plan_, groups(), judged, designs, bar_);
+  return Evidence(*rollup_, *plan_, only ? *only : groups(), judged, designs, bar_);
+}
+
+void Families::add_about(std::span<const ScreenColumn> columns, std::vector<std::uint32_t> groups) {
+  about_groups_ = std::move(groups);
+  if (judge())
+    about_ = std::make_unique<Evidence>(judge_headlines(columns, designs_, &about_groups_));
 }
 
 std::vector<JudgedMetric> Families::shown_metrics() const {
@@ -84,6 +91,11 @@ const Evidence* Families::details() {
     details_ =
         std::make_unique<Evidence>(*rollup_, *plan_, groups(), shown_metrics(), designs_, bar_);
   return details_.get();
+}
+
+bool Families::any_detail_proven() {
+  if (!is_detail_proven_) is_detail_proven_ = details() && details()->any_proven();
+  return *is_detail_proven_;
 }
 
 std::optional<Proof> Families::any(std::uint32_t group, std::size_t metric, std::size_t side) {

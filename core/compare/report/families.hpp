@@ -45,13 +45,21 @@ class Families {
   // the process that recorded belong to no family. REQUIRES: judge(). Called before the others.
   void add_headlines(std::span<const ScreenColumn> columns,
                      std::span<const std::vector<ScreenThreads>> threads);
-  // The same of other sides, and not kept.
+  // The same of other sides, and not kept; of these groups alone, if it is not null.
   Evidence judge_headlines(std::span<const ScreenColumn> columns,
-                           std::span<const std::optional<SideDesign>> designs) const;
+                           std::span<const std::optional<SideDesign>> designs,
+                           const std::vector<std::uint32_t>* only = nullptr) const;
   // Null without headlines.
   const Evidence* headlines() const { return headlines_.get(); }
   // Null where nothing is judged. Judged when first asked for.
   const Evidence* details();
+  // Whether a row of the details is proven.
+  bool any_detail_proven();
+  // The family of the groups of Spec::about: their headlines, tested by themselves. Null without
+  // such groups. `groups` are ascending.
+  const Evidence* about() const { return about_.get(); }
+  std::span<const std::uint32_t> about_groups() const { return about_groups_; }
+  void add_about(std::span<const ScreenColumn> columns, std::vector<std::uint32_t> groups);
   // The evidence of a row wherever only one is told: of the headlines if it is among them.
   std::optional<Proof> any(std::uint32_t group, std::size_t metric, std::size_t side);
 
@@ -65,7 +73,9 @@ class Families {
   std::vector<std::optional<SideDesign>> designs_;
   Bar bar_;
   std::vector<bool> is_own_;  // by group; empty: none is
-  std::unique_ptr<Evidence> headlines_, details_;
+  std::unique_ptr<Evidence> headlines_, details_, about_;
+  std::vector<std::uint32_t> about_groups_;
+  std::optional<bool> is_detail_proven_;
 };
 
 }  // namespace ctprof

@@ -114,7 +114,7 @@ void FrameEvidence::visit(std::size_t side,
                           const std::function<void(const JudgedFunction&)>& visit) const {
   if (side > sides_.size() || !sides_[side - 1].family) return;
   const Side& its = sides_[side - 1];
-  const auto proofs = proofs_of(*its.family, bar_);
+  const auto proofs = proofs_of(*its.family, its.floors, bar_);
   for (std::size_t row = 0; row < its.rows.size(); ++row) {
     const auto& [metric, group, function] = its.rows[row];
     visit({{group, metric},
@@ -133,7 +133,8 @@ std::optional<Proof> FrameEvidence::of(RowAt group, std::uint32_t function,
   const Key wanted{group.metric, group.group, function};
   const auto found = std::ranges::lower_bound(its.rows, wanted);
   if (found == its.rows.end() || *found != wanted) return std::nullopt;
-  return proof_of(*its.family, static_cast<std::size_t>(found - its.rows.begin()), bar_);
+  const auto row = static_cast<std::size_t>(found - its.rows.begin());
+  return proof_of(*its.family, row, its.floors[row], bar_);
 }
 
 }  // namespace ctprof

@@ -77,7 +77,10 @@ Result<Noise> noise_of(const Report& report) {
   SideDesign halves{{runs / 2, runs - runs / 2, false}, std::vector<std::size_t>(runs)};
   std::iota(halves.runs.begin(), halves.runs.end(), std::size_t{0});
   const std::optional<SideDesign> designs[] = {std::move(halves)};
-  const Evidence evidence = report.families().judge_headlines(noise.columns, designs);
+  const std::vector<std::uint32_t> about(report.families().about_groups().begin(),
+                                         report.families().about_groups().end());
+  const Evidence evidence = report.families().judge_headlines(
+      noise.columns, designs, report.spec().about ? &about : nullptr);
   noise.all_labellings = evidence.family(1)->labellings().are_all();
   noise.labellings = noise.all_labellings ? statistics::ways(designs[0]->design)
                                           : evidence.family(1)->labellings().size();

@@ -105,6 +105,17 @@ std::vector<bool> costly(const ReducedRuns& reduced, const MetricPlan& plan,
   return costly;
 }
 
+// The same for the same runs in any order and in any files.
+std::string key_of(std::span<const RunFacts> runs) {
+  std::vector<std::string> parts;
+  for (const RunFacts& run : runs)
+    parts.push_back(run.meta.boot_id + " " + std::to_string(run.meta.start.wall_unix_ns));
+  std::ranges::sort(parts);
+  std::string key;
+  for (const std::string& part : parts) key += part + "\n";
+  return key;
+}
+
 }  // namespace
 
 Report::Whole::Whole(const Spec& wanted, std::unique_ptr<MetricPlan> metrics, ReducedRuns& reduced,
@@ -128,6 +139,7 @@ void Report::Whole::settle(std::span<const ReducedRun> reduced, std::vector<Sort
   const bool compares = sides.size() > 1;
   order.emplace(rollup, grouping, plan, std::move(sort));
   find_screen(reduced);
+  if (spec.was_compared && families.judge()) was_compared = spec.was_compared(key_of(runs));
   stacks = make_stack_section(book, plan, grouping, rollup, screen, {spec.limit, Allowance(sides)},
                               {families.designs(), spec.bar});
   failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup, families);
@@ -162,6 +174,15 @@ void Report::Whole::find_differences(std::span<const ReducedRun> reduced) {
         plan.notes.push_back(std::move(sentence));
 }
 
+void Report::Whole::find_about(std::span<const ScreenColumn> columns) {
+  if (!spec.about) return;
+  std::vector<std::uint32_t> groups;
+  for (std::uint32_t group = 0; group < grouping.names.size(); ++group)
+    if (is_about(*spec.about, readable_key(grouping.names[group]))) groups.push_back(group);
+  if (groups.empty()) plan.notes.push_back("no group matches --about " + spec.about->text());
+  families.add_about(columns, std::move(groups));
+}
+
 void Report::Whole::find_screen(std::span<const ReducedRun> reduced) {
   const bool some_alone = !spec.metrics.empty() || !spec.sections.empty() || !spec.plugins.empty();
   const auto is_window = [](const RunFacts& run) { return run.window.has_value(); };
@@ -175,8 +196,9 @@ void Report::Whole::find_screen(std::span<const ReducedRun> reduced) {
   }
   Screen columns = screen_columns(plan, machine_of(runs));
   if (families.judge()) families.add_headlines(columns.columns, threads);
+  find_about(columns.columns);
   Screen made = make_screen(std::move(columns), plan, grouping, rollup, sides, std::move(threads),
-                            families.headlines());
+                            families.headlines(), {families.about_groups(), families.about()});
   if (name_columns(spec, made))
     sort_rows(made, spec);
   else if (spec.group_by == GroupBy::Cgroup)

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -86,6 +87,8 @@ class Report {
   const Rates& rates(std::size_t side) const { return whole_->rates[side - 1]; }
   // How sure the differences of sides of several runs are.
   Families& families() const { return whole_->families; }
+  // Whether the groups of Spec::about may have been selected because of an earlier comparison.
+  bool is_about_chosen_afterwards() const { return spec().about && whole_->was_compared; }
   // Of lifetimes of different boots: what counts up, per second of life; NaN for none.
   double per_life(CellAt at) const;
   bool tells_lives() const { return !whole_->lives.empty(); }
@@ -118,6 +121,7 @@ class Report {
     void settle(std::span<const ReducedRun> reduced, std::vector<SortKey> sort,
                 std::span<const Condition> of_groups);
     void find_screen(std::span<const ReducedRun> reduced);
+    void find_about(std::span<const ScreenColumn> columns);
     std::vector<RunFacts> runs;
     std::vector<SideRuns> side_runs;
     std::vector<RunFacts> sides;
@@ -136,6 +140,7 @@ class Report {
     std::vector<OneBoot> one_boot;  // of each side but the first
     std::vector<Rates> rates;
     std::vector<Lives> lives;  // of each side
+    bool was_compared = false;
   };
 
   explicit Report(std::unique_ptr<Whole> whole);
@@ -145,8 +150,9 @@ class Report {
   void find_failed();
   void cut_lines(Section& section) const;
   void fill_section(Section& section, std::span<const std::uint32_t> those) const;
-  // Orders rows: proven on any side, not significant, never tested.
-  int place_by_evidence(RowAt row) const;
+  // Orders rows: proven on any side, not significant, never tested; where nothing is proven, by the
+  // smallest p that they have by themselves.
+  std::pair<int, double> place_by_evidence(RowAt row) const;
   bool stood_still(RowAt row) const;
   void take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
   void take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const;

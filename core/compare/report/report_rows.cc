@@ -2,6 +2,7 @@
 // that nobody measured.
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -126,19 +127,27 @@ void Report::fill_section(Section& section, std::span<const std::uint32_t> those
   const bool by_evidence = families().judge() && spec().judge_rows && spec().sort.empty();
   section.rows = whole_->order->sorted(std::move(taken), by_evidence ? 0 : spec().limit);
   if (by_evidence) {
-    std::ranges::stable_sort(section.rows, {}, [&](RowAt row) { return place_by_evidence(row); });
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<int, double>> places;
+    for (const RowAt row : section.rows)
+      places.emplace(std::pair(row.group, row.metric), place_by_evidence(row));
+    std::ranges::stable_sort(section.rows, {}, [&](RowAt row) {
+      return places.at({row.group, row.metric});
+    });
     if (spec().limit > 0) section.rows.resize(std::min(spec().limit, section.rows.size()));
   }
   section.cut = found - section.rows.size();
   cut_lines(section);
 }
 
-int Report::place_by_evidence(RowAt row) const {
+std::pair<int, double> Report::place_by_evidence(RowAt row) const {
   constexpr int kProven = 0, kTested = 1, kNeverTested = 2;
-  int place = kNeverTested;
-  for (std::size_t side = 1; side < sides().size(); ++side)
-    if (const auto proof = families().details()->of(row.group, row.metric, side))
-      place = std::min(place, proof->proven ? kProven : kTested);
+  std::pair<int, double> place{kNeverTested, 1};
+  for (std::size_t side = 1; side < sides().size(); ++side) {
+    const auto proof = families().details()->of(row.group, row.metric, side);
+    if (!proof) continue;
+    const double p = families().any_detail_proven() ? 1 : proof->p_alone;
+    place = std::min(place, std::pair(proof->proven ? kProven : kTested, p));
+  }
   return place;
 }
 

@@ -75,13 +75,15 @@ class ScreenMaker {
  public:
   ScreenMaker(Screen columns, const MetricPlan& plan, const Grouping& grouping,
               const Rollup& rollup, std::span<const RunFacts> sides,
-              std::vector<std::vector<ScreenThreads>> threads, const Evidence* headlines)
+              std::vector<std::vector<ScreenThreads>> threads, const Evidence* headlines,
+              const AboutGroups& about)
       : plan_(&plan),
         grouping_(&grouping),
         rollup_(&rollup),
         sides_(sides),
         threads_(std::move(threads)),
         headlines_(headlines),
+        about_(about),
         screen_(std::move(columns)) {}
 
   Screen make() {
@@ -92,15 +94,51 @@ class ScreenMaker {
       ScreenColumn& its = screen_.columns[column];
       its.weight = weight_of(its, plan_->metrics[its.metric], screen_.machine);
     }
-    for (ScreenRow& row : screen_.rows) score(row);
+    take_about_rows();
+    order(screen_.rows);
+    order(screen_.about_rows);
     std::erase_if(screen_.rows, [&](const ScreenRow& row) { return stays_out(row); });
-    std::ranges::stable_sort(screen_.rows, std::ranges::greater{}, [](const ScreenRow& row) {
-      return std::pair(row.is_proven, row.score);
-    });
     return std::move(screen_);
   }
 
  private:
+  // Copies of the rows before quiet ones are left out.
+  void take_about_rows() {
+    for (const ScreenRow& row : screen_.rows) {
+      if (!std::ranges::binary_search(about_.groups, row.group)) continue;
+      ScreenRow& copy = screen_.about_rows.emplace_back(row);
+      for (std::size_t at = 0; at < copy.figures.size(); ++at) {
+        const std::size_t side = at % sides_.size();
+        const std::size_t metric = screen_.columns[at / sides_.size()].metric;
+        copy.figures[at].proof = about_.evidence && side > 0
+                                     ? about_.evidence->of(copy.group, metric, side)
+                                     : std::nullopt;
+      }
+    }
+  }
+
+  void order(std::vector<ScreenRow>& rows) const {
+    for (ScreenRow& row : rows) score(row);
+    const bool is_any_proven = std::ranges::any_of(rows, &ScreenRow::is_proven);
+    if (headlines_ && !is_any_proven)
+      for (ScreenRow& row : rows) take_least_p(row);
+    std::ranges::stable_sort(rows, {}, [](const ScreenRow& row) {
+      return std::tuple(!row.is_proven, row.p_alone, -row.score);
+    });
+  }
+
+  // The column with the smallest p decides; of several, the one with the largest share.
+  void take_least_p(ScreenRow& row) const {
+    for (std::size_t at = 0; at < screen_.columns.size(); ++at) {
+      const double p = least_p_alone(screen_.figures(row, at));
+      const bool is_larger = screen_.share(row, at) > screen_.share(row, row.decided_by);
+      if (p > row.p_alone || p == 1 || (p == row.p_alone && !is_larger)) continue;
+      row.p_alone = p;
+      row.decided_by = at;
+      row.has_moved = true;
+    }
+  }
+
   bool has_any(std::uint32_t group) const {
     for (std::size_t side = 0; side < sides_.size(); ++side)
       if (grouping_->has(side, group)) return true;
@@ -252,6 +290,7 @@ class ScreenMaker {
   std::span<const RunFacts> sides_;
   std::vector<std::vector<ScreenThreads>> threads_;
   const Evidence* headlines_;
+  AboutGroups about_;
   Screen screen_;
 };
 
@@ -268,6 +307,13 @@ bool ScreenRow::is_gone() const {
   const ScreenThreads &first = threads.front(), &last = threads.back();
   if (first.all() == 0) return false;
   return threads.size() == 1 ? last.living == 0 : last.all() == 0;
+}
+
+double least_p_alone(std::span<const ScreenFigure> figures) {
+  double least = 1;
+  for (const ScreenFigure& figure : figures)
+    if (figure.proof) least = std::min(least, figure.proof->p_alone);
+  return least;
 }
 
 bool any_proven(std::span<const ScreenFigure> figures) {
@@ -302,9 +348,10 @@ double Screen::share(const ScreenRow& row, std::size_t at) const {
 
 Screen make_screen(Screen columns, const MetricPlan& plan, const Grouping& grouping,
                    const Rollup& rollup, std::span<const RunFacts> sides,
-                   std::vector<std::vector<ScreenThreads>> threads, const Evidence* headlines) {
+                   std::vector<std::vector<ScreenThreads>> threads, const Evidence* headlines,
+                   const AboutGroups& about) {
   return ScreenMaker(std::move(columns), plan, grouping, rollup, sides, std::move(threads),
-                     headlines)
+                     headlines, about)
       .make();
 }
 

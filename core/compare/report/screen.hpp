@@ -10,7 +10,8 @@
 // Ties are ordered by name. Sorting by columns replaces the order (screen_order.hpp).
 //
 // Where sides of several runs are judged, rows of which a change is proven come first, and proven
-// changes alone decide their scores.
+// changes alone decide their scores. If no change of any row is proven, rows are in the order of
+// the smallest p that a figure of theirs has by itself (Proof::p_alone), then of their scores.
 //
 // Cgroups are in the order of a tree (screen_tree.hpp) when they are what rows are grouped by.
 //
@@ -107,6 +108,7 @@ struct ScreenRow {
   std::size_t decided_by = 0;          // the column of the score
   bool has_moved = false;              // that column has a figure, or a change of it
   bool is_proven = false;              // that column's change is
+  double p_alone = 1;                  // that column's, where nothing on the screen is proven
   std::vector<ScreenThreads> threads;  // by side
   std::vector<ScreenFigure> figures;   // by column, then by side
   // In a tree of cgroups: how many rows it is below, and the group of the nearest.
@@ -128,6 +130,8 @@ struct Screen {
   // The most threads of a side; half a thread of a median counts as one.
   std::uint64_t quiet_kernel_threads = 0, own_threads = 0;
   std::vector<std::string> no_place;  // labels of headlines beyond what a screen can have
+  // Rows of the groups of Spec::about, with proofs of their own family.
+  std::vector<ScreenRow> about_rows;
 
   std::span<const ScreenFigure> figures(const ScreenRow& row, std::size_t column) const {
     const std::size_t sides = row.threads.size();
@@ -146,18 +150,27 @@ double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures);
 // changed by if that is more.
 double weighed(const ScreenColumn& column, std::span<const ScreenFigure> figures);
 
+// The smallest p of any side's change by itself; 1 where none is judged.
+double least_p_alone(std::span<const ScreenFigure> figures);
+
 // Whether the change of any side is proven.
 bool any_proven(std::span<const ScreenFigure> figures);
 
 // A screen of columns alone; none: the files know of no headlines.
 Screen screen_columns(const MetricPlan& plan, const Machine& machine = {});
 
+// The groups that the user selected before the comparison, and their own family.
+struct AboutGroups {
+  std::span<const std::uint32_t> groups{};  // ascending
+  const Evidence* evidence = nullptr;       // null where nothing is judged
+};
+
 // Fills its rows. `headlines`: what is known of their changes; may be null. REQUIRES: the sides are
 // windows; `threads` has the groups of each.
 Screen make_screen(Screen columns, const MetricPlan& plan, const Grouping& grouping,
                    const Rollup& rollup, std::span<const RunFacts> sides,
                    std::vector<std::vector<ScreenThreads>> threads,
-                   const Evidence* headlines = nullptr);
+                   const Evidence* headlines = nullptr, const AboutGroups& about = {});
 
 // What a figure of the metric is where it is told per second: percent of one CPU, or itself.
 // REQUIRES: it is a column of the screen.

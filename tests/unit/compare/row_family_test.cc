@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_figure_of_a_row_is_never_judged) {
 
 BOOST_AUTO_TEST_CASE(a_shift_is_a_factor_above_the_floor) {
   const RowFamily family({row(0, 0, 10, {90, 90, 190, 190})}, kTwoAndTwo, kAlpha);
-  const auto proof = proof_of(family.family(), 0, Bar{});
+  const auto proof = family.proof(0, Bar{});
   BOOST_TEST(proof->shift == 1.0, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(!proof->proven);  // two runs a side prove nothing
 }
@@ -136,10 +136,10 @@ BOOST_AUTO_TEST_CASE(intervals_of_all_rows_are_those_of_each) {
     rows.push_back(std::move(one));
   }
   const RowFamily family(std::move(rows), {5, 6}, kAlpha);
-  const auto all = proofs_of(family.family(), Bar{});
+  const auto all = family.proofs(Bar{});
   BOOST_TEST(all.size() == 150u);
   for (std::size_t at = 0; at < all.size(); ++at) {
-    const auto one = proof_of(family.family(), at, Bar{});
+    const auto one = family.proof(at, Bar{});
     BOOST_TEST_REQUIRE(all[at].has_value() == one.has_value());
     if (!one) continue;
     BOOST_TEST(all[at]->low == one->low);

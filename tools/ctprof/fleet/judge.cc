@@ -174,7 +174,7 @@ class Judge {
     for (const RowFigures& row : rows_)
       if (can_be_judged(row)) sides.emplace(RowFamily::Row{row.group, row.metric}, sides_of(row));
     const RowFamily family(std::move(rows_), question_.design, question_.bar.alpha);
-    const auto proofs = proofs_of(family.family(), question_.bar);
+    const auto proofs = family.proofs(question_.bar);
     JsonWriter out(Escape::Unshowable);
     write_head(family, out);
     for (std::size_t at = 0; at < proofs.size(); ++at)
@@ -252,6 +252,7 @@ class Judge {
     write(out, "low", proof.low);
     write(out, "high", proof.high);
     write(out, "p", proof.p);
+    write(out, "p_alone", proof.p_alone);
     out.key("proven");
     out.boolean(proof.proven);
     out.raw(",\"baseline\":");

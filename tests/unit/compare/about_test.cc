@@ -1,0 +1,164 @@
+// Groups that the user selects and tests by themselves, the order of rows of which none is
+// significant, the figures beside a shift, and families in JSON.
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "core/compare/asked/expressions.hpp"
+#include "tests/unit/support/several_runs.hpp"
+
+namespace ctprof::about_test {
+namespace {
+
+using namespace several_runs;
+
+BOOST_AUTO_TEST_SUITE(about_test)
+
+BOOST_AUTO_TEST_CASE(text_counts_rows_that_only_the_least_shift_hides) {
+  const Sides sides(kBefore, kAfter);
+  Spec spec;
+  spec.bar = {0.05, 0.192};
+  const std::string text = screen_of(sides.report(spec), 1000);
+  BOOST_TEST(
+      text.find("1 row with p of at most 0.05 is not significant only because of --min-shift "
+                "19.2%") != text.npos,
+      text);
+  BOOST_TEST(screen_of(sides.report(), 1000).find("--min-shift") == std::string::npos);
+}
+
+// The figures beside a shift are the geometric means that it leads from and to, not the medians.
+BOOST_AUTO_TEST_CASE(a_shift_belongs_to_the_figures_beside_it) {
+  const Sides sides({100, 100, 300, 900}, {400, 100, 100, 1000});  // medians 200 and 250
+  const Report report = sides.report();
+  const Proof proof = *cpu_of(report, "app").proof;
+  double before = 0, after = 0;
+  for (const double ms : {100, 100, 300, 900}) before += std::log(ms * 1e6 + 1e7) / 4;
+  for (const double ms : {400, 100, 100, 1000}) after += std::log(ms * 1e6 + 1e7) / 4;
+  BOOST_TEST(proof.before == std::exp(before) - 1e7, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(proof.after == std::exp(after) - 1e7, boost::test_tools::tolerance(1e-9));
+  const Proof bare = without_floor(proof);
+  BOOST_TEST(bare.shift == proof.after / proof.before - 1, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST((bare.low <= bare.shift && bare.shift <= bare.high));
+  const std::string text = screen_of(report, 160);
+  BOOST_TEST(text.find("%cpu 23.2~25.6 +11% (-92 to +853)") != text.npos, text);
+  Proof none = proof;
+  none.before = 0;
+  BOOST_TEST(std::isnan(without_floor(none).shift));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_proven_row_their_own_p_orders_rows) {
+  const Sides sides(kBefore, kSame);
+  const Report report = sides.report();
+  const auto& rows = report.screen()->rows;
+  BOOST_REQUIRE(rows.size() > 2u);
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    double least = 1;
+    for (std::size_t column = 0; column < report.screen()->columns.size(); ++column)
+      least = std::min(least, least_p_alone(report.screen()->figures(rows[at], column)));
+    BOOST_TEST(rows[at].p_alone == least);
+    if (at > 0) BOOST_TEST(rows[at - 1].p_alone <= rows[at].p_alone);
+  }
+  BOOST_TEST(rows.front().p_alone < rows.back().p_alone);
+  const std::string text = screen_of(report, 1000);
+  BOOST_TEST(text.find("record new runs, then use --about") != text.npos, text);
+  const json::value told = json_of(report);
+  double before = 0;
+  for (const json::value& row : told.at("rows").as_array()) {
+    if (row.at("p").is_null() || row.at("metric") != "cpu") continue;
+    for (const json::value& judged : told.at("evidence").at(0).at("details").as_array())
+      if (judged.at("group") == row.at("group") && judged.at("metric") == row.at("metric")) {
+        BOOST_TEST(before <= judged.at("p_alone").to_number<double>());
+        before = judged.at("p_alone").to_number<double>();
+      }
+  }
+  BOOST_TEST(before > 0);
+  // Where a row is proven, the share of the machine orders the others.
+  for (const ScreenRow& row : Sides(kBefore, kAfter).report().screen()->rows)
+    BOOST_TEST(row.p_alone == 1);
+}
+
+// The groups of --about are a family of their own and come first; the others stay as they are.
+BOOST_AUTO_TEST_CASE(about_tests_groups_by_themselves) {
+  Sides sides(kBefore, kAfter);
+  Spec spec;
+  spec.about = *parse_about(" other ", "pcomm");
+  std::string key, same;
+  spec.was_compared = [&](std::string_view runs) { return key = runs, true; };
+  const Report report = sides.report(spec);
+  const auto& names = report.grouping().names;
+  const Evidence &about = *report.families().about(), &all = *report.families().headlines();
+  BOOST_TEST(about.rows(1).size() == 2u);
+  BOOST_TEST(about.rows(1).size() < all.rows(1).size());
+  for (const auto& [group, metric] : about.rows(1)) {
+    BOOST_TEST(names[group] == "other");
+    BOOST_TEST(about.of(group, metric, 1)->p <= all.of(group, metric, 1)->p);
+    BOOST_TEST(about.of(group, metric, 1)->p_alone == all.of(group, metric, 1)->p_alone);
+  }
+  BOOST_REQUIRE(report.screen()->about_rows.size() == 1u);
+  BOOST_TEST(names[report.screen()->about_rows[0].group] == "other");
+  BOOST_TEST(report.screen()->rows.size() == sides.report().screen()->rows.size());
+  const std::string text = screen_of(report, 1000);
+  const auto first = text.find("--about group == \"other\": 0 of 2 rows are significant");
+  BOOST_TEST(first < text.find("all groups:"), text);
+  BOOST_TEST(
+      text.find("p is adjusted for " + std::to_string(all.rows(1).size()) + " rows") != text.npos,
+      text);
+  BOOST_TEST(text.find("chosen afterwards?") != text.npos, text);
+  const json::value told = json_of(report);
+  const json::object& how = told.at("evidence").at(0).at("about").as_object();
+  BOOST_TEST(how.at("headlines").as_array().size() == 2u);
+  BOOST_TEST(how.at("chosen_afterwards").as_bool());
+  BOOST_TEST(told.at("screen").at("about_rows").as_array().size() == 1u);
+  BOOST_TEST(json_of(sides.report()).at("evidence").at(0).at("about").is_null());
+  // The same runs have the same key on either side; without the answer it is not marked.
+  std::rotate(sides.runs.begin(), sides.runs.begin() + 4, sides.runs.end());
+  spec.was_compared = [&](std::string_view runs) { return same = runs, false; };
+  BOOST_TEST(!sides.report(spec).is_about_chosen_afterwards());
+  BOOST_TEST((key == same && !key.empty()));
+}
+
+BOOST_AUTO_TEST_CASE(about_knows_names_of_groups_only) {
+  const auto is = [](std::string_view about, std::string_view group) {
+    return is_about(*parse_about(about, "cgroup"), group);
+  };
+  BOOST_TEST((is("a b\\c", "a b\\c") && !is("a", "ab")));
+  BOOST_TEST((is("cgroup under \"/a\"", "/a/b") && is("group =~ \"b$\"", "/a/b")));
+  for (const char* wrong : {"pcomm == \"a\"", "threads > 3", "cgroup < 3", "", "cpu == \"a\""})
+    BOOST_TEST(!parse_about(wrong, "cgroup").has_value(), wrong);
+  BOOST_TEST(parse_about("nice < 0", "pcomm").error().text.find("use group or pcomm") !=
+             std::string::npos);
+}
+
+// Each row that p is adjusted for is there, also beyond --limit, with what p is made of.
+BOOST_AUTO_TEST_CASE(json_has_every_row_of_each_family) {
+  Spec spec;
+  spec.limit = 1;
+  const json::value told = json_of(Sides(kBefore, kAfter).report(spec));
+  const json::object& how = told.at("evidence").at(0).as_object();
+  const json::array &headlines = how.at("headlines").as_array(),
+                    &details = how.at("details").as_array();
+  BOOST_TEST(headlines.size() == how.at("headline_rows").to_number<std::size_t>());
+  BOOST_TEST(details.size() == how.at("detail_rows").to_number<std::size_t>());
+  BOOST_TEST(headlines.size() > told.at("screen").at("rows").as_array().size());
+  BOOST_TEST(how.at("functions").as_array().empty());
+  const auto app = std::ranges::find_if(headlines, [](const json::value& row) {
+    return row.at("group") == "app" && row.at("metric") == "cpu";
+  });
+  BOOST_REQUIRE(app != headlines.end());
+  BOOST_TEST(app->at("floor").to_number<double>() == 1e7);  // 1 % of a CPU, in ns per second
+  BOOST_TEST(app->at("proven").as_bool());
+  const json::array& figures = app->at("figures").as_array();
+  BOOST_REQUIRE(figures.size() == 8u);
+  for (std::size_t run = 0; run < 8; ++run)
+    BOOST_TEST(figures[run].to_number<double>() ==
+                   1e6 * static_cast<double>(run < 4 ? kBefore[run] : kAfter[run - 4]),
+               boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::about_test

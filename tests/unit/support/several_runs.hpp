@@ -1,0 +1,92 @@
+// Sides of several windows made by hand: an app whose CPU time the test sets, and others that are a
+// little busier or less busy whatever the app does.
+
+#pragma once
+
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/render/report_json.hpp"
+#include "core/render/screen_text.hpp"
+#include "tests/unit/support/made_screen.hpp"
+
+namespace ctprof::several_runs {
+
+namespace json = boost::json;
+using namespace made_screen;
+
+// Of each run: milliseconds of CPU of the app, and of others that are a little busier or less
+// whatever the app does.
+using Runs = std::vector<std::uint64_t>;
+inline constexpr std::uint64_t kWobble[] = {0, 7, 3, 9, 1, 5, 8, 2, 6, 4};
+
+inline Snapshot run_of(std::uint64_t app, std::size_t at, std::uint64_t second) {
+  const std::uint64_t wobble = kWobble[at % 10];
+  Snapshot run = window_of({{.name = "app", .cpu = app * 10 * kMs},
+                            {.name = "steady", .cpu = (5000 + 40 * wobble) * kMs},
+                            {.name = "other",
+                             .cpu = (1500 + 15 * wobble * wobble) * kMs,
+                             .switches = 4000 + 100 * (wobble * 7 % 10)},
+                            {.name = "quiet", .cpu = 2 * kMs}});
+  run.meta.start.wall_unix_ns = second * kSecond;
+  return run;
+}
+
+class Sides {
+ public:
+  // One after the other, or in turns.
+  Sides(const Runs& before, const Runs& after, bool in_turns = false) : sizes{before.size()} {
+    for (std::size_t i = 0; i < before.size(); ++i)
+      runs.push_back(run_of(before[i], i, 100 + (in_turns ? 20 * i : 10 * i)));
+    for (std::size_t i = 0; i < after.size(); ++i)
+      runs.push_back(run_of(after[i], i + 3, in_turns ? 110 + 20 * i : 1000 + 10 * i));
+    sizes.push_back(after.size());
+  }
+
+  Report report(Spec spec = {}) const {
+    spec.side_sizes = sizes;
+    std::vector<const Snapshot*> all;
+    for (const Snapshot& run : runs) all.push_back(&run);
+    return report_of(all, std::move(spec));
+  }
+
+  std::vector<Snapshot> runs;
+  std::vector<std::size_t> sizes;
+};
+
+inline const Runs kBefore{300, 303, 297, 301}, kAfter{362, 358, 360, 365},
+    kSame{299, 302, 304, 298};
+
+inline const ScreenFigure& cpu_of(const Report& report, const std::string& name) {
+  return report.screen()->figures(row(report, name), 0)[1];
+}
+
+inline std::string screen_of(const Report& report, unsigned width = 120) {
+  const std::vector<std::string> files{"a", "b"};
+  return screen_text(report, files, {{width, false, false}, 24, {}});
+}
+
+inline std::size_t metric_of(const Report& report, std::string_view name) {
+  const auto& metrics = report.metrics();
+  return static_cast<std::size_t>(std::ranges::find(metrics, name, &PlannedMetric::name) -
+                                  metrics.begin());
+}
+
+struct Told : Sink {
+  Result<void> write(std::string_view piece) override { return text += piece, Result<void>(); }
+  std::string text;
+};
+
+inline json::value json_of(const Report& report) {
+  Told sink;
+  BOOST_REQUIRE(write_report_json(report, std::vector<std::string>{"a", "b"}, sink));
+  return json::parse(sink.text);
+}
+
+}  // namespace ctprof::several_runs
