@@ -116,8 +116,8 @@ class Screen:
 
 
 class OrderCheck:
-    """The score of each row, the column that it is of, and the order of the rows; that no row is quiet. Which changes are proven is the
-    product's word."""
+    """The score of each row, the column that it is of, and the order of the rows; that no row is quiet. Which changes are proven, and the p
+    that each has by itself, are the product's word here; judged.py computes them again."""
 
     def __init__(self, tally, command, screen, columns):
         self.tally, self.command, self.screen, self.columns = tally, command, screen, columns
@@ -125,19 +125,34 @@ class OrderCheck:
 
     def check(self, rows, is_tree):
         before = None
+        orders_by_p = not any(row["proven"] for row in rows)
         for row in rows:
             group = tuple(row["group"]) if isinstance(row["group"], list) else row["group"]
             score, labels = self.score(group, row)
             where = (self.command, group)
             self.tally.check("screen score", where, row["score"], score, PRECISION_OF_SCORES)
-            if score:
+            least = min((figure["p_alone"] for figures in row["figures"] for figure in figures if figure["p_alone"] is not None), default=1)
+            if orders_by_p and least < 1:
+                labels = self.least_likely(group, row, least)
+            if score or (orders_by_p and least < 1):
                 self.tally.judge("screen order decided by", where, row["decided_by"] in labels, row["decided_by"], sorted(labels))
             self.tally.judge("screen row is above a floor", where, row["proven"] or self.is_loud(group), "on the screen", "quiet")
-            place = (not row["proven"], -score, group)
+            place = (not row["proven"], least if orders_by_p else 1, -score, group)
             if before and not is_tree:
-                is_tie = before[0] == place[0] and abs(before[1] - place[1]) <= PRECISION_OF_SCORES
+                is_tie = before[:2] == place[:2] and abs(before[2] - place[2]) <= PRECISION_OF_SCORES
                 self.tally.judge("screen order", where, before <= place or is_tie, "after", before)
             before = place
+
+    def least_likely(self, group, row, least):
+        """The labels of the columns with the smallest p; of several, those with the largest share."""
+        shares = {}
+        for headline, found in zip(self.columns, row["figures"]):
+            if least in (figure["p_alone"] for figure in found):
+                figure = self.weighed(headline, self.of_sides(group, headline))
+                share = None if figure is None else self.machine.share(headline, figure)
+                shares[headline.label] = Fraction(-1) if share is None else share
+        largest = max(shares.values())
+        return {label for label, share in shares.items() if abs(share - largest) <= PRECISION_OF_SCORES}
 
     def of_sides(self, group, headline):
         return [self.screen.figure(group, headline, number) for number in range(len(self.screen.sides))]

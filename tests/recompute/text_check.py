@@ -4,9 +4,10 @@ import re
 from fractions import Fraction
 
 from figures import UNKNOWN
+from judged import pairs_of
 from printed import is_within, read
 from rules import as_number, is_text
-from screen import LEVEL, Screen, headlines
+from screen import LEVEL, PERCENT, Screen, headlines
 
 # A line of --details with these columns, which are apart by two blanks.
 COLUMNS = "group,threads,metric,value"
@@ -88,6 +89,7 @@ class ScreenTextCheck:
         if start is None:
             self.tally.judge("screen columns", (self.command,), False, lines[:6], labels)
             return
+        judged = pairs_of(report) if len(sides) == 2 else {}
         for line, row in zip(lines[start + 1:], report["screen"]["rows"]):
             group = tuple(row["group"]) if isinstance(row["group"], list) else row["group"]
             cells = GAP.split(line.strip())
@@ -96,8 +98,13 @@ class ScreenTextCheck:
                 continue
             for column, text_of_cell in zip(columns, cells[-len(labels):]):
                 own = [screen.figure(group, column, number) for number in range(len(sides))]
-                if column.by_change:
-                    own = [per_thread(figure, screen.threads(group, number)) for number, figure in enumerate(own)]
+                threads = [screen.threads(group, number) for number in range(len(sides))]
+                pair = judged.get((group, column.metric))
+                if pair:
+                    scale = (1e-4 if column.unit == "us" else 1e-7) if column.shown == PERCENT else 1
+                    own = [(Fraction(figure) * Fraction(scale), None) for figure in pair.sides()[:2]]
+                if column.by_change and (not pair or len({one["living"] + one["ended"] for one in threads}) == 1):
+                    own = [per_thread(figure, of_side) for figure, of_side in zip(own, threads)]
                 mark = "*" if len(sides) == 1 and row["score"] and row["decided_by"] == column.label else ""
                 where = (self.command, group, column.label)
                 self.tally.check("mark of the order", where, text_of_cell.endswith("*"), bool(mark))

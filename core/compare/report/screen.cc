@@ -127,11 +127,16 @@ class ScreenMaker {
     });
   }
 
+  double known_share(const ScreenRow& row, std::size_t at) const {
+    const double share = screen_.share(row, at);
+    return std::isnan(share) ? -1 : share;
+  }
+
   // The column with the smallest p decides; of several, the one with the largest share.
   void take_least_p(ScreenRow& row) const {
     for (std::size_t at = 0; at < screen_.columns.size(); ++at) {
       const double p = least_p_alone(screen_.figures(row, at));
-      const bool is_larger = screen_.share(row, at) > screen_.share(row, row.decided_by);
+      const bool is_larger = known_share(row, at) > known_share(row, row.decided_by);
       if (p > row.p_alone || p == 1 || (p == row.p_alone && !is_larger)) continue;
       row.p_alone = p;
       row.decided_by = at;

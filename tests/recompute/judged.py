@@ -1,0 +1,282 @@
+"""p, intervals, families and order of a comparison of several runs, computed again from its JSON alone by the formulas of docs/statistics.md."""
+
+import itertools
+import math
+
+MOST_LABELLINGS, DRAWN_LABELLINGS, SEED = 16384, 5000, 19
+SAME, LEAST_RESOLUTION = 1e-9, 1e-4
+# How far from an end of an interval shifts are tested, in logarithms.
+NEAR = 1e-6
+NEARLY = {"rel_tol": 1e-7, "abs_tol": 1e-9}
+SIXTY_FOUR_BITS = 2**64 - 1
+
+
+def there(values):
+    return [value for value in values if value is not None]
+
+
+def mean(values):
+    return math.fsum(values) / len(values)
+
+
+def squares_about_mean(values):
+    middle = mean(values)
+    return math.fsum((value - middle) ** 2 for value in values)
+
+
+class Random:
+    """splitmix64, as in core/statistics/labellings.cc."""
+
+    def __init__(self):
+        self.state = SEED
+
+    def next(self):
+        self.state = (self.state + 0x9e3779b97f4a7c15) & SIXTY_FOUR_BITS
+        mixed = self.state
+        mixed = ((mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9) & SIXTY_FOUR_BITS
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94d049bb133111eb) & SIXTY_FOUR_BITS
+        return mixed ^ (mixed >> 31)
+
+    def below(self, end):
+        fair = SIXTY_FOUR_BITS - SIXTY_FOUR_BITS % end
+        number = self.next()
+        while number >= fair:
+            number = self.next()
+        return number % end
+
+
+class Design:
+    """Which runs are of which side. A labelling has a number for each run (of pairs: for each pair), 1 for the candidate (of pairs: for
+    exchanged); the first one is the observed one."""
+
+    def __init__(self, baseline, candidate, paired):
+        self.n, self.m, self.paired = baseline, candidate, paired
+        self.ways = 2**baseline if paired else math.comb(baseline + candidate, candidate)
+        self.has_mirror = paired or baseline == candidate
+        self.are_all = self.ways <= MOST_LABELLINGS
+        self.labellings = self.all() if self.are_all else self.drawn()
+
+    def observed(self):
+        return (0,) * self.n if self.paired else (0,) * self.n + (1,) * self.m
+
+    def all(self):
+        if self.paired:
+            rest = [(0, *flips) for flips in itertools.product((0, 1), repeat=self.n - 1)]
+        else:
+            chosen = itertools.combinations(range(self.n + self.m), self.m)
+            rest = [tuple(int(at in those) for at in range(self.n + self.m)) for those in map(set, chosen)]
+            if self.has_mirror:
+                rest = [labelling for labelling in rest if not labelling[0]]
+        rest.remove(self.observed())
+        return [self.observed(), *rest]
+
+    def drawn(self):
+        random, marks, found = Random(), list(self.observed()), []
+        for _ in range(DRAWN_LABELLINGS):
+            found.append(tuple(marks))
+            for left in range(len(marks), 0, -1):
+                if self.paired:
+                    marks[left - 1] = random.below(2)
+                else:
+                    other = random.below(left)
+                    marks[left - 1], marks[other] = marks[other], marks[left - 1]
+        return found
+
+    def smallest_p(self):
+        return (2 if self.has_mirror else 1) / self.ways if self.are_all else 1 / DRAWN_LABELLINGS
+
+    def smallest_p_of(self, figures):
+        """Of a row by itself: exchanging equal figures changes nothing."""
+        if self.paired:
+            different = sum(None not in pair and not is_same(*pair) for pair in zip(figures[:self.n], figures[self.n:]))
+            return max(self.smallest_p(), min(1, 2 / 2**different))
+        known = there(figures)
+        different = len(known) - max(sum(is_same(one, other) for other in known) for one in known)
+        total, side = self.n + self.m, min(self.n, self.m)
+        if different >= side:
+            return self.smallest_p()
+        ways = math.comb(total - different, side - different) / math.comb(total, side)
+        return max(self.smallest_p(), min(1, (2 if self.n == self.m else 1) * ways))
+
+    def split(self, values, labelling):
+        """(baseline, candidate); of pairs ([], differences)."""
+        if self.paired:
+            pairs = zip(values[:self.n], values[self.n:], labelling)
+            return [], [(before - after if exchanged else after - before)
+                        for before, after, exchanged in pairs if before is not None and after is not None]
+        return (there([value for value, side in zip(values, labelling) if not side]),
+                there([value for value, side in zip(values, labelling) if side]))
+
+    def difference(self, values, labelling):
+        before, after = self.split(values, labelling)
+        if not after or not (before or self.paired):
+            return None
+        return mean(after) - (0 if self.paired else mean(before))
+
+    def pad(self, resolution):
+        return max(resolution, LEAST_RESOLUTION) * math.sqrt(1 / self.n + 1 / self.m)
+
+    def statistic(self, values, labelling, pad):
+        before, after = self.split(values, labelling)
+        if not after or not (before or self.paired):
+            return 0.0
+        if self.paired:
+            error = math.sqrt(squares_about_mean(after) / (len(after) - 1) / len(after)) if len(after) > 1 else 0
+            return abs(mean(after)) / (error + pad)
+        free = len(before) + len(after) - 2
+        pooled = (squares_about_mean(before) + squares_about_mean(after)) / free if free else 0
+        return abs(mean(after) - mean(before)) / (math.sqrt(pooled * (1 / len(before) + 1 / len(after))) + pad)
+
+
+def is_same(one, other):
+    return abs(one - other) <= 1e-12 * max(abs(one), abs(other))
+
+
+def share_at_least(values, least):
+    return sum(value >= least * (1 - SAME) for value in values) / len(values)
+
+
+class Row:
+    def __init__(self, design, told):
+        self.design, self.told = design, told
+        figures, floor = told["figures"], told["floor"]
+        self.values = [None if figure is None else math.log(figure + floor) for figure in figures]
+        pad = design.pad(told["resolution"] / (mean(there(figures)) + floor))
+        self.statistics = [design.statistic(self.values, labelling, pad) for labelling in design.labellings]
+        self.difference = design.difference(self.values, design.observed())
+
+    def sides(self):
+        """The figures that the shift leads from and to, and the same shift and interval as fractions of the first."""
+        told, floor = self.told, self.told["floor"]
+        pairs = list(zip(self.values[:self.design.n], self.values[self.design.n:])) if self.design.paired else None
+        if pairs:
+            pairs = [pair for pair in pairs if None not in pair]
+            sides = [mean([pair[side] for pair in pairs]) for side in (0, 1)]
+        else:
+            sides = [mean(side) for side in self.design.split(self.values, self.design.observed())]
+        before, after = (max(0, math.exp(side) - floor) for side in sides)
+        if before <= SAME * floor:
+            return 0, after, None
+        scale = (before + floor) / before
+        return before, after, tuple(None if told[name] is None else max(-1, told[name] * scale) for name in ("shift", "low", "high"))
+
+    def p_of_shift(self, shift):
+        """p of the row alone, if the candidate is shifted back: differences of means decide."""
+        n = self.design.n
+        values = [None if value is None else value - (shift if at >= n else 0) for at, value in enumerate(self.values)]
+        seen = abs(self.design.difference(values, self.design.observed()))
+        differences = [self.design.difference(values, labelling) for labelling in self.design.labellings]
+        return sum(one is not None and abs(one) >= seen - SAME for one in differences) / len(differences)
+
+    def has_gaps(self):
+        return None in self.values
+
+    def is_end(self, end, sign, alpha):
+        """Whether shifts inside of the end are not rejected, and those outside are. Rows with gaps have fewer labellings: see the oracle."""
+        if self.has_gaps():
+            return True
+        if end is None:
+            return self.p_of_shift(self.difference + sign * 50) > alpha
+        log = math.log1p(end)
+        if abs(log - self.difference) <= NEAR:  # nothing but the observed shift
+            return self.p_of_shift(log + sign * 2 * NEAR) <= alpha or self.p_of_shift(log) > alpha
+        return self.p_of_shift(log - sign * NEAR) > alpha >= self.p_of_shift(log + sign * NEAR)
+
+
+class Family:
+    """Checks the rows of a family; `judge(what, where, is_right, found, expected)` is told of each figure."""
+
+    def __init__(self, evidence, rows, judge):
+        self.alpha, self.least, self.judge = evidence["alpha"], evidence["min_shift"], judge
+        self.design = Design(evidence["runs_baseline"], evidence["runs_candidate"], evidence["paired"])
+        self.rows = [Row(self.design, row) for row in rows]
+
+    def check(self, name):
+        largest = [max(of_rows) for of_rows in zip(*[row.statistics for row in self.rows])]
+        for row in self.rows:
+            where = (name, str(row.told["group"]), row.told["metric"])
+            self.row(row, where, largest)
+
+    def row(self, row, where, largest):
+        told = row.told
+        allowed = max(self.alpha, self.design.smallest_p())
+        self.judge("row is eligible", where, self.design.smallest_p_of(told["figures"]) <= allowed + SAME, told["figures"], allowed)
+        if row.difference is None:
+            self.judge("row of one side", where, told["shift"] is None and told["p"] is None, told["p"], None)
+            return
+        for name, own in (("p", share_at_least(largest, row.statistics[0])), ("p_alone", share_at_least(row.statistics, row.statistics[0])),
+                          ("shift", math.expm1(row.difference))):
+            self.judge(name, where, math.isclose(told[name], own, **NEARLY), told[name], own)
+        for name, sign in (("low", -1), ("high", 1)):
+            self.judge(name, where, row.is_end(told[name], sign, self.alpha), told[name], "an end of the interval")
+        nearest = told["low"] if told["shift"] > 0 else None if told["high"] is None else -told["high"]
+        proven = told["p"] <= self.alpha and (self.least == 0 or (nearest is not None and nearest >= self.least))
+        self.judge("proven", where, told["proven"] == proven, told["proven"], proven)
+
+
+def key(row):
+    return (tuple(row["group"]) if isinstance(row["group"], list) else row["group"], row["metric"])
+
+
+def check_membership(name, shown, family, judge):
+    """A row that is shown is judged exactly if it is in the family, with the same figures."""
+    known = {key(row): row for row in family}
+    for one, row in shown:
+        member = known.get(one)
+        judge(f"{name} row is in the family", one, (row["p"] is None) == (member is None or member["p"] is None), row["p"], member and member["p"])
+        if member:
+            for part in ("shift", "low", "high", "p", "proven"):
+                judge(f"{name} row as in the family", (*one, part), row[part] == member[part], row[part], member[part])
+
+
+def screen_rows(report, rows):
+    labels = [column["metric"] for column in report["screen"]["headlines"]]
+    for row in rows:
+        group = tuple(row["group"]) if isinstance(row["group"], list) else row["group"]
+        for metric, figures in zip(labels, row["figures"]):
+            yield (group, metric), figures[1]
+
+
+def check_order(name, rows, judge):
+    """`rows`: of each whether it is proven, the p that it has by itself (None: not judged), and its score."""
+    is_any_proven = any(proven for proven, _, _ in rows)
+    places = [(not proven, 1 if is_any_proven or p is None else p, -score) for proven, p, score in rows]
+    for at, (before, after) in enumerate(zip(places, places[1:])):
+        judge(f"{name} order", (name, at), before <= after, after, before)
+
+
+def check(report, judge):
+    """A report of two sides in JSON."""
+    for evidence in report["evidence"][:1]:
+        families = [("headlines", evidence["headlines"]), ("details", evidence["details"]), ("functions", evidence["functions"])]
+        if evidence["about"]:
+            families.append(("about", evidence["about"]["headlines"]))
+        design = Design(evidence["runs_baseline"], evidence["runs_candidate"], evidence["paired"])
+        for member, own in (("smallest_p", design.smallest_p()), ("all_labellings", design.are_all),
+                            ("labellings", design.ways if design.are_all else DRAWN_LABELLINGS),
+                            ("headline_rows", len(evidence["headlines"])), ("detail_rows", len(evidence["details"]))):
+            judge(member, (), evidence[member] == own, evidence[member], own)
+        for name, rows in families:
+            if rows:
+                Family(evidence, rows, judge).check(name)
+        check_membership("details", [(key(row), row) for row in report["rows"]], evidence["details"], judge)
+        if "screen" not in report:
+            continue
+        screen = report["screen"]
+        check_membership("screen", screen_rows(report, screen["rows"]), evidence["headlines"], judge)
+        check_membership("about", screen_rows(report, screen.get("about_rows", [])), evidence["about"]["headlines"] if evidence["about"] else [], judge)
+        for name in ("rows", "about_rows"):
+            least = [min((figure[1]["p_alone"] for figure in row["figures"] if figure[1]["p_alone"] is not None), default=1)
+                     for row in screen.get(name, [])]
+            check_order(f"screen {name}", [(row["proven"], p, row["score"]) for row, p in zip(screen.get(name, []), least)], judge)
+
+
+def pairs_of(report):
+    """By group and metric, the rows of the headlines' family."""
+    found = {}
+    for evidence in report["evidence"][:1]:
+        design = Design(evidence["runs_baseline"], evidence["runs_candidate"], evidence["paired"])
+        for row in evidence["headlines"]:
+            if row["p"] is not None:
+                found[key(row)] = Row(design, row)
+    return found
