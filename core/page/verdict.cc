@@ -26,7 +26,9 @@ std::string name_of(const PageRow& row) { return row.metric + " of " + row.group
 // "+17% and +23%"
 std::string ends_text(const Proof& proof, std::string_view between = " and ") {
   if (!std::isfinite(proof.low) && !std::isfinite(proof.high)) return "unknown bounds";
-  const auto end = [](double shift) { return std::isfinite(shift) ? shift_text(shift) : "?"; };
+  const auto end = [&](double shift) {
+    return std::isfinite(shift) ? end_text(proof, shift) : "?";
+  };
   return end(proof.low) + std::string(between) + end(proof.high);
 }
 

@@ -128,9 +128,14 @@ std::string shift_text(double shift) {
 std::string shift_text(const Proof& proof) {
   const std::string text = shift_text(proof.shift);
   if (!std::isfinite(proof.low) || !std::isfinite(proof.high)) return text;
-  const bool is_much = proof.shift >= kFactorsFrom - 1;
-  const auto end = [&](double shift) { return is_much ? factor(shift) : signed_percent(shift); };
-  return text + " (" + end(proof.low) + " to " + end(proof.high) + ")";
+  std::string low = end_text(proof, proof.low), high = end_text(proof, proof.high);
+  for (std::string* end : {&low, &high})
+    if (end->ends_with('%')) end->pop_back();
+  return text + " (" + low + " to " + high + ")";
+}
+
+std::string end_text(const Proof& proof, double end) {
+  return proof.shift >= kFactorsFrom - 1 ? factor(end) : signed_percent(end) + "%";
 }
 
 std::string order_sentence(const Report& report, std::size_t side) {

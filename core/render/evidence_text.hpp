@@ -21,6 +21,8 @@ inline constexpr std::string_view kNotProven = "~";
 std::string shift_text(double shift);
 // "+20% (+15 to +24)"; without the interval where that has no bound.
 std::string shift_text(const Proof& proof);
+// An end of its interval, in percent or as a factor as the shift is: "+15%", "x12".
+std::string end_text(const Proof& proof, double end);
 // "0.0078"
 std::string p_text(double p);
 

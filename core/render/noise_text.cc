@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/number.hpp"
+#include "core/compare/report/noise_pairs.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/report_lines.hpp"
 #include "core/render/report_sentences.hpp"
@@ -39,6 +40,13 @@ std::string without_sign(double shift) {
   return text.starts_with('+') ? text.substr(1) : text;
 }
 
+// "12 pairs, 48 s"
+std::string pairs_text(const Noise& noise, const NoiseRow& row) {
+  if (!row.enough_pairs) return "more than " + counted(kMostPairs, "pair");
+  const double seconds = 2 * noise.run_seconds * static_cast<double>(*row.enough_pairs);
+  return counted(*row.enough_pairs, "pair") + ", " + std::to_string(std::llround(seconds)) + " s";
+}
+
 std::span<const NoiseRow> first_of(const Noise& noise, std::size_t limit) {
   return std::span(noise.rows)
       .first(limit ? std::min(limit, noise.rows.size()) : noise.rows.size());
@@ -54,7 +62,7 @@ std::string opening(const Noise& noise, std::string_view files) {
 constexpr const char* kMeaning =
     "spread: of the runs; halves: by how much two halves differ at most in 19 of 20 ways; behind "
     "these, which shift would be proven in about 9 of 10 comparisons with so many runs a side "
-    "(not paired; record --interleave shows less)";
+    "(not paired), and so many interleaved pairs";
 
 }  // namespace
 
@@ -68,6 +76,9 @@ std::string noise_text(const Report& report, const Noise& noise, std::string_vie
                                   {"halves", Align::Right, 0, false}};
   for (const std::size_t runs : kNoiseRuns)
     columns.push_back({std::to_string(runs) + "+" + std::to_string(runs), Align::Right, 0, false});
+  columns.push_back({std::to_string(kNoiseRunPairs) + " pairs", Align::Right, 0, false});
+  if (noise.shift > 0)
+    columns.push_back({"for " + without_sign(noise.shift), Align::Left, 0, false});
   TextTable table(std::move(columns));
   const auto rows = first_of(noise, limit);
   for (const NoiseRow& row : rows) {
@@ -79,6 +90,8 @@ std::string noise_text(const Report& report, const Noise& noise, std::string_vie
                                 {without_sign(row.spread)},
                                 {without_sign(row.halves)}};
     for (const double shift : row.shows) cells.push_back({without_sign(shift)});
+    cells.push_back({without_sign(row.pairs_show)});
+    if (noise.shift > 0) cells.push_back({pairs_text(noise, row)});
     table.add(std::move(cells));
   }
   if (!rows.empty()) table.append_to(out, layout);
@@ -135,6 +148,12 @@ std::string noise_json(const Report& report, const Noise& noise, std::string_vie
       json.close('}');
     }
     json.close(']');
+    number("pairs_show", row.pairs_show);
+    if (noise.shift > 0) {
+      json.key("enough_pairs");
+      row.enough_pairs ? json.number(number_of(std::uint64_t{*row.enough_pairs}))
+                       : json.raw("null");
+    }
     json.close('}');
   }
   json.close(']');

@@ -288,11 +288,15 @@ Family::Family(const Design& design, FamilyRows rows)
   }
 }
 
-double Family::needed(std::size_t row, double alpha) const {
+double Family::needed_statistic(double alpha) const {
   const auto allowed =
       static_cast<std::size_t>(alpha * static_cast<double>(largest_.size()) + kTie);
   if (allowed == 0) return std::numeric_limits<double>::quiet_NaN();
-  return largest_[largest_.size() - allowed] * (errors_[row] + pads_[row]);
+  return largest_[largest_.size() - allowed];
+}
+
+double Family::needed(std::size_t row, double alpha) const {
+  return needed_statistic(alpha) * (errors_[row] + pads_[row]);
 }
 
 double Family::apart(std::size_t row, double share) const {

@@ -71,6 +71,11 @@ class Family {
   double mean_after(std::size_t row) const { return befores_[row] + shifts_[row]; }
   // The row's error over all runs, as if they were of one side.
   double error(std::size_t row) const { return errors_[row]; }
+  // The row's figures, and the smallest difference that two of them can have.
+  std::span<const double> values(std::size_t row) const { return rows_.row(row); }
+  double resolution(std::size_t row) const { return rows_.resolutions[row]; }
+  // The smallest statistic that a row needs for a p of at most alpha; NaN where none would do.
+  double needed_statistic(double alpha) const;
   // The smallest difference of this row that had p <= alpha, had it that error; NaN where no
   // difference would do.
   double needed(std::size_t row, double alpha) const;

@@ -18,7 +18,7 @@ import harness  # noqa: E402
 
 # Options whose value only its user knows: numbers, times, expressions, names of this host.
 FREE = {"duration", "repeat", "interleave", "freq", "sleepers-freq", "offcpu-period", "budget", "max-depth", "stack-bytes", "ring", "pid", "cgroup",
-        "jobs", "set", "history", "every", "keep", "max-size", "since", "until", "cgroup-flatten", "where", "derive", "fail-on", "alpha", "min-shift", "limit",
+        "jobs", "set", "history", "every", "keep", "max-size", "since", "until", "cgroup-flatten", "where", "derive", "fail-on", "about", "shift", "alpha", "min-shift", "limit",
         "max-series", "listen"}
 
 VALUED = re.compile(r"^  (?:-\w \[ )?--([a-z-]+)(?: \])? [A-Z|a-z]", re.M)

@@ -3,6 +3,7 @@
 import copy
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -10,9 +11,15 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "recompute"))
 
+import agreement
 import judged
 import recorded
 import soak_sure
+
+
+def run(*words):
+    return subprocess.run([soak_sure.CTPROF, *words], stdout=subprocess.PIPE, text=True, check=True).stdout
+
 
 KINDS = ("silence", *soak_sure.HEARD_IN)
 
@@ -64,6 +71,17 @@ class Recomputed(unittest.TestCase):
         report = soak_sure.compared(*before, *before[:3], "--vs", *after, *after[:2], "--metrics", "run_time_ns")
         self.assertEqual((report["evidence"][0]["paired"], report["evidence"][0]["all_labellings"]), (False, False))
         self.check(report, 100)
+
+    def test_text_and_page_agree(self):
+        """Each figure of a page is that of the first screen: the cells, and beside what moved most the shift and its interval."""
+        for kind in KINDS:
+            with self.subTest(kind=kind):
+                self.compared(kind)
+                text = run("compare", self.runs, "--limit", "0")
+                page = self.runs / "page.html"
+                run("report", "-q", self.runs, "-o", page)
+                self.assertGreater(agreement.compare(text, page.read_text(), self.assertTrue), 60)
+                page.unlink()
 
     def test_a_wrong_figure_is_found(self):
         """The recomputation is no echo: each figure that is changed makes it differ."""

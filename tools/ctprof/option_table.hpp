@@ -190,6 +190,10 @@ inline constexpr std::array kOptions{
                "Test the figures of one group by themselves, as a family of their own, and show "
                "them first: svc, or 'pcomm == \"svc\"'. Choose the group before you look at the "
                "comparison. EXPR tests `group`, or what --group-by names."},
+    OptionInfo{
+        "shift", "PERCENT", "noise",
+        "Also print how many interleaved pairs of runs, and which recording time, would find "
+        "a shift of PERCENT significant in 9 of 10 comparisons, such as 10%."},
     OptionInfo{"alpha", "P", "compare,noise,report,flame",
                "Set the significance level for sides of several runs. Default: 0.05. --fail-on "
                "then accepts METRIC.p, .shift, .low, .high."},

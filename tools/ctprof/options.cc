@@ -140,10 +140,9 @@ class OptionsReader {
     if (has("fail-on")) options_.fail_on = all("fail-on");
     if (has("plugin-path")) options_.plugin_path = all("plugin-path");
     if (has("set")) options_.set = all("set");
-    // An empty entry, as of an unset variable, is not the current directory.
     if (const char* path = std::getenv("CTPROF_PLUGIN_PATH"))
       for (std::string_view rest = path; !rest.empty();)
-        if (const auto directory = sdk::take(rest, ':'); !directory.empty())
+        if (const auto directory = sdk::take(rest, ':'); !directory.empty())  // not the current one
           options_.plugin_path_of_environment.emplace_back(directory);
   }
 
@@ -210,6 +209,7 @@ class OptionsReader {
     if (has("limit")) take(number_of("limit", last("limit")), options_.limit);
     read_fraction("alpha", 0.5, options_.alpha);
     read_fraction("min-shift", 100, options_.min_shift);
+    read_fraction("shift", 100, options_.shift);
     if (!has("jobs")) return;
     const auto jobs = number_of("jobs", last("jobs"));
     if (!jobs) return fail(jobs.error());

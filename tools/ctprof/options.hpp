@@ -90,6 +90,7 @@ struct Options {
   std::vector<std::string> fail_on;
   std::string about;                   // empty: none
   double alpha = 0.05, min_shift = 0;  // fractions, as Bar has them
+  double shift = 0;                    // of noise; 0: none
   std::string sort_by;
   bool rate = false;
   std::string display_format;          // empty: the default

@@ -234,7 +234,7 @@ int print_report(const Report& report, std::span<const std::string> files,
 int print_noise(const Report& report, const std::string& files, const Options& options) {
   const auto noise = [&] {
     const Busy busy(options, "splitting runs in halves");
-    return noise_of(report);
+    return noise_of(report, options.shift);
   }();
   if (!noise) return fail(noise.error());
   const std::size_t limit = report.spec().limit;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/compare/evidence/evidence.hpp"
+#include "core/compare/report/noise_pairs.hpp"
 #include "core/statistics/labellings.hpp"
 
 namespace ctprof {
@@ -19,7 +20,10 @@ constexpr double kNineOfTen = 1.28;
 class NoiseMaker {
  public:
   NoiseMaker(const Report& report, const Evidence& evidence, Noise& noise)
-      : report_(&report), evidence_(&evidence), noise_(&noise) {}
+      : report_(&report),
+        evidence_(&evidence),
+        noise_(&noise),
+        pairs_(*evidence.family(1), noise.alpha) {}
 
   void make() {
     for (std::size_t at = 0; at < evidence_->rows(1).size(); ++at)
@@ -32,7 +36,7 @@ class NoiseMaker {
   }
 
  private:
-  NoiseRow row_of(std::size_t at) const {
+  NoiseRow row_of(std::size_t at) {
     const auto [group, metric] = evidence_->rows(1)[at];
     const statistics::Family& family = *evidence_->family(1);
     NoiseRow row;
@@ -45,6 +49,8 @@ class NoiseMaker {
     row.spread = std::expm1(error / std::sqrt(share));
     row.halves = std::expm1(family.apart(at, kMostWays));
     for (const std::size_t runs : kNoiseRuns) row.shows.push_back(shows(at, error, runs));
+    row.pairs_show = std::expm1(pairs_.shows(at, kNoiseRunPairs));
+    if (noise_->shift > 0) row.enough_pairs = pairs_.enough(at, std::log1p(noise_->shift));
     return row;
   }
 
@@ -62,18 +68,25 @@ class NoiseMaker {
   const Report* report_;
   const Evidence* evidence_;
   Noise* noise_;
+  NoisePairs pairs_;
 };
 
 }  // namespace
 
-Result<Noise> noise_of(const Report& report) {
+Result<Noise> noise_of(const Report& report, double shift) {
   const std::size_t runs = report.runs(0).size();
   if (runs < kLeastRunsOfNoise)
     return Error{"noise is between runs: it takes " + std::to_string(kLeastRunsOfNoise) +
                  " windows of one condition at least, as `ctprof record --repeat 8 -d 3s -o DIR` "
                  "makes them"};
   if (!report.screen()) return Error{"noise is computed for headlines, and these files have none"};
-  Noise noise{runs, 0, false, report.spec().bar.alpha, report.screen()->columns, {}};
+  Noise noise;
+  noise.runs = runs;
+  noise.alpha = report.spec().bar.alpha;
+  noise.shift = shift;
+  noise.columns = report.screen()->columns;
+  for (const RunFacts& run : report.runs(0))
+    noise.run_seconds += run.window->rates_over_ns / 1e9 / static_cast<double>(runs);
   SideDesign halves{{runs / 2, runs - runs / 2, false}, std::vector<std::size_t>(runs)};
   std::iota(halves.runs.begin(), halves.runs.end(), std::size_t{0});
   const std::optional<SideDesign> designs[] = {std::move(halves)};

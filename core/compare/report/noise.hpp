@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -29,19 +30,25 @@ struct NoiseRow {
   // Which shift would be proven in about 9 of 10 comparisons with so many runs a side, by count of
   // kNoiseRuns; NaN where so many prove nothing.
   std::vector<double> shows;
+  double pairs_show = 0;  // the same of kNoiseRunPairs interleaved pairs
+  // How many pairs would show Noise::shift; none where kMostPairs do not.
+  std::optional<std::size_t> enough_pairs{};
 };
 
 inline constexpr std::size_t kNoiseRuns[] = {4, 8, 16};
+inline constexpr std::size_t kNoiseRunPairs = 8;
 
 struct Noise {
   std::size_t runs = 0, labellings = 0;
   bool all_labellings = false;
   double alpha = 0;
+  double shift = 0;        // that enough_pairs are for, as a fraction; 0: not requested
+  double run_seconds = 0;  // the mean length of a run
   std::vector<ScreenColumn> columns;
   std::vector<NoiseRow> rows;  // in the order of groups on the first screen, then of columns
 };
 
 // The error says why these runs cannot tell.
-Result<Noise> noise_of(const Report& report);
+Result<Noise> noise_of(const Report& report, double shift = 0);
 
 }  // namespace ctprof

@@ -6,6 +6,7 @@
 #include "core/compare/report/findings.cc"
 #include "core/compare/report/frame_evidence.cc"
 #include "core/compare/report/noise.cc"
+#include "core/compare/report/noise_pairs.cc"
 #include "core/compare/report/order.cc"
 #include "core/compare/report/reduced_runs.cc"
 #include "core/compare/report/report.cc"

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/base/number.hpp"
+#include "core/compare/asked/expressions.hpp"
 #include "core/compare/evidence/row_family.hpp"
 #include "core/compare/figures/rollup.hpp"
 #include "core/statistics/labellings.hpp"
@@ -37,6 +38,7 @@ constexpr std::size_t kLineBytes = 1 << 16, kFigureBytes = 32;
 
 struct Question {
   Bar bar;
+  std::optional<Condition> about{};
   statistics::Design design;
 };
 
@@ -105,6 +107,14 @@ Result<Question> question_in(const std::string& line) {
   Question question;
   question.bar = {number_at(*object, "alpha"), number_at(*object, "min_shift")};
   question.design = {count("baseline"), count("candidate")};
+  if (const json::value* about = object->if_contains("about"); about && !about->is_null()) {
+    const json::value* axis = object->if_contains("axis");
+    auto condition =
+        parse_about(about->is_string() ? std::string_view(about->get_string()) : std::string_view(),
+                    axis && axis->is_string() ? std::string_view(axis->get_string()) : kGroupName);
+    if (!condition) return condition.error();
+    question.about = std::move(*condition);
+  }
   if (question.design.baseline == 0 || question.design.candidate == 0)
     return Error{"needs baseline and candidate, each from 1 to " + std::to_string(kMostHosts) +
                  " hosts"};
@@ -173,12 +183,17 @@ class Judge {
     std::map<RowFamily::Row, Sides> sides;
     for (const RowFigures& row : rows_)
       if (can_be_judged(row)) sides.emplace(RowFamily::Row{row.group, row.metric}, sides_of(row));
+    std::vector<RowFigures> about;
+    for (const RowFigures& row : rows_)
+      if (question_.about && is_about(*question_.about, groups_.name(row.group)))
+        about.push_back(row);
     const RowFamily family(std::move(rows_), question_.design, question_.bar.alpha);
-    const auto proofs = family.proofs(question_.bar);
     JsonWriter out(Escape::Unshowable);
     write_head(family, out);
-    for (std::size_t at = 0; at < proofs.size(); ++at)
-      if (proofs[at]) write_row(family.rows()[at], *proofs[at], sides.at(family.rows()[at]), out);
+    write_rows(family, sides, false, out);
+    if (question_.about)
+      write_rows(RowFamily(std::move(about), question_.design, question_.bar.alpha), sides, true,
+                 out);
     return print(out.view());
   }
 
@@ -243,9 +258,23 @@ class Judge {
     out.raw("}\n");
   }
 
-  void write_row(const RowFamily::Row& row, const Proof& proof, const Sides& sides,
+  // Rows of the family of --about are marked, and follow those of all groups.
+  void write_rows(const RowFamily& family, const std::map<RowFamily::Row, Sides>& sides,
+                  bool is_about, JsonWriter& out) const {
+    const auto proofs = family.proofs(question_.bar);
+    for (std::size_t at = 0; at < proofs.size(); ++at)
+      if (proofs[at])
+        write_row(family.rows()[at], *proofs[at], sides.at(family.rows()[at]), is_about, out);
+  }
+
+  void write_row(const RowFamily::Row& row, const Proof& proof, const Sides& sides, bool is_about,
                  JsonWriter& out) const {
     out.put('{');
+    if (is_about) {
+      out.key("about");
+      out.boolean(true);
+      out.put(',');
+    }
     out.member("group", groups_.name(row.first));
     out.member("metric", metrics_.name(row.second));
     write(out, "shift", proof.shift);

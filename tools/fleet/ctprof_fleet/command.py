@@ -66,6 +66,9 @@ def add_rank(parser):
 def add_compare(parser):
     parser.add_argument("--by", metavar="FACT", required=True, help="what makes the sides: kernel, or another fact")
     parser.add_argument("--baseline", metavar="VALUE", help="the side that the others are compared with; the largest by default")
+    parser.add_argument("--about", metavar="GROUP|EXPR",
+                        help="test the figures of one group by themselves, and show them first: svc, or 'group == \"svc\"'; "
+                             "choose it before you look at the comparison")
     parser.add_argument("--alpha", type=float, default=0.05, help="how often a difference may be called proven where there is none; 0.05 by default")
     parser.add_argument("--min-shift", type=percent, default=0, metavar="PERCENT",
                         help="only a difference whose whole interval reaches PERCENT is proven; 0 by default")

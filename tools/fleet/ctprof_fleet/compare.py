@@ -21,27 +21,30 @@ def run(options, output):
         cohorts = Cohorts(question, options.by, options.baseline)
         cohorts.draw()
         figures = Figures(question.table, known.headlines, question.where) if cohorts.candidates and known.headlines else None
-        judged = [(side, *figures.judge(cohorts, side, (options.alpha, options.min_shift))) for side in cohorts.candidates] if figures else []
+        about = (options.about, question.place.about().get("group_by"))
+        judged = [(side, *figures.judge(cohorts, side, (options.alpha, options.min_shift), *about)) for side in cohorts.candidates] if figures else []
         notes = cohorts.notes() + known.notes()
         if figures and figures.groups > MOST_GROUPS:
             notes.append(f"of {count(figures.groups, 'group')} the {MOST_GROUPS} that come to most are judged")
         answer = Answer(question, options, cohorts, judged, {metric.name: metric for metric in known.headlines}, notes)
         answer.tell(output)
-    return 1 if options.fail_on_proven and any(row["proven"] for _, _, rows in judged for row in rows) else 0
+    return 1 if options.fail_on_proven and any(row["proven"] for _, _, *families in judged for rows in families for row in rows) else 0
 
 
-def by_evidence(row):
-    return (not row["proven"], row["p"], -abs(row["shift"] or 0), row["group"], row["metric"])
+def by_evidence(rows):
+    """Where nothing is proven, by the p that a row has by itself."""
+    p = "p" if any(row["proven"] for row in rows) else "p_alone"
+    return sorted(rows, key=lambda row: (not row["proven"], row[p], -abs(row["shift"] or 0), row["group"], row["metric"]))
 
 
 class Answer:
     def __init__(self, question, options, cohorts, judged, headlines, notes):
         self.question, self.options, self.cohorts, self.headlines, self.notes = question, options, cohorts, headlines, notes
-        self.judged = [(side, family, sorted(rows, key=by_evidence)) for side, family, rows in judged]
+        self.judged = [(side, family, by_evidence(rows), by_evidence(about)) for side, family, rows, about in judged]
 
     def tell(self, output):
         if output.format == "csv":
-            output.csv(CSV, [(self.cohorts.baseline, side, *(row[key] for key in OF_ROWS)) for side, _, rows in self.judged for row in rows])
+            output.csv(CSV, [(self.cohorts.baseline, side, *(row[key] for key in OF_ROWS)) for side, _, rows, _ in self.judged for row in rows])
         elif output.format == "json":
             output.json(self.as_json())
         else:
@@ -51,8 +54,9 @@ class Answer:
         sizes = self.cohorts.sizes
         return {"scope": self.question.scope, "by": self.cohorts.fact, "notes": self.notes,
                 "baseline": {"value": self.cohorts.baseline, "hosts": sizes[self.cohorts.baseline]},
-                "candidates": [{"value": side, "hosts": sizes[side], "family": family, "rows": rows, "along": self.along_as_json(side)}
-                               for side, family, rows in self.judged]}
+                "candidates": [{"value": side, "hosts": sizes[side], "family": family, "rows": rows,
+                                **({"about": about} if self.options.about else {}), "along": self.along_as_json(side)}
+                               for side, family, rows, about in self.judged]}
 
     def along_as_json(self, side):
         return [{"fact": fact, "apart": apart, "baseline": base, "candidate": other} for fact, apart, base, other in self.cohorts.along(side)]
@@ -63,17 +67,24 @@ class Answer:
         if not self.judged:
             output.sentence(f"nothing to compare: of {clean(self.cohorts.fact)} there is {clean(self.cohorts.baseline)} alone "
                             f"({count(self.cohorts.sizes[self.cohorts.baseline], 'host')})")
-        for side, family, rows in self.judged:
-            self.tell_side(output, side, family, rows)
+        for side, family, rows, about in self.judged:
+            self.tell_side(output, side, family, rows, about)
         for note in self.notes:
             output.sentence(note)
         self.question.also(output, scope)
 
-    def tell_side(self, output, side, family, rows):
+    def tell_side(self, output, side, family, rows, about):
         sizes, base = self.cohorts.sizes, self.cohorts.baseline
         proven = sum(row["proven"] for row in rows)
         output.sentence(f"{clean(self.cohorts.fact)} {clean(side)} ({count(sizes[side], 'host')}) against {clean(base)} "
                         f"({count(sizes[base], 'host')}): {proven or 'nothing'} proven of {count(len(rows), 'row')}")
+        if self.options.about:
+            found = sum(row["proven"] for row in about)
+            output.sentence(f"--about {clean(self.options.about)}: {found} of {count(len(about), 'row')} {'is' if found == 1 else 'are'} significant "
+                            f"(p is adjusted for these {count(len(about), 'row')} only)")
+            if about:
+                output.table(self.as_table(about))
+            output.sentence("all groups:")
         shown = rows[:self.options.limit] if self.options.limit else rows
         if shown:
             output.table(self.as_table(shown))

@@ -69,9 +69,10 @@ class Figures:
             FROM family CROSS JOIN hosts LEFT JOIN of_hosts USING (host, "group")
             GROUP BY "group" ORDER BY "group" """
 
-    def judge(self, cohorts, candidate, bar):
-        """(the line about the family, the rows). `bar`: alpha and the smallest shift."""
-        head = {"alpha": bar[0], "min_shift": bar[1], "baseline": cohorts.drawn(cohorts.baseline), "candidate": cohorts.drawn(candidate)}
+    def judge(self, cohorts, candidate, bar, about=None, axis=None):
+        """(the line about the family, the rows, those of the groups of --about in a family of their own). `bar`: alpha and the smallest
+        shift."""
+        head = {"alpha": bar[0], "min_shift": bar[1], "baseline": cohorts.drawn(cohorts.baseline), "candidate": cohorts.drawn(candidate), "about": about, "axis": axis}
         with Lines([json.dumps(head).encode() + b"\n"]) as asked:
             asked.file.writelines(self.lines(cohorts.baseline, candidate))
             asked.file.flush()
@@ -80,4 +81,4 @@ class Figures:
         if status != 0:
             raise FleetError(f"judging {cohorts.fact} {candidate}: " + (said or "ctprof fleet judge failed"))
         family, *rows = [json.loads(line) for line in answer.splitlines()]
-        return family, rows
+        return family, [row for row in rows if not row.get("about")], [row for row in rows if row.pop("about", False)]

@@ -1,0 +1,48 @@
+"""`ctprof fleet judge` with --about: one group in a family of its own, beside all groups."""
+
+import json
+import os
+import subprocess
+import unittest
+
+NOISY = [{"group": f"other {at}", "metric": "m", "floor": 1, "entry": "mean", "figures": [100 * (1 + (at * 31 + run * 17) % 13) for run in range(10)]}
+         for at in range(30)]
+MINE = {"group": "svc", "metric": "m", "floor": 1, "entry": "mean", "figures": [100, 104, 99, 101, 110, 112, 108, 118, 104, 116]}
+
+
+def judge(about, *rows):
+    question = {"alpha": 0.05, "min_shift": 0, "baseline": 5, "candidate": 5, "about": about, "axis": "pcomm"}
+    given = "\n".join(map(json.dumps, [question, *rows])).encode()
+    return subprocess.run([os.environ["CTPROF"], "fleet", "judge"], input=given, capture_output=True, check=False)
+
+
+def lines(about, *rows):
+    run = judge(about, *rows)
+    assert run.returncode == 0, run.stderr
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+class About(unittest.TestCase):
+    def test_is_a_family_of_its_own(self):
+        for about in ("svc", 'pcomm == "svc"', 'group =~ "^s"'):
+            with self.subTest(about=about):
+                head, *rows, one = lines(about, MINE, *NOISY)
+                self.assertEqual((len(rows), head["rows"], one["about"], one["group"]), (31, 31, True, "svc"))
+                whole = next(row for row in rows if row["group"] == "svc")
+                self.assertLess(one["p"], whole["p"])
+                self.assertEqual(one["p"], whole["p_alone"])
+
+    def test_no_group_matches(self):
+        self.assertFalse([row for row in lines("nobody", MINE, *NOISY) if row.get("about")])
+
+    def test_without_it(self):
+        self.assertFalse([row for row in lines(None, MINE, *NOISY) if "about" in row])
+
+    def test_figures_select_no_group(self):
+        for about in ("m < 3", "comm == \"svc\"", ""):
+            run = judge(about, MINE)
+            self.assertEqual(run.returncode, 2, about)
+            self.assertIn(b"--about", run.stderr)
+
+
+unittest.main()
