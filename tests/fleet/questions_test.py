@@ -245,7 +245,7 @@ class Compared(Fleet):
     def judged(self, shift):
         place = tempfile.TemporaryDirectory(prefix="fleet-compared-")
         self.addCleanup(place.cleanup)
-        fleets.make(place.name, 60, kernels={"6.1.0": 0.8, SHIFTED: 0.2}, shift=shift, threads="100:200", seed=7)
+        fleets.make(place.name, 120, kernels={"6.1.0": 0.8, SHIFTED: 0.2}, shift=shift, threads="100:200", seed=7)
         self.asked("index", place.name)
         said = self.asked("compare", "--by", "kernel", "--index", place.name)
         text = self.run_fleet("compare", "--by", "kernel", "--index", place.name).stdout
