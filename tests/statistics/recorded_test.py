@@ -1,8 +1,11 @@
 """Recorded runs of two sides, compared once more: silence where nothing differed, a voice where something did, and no claim of single runs."""
 
+import json
 import pathlib
+import shutil
 import tempfile
 import unittest
+import unittest.mock
 
 import recorded
 import soak_sure
@@ -42,6 +45,24 @@ class Recorded(unittest.TestCase):
             for side in ("a", "b"):
                 for file in (self.runs / side).iterdir():
                     file.unlink()
+
+    def test_a_series_goes_on_where_it_was_interrupted(self):
+        """A recording whose comparisons are not all kept is made again; nothing is recorded where all are there."""
+        results = self.runs / "results"
+        lines = [json.dumps({"kind": "silence", "pairs": pairs, "found": number == 0, "proven": ""}) for number in range(3) for pairs in soak_sure.PAIRS]
+        results.write_text("\n".join(lines[:-1]) + "\n")
+        self.unpack("silence")
+        made = []
+
+        def record(runs, kind, _):
+            made.append(kind)
+            shutil.copytree(self.runs, runs, ignore=shutil.ignore_patterns("results"))
+        with unittest.mock.patch.object(soak_sure, "record", record):
+            self.assertEqual(soak_sure.soak(["silence"], 3, results), 1)  # 1 of 3 found is more than 5 of 40
+            self.assertEqual(made, ["silence"])
+            self.assertEqual(len(results.read_text().splitlines()), len(lines) + 1)
+            self.assertEqual(soak_sure.soak(["silence"], 3, results), 1)
+        self.assertEqual(made, ["silence"])
 
     def test_single_runs_make_no_claim(self):
         for kind in soak_sure.HEARD_IN:

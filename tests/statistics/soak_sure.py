@@ -18,6 +18,7 @@ All of it is one session, so that a host that does other things as well can be t
 
     setsid -w sh -c 'echo -15 >/proc/self/autogroup; exec python3 soak_sure.py ...'
 
+SURE_RESULTS names a file that keeps each comparison; the next session goes on behind those that it has.
 CTPROF names the program; PLANTED the service, by default that of the same build.
 """
 
@@ -145,10 +146,16 @@ class Count:
         self.kind, self.pairs, self.found, self.times = kind, pairs, 0, 0
 
     def add(self, told):
-        self.times += 1
-        self.found += bool(proven(told)) if self.kind == "silence" else is_heard(told, self.kind)
+        """Returns what is kept of the comparison."""
+        found = bool(proven(told)) if self.kind == "silence" else is_heard(told, self.kind)
         rows = "; ".join(f"{group} {' '.join(labels)}" for group, labels in proven(told)[:5])
-        print(f"{self.kind}, {self.pairs} pairs: {self.found} of {self.times}; proven: {rows or 'nothing'}", flush=True)
+        return self.take({"kind": self.kind, "pairs": self.pairs, "found": found, "proven": rows})
+
+    def take(self, result):
+        self.times += 1
+        self.found += result["found"]
+        print(f"{self.kind}, {self.pairs} pairs: {self.found} of {self.times}; proven: {result['proven'] or 'nothing'}", flush=True)
+        return result
 
     def __str__(self):
         word = "had a proven row" if self.kind == "silence" else "were heard"
@@ -165,19 +172,53 @@ def holds(counts, is_silence):
     return True
 
 
-def soak(kinds, times):
+def is_of(count, result):
+    return (count.kind, count.pairs) == (result["kind"], result["pairs"])
+
+
+class Results:
+    """Comparisons of earlier sessions, a line each, so that a long series can be interrupted. Recordings that were not compared by all
+    numbers of pairs are made again."""
+
+    def __init__(self, path):
+        self.path = path and pathlib.Path(path)
+
+    def taken(self, counts, kinds):
+        """Counts the earlier comparisons. How many recordings they are of."""
+        lines = self.path.read_text().splitlines() if self.path and self.path.exists() else []
+        results = [json.loads(line) for line in lines]
+        recordings = 0
+        for kind in kinds:
+            of_kind = [[result for result in results if is_of(count, result)] for count in counts if count.kind == kind]
+            whole = min(map(len, of_kind))
+            recordings += whole
+            for count, its in zip([count for count in counts if count.kind == kind], of_kind):
+                for result in its[:whole]:
+                    count.take(result)
+        return recordings
+
+    def keep(self, results):
+        if self.path:
+            with self.path.open("a") as file:
+                file.writelines(json.dumps(result) + "\n" for result in results)
+
+
+def soak(kinds, times, results=None):
     counts = [Count(kind, pairs) for kind in kinds for pairs in PAIRS]
+    results = Results(results)
     status = 0
     try:
-        for at in range(times):
+        for at in range(results.taken(counts, kinds), times):
             kind = kinds[at % len(kinds)]
             with tempfile.TemporaryDirectory(prefix="sure-") as name:
                 runs = pathlib.Path(name) / "runs"
                 record(runs, kind, pathlib.Path(name))
+                found = []
                 for count in counts:
                     if count.kind == kind:
                         keep_pairs(runs, count.pairs)
-                        count.add(compared(runs))
+                        found.append(count.add(compared(runs)))
+                results.keep(found)
     except Interrupted:
         print("interrupted", flush=True)
         status = INTERRUPTED
@@ -206,7 +247,7 @@ def main(kind, *arguments):
         except Interrupted:
             return INTERRUPTED
     kinds = list(HEARD_IN) if kind == "voice" else [kind]
-    return soak(kinds, *map(int, arguments or ["40"]))
+    return soak(kinds, *map(int, arguments or ["40"]), results=os.environ.get("SURE_RESULTS"))
 
 
 if __name__ == "__main__":
