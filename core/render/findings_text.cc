@@ -49,6 +49,12 @@ std::optional<std::string> command_on(const Report& report, std::span<const std:
   return command;
 }
 
+// Null where no metric has it.
+const PlannedMetric* with_role(const Report& report, std::string_view role) {
+  const auto found = std::ranges::find(report.metrics(), role, &PlannedMetric::role);
+  return found == report.metrics().end() ? nullptr : &*found;
+}
+
 std::string finer_axis(const Report& report) {
   return report.spec().group_by == GroupBy::Cgroup ? "pcomm" : "comm";
 }
@@ -76,10 +82,22 @@ std::string next_command(const Report& report, const Finding& finding,
   if (finding.next == NextStep::Waits && !report.stacks()) return record_waits;
   const auto command = command_on(report, files);
   if (!command) return {};
+  if (finding.next == NextStep::Nothing) return {};
   if (finding.next == NextStep::Cgroups) return *command + " --group-by cgroup";
+  if (finding.next == NextStep::HostTime) {
+    const PlannedMetric* const metric = with_role(report, "host-softirq");
+    const auto section = metric ? shell_word(metric->section) : std::nullopt;
+    return section ? *command + " --sections " + *section : std::string();
+  }
   const auto where = where_of(report, finding.who);
   if (finding.next == NextStep::Settings)
     return where ? *command + *where + " --details" : std::string();
+  if (finding.next == NextStep::States) {
+    const PlannedMetric* const metric = with_role(report, "state");
+    const auto name = metric ? shell_word(metric->name) : std::nullopt;
+    if (!name) return {};
+    return *command + " --group-by pid" + where.value_or("") + " --metrics " + *name;
+  }
   return *command + " --group-by " + finer_axis(report) + where.value_or("");
 }
 

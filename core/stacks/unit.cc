@@ -15,6 +15,7 @@
 #include "core/stacks/hidden_offsets.cc"
 #include "core/stacks/inlines.cc"
 #include "core/stacks/jit_maps.cc"
+#include "core/stacks/kernel_waits.cc"
 #include "core/stacks/modules.cc"
 #include "core/stacks/naming.cc"
 #include "core/stacks/patient_files.cc"

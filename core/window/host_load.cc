@@ -1,6 +1,7 @@
 #include "core/window/host_load.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "core/base/clock.hpp"
@@ -41,6 +42,30 @@ void add_throttled(const Snapshot& window, double wall_us, HostLoad& load) {
   }
 }
 
+double count_of(std::span<const ctprof_entry> map, std::string_view key) {
+  for (const ctprof_entry& entry : map)
+    if (std::string_view(entry.key.data, entry.key.size) == key)
+      return static_cast<double>(entry.value);
+  return 0;
+}
+
+// A cgroup's events contain those of the cgroups below it, so of equals the deepest counts.
+void add_oom_kills(const Snapshot& window, HostLoad& load) {
+  const Table& cgroups = window.table(Entity::Cgroup);
+  const Column* events = find_role(cgroups.columns, "memory-events", Storage::Map);
+  const Column* path = cgroups.find(kCgroupPath);
+  if (!events || !path || path->def().storage != Storage::String) return;
+  for (std::size_t row = 0; row < events->rows(); ++row) {
+    if (!events->has_value(row) || !path->has_value(row)) continue;
+    const double kills = count_of(window.pools->maps[events->ids()[row]], "oom_kill");
+    const std::string_view name = window.pools->texts[path->ids()[row]];
+    const bool is_deeper = kills == load.oom_kills && name.size() > load.oom_cgroup.size();
+    if (kills == 0 || kills < load.oom_kills || (kills == load.oom_kills && !is_deeper)) continue;
+    load.oom_cgroup = name;
+    load.oom_kills = kills;
+  }
+}
+
 std::optional<double> over(std::optional<double> figure, double wall) {
   return figure ? std::optional(*figure / wall) : std::nullopt;
 }
@@ -56,6 +81,7 @@ HostLoad host_load(const Snapshot& window) {
   load.cpus = number(window, "host-cpus");
   load.memory_available = number(window, "memory-available");
   load.load = load_average(window);
+  add_oom_kills(window, load);
   const double wall = number(window, "host-wall").value_or(0);
   if (wall <= 0) return load;
   load.cpu_pressure = share(number(window, "cpu-pressure"), wall / kNsPerUs);

@@ -25,6 +25,9 @@ struct HostLoad {
   // The cgroup that was throttled most, of one CPU.
   std::string throttled_cgroup;
   double throttled_most = 0;
+  // Processes that the kernel killed for lack of memory, and the cgroup of most of them.
+  double oom_kills = 0;
+  std::string oom_cgroup;
   // Of the host's disks: bytes per second, and the share of time with requests, at most 1.
   std::optional<double> disk_bytes, disk_busy;
 };

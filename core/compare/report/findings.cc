@@ -1,9 +1,7 @@
 #include "core/compare/report/findings.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -11,51 +9,22 @@
 #include "core/base/number.hpp"
 #include "core/base/text.hpp"
 #include "core/compare/grouping/key_families.hpp"
+#include "core/compare/report/sign_findings.hpp"
 
 namespace ctprof {
 namespace {
 
-// Thresholds; the texts of kFindingRules repeat them. Percentages are of one CPU.
+// Thresholds; finding_rules.cc has them as text. Percentages are of one CPU.
 constexpr double kLeastWait = 20, kLeastWaitShare = 0.25;
 constexpr double kLeastBlocked = 5;
 constexpr double kLeastIo = 0.1;
 constexpr double kLeastGrowth = 64 << 20, kLeastGrowthShare = 0.005;
-constexpr double kLeastMoreThreadsShare = 0.5;
+constexpr double kLeastMoreThreadsShare = 0.5, kMostExitedShare = 0.5;
 constexpr double kLeastStarts = 20, kLeastStartsCpu = 5;
 constexpr double kLeastCpuChange = 20;
 constexpr double kLeastThrottled = 0.05;
 constexpr double kLeastPressure = 0.1;
 constexpr double kLeastEffect = 0.02;
-// Of several windows a figure counts where it is so many times what it was.
-constexpr double kLeastTimes = 1.5;
-
-constexpr std::array kFindingRules{
-    FindingRule{
-        "wait",
-        "waits for a CPU for 20 % of one CPU, and for 25 % of the time that it runs or waits"},
-    FindingRule{"blocked", "is blocked on a disk, memory or in the kernel for 5 % of the time"},
-    FindingRule{"io", "moves bytes that kept the host's disks busy for 10 % of the time"},
-    FindingRule{"memory", "existed before, and grew by 64 MiB and by 0.5 % of the host's memory"},
-    FindingRule{"threads", "has 20 threads and 50 % more than before"},
-    FindingRule{
-        "starts",
-        "starts 20 threads or processes per second that end again, and runs for 5 % of a CPU"},
-    FindingRule{"cpu", "between windows: runs for 20 % of a CPU more, and 1.5 times as long"},
-    FindingRule{"throttled", "a cgroup that stood still for 5 % of the time for lack of quota"},
-    FindingRule{"pressure", "of the host: threads wait for memory or a disk for 10 % of the time"},
-    FindingRule{"setting",
-                "a setting that differs between windows, of a group whose figures differ by 2 % of "
-                "the machine"},
-};
-
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f s", seconds);
-  return text;
-}
-
-std::string percent_of(double share) { return std::to_string(std::llround(100 * share)) + " %"; }
-
 class Causes {
  public:
   explicit Causes(const Report& report) : report_(&report), screen_(report.screen()) {
@@ -81,6 +50,7 @@ class Causes {
     }
     find_throttled();
     find_pressure();
+    find_by_signs(*report_, found_);
     return in_order();
   }
 
@@ -95,18 +65,16 @@ class Causes {
   double before(const ScreenRow& row, std::size_t at) const {
     return compares() ? screen_->figures(row, at).front().value : 0;
   }
-  // Whether the figure is at least that, and not so before too. False of NaN.
   bool reaches(double figure, double was, double least) const {
-    if (!(figure >= least)) return false;
-    return !compares() || !(figure < kLeastTimes * was);
+    return is_finding(*report_, figure, was, least);
   }
   double window_seconds() const {
     return static_cast<double>(report_->sides().back().window->length_ns) / 1e9;
   }
   std::string in_window(double percent) const {
-    return seconds_text(percent / 100 * window_seconds());
+    return seconds_in_words(percent / 100 * window_seconds());
   }
-  std::string of_window() const { return seconds_text(window_seconds()); }
+  std::string of_window() const { return seconds_in_words(window_seconds()); }
   std::string unit(std::size_t at) const {
     const bool is_percent = screen_->columns[at].headline.shown == CTPROF_SHOWN_PERCENT;
     return is_percent ? "percent" : metric(at).unit;
@@ -131,7 +99,7 @@ class Causes {
     if (!(waited >= kLeastWaitShare * (ran + waited))) return;
     add("wait", row,
         "waited " + in_window(waited) + " for a CPU in " + of_window() + " (" +
-            percent_of(waited / (ran + waited)) + " of the time that it wanted one)" +
+            percent_in_words(waited / (ran + waited)) + " of the time that it wanted one)" +
             who_ran(row) + since(row, *wait_),
         screen_->share(row, *wait_), NextStep::Threads);
   }
@@ -156,7 +124,9 @@ class Causes {
   }
 
   // By whichever column knows it. A group counts once, so the column of the largest share does.
+  // Threads of the kernel are blocked while they have nothing to do.
   void find_blocked(const ScreenRow& row) {
+    if (row.threads.back().kernel == row.threads.back().all()) return;
     std::optional<std::size_t> most;
     for (std::size_t at = 0; at < screen_->columns.size(); ++at) {
       const Headline& headline = screen_->columns[at].headline;
@@ -181,27 +151,47 @@ class Causes {
       if (!reaches(share, column.weight.share_of(before(row, at)), kLeastIo)) continue;
       add("io", row,
           "moved " + brief(now(row, at), "bytes") + "B per second (" + column.headline.label +
-              "), while the disks were busy for " + percent_of(screen_->machine.disk_busy) +
+              "), while the disks were busy for " + percent_in_words(screen_->machine.disk_busy) +
               " of the time" + since(row, at),
           share, NextStep::Waits);
     }
   }
 
+  // A process that starts and one that exits have changed the memory of their group, too, and are
+  // no growth. Nothing is known of processes where a side has several runs.
   void find_memory(const ScreenRow& row) {
     if (!resident_ || row.is_new()) return;
     const double size = screen_->machine.memory_bytes;
     const double least = size > 0 ? std::max(kLeastGrowth, kLeastGrowthShare * size) : kLeastGrowth;
     const auto figures = screen_->figures(row, *resident_);
     const ScreenFigure& last = figures.back();
-    const double between = compares() ? last.value - before(row, *resident_) : 0;
-    const bool is_inside = reaches(last.change, figures.front().change, least);
+    const double inside = std::min(last.change, signs(row).lasting_growth());
+    const double between = compares() ? growth_between(row) : 0;
+    const bool is_inside = reaches(inside, figures.front().change, least);
     if (last.is_new || !(is_inside || between >= least)) return;
-    const double growth = is_inside ? last.change : between;
+    const double growth = is_inside ? inside : between;
     add("memory", row,
         "grew by " + brief(growth, "bytes") + "B " +
             (is_inside ? "in " + of_window() : "between the windows") + ", to " +
             brief(last.value, "bytes") + "B",
         screen_->columns[*resident_].weight.share_of(growth), NextStep::Threads);
+  }
+
+  const GroupSigns& signs(const ScreenRow& row) const {
+    return report_->signs(report_->sides().size() - 1)[row.group];
+  }
+
+  // Of processes that both windows have; of others, where each window has the same ones throughout.
+  double growth_between(const ScreenRow& row) const {
+    const GroupSigns &first = report_->signs(0)[row.group], &last = signs(row);
+    const double all = now(row, *resident_) - before(row, *resident_);
+    if (const auto growth = last.growth_since(first)) return std::min(all, *growth);
+    const auto changed = [](const GroupSigns& side) {
+      return side.processes_started + side.processes_exited;
+    };
+    const bool is_job =
+        std::ranges::any_of(last.large, [](const LastingProcess& one) { return one.is_job; });
+    return changed(first) + changed(last) > 0 || is_job ? 0 : all;
   }
 
   void find_threads(const ScreenRow& row) {
@@ -211,6 +201,7 @@ class Causes {
                             : last.living - thread_growth(last);
     const double more = last.living - then;
     if (then < 1 || more < kThreadsFloor || more < kLeastMoreThreadsShare * then) return;
+    if (last.ended > kMostExitedShare * last.born) return;  // they come and go
     add("threads", row,
         "has " + count_text(last.living) + " threads, " + count_text(more) + " more than " +
             (compares() ? "in the first window" : "when the window opened"),
@@ -283,7 +274,7 @@ class Causes {
                         {},
                         "the host",
                         "had a thread that waited for " + std::string(what) + " for " +
-                            percent_of(share) + " of the time",
+                            percent_in_words(share) + " of the time",
                         share / std::max(screen_->machine.cpus, 1.0),
                         NextStep::Waits});
     }
@@ -314,6 +305,16 @@ class Causes {
     });
   }
 
+  // A group's thread that is stuck in the kernel is blocked there.
+  void drop_repeated_stuck() {
+    std::set<std::optional<std::uint32_t>> blocked;
+    for (const Finding& one : found_)
+      if (one.rule == "blocked") blocked.insert(one.group);
+    std::erase_if(found_, [&](const Finding& one) {
+      return one.rule == "stuck" && blocked.contains(one.group);
+    });
+  }
+
   std::vector<Finding> in_order() {
     std::ranges::stable_sort(found_, [](const Finding& a, const Finding& b) {
       return std::tuple(-a.weight, std::string_view(a.who), a.rule) <
@@ -321,6 +322,7 @@ class Causes {
     });
     join_waits();
     drop_repeated_cpu();
+    drop_repeated_stuck();
     std::set<std::pair<std::string_view, std::string>> known;
     std::erase_if(found_,
                   [&](const Finding& one) { return !known.emplace(one.rule, one.who).second; });
@@ -335,8 +337,6 @@ class Causes {
 };
 
 }  // namespace
-
-std::span<const FindingRule> finding_rules() { return kFindingRules; }
 
 std::vector<Finding> find_causes(const Report& report) {
   return report.screen() ? Causes(report).find() : std::vector<Finding>{};

@@ -29,6 +29,9 @@ enum class NextStep : std::uint8_t {
   Cgroups,   // the window by cgroups
   Waits,     // a new recording of where threads wait
   Settings,  // all figures of the group
+  States,    // the states of the processes of the group
+  HostTime,  // the CPU time of the host by kind
+  Nothing,   // no command of ctprof shows more
 };
 
 struct Finding {

@@ -105,8 +105,10 @@ class Reducer {
                        .kept = {count_of(kept), kept.size()},
                        .figures = figures(run, rows, left_out, nodes),
                        .threads = {},
+                       .signs = {},
                        .snapshot = {}};
     if (run.window) {
+      reduced.signs = group_signs(run, rows);
       auto& of_threads = rows.of_row[static_cast<std::size_t>(Entity::Thread)];
       reduced.threads =
           screen_threads({&run, std::move(of_threads)}, rows.groups.keys.size(),

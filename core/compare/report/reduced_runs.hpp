@@ -21,6 +21,7 @@
 #include "core/compare/figures/stack_book.hpp"
 #include "core/compare/figures/where.hpp"
 #include "core/compare/grouping/group_book.hpp"
+#include "core/compare/report/group_signs.hpp"
 #include "core/compare/report/screen.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -36,6 +37,7 @@ struct ReducedRun {
   KeptCount kept;
   RunFigures figures;                        // not finished
   std::vector<ScreenThreads> threads;        // of a window, by its own groups
+  std::vector<GroupSigns> signs;             // the same
   std::shared_ptr<const Snapshot> snapshot;  // null of a window
 };
 

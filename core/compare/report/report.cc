@@ -74,9 +74,10 @@ GroupedThreads grouped(const ReducedRun& run, const RunPlaces& places) {
 }
 
 // Of a run's own groups, by common ones.
-std::vector<ScreenThreads> placed(std::span<const ScreenThreads> own, const RunPlaces& places,
-                                  std::size_t groups) {
-  std::vector<ScreenThreads> found(groups);
+template <class Facts>
+std::vector<Facts> placed(const std::vector<Facts>& own, const RunPlaces& places,
+                          std::size_t groups) {
+  std::vector<Facts> found(groups);
   for (std::size_t group = 0; group < own.size(); ++group)
     if (places.group_of[group] != kNoGroup) found[places.group_of[group]] += own[group];
   return found;
@@ -189,6 +190,10 @@ void Report::Whole::find_screen(std::span<const ReducedRun> reduced) {
   if (some_alone || !std::ranges::all_of(runs, is_window)) return;
   std::vector<std::vector<ScreenThreads>> threads;
   for (const SideRuns& side : side_runs) {
+    const std::size_t only = side.first;
+    signs.push_back(side.count == 1
+                        ? placed(reduced[only].signs, grouping.runs[only], grouping.names.size())
+                        : std::vector<GroupSigns>(grouping.names.size()));
     ScreenMedians medians;
     for (std::size_t run = side.first; run < side.first + side.count; ++run)
       medians.add(placed(reduced[run].threads, grouping.runs[run], grouping.names.size()));

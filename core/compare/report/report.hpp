@@ -27,6 +27,7 @@
 #include "core/compare/figures/run_facts.hpp"
 #include "core/compare/grouping/grouping.hpp"
 #include "core/compare/report/families.hpp"
+#include "core/compare/report/group_signs.hpp"
 #include "core/compare/report/order.hpp"
 #include "core/compare/report/reduced_runs.hpp"
 #include "core/compare/report/screen.hpp"
@@ -97,6 +98,8 @@ class Report {
   // Of windows, unless only some metrics are wanted; null otherwise, and where the files know of no
   // headlines.
   const Screen* screen() const { return whole_->screen ? &*whole_->screen : nullptr; }
+  // Of each group on a side. REQUIRES: screen().
+  std::span<const GroupSigns> signs(std::size_t side) const { return whole_->signs[side]; }
   // Null where no metric that is shown has stacks.
   StackSection* stacks() const { return whole_->stacks.get(); }
   const std::vector<Section>& sections() const { return sections_; }
@@ -136,6 +139,7 @@ class Report {
     std::optional<Order> order;
     std::vector<RowAt> failing;  // by group and metric
     std::optional<Screen> screen;
+    std::vector<std::vector<GroupSigns>> signs;  // by side, where there is a screen
     std::unique_ptr<StackSection> stacks;
     std::vector<OneBoot> one_boot;  // of each side but the first
     std::vector<Rates> rates;

@@ -1,56 +1,13 @@
 // The threads of a group on the first screen: how many live, started and exited.
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
-#include <unordered_set>
 
+#include "core/compare/report/own_rows.hpp"
 #include "core/compare/report/screen.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/merge_ended.hpp"
 
 namespace ctprof {
-namespace {
-
-const Column* column_of(const Snapshot& snapshot, std::string_view name, Storage storage) {
-  const Column* column = snapshot.threads().find(name);
-  return column && column->def().storage == storage ? column : nullptr;
-}
-
-bool is_set(const Column* flag, std::size_t row) {
-  return flag && flag->has_value(row) && flag->bools()[row] != 0;
-}
-
-// Which rows are of the process that recorded, or of its helpers: children of it that are not of
-// the command.
-class OwnRows {
- public:
-  explicit OwnRows(const Snapshot& snapshot)
-      : tgids_(column_of(snapshot, kTgid, Storage::U64)),
-        parents_(column_of(snapshot, kParent, Storage::U64)),
-        descendants_(column_of(snapshot, kDescendant, Storage::Bool)) {
-    const auto& listed = snapshot.meta.own_threads;
-    const std::unordered_set<std::uint64_t> own(listed.begin(), listed.end());
-    const Column* tids = column_of(snapshot, kTid, Storage::U64);
-    for (std::size_t row = 0; tids && tgids_ && !own_ && row < snapshot.window->living; ++row)
-      if (own.contains(tids->u64()[row])) own_ = tgids_->u64()[row];
-  }
-
-  bool contains(std::size_t row) const {
-    if (!own_) return false;
-    const bool is_child = parents_ && parents_->has_value(row) && parents_->u64()[row] == *own_;
-    // Without BPF it is unknown whether a process that exited was the command or its child.
-    const bool may_descend =
-        descendants_ && (!descendants_->has_value(row) || is_set(descendants_, row));
-    return tgids_->u64()[row] == *own_ || (is_child && !may_descend);
-  }
-
- private:
-  const Column *tgids_, *parents_, *descendants_;
-  std::optional<std::uint64_t> own_;
-};
-
-}  // namespace
 
 ScreenThreads& ScreenThreads::operator+=(const ScreenThreads& other) {
   living += other.living;
@@ -70,7 +27,7 @@ std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::si
                                           std::span<const std::uint32_t> of_opening_only) {
   const Snapshot& snapshot = *threads.snapshot;
   const Window& window = *snapshot.window;
-  const Column* kernel = column_of(snapshot, kKernelThread, Storage::Bool);
+  const Column* kernel = thread_column(snapshot, kKernelThread, Storage::Bool);
   const OwnRows own(snapshot);
   const auto& born = window.openings[static_cast<std::size_t>(Entity::Thread)].born;
   const std::vector<std::uint64_t> each = threads_by_row(snapshot);
@@ -82,7 +39,7 @@ std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::si
     (row < window.living ? of_group.living : of_group.ended) += count;
     if (born[row] != 0) of_group.born += count;
     if (own.contains(row)) of_group.own += count;
-    if (is_set(kernel, row)) of_group.kernel += count;
+    if (is_flag_set(kernel, row)) of_group.kernel += count;
   }
   for (const std::uint32_t group : of_opening_only)
     if (group != kNoGroup) ++found[group].opening_only;

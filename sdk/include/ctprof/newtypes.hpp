@@ -315,7 +315,7 @@ inline constexpr SectionInfo kSections[] = {
 //   busy time of the host = CPUs * wall time - idle - iowait, less what its kernel keeps apart
 //   explained by threads  = the sum of their run-time
 //   blocked-time          = wall time - run-time - wait-time
-inline constexpr std::array<std::string_view, 31> kRoles{
+inline constexpr std::array<std::string_view, 34> kRoles{
     "run-time",               // a thread's time on a CPU, ns
     "wait-time",              // a thread's time waiting for a CPU, ns
     "run-time-in-progress",   // what of a thread's present turn is not in its run-time yet, ns
@@ -341,12 +341,15 @@ inline constexpr std::array<std::string_view, 31> kRoles{
     "disk-read",              // what the host's disks read, bytes, ...
     "disk-write",             // ... and wrote
     "disk-busy",              // how long they had requests, all disks added up, ns
-    "memory-available",  // memory that the host has for new allocations without swapping, bytes
-    "load",              // the host's load average of a minute
-    "cpu-pressure",      // how long some thread of the host waited for a CPU, us, ...
-    "io-pressure",       // ... for a disk, ...
-    "memory-pressure",   // ... for memory
-    "throttled-time",    // how long a cgroup stood still for lack of quota, us
+    "memory-available",    // memory that the host has for new allocations without swapping, bytes
+    "load",                // the host's load average of a minute
+    "cpu-pressure",        // how long some thread of the host waited for a CPU, us, ...
+    "io-pressure",         // ... for a disk, ...
+    "memory-pressure",     // ... for memory
+    "throttled-time",      // how long a cgroup stood still for lack of quota, us
+    "voluntary-switches",  // how often a thread gave up its CPU to wait
+    "major-faults",        // a thread's page faults that read from a disk or swap
+    "memory-events",       // a map of a cgroup's memory events by name, as in memory.events
 };
 
 // Whether `word` is one of them.

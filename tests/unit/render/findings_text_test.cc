@@ -17,9 +17,10 @@ const MetricDef kWaited = with_role(shown(metric("waited", "MonotonicNs", "SumNs
                                     "wait-time"),
                 kDisk = shown(metric("disk", "MonotonicNs", "SumNs"),
                               {"%disk", 6, CTPROF_SHOWN_PERCENT, false, 1e7}),
-                kResident = with_role(shown(metric("resident", "GaugeBytes", "SumGaugeBytes"),
-                                            {"rss", 7, CTPROF_SHOWN_LEVEL, false, 0x1p24}),
-                                      "resident");
+                kResident = with_role(
+                    shown(metric("resident", "GaugeBytes", "SumGaugeBytes", Entity::Process),
+                          {"rss", 7, CTPROF_SHOWN_LEVEL, false, 0x1p24}),
+                    "resident");
 
 // What the threads of `Did` counted beside it in 10 s; `resident` is at both ends.
 struct More {

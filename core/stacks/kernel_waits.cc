@@ -1,0 +1,41 @@
+#include "core/stacks/kernel_waits.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ctprof {
+namespace {
+
+// How the kernel's entry points of system calls begin, on x86-64 and AArch64.
+constexpr std::array<std::string_view, 6> kEntries{"__x64_sys_", "__ia32_sys_", "__arm64_sys_",
+                                                   "__do_sys_",  "__se_sys_",   "ksys_"};
+constexpr std::array<std::string_view, 4> kFaults{"exc_page_fault", "asm_exc_page_fault",
+                                                  "do_page_fault", "do_mem_abort"};
+constexpr std::array<std::string_view, 17> kIdleCalls{
+    "poll",         "ppoll",     "select", "pselect6",        "epoll_wait",      "epoll_pwait",
+    "epoll_pwait2", "nanosleep", "pause",  "clock_nanosleep", "rt_sigtimedwait", "rt_sigsuspend",
+    "wait4",        "waitid",    "accept", "accept4",         "io_getevents"};
+constexpr std::array<std::string_view, 7> kLocks{
+    "futex_wait",  "futex_do_wait", "__futex_wait",     "__mutex_lock",
+    "rwsem_down_", "__down_",       "rt_mutex_slowlock"};
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+}  // namespace
+
+std::string kernel_word(std::string_view function) {
+  for (const std::string_view entry : kEntries)
+    if (function.starts_with(entry)) return std::string(function.substr(entry.size()));
+  return is_one_of(function, kFaults) ? "page fault" : "";
+}
+
+bool is_idle_call(std::string_view word) { return is_one_of(word, kIdleCalls); }
+
+bool waits_for_lock(std::string_view function) {
+  return std::ranges::any_of(kLocks,
+                             [&](std::string_view lock) { return function.starts_with(lock); });
+}
+
+}  // namespace ctprof

@@ -1,0 +1,223 @@
+// Findings of single threads and processes: what is found, and what is none.
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "core/compare/report/findings.hpp"
+#include "core/render/findings_text.hpp"
+#include "tests/unit/support/made_screen.hpp"
+
+namespace ctprof::sign_findings_test {
+namespace {
+
+using namespace made_screen;
+
+const MetricDef kWaited = with_role(shown(metric("waited", "MonotonicNs", "SumNs"),
+                                          {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                                    "wait-time"),
+                kGivenUp = with_role(metric("given_up", "MonotonicCount", "SumCount"),
+                                     "voluntary-switches"),
+                kFaults = with_role(metric("faults", "MonotonicCount", "SumCount"), "major-faults"),
+                kState = with_role(metric("state", "Char", "ModeChar"), "state"),
+                kResident = with_role(
+                    shown(metric("resident", "GaugeBytes", "SumGaugeBytes", Entity::Process),
+                          {"rss", 7, CTPROF_SHOWN_LEVEL, false, 0x1p24}),
+                    "resident"),
+                kEvents = [] {
+                  MetricDef def = with_role(metric("events", "CountMap", "MapSum", Entity::Cgroup),
+                                            "memory-events");
+                  def.family = "cumulative";
+                  return def;
+                }();
+
+constexpr std::uint64_t kSeconds = 10, kOpened = 10;
+
+// A thread; in the windows below it is there all the time, unless it started inside.
+struct Row {
+  std::uint64_t process = 1, number = 0;  // number 0: the process's first thread
+  std::string name = "server", thread = "server";
+  std::uint64_t cpu = 0, waited = 0, given_up = 0, faults = 0;
+  std::string before = "S", after = "S";
+  std::uint64_t megabytes_before = 0, megabytes_after = 0;  // of the first thread's process
+  std::uint64_t start = 5;                                  // in ticks
+};
+
+std::vector<Row> threads(std::size_t count, Row each) {
+  std::vector<Row> all{{.process = each.process, .name = each.name}};
+  for (std::size_t at = 1; at <= count; ++at) {
+    each.number = at;
+    each.thread = "worker-" + std::to_string(at);
+    all.push_back(each);
+  }
+  return all;
+}
+
+Snapshot end_of(const std::vector<Row>& all, bool is_last) {
+  std::vector<Thread> listed;
+  Cells<std::uint64_t> starts, cpu, waited, given_up, faults, resident;
+  Cells<std::string> states;
+  for (const Row& row : all) {
+    listed.push_back({row.process * 100, row.process * 100 + row.number, row.name, row.thread});
+    starts.push_back(row.start);
+    cpu.push_back(is_last ? row.cpu : 0);
+    waited.push_back(is_last ? row.waited : 0);
+    given_up.push_back(is_last ? row.given_up : 0);
+    faults.push_back(is_last ? row.faults : 0);
+    states.push_back(is_last ? row.after : row.before);
+    if (row.number == 0)
+      resident.push_back((is_last ? row.megabytes_after : row.megabytes_before) << 20);
+  }
+  Snapshot snapshot = snapshot_of(listed);
+  add_u64(snapshot, identity_metric(kStartTime), starts);
+  add_bool(snapshot, identity_metric(kKernelThread), Cells<bool>(all.size(), false));
+  add_u64(snapshot, kCpu, cpu);
+  add_u64(snapshot, kWaited, waited);
+  add_u64(snapshot, kGivenUp, given_up);
+  add_u64(snapshot, kFaults, faults);
+  add_text(snapshot, kState, states);
+  add_u64(snapshot, kResident, resident);
+  snapshot.meta.boot_id = "b";
+  snapshot.meta.start.boottime_ns = (is_last ? kOpened + kSeconds : kOpened) * kSecond;
+  snapshot.read_at.assign(all.size(), 1);
+  return snapshot;
+}
+
+void add_events(Snapshot& snapshot, std::uint64_t kills) {
+  snapshot.table(Entity::Cgroup).rows = 2;
+  add_text(snapshot, identity_metric(kCgroupPath), Cells<std::string>{"/a", "/a/b"});
+  hand_made::add_map(
+      snapshot, kEvents,
+      {hand_made::MapValue{{"oom_kill", kills}}, hand_made::MapValue{{"oom_kill", kills}}});
+}
+
+Snapshot window_with(const std::vector<Row>& all, std::uint64_t kills = 0) {
+  std::vector<Row> first = all;
+  std::erase_if(first, [](const Row& row) { return row.start >= 100 * kOpened; });
+  Snapshot before = end_of(first, false), after = end_of(all, true);
+  if (kills > 0) {
+    add_events(before, 1);
+    add_events(after, 1 + kills);
+  }
+  auto made = make_window(before, std::move(after), {});
+  BOOST_REQUIRE(made);
+  to_differences(*made);
+  return std::move(*made);
+}
+
+// The sentences of a report, with their commands.
+std::string text_of(const Report& report) {
+  const std::string files[] = {"a.zst", "b.zst"};
+  return findings_text(report, files, {}, 100, "ctprof record --recorders waits -d 5s");
+}
+std::string text_of(const std::vector<Row>& all) { return text_of(report_of(window_with(all))); }
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+const std::vector<Row> kConvoy = threads(3, {.cpu = 2 * kSecond, .given_up = 20'000}), kTail = [] {
+  std::vector<Row> all = threads(5, {.cpu = kSecond, .waited = 100 * kMs});
+  all[3].waited = 5 * kSecond;
+  return all;
+}();
+
+std::vector<Row> zombies(std::size_t count) {
+  std::vector<Row> all;
+  for (std::size_t at = 1; at <= count; ++at)
+    all.push_back({.process = at, .name = "child", .thread = "child", .after = "Z"});
+  return all;
+}
+
+BOOST_AUTO_TEST_SUITE(sign_findings_test)
+
+BOOST_AUTO_TEST_CASE(finds_threads_that_wait_short_and_often) {
+  BOOST_TEST(text_of(kConvoy) ==
+             "1 server waited 6.00K times per second for a lock or another thread, 0.40 ms each, "
+             "in 3 threads at a time\n    ctprof record --recorders waits -d 5s\n");
+}
+
+BOOST_AUTO_TEST_CASE(one_thread_that_waits_is_no_contention) {
+  BOOST_TEST(text_of(threads(1, {.cpu = 2 * kSecond, .given_up = 20'000})) == "");
+}
+
+BOOST_AUTO_TEST_CASE(pools_that_wait_for_work_are_no_contention) {
+  BOOST_TEST(text_of(threads(20, {.cpu = kMs, .given_up = 10})) == "");
+  BOOST_TEST(text_of(threads(20, {.cpu = kMs, .given_up = 1500})) == "");  // 6 ms each
+}
+
+BOOST_AUTO_TEST_CASE(finds_one_of_many_that_waits_for_a_cpu) {
+  const std::string text = text_of(kTail);
+  BOOST_TEST(has(text,
+                 "server has a thread (worker-3, 103) that waited for a CPU for 5.0 s in "
+                 "10.0 s, the median of 5 similar ones is 0.1 s\n"),
+             text);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_of_which_one_works_is_none_of_many) {
+  std::vector<Row> all = threads(8, {.cpu = kMs});
+  all[2].cpu = 9 * kSecond;
+  BOOST_TEST(text_of(all) == "");
+  BOOST_TEST(!has(text_of(threads(8, {.cpu = kSecond, .waited = 5 * kSecond})), "has a thread"));
+}
+
+BOOST_AUTO_TEST_CASE(finds_zombies_and_shows_states) {
+  const std::string text = text_of(zombies(12));
+  BOOST_TEST(text ==
+             "1 child has 12 zombies: processes that exited, and that their parent did not wait "
+             "for\n    ctprof show a.zst --group-by pid --where 'pcomm == \"child\"' --metrics "
+             "state\n");
+  BOOST_TEST(text_of(zombies(9)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(finds_threads_that_no_signal_wakes) {
+  const Row blocked{.name = "stuck", .before = "D", .after = "D"};
+  BOOST_TEST(has(text_of({blocked}), "stuck has 1 thread in state D"), text_of({blocked}));
+  Row moved = blocked;
+  moved.cpu = kMs;
+  BOOST_TEST(text_of({moved}) == "");
+  BOOST_TEST(text_of({{.after = "D"}}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(finds_pages_that_are_read_again) {
+  const std::string text = text_of({{.cpu = kSecond, .faults = 3000}});
+  BOOST_TEST(has(text, "server read pages from a disk or swap 300 times per second"), text);
+  BOOST_TEST(text_of({{.cpu = kSecond, .faults = 900}}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(finds_processes_that_the_kernel_killed_in_the_deepest_cgroup) {
+  const std::string text = text_of(report_of(window_with({{.cpu = kSecond}}, 2)));
+  BOOST_TEST(has(text, "1 /a/b exceeded its memory: the kernel killed 2 processes of it"), text);
+  BOOST_TEST(has(text, "    ctprof show a.zst --group-by cgroup\n"), text);
+}
+
+// A compiler loads its input.
+BOOST_AUTO_TEST_CASE(a_young_process_that_is_busy_does_not_grow) {
+  Row row{.name = "compiler", .cpu = 9 * kSecond, .megabytes_before = 20, .megabytes_after = 900};
+  BOOST_TEST(!has(text_of({row}), "grew"));
+  row.cpu = kSecond;
+  BOOST_TEST(has(text_of({row}), "compiler grew by 880MiB in 10.0 s"), text_of({row}));
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_starts_is_no_growth_of_another) {
+  const Row old{.name = "tool", .megabytes_before = 20, .megabytes_after = 20};
+  Row started{.process = 2, .name = "tool", .megabytes_after = 500, .start = 1500};
+  BOOST_TEST(!has(text_of({old, started}), "grew"));
+  // Another process of that name in the next window, whose processes change.
+  Row next = started;
+  next.process = 3;
+  next.megabytes_after = 900;
+  const Snapshot first = window_with({old, started}), last = window_with({old, next});
+  BOOST_TEST(!has(text_of(report_of({&first, &last})), "grew"));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_so_in_the_first_window_is_no_finding) {
+  for (const auto& all : {kConvoy, kTail, zombies(12)}) {
+    const Snapshot same = window_with(all), calm = window_with(threads(5, {.cpu = kMs}));
+    BOOST_TEST(text_of(report_of({&same, &same})) == "");
+    BOOST_TEST(text_of(report_of({&calm, &same})) != "");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::sign_findings_test
