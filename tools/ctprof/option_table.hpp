@@ -163,10 +163,12 @@ inline constexpr std::array kOptions{
     OptionInfo{"sections", "NAME,...", "show,compare,report",
                "Select only these sections, as metric-list names them; stacks selects functions "
                "and call stacks."},
-    OptionInfo{"group-by", "KEY", "show,compare,noise,report,flame,export",
-               "Group threads by pcomm (process name, the default), cgroup, comm (thread name), "
-               "comm-exact, all, pid, or a text metric of processes. flame and export accept pcomm "
-               "(with comm below it), comm, pid, cgroup, all."},
+    OptionInfo{
+        "group-by", "KEY", "show,compare,noise,report,flame,export",
+        "Group threads by pcomm (process name, the default), cgroup, comm (thread name), "
+        "comm-exact, all, pid, service (unit, container or pod), tree (a process and all that it "
+        "started), or a text metric of processes. flame and export accept pcomm "
+        "(with comm below it), comm, pid, cgroup, all."},
     OptionInfo{"no-thread-normalize", nullptr, "live,show,compare,report,export",
                "Do not merge similar names of processes and threads. Metrics of processes are "
                "shown per process, as NAME[PID]."},

@@ -14,9 +14,10 @@ struct GroupWord {
   GroupBy by;
 };
 // The axes. To add one, add a line here and in group_book.cc.
-constexpr GroupWord kGroupWords[] = {{"pcomm", GroupBy::Pcomm}, {"cgroup", GroupBy::Cgroup},
-                                     {"comm", GroupBy::Comm},   {"comm-exact", GroupBy::CommExact},
-                                     {"all", GroupBy::All},     {"pid", GroupBy::Pid}};
+constexpr GroupWord kGroupWords[] = {
+    {"pcomm", GroupBy::Pcomm},          {"cgroup", GroupBy::Cgroup}, {"comm", GroupBy::Comm},
+    {"comm-exact", GroupBy::CommExact}, {"all", GroupBy::All},       {"pid", GroupBy::Pid},
+    {"service", GroupBy::Service},      {"tree", GroupBy::Tree}};
 
 struct SortWord {
   std::string_view word;

@@ -39,6 +39,8 @@ enum class GroupBy : std::uint8_t {
   All,          // cgroup, process and thread at once
   Pid,          // each process
   ProcessText,  // a text metric of processes
+  Service,      // the unit, container or pod of the cgroup
+  Tree,         // a process and all that it started
 };
 
 // All but ProcessText, which is named by its metric.

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "core/compare/grouping/key_families.hpp"
+#include "core/compare/grouping/process_trees.hpp"
+#include "core/compare/grouping/services.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/merge_ended.hpp"
 
@@ -28,7 +31,9 @@ const Axis& axis_of(GroupBy by) {
                                       {GroupBy::CommExact, {kComm}},
                                       {GroupBy::All, {kCgroup, kPcomm, kComm}},
                                       {GroupBy::Pid, {kTgid}},
-                                      {GroupBy::ProcessText, {kNoColumn}}};
+                                      {GroupBy::ProcessText, {kNoColumn}},
+                                      {GroupBy::Service, {kCgroup}},
+                                      {GroupBy::Tree, {kNoColumn}}};
   return *std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.by == by; });
 }
 
@@ -168,10 +173,11 @@ GroupBook::GroupBook(const Spec& spec)
       each_process_(spec.literal_names && spec.group_by != GroupBy::Pid) {
   for (const std::string_view column : axis_of(spec.group_by).columns) {
     const bool literal = spec.literal_names || spec.group_by == GroupBy::CommExact ||
-                         spec.group_by == GroupBy::Pid || spec.group_by == GroupBy::ProcessText;
+                         spec.group_by == GroupBy::Pid || spec.group_by == GroupBy::ProcessText ||
+                         spec.group_by == GroupBy::Service || spec.group_by == GroupBy::Tree;
     Part& part = parts_.emplace_back();
     part.column = column;
-    if (column == kCgroup)
+    if (column == kCgroup && spec.group_by != GroupBy::Service)
       part.names.emplace<CgroupFamilies>(spec.cgroups);
     else if (!literal)
       part.names.emplace<NameFamilies>();
@@ -186,6 +192,7 @@ GroupBook::Rows GroupBook::take(Part& part, const Snapshot& snapshot, const Tabl
   const Column* column = table.find(name);
   if (column && column->def().storage != Storage::String) column = nullptr;
   const auto number_of = [&](std::string_view text) {
+    if (by_ == GroupBy::Service) return std::get<LiteralNames>(part.names).add(service_of(text));
     return std::visit([&](auto& names) { return names.add(text); }, part.names);
   };
   Rows of_row(table.rows, kNoGroup), of_id(snapshot.pools->texts.size(), kNoGroup);
@@ -206,11 +213,15 @@ GroupBook::Rows GroupBook::take_processes(Part& part, const Snapshot& snapshot, 
   const ProcessKeys processes(snapshot);
   const Column* metric =
       by_ == GroupBy::ProcessText ? find_process_text(snapshot, group_metric_) : nullptr;
+  std::optional<ProcessTrees> trees;
+  if (by_ == GroupBy::Tree) trees.emplace(snapshot);
   auto& names = std::get<LiteralNames>(part.names);
   Rows of_row(snapshot.threads().rows, kNoGroup);
   for (std::size_t row = 0; row < of_row.size(); ++row) {
     if (!kept.empty() && !kept[row]) continue;
-    if (by_ == GroupBy::Pid)
+    if (trees)
+      of_row[row] = names.add(trees->of_thread(row));
+    else if (by_ == GroupBy::Pid)
       of_row[row] = names.add(processes.of_thread(row));
     else
       of_row[row] = names.add(metric ? processes.text_of_thread(*metric, row) : std::string_view{});
@@ -261,7 +272,8 @@ RowGroups GroupBook::add(const Snapshot& snapshot, const Kept& kept, const Kept&
   Rows& threads = run.of_row[static_cast<std::size_t>(Entity::Thread)];
   Rows& cgroups = run.of_row[static_cast<std::size_t>(Entity::Cgroup)];
   Rows& processes = run.of_row[static_cast<std::size_t>(Entity::Process)];
-  const bool by_process = by_ == GroupBy::Pid || by_ == GroupBy::ProcessText;
+  const bool by_process =
+      by_ == GroupBy::Pid || by_ == GroupBy::ProcessText || by_ == GroupBy::Tree;
   threads = by_process ? take_processes(parts_[0], snapshot, kept)
                        : take(parts_[0], snapshot, snapshot.threads(), parts_[0].column, kept);
   for (std::size_t part = 1; part < parts_.size(); ++part)

@@ -60,6 +60,7 @@ BOOST_AUTO_TEST_CASE(axes) {
   BOOST_TEST((*parse_group_by("acme.image") == GroupBy::ProcessText));
   BOOST_TEST(parse_group_by("pcom").error().text ==
              "reading --group-by 'pcom': it is none of pcomm, cgroup, comm, comm-exact, all, pid, "
+             "service, tree, "
              "and no text metric of a process (did "
              "you mean 'pcomm'?)");
 }
