@@ -9,6 +9,7 @@
 
 #include "core/base/seeded_hash.hpp"
 #include "core/flame/flame_evidence.hpp"
+#include "core/stacks/kernel_waits.hpp"
 
 namespace ctprof {
 namespace {
@@ -67,6 +68,17 @@ class ChildIndex {
   std::size_t used_ = 0;
 };
 
+// The nodes of stacks in calls that wait for something to do.
+std::vector<bool> idle_nodes(const StackTable& table) {
+  std::vector<bool> by_frame, by_node;
+  for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
+    by_frame.push_back(is_idle_call(kernel_word(table.name(frame))));
+  for (const StackTable::Node& node : table.nodes())
+    by_node.push_back(by_frame[node.frame] ||
+                      (node.parent < by_node.size() && by_node[node.parent]));
+  return by_node;
+}
+
 class TreeBuilder {
  public:
   TreeBuilder() {
@@ -97,10 +109,23 @@ class TreeBuilder {
 
   void add(const FlameRun& run, FlameFigures FlameNode::*figures) {
     table_ = run.profile->table;
+    run_ = &run;
+    idle_.clear();
+    if (run.hides_idle && run.profile->values[run.value].waiting) idle_ = idle_nodes(*table_);
     labels_of_frames_.assign(table_->frames().size(), kNone);
     places_.assign(table_->nodes().size(), {});
     for (const OwnedStacks& owned : run.profile->owners)
       if (!owned.weights[run.value].empty()) add(owned, run.value, figures);
+  }
+
+  bool is_idle(const OwnedStacks& owned, const ctprof_stack& stack) const {
+    if (idle_.empty()) return false;
+    if (stack.stack < idle_.size() && idle_[stack.stack]) return true;
+    constexpr double kLongShare = 0.5;
+    const bool is_time = run_->profile->values[run_->value].unit == "ns";
+    const double length = static_cast<double>(run_->profile->span.length_ns);
+    return owned.waits_rarely && is_time && length > 0 &&
+           static_cast<double>(stack.weight) >= kLongShare * length;
   }
 
   void add(const OwnedStacks& owned, std::size_t value, FlameFigures FlameNode::*figures) {
@@ -109,6 +134,7 @@ class TreeBuilder {
     for (const std::string_view name : roots_of(owned.owner))
       root_ = child(root_, label({std::string(name), {}, FrameKind::Group}));
     for (const ctprof_stack& stack : owned.weights[value]) {
+      if (is_idle(owned, stack)) continue;
       const std::uint32_t node = place(static_cast<std::uint32_t>(stack.stack));
       add_to((tree_.nodes[node].*figures).self, stack.weight);
       if (weights_) weights_->nodes.emplace_back(node, static_cast<double>(stack.weight));
@@ -123,7 +149,9 @@ class TreeBuilder {
       new_.push_back(stack);
     std::uint32_t node = stack == StackTable::kTop ? root_ : places_[stack].node;
     for (auto each = new_.rbegin(); each != new_.rend(); ++each) {
-      node = child(node, label_of(table_->nodes()[*each].frame));
+      const std::uint32_t label = label_of(table_->nodes()[*each].frame);
+      const bool is_again = run_->folds_recursion && tree_.nodes[node].label == label;
+      if (!is_again) node = child(node, label);
       places_[*each] = {owner_, node};
     }
     return node;
@@ -159,6 +187,8 @@ class TreeBuilder {
   ChildIndex children_;
 
   const StackTable* table_ = nullptr;
+  const FlameRun* run_ = nullptr;
+  std::vector<bool> idle_;  // by node of the table; empty: no wait is left out
   std::vector<std::uint32_t> labels_of_frames_;
   std::vector<Place> places_;       // by node of the table
   std::vector<std::uint32_t> new_;  // nodes of the table that have no place yet

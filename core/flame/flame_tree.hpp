@@ -4,7 +4,7 @@
 //                                            ─ parse 40 (of them 30 itself)
 //
 // A function that is called from two places of its caller is one node here, where a table of stacks
-// has two. Recursion stays as deep as it is.
+// has two. Recursion stays as deep as it is, unless it is folded (FlameRun).
 //
 // Figures are sums of weights; where a sum would not fit it is the largest number.
 
@@ -62,6 +62,11 @@ struct FlameRun {
   const StackProfile* profile = nullptr;
   std::size_t value = 0;
   double seconds = 0;
+  // Leaves out waits for something to do (is_idle_call), and those of half of the window in threads
+  // that wait rarely.
+  bool hides_idle = false;
+  // A function that calls itself is one node.
+  bool folds_recursion = false;
 };
 // Runs that count together: figures are sums over them. Each may have a table of its own.
 using FlameSide = std::vector<FlameRun>;

@@ -41,6 +41,7 @@ struct OwnedStacks {
   StackOwner owner;
   // One for each of the profile's values; empty where there is none. REQUIRES: nodes of its table.
   std::vector<std::span<const ctprof_stack>> weights;
+  bool waits_rarely = false;  // three times in the window at most, so each wait is long
 };
 
 // The window that the stacks are of. 0: unknown.

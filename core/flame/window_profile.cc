@@ -22,6 +22,15 @@ constexpr std::array<std::pair<std::string_view, OwnersBy>, 5> kKeys{{
 
 constexpr std::string_view kWaitingStacks = "waiting-stacks";  // the role of a metric
 
+constexpr std::uint64_t kMostRareWaits = 3;
+
+// Null where no metric has it.
+const Column* with_role(const Table& threads, std::string_view role) {
+  for (const Column& column : threads.columns)
+    if (column.def().role == role && column.def().storage == Storage::U64) return &column;
+  return nullptr;
+}
+
 using Columns = std::vector<const Column*>;
 
 Columns columns_of_stacks(const Table& threads) {
@@ -137,7 +146,7 @@ Result<OwnersBy> owners_by(std::string_view key) {
 }
 
 Result<StackProfile> window_profile(const Snapshot& window, std::span<const std::string> metrics,
-                                    OwnersBy by) {
+                                    OwnersBy by, const WantedThreads& wanted) {
   const auto columns = chosen(columns_of_stacks(window.threads()), metrics);
   if (!columns) return columns.error();
   const StackPool& pool = window.pools->stacks;
@@ -146,8 +155,12 @@ Result<StackProfile> window_profile(const Snapshot& window, std::span<const std:
     profile.values.push_back(
         {column->def().name, column->def().unit, column->def().role == kWaitingStacks, 0});
   const Owners owners(window, by);
+  const Column* const switches = with_role(window.threads(), "voluntary-switches");
   for (std::size_t row = 0; row < window.threads().rows; ++row) {
+    if (!wanted.empty() && !wanted[row]) continue;
     OwnedStacks owned;
+    owned.waits_rarely =
+        switches && switches->has_value(row) && switches->u64()[row] <= kMostRareWaits;
     for (const Column* column : *columns)
       owned.weights.push_back(column->has_value(row) ? pool[column->ids()[row]]
                                                      : std::span<const ctprof_stack>());

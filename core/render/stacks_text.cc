@@ -14,6 +14,7 @@
 #include "core/render/evidence_text.hpp"
 #include "core/render/report_lines.hpp"
 #include "core/render/report_sentences.hpp"
+#include "core/render/waits_text.hpp"
 
 namespace ctprof {
 namespace {
@@ -52,18 +53,27 @@ Tint tint_of(double change) {
 class GroupTables {
  public:
   GroupTables(const Report& report, const ReportRow& opens, const TextLayout& layout,
-              const std::optional<std::size_t>& rows)
+              const std::optional<std::size_t>& rows, bool shows_idle)
       : report_(&report),
         group_(opens.stacks),
         metric_(opens.metric),
         per_second_(opens.per_second ? "/s" : ""),
         layout_(&layout),
         most_functions_(rows ? *rows : kFewFunctions),
-        most_stacks_(rows ? *rows : kFewStacks) {}
+        most_stacks_(rows ? *rows : kFewStacks),
+        shows_idle_(shows_idle) {}
+
+  // What decides the order of groups: of waits those that are not idle.
+  double rank() const {
+    if (group_->waits.empty()) return std::abs(went(group_->weights));
+    return std::abs(went(all_of(&FoldedWait::busy)));
+  }
+  bool is_only_idle() const { return !group_->waits.empty() && !shows_idle_ && busy_waits() == 0; }
 
   void append_to(std::string& out, const std::string& group) const {
     out +=
         "\n" + told_name(metric_->name) + " of " + group + ": " + amounts(group_->weights) + "\n";
+    if (!group_->waits.empty()) return append_waits(out);
     append_functions(out);
     append_stacks(out);
     append_rest(out);
@@ -107,6 +117,68 @@ class GroupTables {
     columns.push_back({what, Align::Right, 0, false});
     columns.push_back({"%", Align::Right, 0, false});
     return columns;
+  }
+
+  std::vector<double> all_of(std::vector<double> FoldedWait::*part) const {
+    std::vector<double> sums(group_->weights.size());
+    for (const FoldedWait& wait : group_->waits)
+      for (std::size_t side = 0; side < sums.size(); ++side) sums[side] += (wait.*part)[side];
+    return sums;
+  }
+
+  std::size_t busy_waits() const {
+    return static_cast<std::size_t>(std::ranges::count_if(group_->waits, is_busy));
+  }
+  static bool is_busy(const FoldedWait& wait) {
+    return std::ranges::any_of(wait.busy, [](double side) { return side > 0; });
+  }
+
+  std::vector<double> shown_of(const FoldedWait& wait) const {
+    std::vector<double> sides = wait.busy;
+    for (std::size_t side = 0; shows_idle_ && side < sides.size(); ++side)
+      sides[side] += wait.idle[side];
+    return sides;
+  }
+
+  // Those that are shown, with their cells.
+  std::vector<const FoldedWait*> shown_waits() const {
+    std::vector<const FoldedWait*> shown;
+    for (const FoldedWait& wait : group_->waits)
+      if (shows_idle_ || is_busy(wait)) shown.push_back(&wait);
+    std::ranges::stable_sort(shown, std::ranges::greater{}, [&](const FoldedWait* wait) {
+      return std::abs(went(shown_of(*wait)));
+    });
+    return shown;
+  }
+
+  void append_waits(std::string& out) const {
+    const auto shown = shown_waits();
+    const auto rows = std::span(shown).first(kept(most_functions_, shown.size()));
+    std::vector<std::vector<TextCell>> lines;
+    auto layout = columns("waits");
+    std::vector<std::size_t> widths;
+    for (const TextColumn& column : layout) widths.push_back(display_width(column.header));
+    for (const FoldedWait* wait : rows) {
+      lines.push_back(cells(shown_of(*wait)));
+      for (std::size_t at = 0; at < widths.size(); ++at)
+        widths[at] = std::max(widths[at], display_width(lines.back()[at].text));
+    }
+    layout.push_back({std::string(kWaitColumn), Align::Left, kLeastName, false});
+    TextTable table(std::move(layout));
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      lines[at].push_back({wait_text(report_->stacks()->book(), *rows[at], left(widths))});
+      table.add(std::move(lines[at]));
+    }
+    if (!table.empty()) table.append_to(out, *layout_);
+    append_rest_of_waits(out, shown.size() - rows.size());
+  }
+
+  void append_rest_of_waits(std::string& out, std::size_t more) const {
+    if (more) out += counted(more, "more wait") + " (--limit 0 shows all)\n";
+    const auto idle = all_of(&FoldedWait::idle);
+    const bool has_idle = std::ranges::any_of(idle, [](double side) { return side > 0; });
+    if (has_idle && !shows_idle_)
+      out += "idle, not shown: " + amounts(idle) + " (--idle shows them)\n";
   }
 
   void append_functions(std::string& out) const {
@@ -186,7 +258,28 @@ class GroupTables {
   std::string per_second_;
   const TextLayout* layout_;
   std::size_t most_functions_, most_stacks_;
+  bool shows_idle_;
 };
+
+// The text of a group, and its place among those of its metric.
+struct GroupText {
+  std::uint32_t metric = 0;
+  double rank = 0;
+  std::string text;
+};
+
+// Metrics stay in their order.
+void put_busiest_first(std::vector<GroupText>& groups) {
+  std::vector<std::uint32_t> metrics;
+  for (const GroupText& group : groups)
+    if (std::ranges::find(metrics, group.metric) == metrics.end()) metrics.push_back(group.metric);
+  std::ranges::stable_sort(groups, [&](const GroupText& a, const GroupText& b) {
+    const auto place = [&](const GroupText& group) {
+      return std::ranges::find(metrics, group.metric) - metrics.begin();
+    };
+    return std::pair(place(a), -a.rank) < std::pair(place(b), -b.rank);
+  });
+}
 
 }  // namespace
 
@@ -221,23 +314,30 @@ std::string stack_text(const StackBook& book, std::uint32_t stack, std::size_t w
 }
 
 std::string stacks_text(const Report& report, const TextLayout& layout,
-                        const std::optional<std::size_t>& rows) {
+                        const std::optional<std::size_t>& rows, bool shows_idle) {
   if (!report.stacks() || report.stacks()->groups().empty()) return "";
   std::string out = "\n" + tinted("## stacks", Tint::Heading, layout.color) + "\n";
   const std::size_t most = rows ? *rows : kFewGroups;
-  std::size_t told = 0, left_out = 0;
+  std::size_t left_out = 0, only_idle = 0;
+  std::vector<GroupText> groups;
   Allowance allowance(report.sides());
   tell(report, RowKind::Stacks, [&](const ReportRow& row) {
     if (row.kind != RowKind::Stacks) return;
-    if (allowance.is_spent() || (most && told == most)) return void(++left_out);
-    ++told;
-    const std::size_t before = out.size();
-    GroupTables(report, row, layout, rows).append_to(out, group_text(report.grouping(), row.group));
-    allowance.spend(out.size() - before);
+    if (allowance.is_spent()) return void(++left_out);
+    const GroupTables tables(report, row, layout, rows, shows_idle);
+    if (tables.is_only_idle()) return void(++only_idle);
+    GroupText& group = groups.emplace_back(GroupText{row.stacks->at.metric, tables.rank(), {}});
+    tables.append_to(group.text, group_text(report.grouping(), row.group));
+    allowance.spend(group.text.size());
   });
-  left_out += report.stacks()->cut();
+  put_busiest_first(groups);
+  const std::size_t told = most == 0 ? groups.size() : std::min(most, groups.size());
+  for (const GroupText& group : std::span(groups).first(told)) out += group.text;
+  left_out += groups.size() - told + report.stacks()->cut();
   if (left_out)
     out += "\nstacks of " + counted(left_out, "more group") + " (--limit 0 shows all)\n";
+  if (only_idle)
+    out += "\nonly idle waits: " + counted(only_idle, "group") + " (--idle shows them)\n";
   return out;
 }
 

@@ -2,6 +2,10 @@
 // leaf first.
 //
 // What a function or stack has is told in percent of what its group has, and in the metric's unit.
+// Of waits there is one table, of waits as an application sees them (folded_waits.hpp):
+//
+//   4.20s  98.6%  handle_get → pthread_mutex_lock (futex) ← serve ← main
+//
 // Several sides stand in one cell, "10.0→15.0"; what changed most comes first. Where functions are
 // judged, a change that is not proven has ~ before it, and all have their p.
 //
@@ -34,9 +38,10 @@ std::string function_in_module(const StackFunction& function);
 // name. What is beyond `width` is counted at its end (0: any width; but 512 functions at most).
 std::string stack_text(const StackBook& book, std::uint32_t stack, std::size_t width);
 
-// Empty if there are no stacks. `rows`: of groups, of functions and of stacks each, 0: all; none: a
-// few.
+// Empty if there are no stacks. Of waits, those that are idle are counted, and shown with
+// `shows_idle`; groups that only have such are counted too. `rows`: of groups, of functions and of
+// stacks each, 0: all; none: a few.
 std::string stacks_text(const Report& report, const TextLayout& layout,
-                        const std::optional<std::size_t>& rows);
+                        const std::optional<std::size_t>& rows, bool shows_idle = false);
 
 }  // namespace ctprof

@@ -23,4 +23,5 @@
 #include "core/render/stacks_json.cc"
 #include "core/render/stacks_text.cc"
 #include "core/render/terminal_text.cc"
+#include "core/render/waits_text.cc"
 #include "core/render/window_text.cc"

@@ -25,7 +25,6 @@ WRONG = (
     "ctprof capture --metrics run_time -o now.ctprof.zst",
     "ctprof capture --every 60s -o now.ctprof.zst",
     "ctprof live --history 3",
-    "ctprof flame run.ctprof.zst",
     "ctprof export run.ctprof.zst --to pdf -o run.pdf",
     "ctprof export --to prometheus --listen 127.0.0.1:port",
     "ctprof export --to folded --listen 9101",

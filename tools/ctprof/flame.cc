@@ -10,12 +10,17 @@
 #include <utility>
 #include <vector>
 
+#include "core/compare/asked/expressions.hpp"
 #include "core/compare/evidence/designs.hpp"
+#include "core/compare/figures/metric_plan.hpp"
+#include "core/compare/figures/where.hpp"
 #include "core/file/file.hpp"
 #include "core/file/write/out_file.hpp"
 #include "core/flame/flame_page.hpp"
 #include "core/flame/window_profile.hpp"
 #include "core/render/terminal_text.hpp"
+#include "core/window/happened.hpp"
+#include "tools/ctprof/chosen_names.hpp"
 #include "tools/ctprof/loaded.hpp"
 #include "tools/ctprof/output_file.hpp"
 #include "tools/ctprof/progress.hpp"
@@ -41,13 +46,35 @@ struct LoadedRun {
   }
 };
 
+// Which threads --where keeps.
+Result<WantedThreads> wanted_threads(const Snapshot& window, const Options& options) {
+  Where where;
+  for (const std::string& text : options.where)
+    if (auto added = add_condition(where, text); !added) return added.error();
+  if (where.conditions.empty()) return WantedThreads();
+  const RuleBook rules;
+  const Snapshot* const sides[] = {&window};
+  const auto plan = plan_metrics(sides, Spec{}, {&rules, {}});
+  if (!plan) return plan.error();
+  const auto sorted = sort_out(where, sides, *plan);
+  if (!sorted) return sorted.error();
+  if (!sorted->groups.empty())
+    return Error{
+        "flame: --where selects threads: a condition names a figure of groups; use metrics "
+        "of threads, such as pcomm, comm or run_time_ns"};
+  return kept_threads(window, sorted->threads);
+}
+
 Result<LoadedRun> with_profile(std::string name, Snapshot window, const Options& options) {
   const auto by = owners_by(options.group_by);
   if (!by) return by.error();
   for (const std::string& sentence : window.told) note(options, sentence);
   std::vector<std::string> metrics;
   if (!options.metric.empty()) metrics.push_back(options.metric);
-  auto profile = window_profile(window, metrics, *by);
+  if (window.window) to_differences(window);
+  const auto wanted = wanted_threads(window, options);
+  if (!wanted) return wanted.error();
+  auto profile = window_profile(window, metrics, *by, *wanted);
   if (!profile) return Error{"reading '" + name + "': " + profile.error().text};
   return LoadedRun{std::move(name), std::move(window), std::move(*profile)};
 }
@@ -100,14 +127,18 @@ Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
 }
 
 // The runs' stacks of that metric.
-Result<FlameSide> side_of(const LoadedRuns& runs, const std::string& metric) {
+Result<FlameSide> side_of(const LoadedRuns& runs, const std::string& metric, bool shows_idle) {
   FlameSide side;
   for (const LoadedRun& run : runs) {
     const auto& values = run.profile.values;
     const auto found = std::ranges::find(values, metric, &StackValue::name);
     if (found == values.end())
       return Error{"reading '" + run.name + "': it has no stacks called '" + metric + "'"};
-    side.push_back({&run.profile, static_cast<std::size_t>(found - values.begin()), run.seconds()});
+    side.push_back({.profile = &run.profile,
+                    .value = static_cast<std::size_t>(found - values.begin()),
+                    .seconds = run.seconds(),
+                    .hides_idle = !shows_idle,
+                    .folds_recursion = true});
   }
   return side;
 }
@@ -123,10 +154,10 @@ std::optional<SideDesign> design_of(const LoadedRuns& baseline, const LoadedRuns
 
 Result<FlameTree> tree_of(std::span<const LoadedRuns> sides, const std::string& metric,
                           const Options& options) {
-  const auto candidate = side_of(sides.back(), metric);
+  const auto candidate = side_of(sides.back(), metric, options.idle);
   if (!candidate) return candidate.error();
   if (sides.size() == 1) return make_flame_tree(*candidate);
-  const auto baseline = side_of(sides.front(), metric);
+  const auto baseline = side_of(sides.front(), metric, options.idle);
   if (!baseline) return baseline.error();
   const auto design = design_of(sides.front(), sides.back());
   if (!design) return make_flame_tree(*candidate, *baseline);
@@ -153,7 +184,7 @@ Result<void> draw(const Options& options, FlameStyle::Form form, Sink& out) {
   const FlameStyle style{.form = form,
                          .title = title_of(*sides, value.name),
                          .unit = value.unit,
-                         .icicle = options.icicle,
+                         .icicle = !options.root_below,
                          .waiting = value.waiting};
   return out.write(flame_page(*tree, style));
 }
@@ -173,9 +204,10 @@ const StackForm* find_stack_form(std::string_view name) {
   return nullptr;
 }
 
-int run_flame(const Options& options) {
-  if (options.arguments.empty() && !options.vs.empty()) return fail(needs_both_sides());
-  if (options.arguments.empty()) return fail("missing FILE; see `ctprof flame --help`");
+int run_flame(const Options& asked) {
+  if (asked.arguments.empty() && !asked.vs.empty()) return fail(needs_both_sides());
+  if (asked.arguments.empty()) return fail("missing FILE; see `ctprof flame --help`");
+  const Options options = with_output(asked, ".svg");
   const auto target = target_of(options, kPageFile);
   if (!target) return fail(target.error());
   const auto form = form_of(options.output);

@@ -104,11 +104,19 @@ std::string usage_of(const Verb& verb) {
   return verb.arguments.empty() ? usage : usage + " " + std::string(verb.arguments);
 }
 
+std::string more_examples(const Verb& verb) {
+  return verb.run == &run_record
+             ? "  ctprof record --recorders on-cpu,off-cpu -d 5s -o stacks.ctprof.zst\n"
+               "  ctprof record -o build.ctprof.zst -- make -j4\n"
+             : "";
+}
+
 std::string help_of(const Verb& verb) {
   return ctprof::wrapped(
              "ctprof " + std::string(verb.name) + ": " + std::string(verb.summary) + ".",
              terminal_width()) +
-         "\nExample:\n  " + std::string(verb.example) + "\n\nUsage: " + usage_of(verb) + "\n\n" +
+         "\nExample:\n  " + std::string(verb.example) + "\n" + more_examples(verb) +
+         "\nUsage: " + usage_of(verb) + "\n\n" +
          (verb.run == &run_fleet ? questions_help() : options_help(std::string(verb.name))) +
          (verb.run == &run_live ? keys_help() : "");
 }

@@ -134,7 +134,13 @@ inline constexpr std::array kOptions{
                "can be compared. Default: a random key that is not stored."},
     OptionInfo{"metric", "NAME", "flame,export",
                "Select one metric of call stacks. Default: all; of flame the first."},
-    OptionInfo{"icicle", nullptr, "flame", "Draw callers above their callees."},
+    OptionInfo{"icicle", nullptr, "flame",
+               "Draw callers above their callees. This is the default."},
+    OptionInfo{"root-below", nullptr, "flame", "Draw callers below their callees."},
+    OptionInfo{
+        "idle", nullptr, "show,compare,flame",
+        "Also show idle waits: those in poll, epoll, nanosleep, pause or wait4, and those that "
+        "last for half of the window."},
     OptionInfo{"pid,p", "PID,...", "capture,record,live",
                "Select only these processes; with record and live also processes that they fork "
                "meanwhile."},
@@ -176,7 +182,7 @@ inline constexpr std::array kOptions{
                "Do not merge similar cgroup paths."},
     OptionInfo{"cgroup-flatten", "GLOB", "show,compare,report,export",
                "Merge cgroups that match GLOB; ** matches across slashes. Can be repeated."},
-    OptionInfo{"where", "EXPR", "show,compare,noise,report",
+    OptionInfo{"where", "EXPR", "show,compare,noise,report,flame",
                "Keep threads or groups for which EXPR is true, such as pcomm =~ \"^nginx\" && nice "
                "< 0, or cgroup under \"/a.slice\"; of groups: threads >= 8 && cpu_efficiency < "
                "0.5. Can be repeated."},

@@ -5,7 +5,6 @@
 #include <boost/program_options.hpp>
 #include <cstdlib>
 #include <span>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "ctprof/newtypes.hpp"
 #include "tools/ctprof/always_options.hpp"
 #include "tools/ctprof/amounts.hpp"
+#include "tools/ctprof/option_descriptions.hpp"
 #include "tools/ctprof/option_table.hpp"
 #include "tools/ctprof/option_values.hpp"
 #include "tools/ctprof/record_options.hpp"
@@ -28,20 +28,6 @@ namespace po = boost::program_options;
 
 // Of --repeat: files in one directory.
 constexpr std::uint64_t kMostWindows = 99'999;
-
-po::options_description describe(std::string_view verb) {
-  po::options_description description("Options");
-  for (const OptionInfo& option : kOptions) {
-    if (!verb.empty() && !is_listed(option.verbs, verb)) continue;
-    if (option.value)
-      description.add_options()(option.name,
-                                po::value<std::vector<std::string>>()->value_name(option.value),
-                                option.help);
-    else
-      description.add_options()(option.name, option.help);
-  }
-  return description;
-}
 
 // "a,b,c" of all occurrences of an option; an empty entry is an error.
 Result<std::vector<std::string>> list_of(std::string_view option,
@@ -123,6 +109,8 @@ class OptionsReader {
     if (has("redact-key")) options_.redact_key = last("redact-key");
     if (has("metric")) options_.metric = last("metric");
     options_.icicle = has("icicle");
+    options_.idle = has("idle");
+    options_.root_below = has("root-below");
     if (has("rootfs")) options_.rootfs = last("rootfs");
     if (has("interleave")) options_.interleave = all("interleave");
     if (has("sections")) options_.sections = last("sections");
@@ -172,13 +160,13 @@ class OptionsReader {
       fail({"--repeat needs the length of each window, as in --repeat 8 -d 5s"});
   }
 
-  // "/a.slice/" is "/a.slice".
+  // "/a.slice/" and "a.slice" are "/a.slice".
   void read_cgroup() {
     if (!has("cgroup")) return;
     std::string& path = options_.cgroup = last("cgroup");
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    if (!path.starts_with('/'))
-      fail({"--cgroup: '" + path + "' is no path of a cgroup, such as /a.slice/b.service"});
+    if (path.empty()) fail({"--cgroup: the path of a cgroup is empty, use /a.slice/b.service"});
+    if (!path.starts_with('/')) path.insert(0, "/");
   }
 
   // "0.05" or "5%", above zero.
@@ -386,12 +374,6 @@ Result<Options> parse_options(int argc, const char* const* argv,
   if (!options->interleave.empty())
     return Error{"--interleave has its own commands and accepts none after --"};
   return options;
-}
-
-std::string options_help(const std::string& verb) {
-  std::ostringstream text;
-  text << describe(verb);
-  return text.str();
 }
 
 }  // namespace ctprof::cli

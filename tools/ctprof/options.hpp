@@ -58,6 +58,8 @@ struct Options {
   std::string redact_key;  // a file
   std::string metric;      // of stacks
   bool icicle = false;
+  bool idle = false;
+  bool root_below = false;
   std::vector<std::uint64_t> pids;
   std::optional<std::vector<std::string>> metrics;
   unsigned jobs = 0;              // 0: what the host can spare

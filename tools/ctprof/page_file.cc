@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/page/report_page.hpp"
+#include "tools/ctprof/chosen_names.hpp"
 #include "tools/ctprof/output_file.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/progress.hpp"
@@ -32,12 +33,13 @@ int write_page(const Report& report, std::span<const std::string> files, const O
 
 }  // namespace
 
-int run_report(const Options& options) {
-  if (options.arguments.empty() && !options.vs.empty()) return fail(needs_both_sides());
-  if (options.arguments.empty())
+int run_report(const Options& asked) {
+  if (asked.arguments.empty() && !asked.vs.empty()) return fail(needs_both_sides());
+  if (asked.arguments.empty())
     return fail(
         "report takes files: ctprof report BEFORE... --vs AFTER... -o report.html; see `ctprof "
         "report --help`");
+  const Options options = with_output(asked, ".html");
   const auto target = target_of(options, kPageFile);
   if (!target) return fail(target.error());
   if (auto sound = check_page_output(options); !sound) return fail(sound.error());

@@ -26,6 +26,7 @@
 #include "core/render/stacks_text.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/window/happened.hpp"
+#include "tools/ctprof/chosen_names.hpp"
 #include "tools/ctprof/late_runs.hpp"
 #include "tools/ctprof/pager.hpp"
 #include "tools/ctprof/privileges.hpp"
@@ -212,10 +213,11 @@ std::string text_of(const Report& report, std::span<const std::string> files,
   if (shows_screen(report, options))
     return screen_text(report, files,
                        {layout, terminal_lines(), options.limit, std::string(kRecordWaits)}) +
-           stacks_text(report, layout, options.limit);
+           stacks_text(report, layout, options.limit, options.idle);
   const bool are_named = !report.spec().sections.empty() || !report.spec().metrics.empty();
   return report_text(report, files, columns, layout, asleep_text(report, layout, options.limit)) +
-         (are_named && !options.details ? stacks_text(report, layout, options.limit) : "");
+         (are_named && !options.details ? stacks_text(report, layout, options.limit, options.idle)
+                                        : "");
 }
 
 int print_report(const Report& report, std::span<const std::string> files,
@@ -330,8 +332,16 @@ int print_report_on(const Options& options) {
 }  // namespace
 
 int run_show(const Options& options) {
-  if (options.arguments.empty()) return fail("show takes a file: ctprof show FILE");
-  return print_report_on(options);
+  if (!options.arguments.empty()) return print_report_on(options);
+  const auto newest = newest_recording();
+  if (!newest)
+    return fail(
+        "show takes a file, and this directory has no recording: ctprof record -d 5s, then ctprof "
+        "show");
+  note(options, "showing '" + *newest + "', the newest recording here");
+  Options chosen = options;
+  chosen.arguments = {*newest};
+  return print_report_on(chosen);
 }
 
 int run_noise(const Options& options) {

@@ -25,6 +25,8 @@ constexpr double kLeastCpuChange = 20;
 constexpr double kLeastThrottled = 0.05;
 constexpr double kLeastPressure = 0.1;
 constexpr double kLeastEffect = 0.02;
+// A setting explains what it changed: it precedes what others did with the CPUs.
+constexpr double kWeightOfSetting = 1.1;
 class Causes {
  public:
   explicit Causes(const Report& report) : report_(&report), screen_(report.screen()) {
@@ -243,8 +245,8 @@ class Causes {
       if (report_->changes().of(row.group, at, side).moved != Moved::Yes) continue;
       const auto text = [&](std::size_t of) { return report_->rollup().text({of, row.group, at}); };
       add("setting", row,
-          setting.name + " " + text(0) + " → " + text(side) + since(row, row.decided_by), row.score,
-          NextStep::Settings);
+          setting.name + " " + text(0) + " → " + text(side) + since(row, row.decided_by),
+          kWeightOfSetting * row.score, NextStep::Settings);
     }
   }
 
@@ -305,13 +307,13 @@ class Causes {
     });
   }
 
-  // A group's thread that is stuck in the kernel is blocked there.
-  void drop_repeated_stuck() {
-    std::set<std::optional<std::uint32_t>> blocked;
+  // Of a group that has the first of two findings, the second is a part of that.
+  void drop_part(std::string_view whole, std::string_view part) {
+    std::set<std::optional<std::uint32_t>> explained;
     for (const Finding& one : found_)
-      if (one.rule == "blocked") blocked.insert(one.group);
+      if (one.rule == whole) explained.insert(one.group);
     std::erase_if(found_, [&](const Finding& one) {
-      return one.rule == "stuck" && blocked.contains(one.group);
+      return one.rule == part && explained.contains(one.group);
     });
   }
 
@@ -322,7 +324,8 @@ class Causes {
     });
     join_waits();
     drop_repeated_cpu();
-    drop_repeated_stuck();
+    drop_part("blocked", "stuck");
+    drop_part("zombies", "threads");
     std::set<std::pair<std::string_view, std::string>> known;
     std::erase_if(found_,
                   [&](const Finding& one) { return !known.emplace(one.rule, one.who).second; });

@@ -11,6 +11,7 @@
 #include "core/compare/report/own_rows.hpp"
 #include "core/registry/identity.hpp"
 #include "core/stacks/kernel_waits.hpp"
+#include "core/window/accounting.hpp"
 #include "core/window/happened.hpp"
 
 namespace ctprof {
@@ -20,6 +21,7 @@ constexpr double kJobAgeSeconds = 60, kJobShare = 0.8;
 constexpr double kLargeBytes = 16 << 20;
 constexpr double kWaitsPerSecond = 200, kLongestShortWaitNs = 5e6;
 constexpr std::size_t kFewestAlike = 4;
+constexpr double kLongShare = 0.5, kMostLongWaits = 3;
 constexpr double kOddTimes = 3, kOddShare = 0.2, kLeastMedianShare = 0.01;
 
 // A column of threads by its role, at the end, or over the window for what counts up.
@@ -57,9 +59,10 @@ std::vector<bool> lock_nodes(const StackTable& table) {
 
 class SignFinder {
  public:
-  SignFinder(const Snapshot& snapshot, const RowGroups& rows)
+  SignFinder(const Snapshot& snapshot, const RowGroups& rows, std::span<const std::uint32_t> stacks)
       : snapshot_(&snapshot),
         rows_(&rows),
+        stacks_(stacks),
         window_ns_(ctprof::rates_over_ns(snapshot)),
         run_(snapshot, "run-time"),
         wait_(snapshot, "wait-time"),
@@ -113,8 +116,7 @@ class SignFinder {
 
   void find_locks() {
     for (const Column& column : snapshot_->threads().columns)
-      if (column.def().role == "waiting-stacks" && column.def().storage == Storage::Stacks &&
-          column.def().unit == "ns")
+      if (column.def().role == "waiting-stacks" && column.def().storage == Storage::Stacks)
         waiting_.push_back(&column);
     if (!waiting_.empty()) locks_ = lock_nodes(snapshot_->pools->stacks.table);
   }
@@ -122,7 +124,7 @@ class SignFinder {
   double lock_ns(std::size_t row) const {
     double most = 0;
     for (const Column* column : waiting_) {
-      if (!column->has_value(row)) continue;
+      if (column->def().unit != "ns" || !column->has_value(row)) continue;
       double sum = 0;
       for (const ctprof_stack& one : snapshot_->pools->stacks[column->ids()[row]])
         if (one.stack < locks_.size() && locks_[one.stack]) sum += static_cast<double>(one.weight);
@@ -131,8 +133,21 @@ class SignFinder {
     return most;
   }
 
+  void take_long_waits(std::size_t row, GroupSigns& signs) {
+    if (switches_.at(row) > kMostLongWaits) return;
+    for (std::size_t column = 0; column < waiting_.size(); ++column) {
+      if (waiting_[column]->def().unit != "ns" || !waiting_[column]->has_value(row)) continue;
+      const auto covered = covered_ns(*snapshot_, *waiting_[column]);
+      const double whole = covered ? static_cast<double>(*covered) : window_ns_;
+      for (const ctprof_stack& one : snapshot_->pools->stacks[waiting_[column]->ids()[row]])
+        if (static_cast<double>(one.weight) >= kLongShare * whole && one.stack < stacks_.size())
+          signs.long_waits.push_back({column, stacks_[one.stack], static_cast<double>(one.weight)});
+    }
+  }
+
   void take_thread(std::size_t row, const OwnRows& own) {
     GroupSigns& signs = found_[groups_of(Entity::Thread)[row]];
+    take_long_waits(row, signs);
     const std::uint64_t tgid = tgids_->u64()[row];
     const bool is_leader = tids_->u64()[row] == tgid, is_kernel = is_flag_set(kernel_, row);
     signs.major_faults += major_faults_.at(row);
@@ -241,6 +256,7 @@ class SignFinder {
 
   const Snapshot* snapshot_;
   const RowGroups* rows_;
+  std::span<const std::uint32_t> stacks_;
   double window_ns_;
   RoleColumn run_, wait_, blocked_, switches_, major_faults_;
   const Column *tgids_, *tids_, *starts_, *names_, *kernel_, *state_, *state_then_;
@@ -282,11 +298,13 @@ GroupSigns& GroupSigns::operator+=(const GroupSigns& other) {
   if (other.short_waits.blocked_ns > short_waits.blocked_ns) short_waits = other.short_waits;
   if (other.odd && (!odd || other.odd->figure_ns > odd->figure_ns)) odd = other.odd;
   large.insert(large.end(), other.large.begin(), other.large.end());
+  long_waits.insert(long_waits.end(), other.long_waits.begin(), other.long_waits.end());
   return *this;
 }
 
-std::vector<GroupSigns> group_signs(const Snapshot& snapshot, const RowGroups& rows) {
-  return SignFinder(snapshot, rows).find();
+std::vector<GroupSigns> group_signs(const Snapshot& snapshot, const RowGroups& rows,
+                                    std::span<const std::uint32_t> stacks) {
+  return SignFinder(snapshot, rows, stacks).find();
 }
 
 }  // namespace ctprof

@@ -45,6 +45,13 @@ struct OddThread {
   std::size_t others = 0;
 };
 
+// Of threads that waited at one place for half of the window, in three waits at most.
+struct LongWait {
+  std::size_t column = 0;   // of those of threads that have waiting stacks, in their order
+  std::uint32_t stack = 0;  // in the book of all runs
+  double weight = 0;
+};
+
 // A process that was there at both ends of the window.
 struct LastingProcess {
   std::uint64_t tgid = 0, start = 0;
@@ -62,6 +69,7 @@ struct GroupSigns {
   ShortWaits short_waits;             // of the process of which they were most
   std::optional<OddThread> odd;       // the one that differs most
   std::vector<LastingProcess> large;  // 16 MiB at least, by tgid and start
+  std::vector<LongWait> long_waits;
 
   // Of processes that are no jobs.
   double lasting_growth() const;
@@ -70,7 +78,9 @@ struct GroupSigns {
   GroupSigns& operator+=(const GroupSigns& other);
 };
 
-// By group. `rows` has the groups of the snapshot's rows. REQUIRES: a window, made of differences.
-std::vector<GroupSigns> group_signs(const Snapshot& snapshot, const RowGroups& rows);
+// By group. `rows` has the groups of the snapshot's rows; `stacks` are the numbers of its nodes in
+// the book of all runs, and may be empty. REQUIRES: a window, made of differences.
+std::vector<GroupSigns> group_signs(const Snapshot& snapshot, const RowGroups& rows,
+                                    std::span<const std::uint32_t> stacks = {});
 
 }  // namespace ctprof

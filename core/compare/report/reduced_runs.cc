@@ -108,7 +108,7 @@ class Reducer {
                        .signs = {},
                        .snapshot = {}};
     if (run.window) {
-      reduced.signs = group_signs(run, rows);
+      reduced.signs = group_signs(run, rows, nodes);
       auto& of_threads = rows.of_row[static_cast<std::size_t>(Entity::Thread)];
       reduced.threads =
           screen_threads({&run, std::move(of_threads)}, rows.groups.keys.size(),

@@ -142,7 +142,7 @@ void Report::Whole::settle(std::span<const ReducedRun> reduced, std::vector<Sort
   find_screen(reduced);
   if (spec.was_compared && families.judge()) was_compared = spec.was_compared(key_of(runs));
   stacks = make_stack_section(book, plan, grouping, rollup, screen, {spec.limit, Allowance(sides)},
-                              {families.designs(), spec.bar});
+                              {families.designs(), spec.bar}, signs);
   failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup, families);
   if (!compares) return;
   for (std::string& sentence : unlike_parts(spec.fail_on, plan, grouping, changes, rollup))

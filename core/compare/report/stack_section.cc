@@ -20,6 +20,10 @@ bool is_told(const PlannedMetric& metric) {
   return metric.tells_stacks() && metric.shown && !metric.left_out;
 }
 
+bool is_of_waits(const PlannedMetric& metric) {
+  return metric.role == "waiting-stacks" && metric.has_stacks;
+}
+
 // Keeps the first `limit`, all where that is 0, and returns how many went.
 template <class Rows>
 std::size_t cut_to(Rows& rows, std::size_t limit) {
@@ -72,13 +76,14 @@ double went(std::span<const double> sides) {
 
 StackSection::StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
                            const Rollup& rollup, std::span<const std::uint32_t> groups,
-                           StackLimits limits, StackJudging judging)
+                           StackLimits limits, StackJudging judging, SignsOfSides signs)
     : book_(&book),
       plan_(&plan),
       rollup_(&rollup),
       limits_(limits),
       figures_(book),
       judging_(judging),
+      signs_(signs),
       judging_allowance_(limits.allowance) {
   constexpr std::uint32_t kHost[] = {0};
   for (std::uint32_t metric = 0; metric < plan.metrics.size(); ++metric) {
@@ -183,6 +188,32 @@ std::vector<StackRow> StackSection::stacks_of(std::span<const SideStacks> sides)
   return rows;
 }
 
+// The order of a file's columns is that of the plan.
+std::vector<LongWait> StackSection::long_waits_of(RowAt at, std::size_t side) const {
+  std::vector<LongWait> found;
+  if (side >= signs_.size() || at.group >= signs_[side].size()) return found;
+  std::size_t column = 0;
+  for (std::size_t metric = 0; metric < at.metric; ++metric)
+    if (is_of_waits(plan_->metrics[metric])) ++column;
+  const auto runs = rollup_->stacks({side, at.group, at.metric});
+  for (LongWait one : signs_[side][at.group].long_waits) {
+    if (one.column != column || runs.size() != 1) continue;
+    one.weight *= runs.front().scale;
+    found.push_back(one);
+  }
+  return found;
+}
+
+std::vector<FoldedWait> StackSection::waits_of(RowAt at, std::span<const StackRow> stacks) const {
+  if (!is_of_waits(plan_->metrics[at.metric])) return {};
+  std::vector<std::vector<LongWait>> long_waits;
+  for (std::size_t side = 0; side < rollup_->sides(); ++side)
+    long_waits.push_back(long_waits_of(at, side));
+  std::vector<WaitStack> all;
+  for (const StackRow& row : stacks) all.push_back({row.stack, row.sides});
+  return fold_waits(*book_, all, long_waits);
+}
+
 const FrameEvidence& StackSection::evidence() {
   if (!evidence_)
     evidence_.emplace(figures_, *rollup_, judged_, judging_.designs, judging_.bar,
@@ -193,6 +224,7 @@ const FrameEvidence& StackSection::evidence() {
 StackGroup StackSection::of(RowAt at) {
   const auto sides = sides_of(at);
   StackGroup group{at, {}, functions_of(sides), stacks_of(sides)};
+  group.waits = waits_of(at, group.stacks);
   for (FunctionRow& row : group.functions)
     for (std::size_t side = 1; judges() && side < sides.size(); ++side)
       row.proofs.push_back(evidence().of(at, row.function, side));
@@ -217,7 +249,8 @@ StackGroup StackSection::of(RowAt at) {
 std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPlan& plan,
                                                  const Grouping& grouping, const Rollup& rollup,
                                                  const std::optional<Screen>& screen,
-                                                 StackLimits limits, StackJudging judging) {
+                                                 StackLimits limits, StackJudging judging,
+                                                 SignsOfSides signs) {
   if (std::ranges::none_of(plan.metrics, is_told)) return nullptr;
   std::vector<std::uint32_t> groups;
   if (screen)
@@ -227,7 +260,7 @@ std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPl
     std::iota(groups.begin(), groups.end(), 0);
   }
   auto section =
-      std::make_unique<StackSection>(book, plan, grouping, rollup, groups, limits, judging);
+      std::make_unique<StackSection>(book, plan, grouping, rollup, groups, limits, judging, signs);
   if (const std::size_t beyond = book.beyond())
     plan.notes.push_back(std::to_string(beyond) +
                          " stacks exceed the limit; only totals include their weights");

@@ -28,6 +28,7 @@
 #include "core/compare/figures/stack_book.hpp"
 #include "core/compare/figures/stack_figures.hpp"
 #include "core/compare/grouping/grouping.hpp"
+#include "core/compare/report/folded_waits.hpp"
 #include "core/compare/report/frame_evidence.hpp"
 #include "core/compare/report/order.hpp"
 #include "core/compare/report/screen.hpp"
@@ -60,6 +61,7 @@ struct StackGroup {
   std::vector<double> weights;  // by side, of all that the group has
   std::vector<FunctionRow> functions;
   std::vector<StackRow> stacks;
+  std::vector<FoldedWait> waits{};                // the stacks of a metric of waits, all of them
   std::size_t functions_cut = 0, stacks_cut = 0;  // beyond the limit
 };
 
@@ -83,12 +85,15 @@ struct StackJudging {
   Bar bar{};
 };
 
+// Of each side, by group.
+using SignsOfSides = std::span<const std::vector<GroupSigns>>;
+
 class StackSection {
  public:
   // `groups`: those that may be told, in any order. All of these but the limits outlive this.
   StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
                const Rollup& rollup, std::span<const std::uint32_t> groups, StackLimits limits,
-               StackJudging judging = {});
+               StackJudging judging = {}, SignsOfSides signs = {});
 
   const StackBook& book() const { return *book_; }
   // In the order in which they are told, as many as the limit allows of each metric.
@@ -116,6 +121,8 @@ class StackSection {
   double rank(RowAt at);
   std::vector<FunctionRow> functions_of(std::span<const SideStacks> sides) const;
   std::vector<StackRow> stacks_of(std::span<const SideStacks> sides) const;
+  std::vector<FoldedWait> waits_of(RowAt at, std::span<const StackRow> stacks) const;
+  std::vector<LongWait> long_waits_of(RowAt at, std::size_t side) const;
   std::vector<SideStacks> sides_of(RowAt at);
 
   const StackBook* book_;
@@ -124,6 +131,7 @@ class StackSection {
   StackLimits limits_;
   StackFigures figures_;
   StackJudging judging_;
+  SignsOfSides signs_;
   Allowance judging_allowance_;
   std::optional<FrameEvidence> evidence_;  // found when it is first asked for
   std::vector<RowAt> groups_, judged_;
@@ -135,6 +143,7 @@ class StackSection {
 std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPlan& plan,
                                                  const Grouping& grouping, const Rollup& rollup,
                                                  const std::optional<Screen>& screen,
-                                                 StackLimits limits, StackJudging judging = {});
+                                                 StackLimits limits, StackJudging judging = {},
+                                                 SignsOfSides signs = {});
 
 }  // namespace ctprof

@@ -5,6 +5,7 @@
 #include "core/compare/report/families.cc"
 #include "core/compare/report/finding_rules.cc"
 #include "core/compare/report/findings.cc"
+#include "core/compare/report/folded_waits.cc"
 #include "core/compare/report/frame_evidence.cc"
 #include "core/compare/report/group_signs.cc"
 #include "core/compare/report/noise.cc"

@@ -66,6 +66,37 @@ BOOST_AUTO_TEST_CASE(sums_go_up_below_process_and_thread) {
       boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(idle_waits_are_left_out_on_request) {
+  MadeStacks stacks({{.name = "offcpu_stacks", .unit = "ns", .waiting = true}});
+  const std::uint32_t module = stacks.module("/bin/worker"), kernel = stacks.kernel();
+  const Frame main = stacks.frame(module, "main"), poll = stacks.frame(kernel, "__x64_sys_poll"),
+              futex = stacks.frame(kernel, "__x64_sys_futex");
+  stacks.owner({.process = "worker"});
+  stacks.add({main, poll}, {60});
+  stacks.add({main, futex}, {30});
+  FlameRun run{.profile = &stacks.profile()};
+  BOOST_TEST(make_flame_tree({run}).root().now.total == 90);
+  run.hides_idle = true;
+  BOOST_TEST(lines_of(make_flame_tree({run})) == (Lines{" 0/30", "worker 0/30", "worker;main 0/30",
+                                                        "worker;main;__x64_sys_futex 30/30"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_function_that_calls_itself_is_one_node_on_request) {
+  MadeStacks stacks(kOnCpu);
+  const std::uint32_t module = stacks.module("/bin/walk");
+  const Frame main = stacks.frame(module, "main"), walk = stacks.frame(module, "walk");
+  stacks.owner({.process = "walk"});
+  stacks.add({main, walk, walk, walk}, {60});
+  stacks.add({main, walk}, {5});
+  FlameRun run{.profile = &stacks.profile()};
+  BOOST_TEST(make_flame_tree({run}).nodes.size() == 6);
+  run.folds_recursion = true;
+  BOOST_TEST(lines_of(make_flame_tree({run})) ==
+                 (Lines{" 0/65", "walk 0/65", "walk;main 0/65", "walk;main;walk 65/65"}),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(one_function_at_two_places_is_one_node) {
   MadeStacks stacks(kOnCpu);
   const std::uint32_t module = stacks.module("/bin/worker");

@@ -22,7 +22,7 @@ inline const RuleBook book;
 inline const MetricDef kOn = metric("on", "StackNs", "StackSum");
 
 // A stack, leaf first, as names of functions: "module:name", "module+offset" of one without a name;
-// "?" before it: guessed.
+// "?" before it: guessed. The module "[kernel]" is the kernel.
 struct Taken {
   std::vector<std::string> frames;
   std::uint64_t weight = 0;
@@ -45,7 +45,10 @@ inline std::uint32_t add_stack(StackTable& table, const Taken& taken, const Buil
     if (is_guessed) text.erase(0, 1);
     const auto at = text.find_first_of(":+");
     const std::uint32_t module =
-        table.add_module({Module::Kind::File, build.directory + text.substr(0, at), build.id, 0});
+        text.starts_with("[kernel]")
+            ? table.add_module({Module::Kind::Kernel, {}, {}, 0})
+            : table.add_module(
+                  {Module::Kind::File, build.directory + text.substr(0, at), build.id, 0});
     const std::string what = text.substr(at + 1);
     const std::uint64_t offset =
         text[at] == '+' ? std::stoull(what) : build.base + std::hash<std::string>()(what) % 100000;

@@ -1,0 +1,23 @@
+// Waits as text: the application's function, what it called, and the system call that waited.
+//
+//   waits      %  application → library (system call) ← caller
+//   4.20s  98.6%  handle_get → pthread_mutex_lock (futex) ← serve ← main
+//
+// See also: compare/report/folded_waits.hpp (which stacks are one wait, and which are idle).
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/compare/report/folded_waits.hpp"
+
+namespace ctprof {
+
+inline constexpr std::string_view kWaitColumn = "application → library (system call) ← caller";
+
+// As stack_text().
+std::string wait_text(const StackBook& book, const FoldedWait& wait, std::size_t width);
+
+}  // namespace ctprof

@@ -1,0 +1,102 @@
+// Waits as an application sees them: folded, idle ones counted, groups in the order of the others.
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "core/render/stacks_text.hpp"
+#include "core/stacks/kernel_waits.hpp"
+#include "tests/unit/support/stack_reports.hpp"
+
+namespace ctprof::waits_text_test {
+namespace {
+
+using namespace hand_made;
+
+const MetricDef kWaits = [] {
+  MetricDef def = metric("off", "StackNs", "StackSum");
+  def.role = "waiting-stacks";
+  return def;
+}();
+
+// A stack of a thread that waits in the kernel: these functions of the kernel, then others.
+Taken wait(std::vector<std::string> kernel, std::vector<std::string> others, std::uint64_t ms) {
+  std::vector<std::string> frames;
+  for (const std::string& name : kernel) frames.push_back("[kernel]:" + name);
+  for (const char* name : {"do_syscall_64", "entry_SYSCALL_64_after_hwframe"})
+    frames.push_back(std::string("[kernel]:") + name);
+  frames.insert(frames.end(), others.begin(), others.end());
+  return {std::move(frames), ms * kMs};
+}
+
+const std::vector<std::string> kLock{"libc.so.6:__lll_lock_wait", "libc.so.6:pthread_mutex_lock",
+                                     "p:handle_get", "p:main"};
+const std::vector<std::string> kLoop{"libc.so.6:epoll_wait", "p:loop", "p:main"};
+
+const std::vector<std::pair<std::string, Row>> kServer{
+    {"idle", {wait({"ep_poll", "__x64_sys_epoll_wait"}, kLoop, 9900)}},
+    {"server",
+     {wait({"__schedule", "futex_do_wait", "__x64_sys_futex"}, kLock, 300),
+      wait({"__schedule", "schedule", "futex_do_wait", "__x64_sys_futex"}, kLock, 100),
+      wait({"ep_poll", "__x64_sys_epoll_wait"}, kLoop, 4000)}},
+    {"reader", {wait({"io_schedule", "handle_mm_fault", "exc_page_fault"}, {"p:main"}, 50)}}};
+
+std::string text_of(const Snapshot& window, bool shows_idle = false, std::size_t width = 120) {
+  return stacks_text(report_of({&window}), {.width = width}, {}, shows_idle);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+BOOST_AUTO_TEST_SUITE(waits_text_test)
+
+BOOST_AUTO_TEST_CASE(the_kernel_becomes_one_word_and_idle_waits_are_counted) {
+  BOOST_TEST(text_of(window_of(kServer, 10, {}, kWaits)) ==
+             "\n## stacks\n"
+             "\noff of server: 4.40s\n"
+             "waits     %  application → library (system call) ← caller\n"
+             "400ms  9.1%  handle_get → pthread_mutex_lock (futex) ← main\n"
+             "idle, not shown: 4.00s (--idle shows them)\n"
+             "\noff of reader: 50.0ms\n"
+             " waits       %  application → library (system call) ← caller\n"
+             "50.0ms  100.0%  main (page fault)\n"
+             "\nonly idle waits: 1 group (--idle shows them)\n");
+}
+
+BOOST_AUTO_TEST_CASE(idle_waits_are_shown_on_request) {
+  const std::string text = text_of(window_of(kServer, 10, {}, kWaits), true);
+  BOOST_TEST(has(text, "9.90s  100.0%  loop → epoll_wait (epoll_wait) ← main\n"), text);
+  BOOST_TEST(has(text, "4.00s  90.9%  loop → epoll_wait (epoll_wait) ← main\n"), text);
+  BOOST_TEST(!has(text, "not shown"), text);
+}
+
+BOOST_AUTO_TEST_CASE(stacks_of_the_kernel_alone_stay_and_are_idle) {
+  const Snapshot window = window_of(
+      {{"kworker", {{{"[kernel]:blk_wait", "[kernel]:worker_thread"}, 10 * kMs}}}}, 10, {}, kWaits);
+  BOOST_TEST(has(text_of(window, true), "10.0ms  100.0%  blk_wait ← worker_thread\n"),
+             text_of(window, true));
+  BOOST_TEST(text_of(window) == "\n## stacks\n\nonly idle waits: 1 group (--idle shows them)\n");
+}
+
+BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_terminal) {
+  const Snapshot window = window_of(kServer, 10, {}, kWaits);
+  for (std::size_t width = 60; width <= 100; ++width) {
+    std::string text = text_of(window, true, width);
+    for (; !text.empty(); text.erase(0, text.find('\n') + 1))
+      BOOST_TEST(display_width(text.substr(0, text.find('\n'))) <= width, text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(knows_system_calls_faults_and_locks) {
+  BOOST_TEST(kernel_word("__x64_sys_fsync") == "fsync");
+  BOOST_TEST(kernel_word("__arm64_sys_futex") == "futex");
+  BOOST_TEST(kernel_word("exc_page_fault") == "page fault");
+  BOOST_TEST(kernel_word("schedule") == "");
+  BOOST_TEST((is_idle_call("nanosleep") && !is_idle_call("fsync") && !is_idle_call("")));
+  BOOST_TEST((waits_for_lock("futex_wait_queue") && waits_for_lock("__mutex_lock.constprop.0") &&
+              !waits_for_lock("ep_poll")));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::waits_text_test
