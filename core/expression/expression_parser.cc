@@ -85,7 +85,9 @@ std::vector<std::string_view> split_names(std::string_view list) {
 Result<Program> ExpressionParser::parse(std::string_view activity) {
   const std::string_view whole = rest_;
   if (whole.size() > kMostText) fail("it is too long");
-  if (why_.empty() && sum(1) && !rest_.empty()) fail("an operator was expected");
+  if (why_.empty() && sum(1) && !rest_.empty())
+    fail(grammar_ == Grammar::Condition && rest_.front() == '=' ? "'=' is not an operator; use =="
+                                                                : "an operator was expected");
   if (why_.empty()) return std::move(made_);
   const std::size_t at = whole.size() - rest_.size() + 1;
   return error(activity, whole.substr(0, kMostText), why_ + " at character " + std::to_string(at));

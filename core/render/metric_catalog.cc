@@ -215,7 +215,12 @@ std::string metric_list_text(const MetricCatalog& catalog, const TextLayout& lay
   std::sort(sections.begin(), sections.end(), [](const std::string& a, const std::string& b) {
     return section_place(a) < section_place(b);
   });
-  std::string out;
+  if (entries.empty()) return "";
+  std::string out =
+      wrapped(counted(entries.size(), "metric") + " in " + counted(sections.size(), "section") +
+                  "; ctprof help METRIC explains one",
+              layout.width) +
+      "\n";
   for (const std::string& section : sections) append_section(out, entries, section, layout);
   return out;
 }

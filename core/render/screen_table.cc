@@ -116,8 +116,16 @@ class Cells {
 
  private:
   std::string values(const ScreenRow& row, std::size_t at) const {
-    return with_doubts(brief_steps(shown_figures(*report_, row, at).sides, unit(at)),
-                       screen_->figures(row, at), report_->families());
+    std::vector<double> values = shown_figures(*report_, row, at).sides;
+    for (std::size_t side = 0; side < values.size(); ++side)
+      if (!has_level(row, side, at)) values[side] = kNaN;
+    return with_doubts(brief_steps(values, unit(at)), screen_->figures(row, at),
+                       report_->families());
+  }
+  // A group whose processes all exited has no level, and threads of the kernel have none.
+  bool has_level(const ScreenRow& row, std::size_t side, std::size_t at) const {
+    if (!is_level(column(at)) || screen_->figures(row, at)[side].value != 0) return true;
+    return report_->rollup().coverage({side, row.group, column(at).metric}).values > 0;
   }
   const ScreenColumn& column(std::size_t at) const { return screen_->columns[at]; }
   std::string_view unit(std::size_t at) const {

@@ -110,8 +110,8 @@ def environment_in(directory):
     tools = {"MEASURE": os.path.join(own, "measure.py"), "SNAPSHOT": os.path.join(own, "snapshot.py"),
              "BOMB": os.path.join(own, "bombs.py"), "MOMENT": os.path.join(own, "moments.py"), "RUNS": os.path.join(own, "runs.py"),
              "SEEDS": os.path.join(own, "..", "fuzz", "seeds"), "SOURCE": os.path.join(own, "..", "..")}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF") and name not in ("NO_COLOR", "CLICOLOR_FORCE")}
-    return kept | tools | {"PATH": programs + ":" + os.environ["PATH"], "FIXTURES": fixtures, "LC_ALL": "C.UTF-8", "COLUMNS": "120",
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF") and name not in ("NO_COLOR", "CLICOLOR_FORCE", "COLUMNS")}
+    return kept | tools | {"PATH": programs + ":" + os.environ["PATH"], "FIXTURES": fixtures, "LC_ALL": "C.UTF-8",
                            "CTPROF_PAGER": "", "XDG_CONFIG_HOME": os.path.join(directory, "config"), "XDG_STATE_HOME": os.path.join(directory, "state")}
 
 

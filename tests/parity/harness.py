@@ -21,6 +21,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 from product_copy import product_copy
 
 CTPROF = os.environ.get("CTPROF", "ctprof")
+os.environ.pop("COLUMNS", None)  # output that is captured is as wide as it likes
 TIMEOUT = 600  # seconds after which what does not answer never will, on the slowest machine
 
 USER = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]

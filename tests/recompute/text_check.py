@@ -120,8 +120,8 @@ class ScreenTextCheck:
         for part, (value, _) in zip(parts, own):
             with_suffix = part + suffix if re.fullmatch(r"[-+\d.]+", part) and part != "0" else part
             found = read(with_suffix, unit)
-            if value is None:
-                self.tally.judge("printed screen value", where, found is None, part, None)
+            if value is None or (column.shown == LEVEL and part == "-"):  # a level of no process is 0, and is not printed
+                self.tally.judge("printed screen value", where, found is None and not value, part, value)
                 continue
             self.tally.judge("printed screen value", where, found is not None and (is_within(value, found) or is_small(value, part)), text, value)
         if column.shown == LEVEL and len(own) == 1:

@@ -1,5 +1,6 @@
 // ctprof doctor: what each plugin cannot do here, why, and what would change that.
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string>
@@ -234,8 +235,23 @@ std::string last_words(const Advice& advice) {
   return commands.empty() ? "No command would bring more; see the remedies above.\n" : commands;
 }
 
+// The command that brings most, or that there is none.
+std::string first_line(const Advice& advice) {
+  const auto filled_by = [](const AdvisedCommand& command) {
+    std::size_t filled = 0;
+    for (const Gain& gain : command.gains) filled += gain.filled.size();
+    return filled;
+  };
+  if (!advice.live || advice.diagnoses.empty()) return {};
+  const auto best = std::ranges::max_element(advice.commands, {}, filled_by);
+  if (best == advice.commands.end())
+    return "nothing to do: no command would enable more metrics\n\n";
+  return "as root: " + printable(best->text) +
+         "  # enables most: " + count(filled_by(*best), "metric") + "\n\n";
+}
+
 std::string text_of(const Advice& advice, const Registry& registry) {
-  std::string text;
+  std::string text = first_line(advice);
   for (const Diagnosis& diagnosis : advice.diagnoses) {
     text += state_of(diagnosis);
     for (const Finding& finding : diagnosis.findings) text += text_of(finding, text_width());

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/registry/process_state.hpp"
@@ -35,6 +36,10 @@ int unknown_verb(const std::string& given) {
 
 Result<void> check_arguments(const Verb& verb, const Options& options, std::size_t most) {
   if (options.arguments.size() <= most) return {};
+  if (verb.name == "record")
+    return Error{"unexpected argument '" + options.arguments[most] +
+                 "'; put -- before the command, as in `ctprof record -- " +
+                 joined(options.arguments, " ") + "`"};
   return unexpected_argument(options.arguments[most], usage_of(verb));
 }
 

@@ -98,22 +98,27 @@ std::string json_of(const Probed& probed) {
   return std::string(out.view());
 }
 
-// A line for each plugin.
+// A line for all plugins, and one for each.
 std::string overview_of(const Probed& probed) {
-  std::string text;
-  std::size_t longest = 0;
+  std::string lines;
+  std::size_t longest = 0, plugins = 0, available = 0;
   for (const Plugin& plugin : probed.registry().plugins())
     if (!plugin.layout) longest = std::max(longest, plugin.name.size());
   for (const Plugin& plugin : probed.registry().plugins()) {
     if (plugin.layout) continue;
     const std::vector<Verdict> verdicts = verdicts_on(plugin, probed);
-    const auto filled = std::ranges::count_if(verdicts, &Verdict::fills);
-    text += printable("  " + plugin.name + std::string(longest - plugin.name.size(), ' ') + "  " +
-                      plugin.version + "  fills " + std::to_string(filled) + " of " +
-                      count(verdicts.size(), "metric")) +
-            "\n";
+    const auto filled = static_cast<std::size_t>(std::ranges::count_if(verdicts, &Verdict::fills));
+    lines += printable("  " + plugin.name + std::string(longest - plugin.name.size(), ' ') + "  " +
+                       plugin.version + "  fills " + std::to_string(filled) + " of " +
+                       count(verdicts.size(), "metric")) +
+             "\n";
+    ++plugins;
+    available += filled;
   }
-  return text.empty() ? text : text + "\n";
+  if (plugins == 0) return lines;
+  return count(plugins, "plugin") + " loaded, " +
+         std::to_string(probed.registry().refused().size()) + " refused; " +
+         count(available, "metric") + " available here\n" + lines + "\n";
 }
 
 std::string text_of(const Probed& probed) {

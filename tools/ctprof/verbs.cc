@@ -7,8 +7,10 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 #include "core/base/text.hpp"
 #include "core/capture/capture.hpp"
@@ -266,10 +268,23 @@ winsize terminal_size() {
   return size;
 }
 
+// COLUMNS, where it is a number of a sensible size; else 0.
+unsigned width_of_environment() {
+  constexpr unsigned kNarrowest = 20, kWidest = 10'000;
+  const char* const text = std::getenv("COLUMNS");
+  if (!text) return 0;
+  unsigned width = 0;
+  const char* const end = text + std::strlen(text);
+  const auto read = std::from_chars(text, end, width);
+  return read.ec == std::errc{} && read.ptr == end && width >= kNarrowest && width <= kWidest
+             ? width
+             : 0;
+}
+
 }  // namespace
 
 unsigned terminal_width() {
-  if (::isatty(output_fd()) != 1) return 0;
+  if (::isatty(output_fd()) != 1) return width_of_environment();
   const unsigned width = terminal_size().ws_col;
   return width > 0 ? width : 80;
 }

@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(refusals_say_where) {
   BOOST_TEST(refusal("") ==
              "reading --where '': a name, a number, a text or '(' was expected at character 1");
   BOOST_TEST(refusal("one = 1") ==
-             "reading --where 'one = 1': an operator was expected at character 5");
+             "reading --where 'one = 1': '=' is not an operator; use == at character 5");
   BOOST_TEST(refusal("comm == \"x") ==
              "reading --where 'comm == \"x': the text that begins here has no end at character 9");
   BOOST_TEST(refusal("comm == \"x\\\"") != "");
