@@ -15,6 +15,11 @@
  *   workers    four threads that work for 2 ms of every 8; then on the last CPU alone
  *   forker     sleeps; then has children that run for 2 ms and end, one after the other
  *   poller     sleeps; then a thread asks again and again whether there is input
+ *   zombies    sleeps; then has 40 children that exit, and does not wait for them
+ *   stuck      sleeps; then a thread starts a child by vfork() that sleeps
+ *   tail       six threads that work for 1 ms of every 8; then one of them works all the time
+ *   demoted    a thread runs on the last CPU; then with the policy SCHED_IDLE
+ *   rival      a thread runs on the last CPU; it has no trouble of its own
  *   idler      four threads that sleep throughout
  *   reader     reads FILE again and again; it has no trouble of its own
  */
@@ -23,6 +28,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,6 +41,7 @@
 #include <unistd.h>
 
 enum { kBurners = 3, kLockers = 3, kWorkers = 4, kIdlers = 4, kMostThreads = 4096 };
+enum { kZombies = 40, kAlike = 6 };
 enum { kBlock = 64 * 1024, kGrowth = 16 * 1024 * 1024 };
 static const int64_t kUs = 1000, kMs = 1000 * 1000, kSecond = 1000 * 1000 * 1000;
 
@@ -203,6 +210,57 @@ static void* poll_on(void* unused) {
 
 static void poller_in_trouble(void) { start(poll_on, NULL); }
 
+static void zombies_in_trouble(void) {
+  for (int i = 0; i < kZombies; ++i) {
+    const pid_t child = fork();
+    check(child >= 0, "fork");
+    if (child == 0) _exit(0);
+  }
+}
+
+/* The parent of a child that vfork() started is blocked until that runs another program or exits.
+ */
+static void* wait_for_child(void* unused) {
+  const pid_t child = vfork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) pause();
+  }
+  return unused;
+}
+
+static void stuck_in_trouble(void) { start(wait_for_child, NULL); }
+
+static void* work_a_little(void* own) {
+  for (;;) {
+    run_for(kMs);
+    if (!troubled || own) sleep_for(7 * kMs);
+  }
+  return own;
+}
+
+static void tail(void) {
+  static int others;
+  for (int i = 0; i < kAlike; ++i) start(work_a_little, i == 0 ? NULL : &others);
+}
+
+static pthread_t demoted_thread;
+
+static void demoted(void) {
+  pin_to_last_cpu(pthread_self());
+  demoted_thread = start(burn, NULL);
+}
+
+static void rival(void) {
+  pin_to_last_cpu(pthread_self());
+  start(burn, NULL);
+}
+
+static void demoted_in_trouble(void) {
+  const struct sched_param none = {.sched_priority = 0};
+  check(pthread_setschedparam(demoted_thread, SCHED_IDLE, &none) == 0, "pthread_setschedparam");
+}
+
 static void idler(void) {
   for (int i = 0; i < kIdlers; ++i) start(asleep, NULL);
 }
@@ -250,6 +308,11 @@ static const struct kind kinds[] = {
     {"workers", workers, workers_in_trouble},
     {"forker", nothing, forker_in_trouble},
     {"poller", nothing, poller_in_trouble},
+    {"zombies", nothing, zombies_in_trouble},
+    {"stuck", nothing, stuck_in_trouble},
+    {"tail", tail, nothing},
+    {"demoted", demoted, demoted_in_trouble},
+    {"rival", rival, nothing},
     {"idler", idler, nothing},
     {"reader", reader, nothing},
     {NULL, NULL, NULL},

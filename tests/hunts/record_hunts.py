@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+"""Records the investigations that recorded_test.py reads.
+
+    record_hunts.py record DIRECTORY [KIND...]    of each kind DIRECTORY/KIND.before.ctprof.zst and KIND.after.ctprof.zst
+    record_hunts.py pack DIRECTORY FILE.tar.xz    all of them as text in one archive, without what tells of the host
+
+The windows have the processes of a cgroup of their own. Recording needs root, a cgroup v2 hierarchy, and a host that is not busy.
+Environment: CTPROF, TROUBLES.
+"""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import scene  # noqa: E402
+from scene import harness  # noqa: E402
+from cgroups_test import hierarchy, remove  # noqa: E402
+
+# The share of the CPUs that the programs have beside others of the host, where version 1 of cgroups has the controller.
+SHARES = pathlib.Path("/sys/fs/cgroup/cpu/hunt")
+# What else a recording has, and the programs beside the one of its name.
+RECORDERS = {"locks": "off-cpu", "python": "on-cpu"}
+PROGRAMS = {"neighbour": ("server", "burner"), "locks": ("convoy",), "demoted": ("demoted", "rival"), "python": ()}
+
+
+@contextlib.contextmanager
+def large_share():
+    if not SHARES.parent.exists():
+        yield
+        return
+    SHARES.mkdir()
+    try:
+        (SHARES / "cpu.shares").write_text("262144", encoding="ascii")
+        yield
+    finally:
+        remove(os.fsencode(SHARES))
+
+
+@contextlib.contextmanager
+def hunt_cgroup():
+    top = os.path.join(hierarchy(), b"hunt")
+    os.mkdir(top)
+    try:
+        yield os.fsdecode(top)
+    finally:
+        for directory, _, _ in list(os.walk(top, topdown=False)):
+            remove(directory)
+
+
+def start(stack, top, words, place):
+    directory = os.path.join(top, place)
+    os.mkdir(directory)
+    program = stack.enter_context(words)
+    for place_of_program in (pathlib.Path(directory), *([SHARES] if SHARES.exists() else [])):
+        (place_of_program / "cgroup.procs").write_text(str(program.pid), encoding="ascii")
+    return program
+
+
+def record(path, kind):
+    recorders = ["--recorders", RECORDERS[kind]] if kind in RECORDERS else []
+    scene.checked("record", "--no-sync", "-q", "--no-hostname", "--cgroup", "/hunt", "-d", f"{scene.SECONDS}s", *recorders, "-o", str(path))
+
+
+def record_hunt(directory, kind):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(large_share())
+        top = stack.enter_context(hunt_cgroup())
+        file = os.path.join(stack.enter_context(harness.scratch()), "file")
+        programs = [start(stack, top, harness.Helper("TROUBLES", name, f"h-{name}", file), name) for name in (*PROGRAMS.get(kind, (kind,)), "idler")]
+        record(directory / f"{kind}.before.ctprof.zst", kind)
+        if kind == "python":
+            start(stack, top, harness.Process(["python3", "-c", "while True: sum(i * i for i in range(1000))"]), "python")
+            time.sleep(0.2)
+        for program in programs:
+            program.process.stdin.write(b"trouble\n")
+            program.process.stdin.flush()
+            program.process.stdout.readline()
+        record(directory / f"{kind}.after.ctprof.zst", kind)
+
+
+KINDS = ("neighbour", "convoy", "locks", "syncer", "leaker", "grower", "workers", "forker", "poller", "zombies", "stuck", "tail", "demoted", "python")
+
+
+def without_host(text):
+    """The lines of a window; nothing tells how the kernel was started, or where the programs were built."""
+    lines = [json.loads(line) for line in text.splitlines()]
+    for line in lines:
+        line.get("host", {}).pop("kernel_cmdline", None)
+    texts = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines[:-1])
+    body = re.sub(r"/[^\"' ]*/troubles\b", "/usr/bin/troubles", texts).encode()
+    lines[-1]["bytes"] = len(body)
+    return body + json.dumps(lines[-1], separators=(",", ":")).encode() + b"\n"
+
+
+def pack(directory, file):
+    with tarfile.open(file, "w:xz", preset=9) as archive:
+        for path in sorted(directory.glob("*.ctprof.zst")):
+            text = without_host(subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout)
+            member = tarfile.TarInfo(path.name)
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+
+
+def main():
+    what, directory, *words = sys.argv[1:]
+    if what == "pack":
+        pack(pathlib.Path(directory), words[0])
+        return
+    for kind in words or KINDS:
+        record_hunt(pathlib.Path(directory), kind)
+
+
+if __name__ == "__main__":
+    main()
