@@ -363,13 +363,13 @@ BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(what_a_program_maps_is_told_before_its_samples) {
   pid_t pid = 0;
   std::thread starter([&] {
-    std::this_thread::sleep_for(200ms);
+    std::this_thread::sleep_for(1500ms);  // loading the program that walks stacks takes a while
     pid = ::fork();
     if (pid == 0)
       ::execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done",
               static_cast<char*>(nullptr));
   });
-  const Taken taken = window({.frequency_hz = 999}, 2s);
+  const Taken taken = window({.frequency_hz = 999}, 4s);
   starter.join();
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
