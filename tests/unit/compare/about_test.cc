@@ -76,8 +76,8 @@ BOOST_AUTO_TEST_CASE(without_a_proven_row_their_own_p_orders_rows) {
   }
   BOOST_TEST(before > 0);
   // Where a row is proven, the share of the machine orders the others.
-  for (const ScreenRow& row : Sides(kBefore, kAfter).report().screen()->rows)
-    BOOST_TEST(row.p_alone == 1);
+  const Report proven = Sides(kBefore, kAfter).report();
+  for (const ScreenRow& row : proven.screen()->rows) BOOST_TEST(row.p_alone == 1);
 }
 
 // The groups of --about are a family of their own and come first; the others stay as they are.
