@@ -18,20 +18,20 @@ import harness  # noqa: E402
 
 BAD_PLUGINS = os.environ["BAD_PLUGINS"]
 USUAL = {"pids": "1", "cgroups": "0", "freq": "99", "passes": "9", "period": "1000000", "budget": "0", "depth": "0", "user": "2", "stack": "0",
-         "ring": "0", "flags": "8"}
+         "ring": "0", "flags": "24"}
 
 # Option -> words, and what of the window they change.
 OF_RECORDERS = {
     "freq": (("--freq", "997"), {"freq": "997"}),
     "sleepers-freq": (("--sleepers-freq", "31"), {"passes": "31"}),
     "offcpu-period": (("--offcpu-period", "250us"), {"period": "250000"}),
-    "offcpu-stacks": (("--offcpu-stacks", "every"), {"flags": "14"}),
+    "offcpu-stacks": (("--offcpu-stacks", "every"), {"flags": "30"}),
     "budget": (("--budget", "0.5%"), {"budget": "5000"}),
     "max-depth": (("--max-depth", "300"), {"depth": "300"}),
-    "unwind": (("--unwind", "fp"), {"user": "1"}),
+    "unwind": (("--unwind", "fp"), {"user": "1", "flags": "8"}),
     "stack-bytes": (("--stack-bytes", "4K"), {"stack": "4096"}),
     "ring": (("--ring", "64K"), {"ring": "65536"}),
-    "no-inherit": (("--no-inherit",), {"flags": "0"}),
+    "no-inherit": (("--no-inherit",), {"flags": "16"}),
 }
 
 # Option -> the test that shows its effect, and contains it.
@@ -100,7 +100,7 @@ class Effects(unittest.TestCase):
 
     def test_offcpu_stacks_has_three_forms(self):
         flags = {form: self.window_of("--offcpu-stacks", form)["flags"] for form in ("blocked", "all", "every")}
-        self.assertEqual(flags, {"blocked": "8", "all": "12", "every": "14"})
+        self.assertEqual(flags, {"blocked": "24", "all": "28", "every": "30"})
 
     def test_pid_is_of_rows_and_recorders(self):
         other = self.sleeper()
