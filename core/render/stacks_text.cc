@@ -299,9 +299,11 @@ std::string stack_text(const StackBook& book, std::uint32_t stack, std::size_t w
   if (all == 0) return "[unknown]";
   std::string text, fitting;
   std::size_t told = 0;
-  for (const std::uint32_t number : book.functions_of(stack, kMostStackFunctions)) {
+  for (; stack != StackBook::kEmpty && told < kMostStackFunctions; stack = book.caller(stack)) {
     if (told++) text += kCalledBy;
-    text += function_text(book.functions()[number]);
+    StackFunction function = book.functions()[book.function(stack)];
+    function.is_guessed = book.is_guessed(stack);
+    text += function_text(function);
     if (width == 0 && told < std::min(all, kMostStackFunctions)) continue;
     std::string with_rest = text;
     if (told < all) with_rest.append(kCalledBy).append(more_text(all - told));

@@ -50,7 +50,7 @@ std::uint32_t StackBook::add_function(const std::string& key, StackFunction func
   if (is_new)
     functions_.push_back(std::move(function));
   else
-    functions_[known->second].is_guessed |= function.is_guessed;
+    functions_[known->second].is_guessed &= function.is_guessed;
   return known->second;
 }
 
@@ -70,15 +70,17 @@ std::vector<std::uint32_t> StackBook::add_functions(const StackTable& run) {
   return numbers;
 }
 
-std::uint32_t StackBook::add_stack(std::uint32_t caller, std::uint32_t function) {
+std::uint32_t StackBook::add_stack(std::uint32_t caller, std::uint32_t function, bool is_guessed) {
   if (caller == kNoNode) return kNoNode;
   const std::uint64_t key = std::uint64_t{caller} << 32 | function;
-  if (const auto known = stack_numbers_.find(key); known != stack_numbers_.end())
+  if (const auto known = stack_numbers_.find(key); known != stack_numbers_.end()) {
+    nodes_[known->second].is_guessed &= is_guessed;
     return known->second;
+  }
   if (nodes_.size() == kMostStacks) return kNoNode;
   const auto number = static_cast<std::uint32_t>(nodes_.size());
   stack_numbers_.emplace(key, number);
-  nodes_.push_back({caller, function, nodes_[caller].depth + 1});
+  nodes_.push_back({caller, function, nodes_[caller].depth + 1, is_guessed});
   return number;
 }
 
@@ -87,7 +89,8 @@ std::vector<std::uint32_t> StackBook::add(const StackTable& run) {
   std::vector<std::uint32_t> numbers{kEmpty};
   for (std::uint32_t at = StackTable::kTop + 1; at < run.nodes().size(); ++at) {
     const StackTable::Node& node = run.nodes()[at];
-    numbers.push_back(add_stack(numbers[node.parent], functions[node.frame]));
+    numbers.push_back(add_stack(numbers[node.parent], functions[node.frame],
+                                run.frames()[node.frame].is_guessed));
   }
   beyond_ += static_cast<std::size_t>(std::ranges::count(numbers, kNoNode));
   std::ranges::replace(numbers, kNoNode, kEmpty);

@@ -29,7 +29,7 @@ struct StackFunction {
   std::string name;          // empty: none is known
   std::string module;        // a file's name, or "[kernel]", "[vdso]", "[anonymous]", "[unknown]"
   std::uint64_t offset = 0;  // in the module, where there is no name
-  bool is_guessed = false;   // some run found it along frame pointers, and maybe wrong
+  bool is_guessed = false;   // it was only found by guesses, and may be wrong
 };
 
 class StackBook {
@@ -47,6 +47,8 @@ class StackBook {
   std::uint32_t function(std::uint32_t stack) const { return nodes_[stack].function; }
   // The stack without its leaf.
   std::uint32_t caller(std::uint32_t stack) const { return nodes_[stack].caller; }
+  // Whether its leaf was only found by guesses, and may be wrong.
+  bool is_guessed(std::uint32_t stack) const { return nodes_[stack].is_guessed; }
   // How many functions it has.
   std::uint32_t depth(std::uint32_t stack) const { return nodes_[stack].depth; }
   // The first of the stack's functions, leaf first.
@@ -59,11 +61,12 @@ class StackBook {
  private:
   struct Node {
     std::uint32_t caller = kEmpty, function = 0, depth = 0;
+    bool is_guessed = false;
   };
 
   std::vector<std::uint32_t> add_functions(const StackTable& run);
   std::uint32_t add_function(const std::string& key, StackFunction function);
-  std::uint32_t add_stack(std::uint32_t caller, std::uint32_t function);
+  std::uint32_t add_stack(std::uint32_t caller, std::uint32_t function, bool is_guessed);
 
   std::vector<StackFunction> functions_;
   std::vector<Node> nodes_;

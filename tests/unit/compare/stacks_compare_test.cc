@@ -49,6 +49,21 @@ BOOST_AUTO_TEST_CASE(truncated_guessed_and_nameless_ones_stay_as_they_are) {
   BOOST_TEST(stack_text(stacks, group.stacks[1].stack, 0) == "f ← g (guessed) ← [truncated]");
 }
 
+// Callers that some walk found by rules are no guess, whatever another walk found them by.
+BOOST_AUTO_TEST_CASE(what_is_also_known_is_not_guessed) {
+  const Snapshot snapshot = window_of({{"a",
+                                        {{{"p:f", "?p:g", "?p:main"}, 2},
+                                         {{"p:g", "p:main"}, 1},
+                                         {{"p:h", "?p:g", "?p:start"}, 1}}}});
+  const Report report = report_of({&snapshot});
+  const StackGroup group = first_group(report);
+  BOOST_TEST(figures_of(report, group, "g (p)") == "1 4");
+  BOOST_TEST(figures_of(report, group, "start (guessed) (p)") == "0 1");
+  const StackBook& stacks = report.stacks()->book();
+  BOOST_TEST(stack_text(stacks, group.stacks[0].stack, 0) == "f ← g ← main");
+  BOOST_TEST(stack_text(stacks, group.stacks[2].stack, 0) == "h ← g (guessed) ← start (guessed)");
+}
+
 BOOST_AUTO_TEST_CASE(a_long_stack_is_cut_where_the_line_ends) {
   const Snapshot snapshot = window_of({{"a", {{{"p:leaf", "p:b", "p:c", "p:d", "p:main"}, 2}}}});
   const Report report = report_of({&snapshot});
