@@ -1,5 +1,6 @@
 #include "core/base/helper_process.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -90,6 +91,17 @@ void close_all_but(std::vector<int> kept) {
   ::close_range(next, UINT_MAX, 0);
 }
 
+// The standard descriptors, where they are not kept, lead nowhere: what is written to them must not
+// reach a file that is opened later.
+void fill_standard_descriptors() {
+  while (true) {
+    const int fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (fd <= STDERR_FILENO && fd >= 0) continue;
+    if (fd >= 0) ::close(fd);
+    return;
+  }
+}
+
 // Children that were left behind, of all objects, become zombies when their server answers. Each
 // new one is an occasion to look for these.
 void reap_later(int process) {
@@ -113,6 +125,7 @@ void HelperProcess::run(int socket) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   keep_.push_back(socket);
   close_all_but(keep_);
+  fill_standard_descriptors();
   try {
     while (auto request = received_message(socket))
       if (!send_message(socket, serve_(std::move(*request)))) break;

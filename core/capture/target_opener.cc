@@ -367,8 +367,9 @@ OpenRequest request_in(HelperMessage message) {
   if (fixed.has_stamp) request.content.stamp = fixed.stamp;
   if (message.fd) request.content.named = std::make_shared<sdk::Fd>(std::move(message.fd));
   std::vector<gid_t> groups(fixed.groups);
-  std::memcpy(groups.data(), message.bytes.data() + sizeof fixed, groups.size() * sizeof(gid_t));
-  request.path = message.bytes.substr(sizeof fixed + groups.size() * sizeof(gid_t));
+  const std::size_t size = groups.size() * sizeof(gid_t);
+  if (size > 0) std::memcpy(groups.data(), message.bytes.data() + sizeof fixed, size);
+  request.path = message.bytes.substr(sizeof fixed + size);
   if (fixed.has_owner)
     request.owner = {fixed.user, fixed.group, std::move(groups), fixed.started_unix_ns};
   return request;

@@ -19,7 +19,7 @@ TRUNCATED = ("[truncated]", "", None)
 
 
 class File:
-    """`weights`: group -> stack, a tuple of functions, leaf first -> weight; `guessed`: functions of which a frame is."""
+    """`weights`: group -> stack, a tuple of functions, leaf first -> weight; `guessed`, `sure`: functions of which a frame is a guess, or is none."""
 
     def __init__(self, path):
         text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
@@ -31,7 +31,7 @@ class File:
         groups = [name for line in lines if line["kind"] == "table" and line["entity"] == "thread" for name in line["columns"]["pcomm"]]
         strings = [text for line in parts["strings"] for text in line["text"]]
         modules = [(os.path.basename(strings[path]), build) for line in parts["modules"] for path, build in zip(line["path"], line["build_id"])]
-        self.guessed = set()
+        self.guessed, self.sure = set(), set()
         self.stacks = [()]
         functions = [TRUNCATED] + [self._function(strings[name], modules[module], offset, guessed) for line in parts["frames"]
                                    for name, module, offset, guessed in zip(line["name"], line["module"], line["offset"], line["guessed"])]
@@ -46,8 +46,7 @@ class File:
     def _function(self, name, module, offset, guessed):
         """(name, module's file, build id and offset): the last of one without a name."""
         function = (name, module[0], None) if name else (None, module[0], (module[1], offset))
-        if guessed:
-            self.guessed.add(function)
+        (self.guessed if guessed else self.sure).add(function)
         return function
 
     def functions(self, group):
@@ -87,7 +86,7 @@ class StacksTest(unittest.TestCase):
         self.assertEqual(list(Validator(schema).problems(report)), [])
         stacks = report["stacks"]
         functions = [(one["name"], one["module"], one["offset"]) for one in stacks["functions"]]
-        guessed = {named(function) for file in files for function in file.guessed}
+        guessed = {named(function) for file in files for function in file.guessed} - {named(function) for file in files for function in file.sure}
         for one, function in zip(stacks["functions"], functions):
             self.assertEqual(one["guessed"], function in guessed, function)
         self.assertEqual({group["group"] for group in stacks["groups"]}, {name for file in files for name in file.weights})
