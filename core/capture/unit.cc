@@ -11,6 +11,7 @@
 #include "core/capture/living_thread.cc"
 #include "core/capture/mapped_code.cc"
 #include "core/capture/meta.cc"
+#include "core/capture/open_request.cc"
 #include "core/capture/own_processes.cc"
 #include "core/capture/pinned_files.cc"
 #include "core/capture/record_arena.cc"

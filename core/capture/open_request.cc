@@ -1,0 +1,93 @@
+#include "core/capture/open_request.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace ctprof {
+namespace {
+
+// Of a request, without what has no fixed size.
+struct FixedPart {
+  OpenRequest::Kind kind;
+  bool has_owner, has_stamp;
+  std::uint32_t groups;
+  uid_t user;
+  gid_t group;
+  std::uint64_t process, started_unix_ns, mapped_unix_ns;
+  CodeRange range;
+  FileId file;
+  FileStamp stamp;
+};
+static_assert(std::is_trivially_copyable_v<FixedPart>);
+
+// A process may be in 65536 groups. With fewer, fewer files are opened.
+constexpr std::size_t kMostGroups = 4096;
+
+template <typename T>
+void append(std::string& bytes, const T* values, std::size_t count) {
+  bytes.append(reinterpret_cast<const char*>(values), count * sizeof(T));
+}
+
+}  // namespace
+
+HelperMessage message_of(const OpenRequest& request) {
+  const MappedContent& content = request.content;
+  const TargetOwner owner = request.owner.value_or(TargetOwner());
+  const std::size_t groups = std::min(owner.groups.size(), kMostGroups);
+  const FixedPart fixed{request.kind,
+                        request.owner.has_value(),
+                        content.stamp.has_value(),
+                        static_cast<std::uint32_t>(groups),
+                        owner.user,
+                        owner.group,
+                        request.process,
+                        owner.started_unix_ns,
+                        content.mapped_unix_ns,
+                        request.range,
+                        request.file,
+                        content.stamp.value_or(FileStamp())};
+  HelperMessage message;
+  append(message.bytes, &fixed, 1);
+  append(message.bytes, owner.groups.data(), groups);
+  message.bytes += request.path;
+  if (content.named) message.fd.reset(::fcntl(content.named->get(), F_DUPFD_CLOEXEC, 0));
+  return message;
+}
+
+OpenRequest request_in(HelperMessage message) {
+  FixedPart fixed{};
+  std::memcpy(&fixed, message.bytes.data(), sizeof fixed);
+  OpenRequest request;
+  request.kind = fixed.kind;
+  request.process = fixed.process;
+  request.range = fixed.range;
+  request.file = fixed.file;
+  request.content.mapped_unix_ns = fixed.mapped_unix_ns;
+  if (fixed.has_stamp) request.content.stamp = fixed.stamp;
+  if (message.fd) request.content.named = std::make_shared<sdk::Fd>(std::move(message.fd));
+  std::vector<gid_t> groups(fixed.groups);
+  const std::size_t size = groups.size() * sizeof(gid_t);
+  if (size > 0) std::memcpy(groups.data(), message.bytes.data() + sizeof fixed, size);
+  request.path = message.bytes.substr(sizeof fixed + size);
+  if (fixed.has_owner)
+    request.owner = {fixed.user, fixed.group, std::move(groups), fixed.started_unix_ns};
+  return request;
+}
+
+HelperMessage message_of(OpenedFile opened) {
+  return {{static_cast<char>(opened.is_too_large), static_cast<char>(opened.is_changed)},
+          std::move(opened.fd)};
+}
+
+OpenedFile opened_in(HelperMessage message) {
+  if (message.bytes.size() != 2) return {};
+  return {std::move(message.fd), message.bytes[0] != 0, message.bytes[1] != 0};
+}
+
+}  // namespace ctprof
