@@ -53,7 +53,7 @@ class TooLarge(unittest.TestCase):
     def test_an_unknown_kind_is_named(self):
         with OnTerminal("live", TERM="no-such-terminal") as run:
             self.assertEqual(run.finish(), 2, run.text)
-        self.assertIn("opening the terminal 'no-such-terminal': nothing is known of this kind", run.text)
+        self.assertIn("opening the terminal 'no-such-terminal': unknown terminal type", run.text)
 
 
 class Progress(pager_test.Case):

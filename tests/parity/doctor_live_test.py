@@ -223,7 +223,7 @@ class Done(unittest.TestCase):
             report = self.ask_as_user()
             os.chown(closed, 0, 0)
             self.assertEqual(setcaps(report), [])
-            self.assertIn(f"root alone can change, but '{closed}' belongs to user 1000", " ".join(report["notes"]))
+            self.assertIn(f"only root can change, but '{closed}' belongs to user 1000", " ".join(report["notes"]))
         self.setcap_told()
 
     def test_a_path_that_no_line_can_show(self):

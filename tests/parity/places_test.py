@@ -89,7 +89,8 @@ class Places(unittest.TestCase):
         file = file_json.load(self.path)
         states = {tid == tgid: row["state"] for (tgid, tid), row in file.threads.items() if tgid == process.pid}
         self.assertEqual(states, {True: b"Z", False: b"S"})
-        self.assertEqual(file.processes[process.pid]["process.smaps_rollup"], file_json.Gap("NotApplicable"))
+        # Of a thread that lives: the leader has no memory any more.
+        self.assertGreater(file.processes[process.pid]["process.smaps_rollup"]["Anonymous"], 0)
 
 
 if __name__ == "__main__":

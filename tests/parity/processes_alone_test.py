@@ -32,7 +32,7 @@ class ProcessesAlone(unittest.TestCase):
         file = self.reasons(plugins, switch, "0")
         why = next(each for each in file.document["registry"]["metrics"] if each["name"] == metric)
         self.assertEqual({row[metric] for row in file.threads.values()}, {Gap("Unsupported")})
-        self.assertIn("cannot be told", why["reason"])
+        self.assertIn("is enabled is unknown", why["reason"])
         self.assertIn("subset=pid", why["reason"])
 
     def test_delays_by_the_iterator(self):

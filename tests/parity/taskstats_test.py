@@ -91,7 +91,7 @@ class Sleeping(OfTaskstats):
         self.assertEqual(mark, {True})
         with open("/proc/cmdline", encoding="utf-8") as file:
             since_boot = "delayacct" in file.read().split()
-        self.assertEqual(said.count("kernel.task_delayacct was switched on after"), 0 if since_boot else 1, said)
+        self.assertEqual(said.count("kernel.task_delayacct was enabled after"), 0 if since_boot else 1, said)
 
     def test_switched_off(self):
         with self.switched("0"):

@@ -109,7 +109,7 @@ class Always(unittest.TestCase):
         self.assertIn("leaves 2 windows, which are shown as runs", self.shown().stderr)
         refused = ctprof("export", self.place, "--to", "columns", "-o", self.place.parent / "one")
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("say --since and --until of one of them", refused.stderr)
+        self.assertIn("select one by --since and --until", refused.stderr)
         page = self.place.parent / "page.html"
         self.assertEqual(ctprof("report", self.place, "-o", page).returncode, 0)
         self.assertEqual(ctprof("compare", self.place, self.place).returncode, 0)
@@ -132,7 +132,7 @@ class Always(unittest.TestCase):
             self.assertEqual(refused.returncode, 2)
             self.assertIn(sentence, refused.stderr)
         refused = ctprof("show", one, "--since", "1 h ago")
-        self.assertIn("choose windows of a directory that `ctprof record --every` fills, and this is none", refused.stderr)
+        self.assertIn("--since and --until require a directory that `ctprof record --every` writes", refused.stderr)
 
     def test_a_second_recorder_is_refused(self):
         with Recorder("--every", "1s", "-o", self.place) as recorder:
