@@ -36,7 +36,7 @@ class Keys(unittest.TestCase):
         s.keys("?")
         keys = ("q ", "? h", "Enter", "Esc Backspace", "g ", "s ", "/ ", "Space", "[ Left", "] Right", "{ ", "} ", "a ", "b ", "c ", "w ", "Up k", "Down j",
                 "PgUp", "PgDn", "Home", "End", "Ctrl-L")
-        s.until_says("ctprof live: what happened", *("\n  " + key for key in keys))
+        s.until_says("ctprof live: the last second of this host", *("\n  " + key for key in keys))
         s.keys("?")
         s.until_says("processes by name")
         s.keys("q")
@@ -204,7 +204,7 @@ class Terminals(unittest.TestCase):
     def test_needs_a_terminal(self):
         done = subprocess.run([harness.CTPROF, "live"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertRegex(done.stderr, r"\Actprof: live needs a terminal .*\n\Z")
+        self.assertRegex(done.stderr, r"\Actprof: live requires a terminal; .*\n\Z")
 
 
 if __name__ == "__main__":
