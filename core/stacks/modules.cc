@@ -120,12 +120,13 @@ Rule Modules::refuse(Known& known) {
   return rule;
 }
 
-std::string Modules::code_of(Known& known, const Spent& spent, std::uint64_t offset,
-                             std::size_t size) {
+std::string Modules::code_of(Known& known, const Spent& spent, const Around& place) {
   const bool is_readable = known.file && known.file->machine() == EM_X86_64 &&
-                           known.file->code_address(offset) && !known.is_dropped;
-  return is_readable && has_budget(known, spent) ? known.file->bytes(offset, size, size)
-                                                 : std::string();
+                           known.file->code_address(place.offset) && !known.is_dropped;
+  const std::size_t size = place.before + place.behind;
+  return is_readable && has_budget(known, spent)
+             ? known.file->bytes(place.offset - place.before, size, size)
+             : std::string();
 }
 
 CodeGuess Modules::guess_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset) {
@@ -133,7 +134,7 @@ CodeGuess Modules::guess_at(std::uint64_t process, const CodeRange& range, std::
   if (known.module.kind != Module::Kind::File) return {};
   Spent& spent = spent_[process];
   const std::uint64_t before = std::min(offset, kCodeBefore);
-  const std::string code = code_of(known, spent, offset - before, before + kCodeBehind);
+  const std::string code = code_of(known, spent, {offset, before, kCodeBehind});
   const auto address = known.file ? known.file->code_address(offset) : std::nullopt;
   if (code.size() <= before || !address) return {};
   CodeGuess guess = guess_from_code(code, before, *address - before);
@@ -149,7 +150,7 @@ std::optional<bool> Modules::follows_call(std::uint64_t process, const CodeRange
   if (rule && rule->is_signal) return true;
   Known& known = known_[range.module];
   const std::uint64_t size = std::min(offset, kLongestCall);
-  const std::string code = code_of(known, spent_[process], offset - size, size + kSignalReturnSize);
+  const std::string code = code_of(known, spent_[process], {offset, size, kSignalReturnSize});
   if (code.size() <= size || size == 0) return std::nullopt;
   known.code_steps += kStepsOfInstruction;
   charge(known, spent_[process]);

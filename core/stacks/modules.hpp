@@ -145,8 +145,13 @@ class Modules {
   void drop_largest();
   bool has_budget(const Known& known, const Spent& spent) const;
   void charge(Known& known, Spent& spent);
-  // The code of a file that is within its budget, or empty.
-  std::string code_of(Known& known, const Spent& spent, std::uint64_t offset, std::size_t size);
+  // Code, as an offset in its file, and bytes on either side, which may be before its segment.
+  struct Around {
+    std::uint64_t offset;
+    std::size_t before, behind;
+  };
+  // What surrounds code of a file that is within its budget, or empty.
+  std::string code_of(Known& known, const Spent& spent, const Around& place);
   static Rule rule_in(const Known& known, std::uint64_t offset);
   static Rule refuse(Known& known);
 

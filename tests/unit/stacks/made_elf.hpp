@@ -65,14 +65,19 @@ class MadeElf {
     code_.emplace_back(address, bytes);
   }
   void set_entry(std::uint64_t address) { entry_ = address; }
+  // What is before it is no code, but data in the same file.
+  void set_first_code(std::uint64_t address) { first_code_ = address; }
 
   std::string image(bool with_table = true) const {
     std::string file(kSize, '\0');
-    const std::vector<Elf64_Phdr> segments = {
-        {PT_LOAD, PF_R | PF_X, 0, 0, 0, kSize, kSize, 4096},
+    std::vector<Elf64_Phdr> segments = {
+        {PT_LOAD, PF_R | PF_X, first_code_, first_code_, first_code_, kSize - first_code_,
+         kSize - first_code_, 4096},
         {PT_NOTE, PF_R, kNote, kNote, kNote, 20, 20, 4},
         {with_table ? PT_GNU_EH_FRAME : std::uint32_t{PT_NULL}, PF_R, kTable, kTable, kTable,
          kFrames - kTable, kFrames - kTable, 4}};
+    if (first_code_ > 0)
+      segments.push_back({PT_LOAD, PF_R, 0, 0, 0, first_code_, first_code_, 4096});
     put(file, 0, bytes_of(header(segments.size())));
     for (std::size_t i = 0; i < segments.size(); ++i)
       put(file, sizeof(Elf64_Ehdr) + i * sizeof(Elf64_Phdr), bytes_of(segments[i]));
@@ -128,6 +133,7 @@ class MadeElf {
   std::uint16_t machine_;
   std::string frames_;
   std::size_t common_ = 0;
+  std::uint64_t first_code_ = 0;
   std::vector<Place> functions_;
   std::vector<std::pair<std::uint64_t, std::string>> code_;
   std::uint64_t entry_ = 0;

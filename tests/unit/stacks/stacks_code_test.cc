@@ -92,7 +92,7 @@ MadeElf program() {
 
 class Process {
  public:
-  Process() {
+  explicit Process(const MadeElf& elf = program()) : image_(elf.image()) {
     space_.map(modules_.range_of(7, {kLoaded, kLoaded + MadeElf::kSize, 0, {1, 2}, "/bin/made"}));
     space_.map(modules_.range_of(7, {kAnonymous, kAnonymous + 0x1000, 0, {}, ""}));
   }
@@ -113,8 +113,10 @@ class Process {
   std::vector<Frame> frames;
 
  private:
-  Modules modules_{
-      [](std::uint64_t, const CodeRange&, const std::string&) { return program().open(); }};
+  std::string image_;
+  Modules modules_{[this](std::uint64_t, const CodeRange&, const std::string&) {
+    return MadeElf::memory_file(image_);
+  }};
   Unwinder unwinder_{modules_, EM_X86_64};
   AddressSpace space_{7};
 };
@@ -242,6 +244,16 @@ BOOST_AUTO_TEST_CASE(walks_to_the_entry_of_a_program) {
                                      {1, at(kInStage2), 2, 3, 4, 5, 6, at(kInEntry), 1, 0});
   BOOST_TEST(ending == Ending::Root);
   BOOST_TEST(process.offsets() == (Offsets{kMain + 8, kInStage2 - 1, kInEntry - 1}));
+}
+
+// As in small programs that are linked statically.
+BOOST_AUTO_TEST_CASE(walks_from_the_first_code_of_a_file) {
+  MadeElf elf = program();
+  elf.set_first_code(kUsleep);
+  Process process(elf);
+  BOOST_TEST(process.walk({at(kUsleep + 4), kSp, 1, 0},
+                          {7, 7, 7, 7, 7, at(kInMain), 10, at(kRoot + 8)}) == Ending::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kUsleep + 4, kInMain - 1, kRoot + 7}));
 }
 
 // What is where the return address should be must be behind a call.
