@@ -165,7 +165,7 @@ class Pages(unittest.TestCase):
     def test_without_enough_runs_nothing_is_claimed(self):
         with self.page("single") as page:
             self.assertIsNone(page.ask("head('p')"))
-            self.assertIn("One run on each side", page.ask("document.querySelector('.verdict').textContent"))
+            self.assertIn("One run per side", page.ask("document.querySelector('.verdict').textContent"))
             self.assertEqual(page.ask("document.querySelectorAll('.not').length"), 0)
         with self.page("few") as page:
             self.assertRegex(page.ask("document.querySelector('.verdict').textContent"), "(?s)None of .* too few to prove anything at 0.05; 4 on each side")

@@ -301,7 +301,7 @@ class Listening(Figures):
             done = harness.run("export", "--to", "prometheus", "--listen", address)
             self.assertEqual(done.returncode, 2, address)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-        self.assertIn("is no loopback address", harness.run("export", "--to", "prometheus", "--listen", "0.0.0.0:9101").stderr)
+        self.assertIn("is not a loopback address", harness.run("export", "--to", "prometheus", "--listen", "0.0.0.0:9101").stderr)
         for words in (("a.ctprof.zst",), ("-o", "x"), ("--redact",)):
             done = harness.run("export", "--to", "prometheus", "--listen", "0", *words)
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
