@@ -71,10 +71,13 @@ class Pages(unittest.TestCase):
 
     # --- what it says
 
-    def test_the_verdict_is_first_and_in_three_sentences_of_figures(self):
+    def test_the_verdict_is_first_and_in_few_sentences_of_figures(self):
+        in_order = "All runs of the baseline and of the candidate were taken one side after the other"
         for what in ("pair", "single", "window", "runs"):
             with self.subTest(what), self.page(what) as page:
                 said = page.ask("[...document.querySelectorAll('.verdict p')].map(p => p.textContent)")
+                if said[0].startswith(in_order):
+                    said = said[1:]
                 self.assertEqual(len(said), 3)
                 self.assertTrue(all(any(c.isdigit() for c in sentence) or "One run" in sentence for sentence in said), said)
                 self.assertLess(page.ask("document.querySelector('.verdict').getBoundingClientRect().bottom"), 400)
@@ -154,7 +157,7 @@ class Pages(unittest.TestCase):
             self.assertTrue(all(is_proven != change.startswith("~") for is_proven, change in zip(proven, page.ask("column(4)"))))
             ps = page.ask("seen().map(r => Number(r.dataset.v.split(',')[5]))")
             self.assertTrue(all((p <= 0.05) == is_proven for p, is_proven in zip(ps, proven)), ps)
-            self.assertIn(f"{sum(proven)} are proven", page.ask("document.querySelector('.verdict p').textContent"))
+            self.assertIn(f"{sum(proven)} are proven", page.ask("document.querySelector('.verdict').textContent"))
             self.assertTrue(page.ask("!row('service %CPU').classList.contains('not') && row('neighbour %CPU').classList.contains('not')"))
             page.ask("set('p at most', '0.05')")
             self.assertEqual(len(page.ask("names()")), sum(proven))

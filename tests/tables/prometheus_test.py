@@ -322,7 +322,7 @@ class Lent(Figures):
         os.chmod("a.ctprof.zst", 0o644)
         program = product_copy(harness.CTPROF, scratch.name)
         subprocess.run(["setcap", "cap_sys_ptrace,cap_dac_read_search+ep", program], check=True)
-        for words, said in ((("--to", "prometheus", "--listen", "0"), "--listen is not for a ctprof with capabilities of its file"),
+        for words, said in ((("--to", "prometheus", "--listen", "0"), "--listen is refused with file capabilities"),
                             (("a.ctprof.zst", "--to", "parquet", "-o", "a.parquet"), "which a ctprof with capabilities of its file does not start")):
             done = subprocess.run([*harness.USER, program, "export", *words], capture_output=True, text=True, check=False, timeout=60)
             self.assertEqual(done.returncode, 2, done.stderr)

@@ -189,7 +189,9 @@ class Cells(Tables):
         self.assertEqual([kinds[name] for name in ("captured_at", "window_ns", "born", "tid", "pcomm", "nice", "cpu_affinity", "raw")],
                          ["TIMESTAMPTZ_NS", "UBIGINT", "BOOLEAN", "UBIGINT", "VARCHAR", "BIGINT", "VARCHAR", "MAP(VARCHAR, VARCHAR)"])
         of_zones = [self.query(f"SET TimeZone = '{zone}'; SELECT DISTINCT epoch_us(captured_at::TIMESTAMPTZ) FROM 'a.ctprof.zst.parquet'").fetchall() for zone in ("Asia/Tokyo", "UTC")]
-        self.assertEqual(of_zones, [[(moment // 1000,)]] * 2)
+        self.assertEqual(of_zones[0], of_zones[1])
+        (of_zone,), = of_zones[0]  # DuckDB may round to microseconds
+        self.assertLess(abs(1000 * of_zone - moment), 1000)
         out = self.export("a.ctprof.zst", "parquet", "--rows", "cgroups")
         kinds = dict(row[:2] for row in self.query(f"DESCRIBE SELECT * FROM '{out}'").fetchall())
         self.assertEqual(kinds["cgroup.memory.stat"], "MAP(VARCHAR, UBIGINT)")
@@ -362,7 +364,7 @@ class Captures(Tables):
     def test_what_does_not_fit_is_said(self):
         made.capture("a.ctprof.zst")
         for words, said in ((("csv", "--rows", "threads,cgroups"), "holds one table"), (("csv", "--rows", "rows"), "invalid --rows 'rows'"), (("ktstr", "--rows", "long"), "--rows is for tables"),
-                            (("folded", "--metrics", "run_time_ns"), "--metrics is for figures"), (("ndjson", "--listen", "1"), "--listen is for --to prometheus")):
+                            (("folded", "--metrics", "run_time_ns"), "--metrics is for figures"), (("ndjson", "--listen", "1"), "--listen requires --to prometheus")):
             done = harness.run("export", "a.ctprof.zst", "--to", *words, "-o", "x")
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(said, done.stderr)
@@ -374,7 +376,7 @@ class Python(Tables):
 
     def test_is_missing(self):
         made.capture("a.ctprof.zst")
-        for path, said in (("/nowhere", "no python3 in PATH"), (None, "/bin/pip install duckdb")):
+        for path, said in (("/nowhere", "PATH has no python3"), (None, "/bin/pip install duckdb")):
             environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
             if path:
                 environment["PATH"] = path
