@@ -214,26 +214,34 @@ BOOST_AUTO_TEST_CASE(registers_are_those_of_the_function_that_spins) {
   BOOST_TEST(whole == all);
 }
 
+// The kernel's clock restarts when its period changes, so there are fewer ticks than periods: the
+// first tick after a change represents the time since the one before.
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
-BOOST_AUTO_TEST_CASE(every_tick_of_busy_cpus_is_accounted_for) {
+BOOST_AUTO_TEST_CASE(all_time_of_busy_cpus_is_accounted_for) {
   std::vector<std::unique_ptr<Spinner>> spinners;
   const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
   for (long i = 0; i < cpus; ++i) spinners.push_back(std::make_unique<Spinner>());
   std::this_thread::sleep_for(100ms);
   const Taken taken = window({.frequency_hz = 999}, 5s);
   const Recorded& recorded = taken.recorded;
-  std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
+  std::uint64_t first_ns = UINT64_MAX, last_ns = 0, sampled_ns = 0;
   const auto note = [&](std::uint64_t from_ns, std::uint64_t until_ns) {
     first_ns = std::min(first_ns, from_ns);
     last_ns = std::max(last_ns, until_ns);
   };
-  recorded.records.for_each([&](const ctprof_record& record) { note(record.at_ns, record.at_ns); },
-                            [](const ctprof_change&) {});
+  recorded.records.for_each(
+      [&](const ctprof_record& record) {
+        note(record.at_ns, record.at_ns);
+        sampled_ns += record.weight;
+      },
+      [](const ctprof_change&) {});
   for (const ctprof_loss& loss : recorded.losses) note(loss.from_ns, loss.until_ns);
-  const double ticks = static_cast<double>(last_ns - first_ns) * 999e-9 * static_cast<double>(cpus);
-  const auto told = static_cast<double>(recorded.taken + recorded.lost + recorded.unseen);
-  BOOST_TEST_MESSAGE(told << " of " << ticks << " ticks are accounted for");
-  BOOST_TEST(std::abs(told / ticks - 1) < 0.01);
+  const double busy_ns = static_cast<double>(last_ns - first_ns) * static_cast<double>(cpus);
+  constexpr double kPeriodNs = 1e9 / 999;
+  const double known_ns = static_cast<double>(sampled_ns) +
+                          static_cast<double>(recorded.lost + recorded.unseen) * kPeriodNs;
+  BOOST_TEST_MESSAGE(known_ns << " of " << busy_ns << " ns are accounted for");
+  BOOST_TEST(std::abs(known_ns / busy_ns - 1) < 0.01);
 }
 
 // A window in which the CPUs were idle nine tenths of the time, or the tenth where others never
