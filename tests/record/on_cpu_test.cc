@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -20,75 +19,16 @@
 #include <thread>
 #include <vector>
 
-#include "core/capture/capture.hpp"
-#include "core/capture/recorded_words.hpp"
 #include "core/registry/identity.hpp"
-#include "core/registry/loader.hpp"
-#include "core/window/happened.hpp"
 #include "tests/record/copying.hpp"
 #include "tests/record/cpu_time.hpp"
+#include "tests/record/on_cpu_window.hpp"
 #include "tests/record/spinner.hpp"
 
 using namespace ctprof;
 using namespace std::chrono_literals;
 
 namespace {
-
-const Registry& registry() {
-  static const Registry made = [] {
-    const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
-    LoadOptions options;
-    options.own_directory = directory ? directory : ".";
-    options.only = std::vector<std::string>{"on-cpu", "procfs-sched"};
-    return Registry(*load_plugins(options));
-  }();
-  return made;
-}
-
-struct Taken {
-  Snapshot snapshot;
-  Recorded recorded;
-  std::vector<ProcessCode> code;
-  std::uint64_t length_ns = 0;
-
-  std::uint64_t run_time_ns(std::uint64_t pid) const {
-    const auto tids = snapshot.threads().find(kTid)->u64();
-    const auto times = snapshot.threads().find("run_time_ns")->u64();
-    for (std::size_t row = 0; row < tids.size(); ++row)
-      if (tids[row] == pid) return times[row];
-    return 0;
-  }
-};
-
-Taken window(RecordOptions options, std::chrono::milliseconds length,
-             const std::vector<std::uint64_t>& pids = {},
-             std::chrono::milliseconds drained_every = 20ms) {
-  options.recorders = {"on-cpu"};
-  CaptureOptions capture;
-  capture.window = true;
-  capture.metrics = std::vector<std::string>{"run_time_ns"};
-  capture.pids = pids;
-  capture.record = options;
-  auto session = Session::open(registry(), capture);
-  BOOST_REQUIRE_MESSAGE(session, session.error().text);
-  const auto begun = session->begin();
-  BOOST_REQUIRE_MESSAGE(begun, begun.error().text);
-  const auto opened = std::chrono::steady_clock::now();
-  while (std::chrono::steady_clock::now() < opened + length) {
-    std::this_thread::sleep_for(drained_every);
-    session->drain();
-  }
-  auto snapshot = session->end();
-  const auto length_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - opened);
-  BOOST_REQUIRE_MESSAGE(snapshot, snapshot.error().text);
-  to_differences(*snapshot);
-  auto all = session->take_recorded();
-  BOOST_REQUIRE(all.recorders.size() == 1);
-  BOOST_TEST_MESSAGE(in_words(all.recorders.front(), {}));
-  BOOST_TEST(all.recorders.front().failed == "");
-  return {std::move(*snapshot), std::move(all.recorders.front()), std::move(all.code),
-          static_cast<std::uint64_t>(length_ns.count())};
-}
 
 // Where this program has a place of its file, as a child that it forked does.
 std::uint64_t own_address(std::uint64_t place) {
@@ -116,23 +56,6 @@ std::vector<ctprof_record> records_of(const Recorded& recorded, std::uint64_t tg
       },
       [](const ctprof_change&) {});
   return records;
-}
-
-std::string refusal() {
-  CaptureOptions capture;
-  capture.window = true;
-  capture.record.recorders = {"on-cpu"};
-  auto session = Session::open(registry(), capture);
-  if (!session) return session.error().text;
-  const auto begun = session->begin();
-  return begun ? "" : begun.error().text;
-}
-
-boost::test_tools::assertion_result may_sample(boost::unit_test::test_unit_id) {
-  static const std::string why = refusal();
-  boost::test_tools::assertion_result may(why.empty());
-  may.message() << why;
-  return may;
 }
 
 double total_weight(const std::vector<ctprof_record>& records) {
