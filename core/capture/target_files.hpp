@@ -18,9 +18,9 @@
 //
 // A file server may never answer, and anybody may mount one. A thread that waits for it may not
 // even be killed. So a child process opens, and one that has taken a second is left behind. What is
-// on no disk of the host is copied by that process, whole, so that nobody waits for its server
-// later. Copies are limited in all. A file system that did not answer is not asked again, and after
-// five of them only files on disks of the host are opened.
+// on no disk of the host is copied by that process, whole, so that no later read waits for its
+// server. Copies are limited in all. A file system that did not answer is not asked again, and
+// after five of them only files on disks of the host are opened.
 //
 // Threads: one at a time.
 

@@ -179,11 +179,11 @@ Result<void> BlockReader::read_stacks(std::size_t first, std::size_t lines, Snap
   return done ? done : at_line(first + lines - 1, done.error());
 }
 
-// Kinds of lines that the header announces, and that stand where it says.
+// Kinds of lines that the header announces, at the places that it names.
 constexpr std::array<std::string_view, 5> kBeforeOthers{"header", "window", "table", "exited",
                                                         "stacks"};
 
-// What stands behind the tables, to the block's end. False where the file ends before.
+// Reads what follows the tables, up to the block's end. False where the file ends before.
 Result<bool> BlockReader::take_rest(Snapshot* snapshot) {
   bool has_summary = false;
   while (!at_end()) {
