@@ -5,6 +5,7 @@
 #include "core/base/helper_process.cc"
 #include "core/base/json_writer.cc"
 #include "core/base/keyed_hash.cc"
+#include "core/base/local_file.cc"
 #include "core/base/lowered_rights.cc"
 #include "core/base/markup.cc"
 #include "core/base/number.cc"

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/local_file.hpp"
+
 namespace ctprof {
 namespace {
 

@@ -1,14 +1,11 @@
 #include "core/capture/target_opener.hpp"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +17,7 @@
 #include <utility>
 
 #include "core/base/clock.hpp"
+#include "core/base/local_file.hpp"
 #include "core/capture/living_thread.hpp"
 #include "core/stacks/debug_files.hpp"
 
@@ -30,16 +28,6 @@ namespace {
 constexpr std::uint64_t kStartSlackNs = 1'000'000'000;
 // Times of files and of starts are those of a clock tick.
 constexpr std::uint64_t kClockSlackNs = 50'000'000;
-
-// Whether a disk or memory of the host has the file, or what we run on ourselves: then reading it
-// ends.
-bool is_local(int fd, dev_t device) {
-  static const std::uint64_t root = root_device();
-  if (major(device) != 0 || device == root) return true;
-  struct statfs status {};
-  if (::fstatfs(fd, &status) != 0) return false;
-  return status.f_type == TMPFS_MAGIC || status.f_type == BTRFS_SUPER_MAGIC;
-}
 
 // The request that is carried out.
 struct Attempt {
@@ -61,11 +49,7 @@ bool take(Attempt& attempt, std::uint64_t size) {
 sdk::Fd copy_of(int fd, off_t size, Attempt& attempt) {
   const auto bytes = static_cast<std::uint64_t>(std::max<off_t>(size, 0));
   if (!take(attempt, bytes)) return sdk::Fd();
-  sdk::Fd copy(::memfd_create("mapped", MFD_CLOEXEC));
-  bool is_whole = static_cast<bool>(copy);
-  for (off_t at = 0; is_whole && at < size;)
-    is_whole = ::sendfile(copy.get(), fd, &at, static_cast<std::size_t>(size - at)) > 0;
-  if (is_whole) return copy;
+  if (sdk::Fd copy = copy_in_memory(fd, bytes)) return copy;
   attempt.left += bytes;
   return sdk::Fd();
 }
@@ -301,11 +285,6 @@ std::shared_ptr<std::atomic<std::uint64_t>> shared_count(std::uint64_t value) {
 }
 
 }  // namespace
-
-std::uint64_t root_device() {
-  struct stat status {};
-  return ::stat("/", &status) == 0 ? status.st_dev : 0;
-}
 
 TargetOpener::TargetOpener(int proc, bool is_lent, std::uint64_t most_copied)
     : proc_(::fcntl(proc, F_DUPFD_CLOEXEC, 0)),

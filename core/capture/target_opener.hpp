@@ -32,7 +32,4 @@ class TargetOpener {
   std::shared_ptr<std::atomic<std::uint64_t>> left_to_copy_;  // in memory of all these processes
 };
 
-// The device of the directory /.
-std::uint64_t root_device();
-
 }  // namespace ctprof

@@ -1,12 +1,7 @@
 #include "core/stacks/patient_files.hpp"
 
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/local_file.hpp"
 #include "core/base/lowered_rights.hpp"
 #include "core/base/text.hpp"
 #include "core/stacks/debug_files.hpp"
@@ -25,22 +21,6 @@ namespace {
 constexpr std::size_t kMostLeft = 8;
 constexpr std::size_t kMostSilent = 100;
 
-bool is_local(int fd, dev_t device) {
-  struct statfs status {};
-  if (major(device) != 0) return true;
-  if (::fstatfs(fd, &status) != 0) return false;
-  return status.f_type == TMPFS_MAGIC || status.f_type == BTRFS_SUPER_MAGIC ||
-         status.f_type == OVERLAYFS_SUPER_MAGIC;
-}
-
-sdk::Fd copy_of(int fd, off_t size) {
-  sdk::Fd copy(::memfd_create("file", MFD_CLOEXEC));
-  if (!copy || static_cast<std::uint64_t>(size) > PatientFiles::kMostCopied) return sdk::Fd();
-  for (off_t at = 0; at < size;)
-    if (::sendfile(copy.get(), fd, &at, static_cast<std::size_t>(size - at)) <= 0) return sdk::Fd();
-  return copy;
-}
-
 // First by name alone, which has no effect on devices and pipes.
 sdk::Fd open_file(const std::string& path) {
   const LoweredRights lowered(has_lent_rights());
@@ -51,7 +31,8 @@ sdk::Fd open_file(const std::string& path) {
   const std::string self = "/proc/self/fd/" + std::to_string(named.get());
   sdk::Fd fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd || is_local(fd.get(), status.st_dev)) return fd;
-  return copy_of(fd.get(), status.st_size);
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  return bytes > PatientFiles::kMostCopied ? sdk::Fd() : copy_in_memory(fd.get(), bytes);
 }
 
 // The kernel writes a space as \040.
