@@ -2,7 +2,7 @@
 //
 // Labellings that exchange equal figures have equal statistics. A row of which only a few runs
 // differ from the others therefore has a large p under every labelling: if a group ran in two of
-// 8 + 8 runs, at least 23 of 100 labellings put both on one side. Such a row can never be
+// 8 + 8 runs, at least 46 of 100 labellings put both on one side. Such a row can never be
 // significant, but it can hide the shift of another row, so families leave it out.
 //
 // The decision uses only what no labelling changes: the figures of both sides together, and of

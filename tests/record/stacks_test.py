@@ -143,7 +143,7 @@ class StacksTest(unittest.TestCase):
         without = told("show", self.paths[0], "--metrics", "oncpu_stacks")
         self.assertEqual({row["group"]: row["value"] for row in without["rows"]},
                          {group: sum(weights.values()) for group, weights in file.weights.items()})
-        self.assertIn("rule depths_Mean is not known here; StackSum replaces it for oncpu_stacks", without["notes"])
+        self.assertIn("rule depths_Mean is unknown in this version; StackSum replaces it for oncpu_stacks", without["notes"])
         self.assertIn("stacks", without)
 
     def test_the_section_alone(self):

@@ -89,8 +89,8 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
     spec.about = std::move(*about);
   }
   if (options.verb != "noise")
-    spec.was_compared = [about = spec.about ? spec.about->text() : std::string()](
-                            std::string_view runs) { return were_compared(runs, about); };
+    spec.record_comparison = [about = spec.about ? spec.about->text() : std::string()](
+                                 std::string_view runs) { return record_comparison(runs, about); };
   spec.bar = {options.alpha, options.min_shift};
   spec.judge_rows = !text || tells_tables(options);
   return spec;

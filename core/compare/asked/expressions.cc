@@ -23,7 +23,8 @@ namespace {
 
 using ValueType = Condition::ValueType;
 
-// Whether it is a condition; a name of a group has none of these.
+// Whether the text is a condition. The name of a group that has one of these characters needs one:
+// group == "a&b".
 bool has_operator(std::string_view text) { return text.find_first_of("\"=<>~&|") != text.npos; }
 
 std::string quoted(std::string_view name) {

@@ -110,9 +110,10 @@ struct Spec {
   std::vector<Condition> fail_on{};  // which rows to pick out
   // Names the groups whose headlines are tested by themselves.
   std::optional<Condition> about{};
-  // Called once for a comparison of sides of several runs, with a key of these runs: returns
-  // whether the user has seen a comparison of them that was not about these groups. None: unknown.
-  std::function<bool(std::string_view)> was_compared{};
+  // Called once for a comparison of sides of several runs, with a key of these runs: records it,
+  // and returns whether the user has seen one of them that was not about these groups. None:
+  // unknown.
+  std::function<bool(std::string_view)> record_comparison{};
   Bar bar{};
   bool judge_rows = true;  // rows of sections are told with their evidence, and ordered by it
   // How many of the runs that are read belong to each side, in their order; none: each is a side.

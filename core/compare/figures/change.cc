@@ -105,7 +105,7 @@ double as_seconds(double ns) { return ns != 0 ? std::fabs(ns) / kNsPerSecond : k
 
 std::string without_times(const RunFigures& baseline, const RunFigures& candidate) {
   const bool before = !baseline.knows_read_at(), after = !candidate.knows_read_at();
-  if (before && after) return "neither file says";
+  if (before && after) return "neither file states";
   if (before) return "the baseline does not state";
   return after ? "the candidate does not state" : "";
 }

@@ -152,7 +152,7 @@ class Planner {
     const ctprof_rule* rule = knowledge_->rules->find(def.rule, def.fallback, &stands_in);
     if (!rule)
       return say("metric '" + name + "' is left out: its rule " + def.rule +
-                 " is not known here and names no fallback");
+                 " is unknown in this version and names no fallback");
     if (rule->state_size == 0) return;
     if (!reads_storage(*rule, def.storage))
       return say("metric '" + name + "' is left out: its rule " + rule->name +
@@ -305,8 +305,8 @@ class Planner {
 
   void say_fallbacks() {
     for (const auto& [rules, metrics] : fallbacks_)
-      say("rule " + rules.first + " is not known here; " + rules.second + " replaces it for " +
-          metrics);
+      say("rule " + rules.first + " is unknown in this version; " + rules.second +
+          " replaces it for " + metrics);
   }
   void say_costly() {
     if (costly_.empty()) return;

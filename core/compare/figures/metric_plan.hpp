@@ -2,7 +2,8 @@
 //
 // Metrics are in the order of their columns, derived ones after the others of their entity, and
 // totals of counters that derived levels read (PlannedMetric::total_of) at the end. A metric that
-// two files define differently, or whose rule is not known here, is left out, and a note says so.
+// two files define differently, or whose rule is unknown in this version, is left out, and a note
+// says so.
 //
 // Not here: metrics that the user adds (added_metrics.hpp), values (run_figures.hpp).
 

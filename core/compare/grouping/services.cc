@@ -27,13 +27,15 @@ std::string container_of(std::string_view part, std::string_view parent) {
   return (text.empty() ? "" : text + "-") + std::string(id.substr(0, kShortId));
 }
 
-// "pod1a2b_3c4d" of kubepods-burstable-pod1a2b_3c4d.slice and of pod1a2b_3c4d.
+bool is_uid_digit(char c) { return is_id_digit(c) || c == '-' || c == '_'; }
+
+// "pod1a2b_3c4d" of kubepods-burstable-pod1a2b_3c4d.slice and of pod1a2b_3c4d; empty: no pod.
 std::string pod_of(std::string_view part) {
   const std::string_view name = without_suffix(part, ".slice");
   const auto at = name.starts_with("pod") ? 0 : name.find("-pod");
   if (at == name.npos || (at == 0 && !name.starts_with("pod"))) return {};
   const std::string_view pod = name.substr(at == 0 ? 0 : at + 1);
-  const bool has_id = pod.size() > 3 && is_id_digit(pod[3]);
+  const bool has_id = pod.size() > 3 && std::ranges::all_of(pod.substr(3), is_uid_digit);
   return has_id ? std::string(pod) : std::string();
 }
 
@@ -51,10 +53,10 @@ std::string service_of(std::string_view cgroup) {
     rest.remove_prefix(std::min(part.size() + 1, rest.size()));
     if (const std::string found = container_of(part, parent); !found.empty())
       container = found, unit.clear();
-    else if (const std::string of_pod = pod_of(part); !of_pod.empty())
-      pod = of_pod;
     else if (is_unit(part))
       unit = part;
+    else if (const std::string found_pod = pod_of(part); !found_pod.empty())
+      pod = found_pod, unit.clear();
     parent = part;
   }
   std::string text;

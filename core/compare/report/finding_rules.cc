@@ -25,7 +25,7 @@ constexpr std::array kFindingRules{
         "starts",
         "starts 20 threads or processes per second that end again, and runs for 5 % of a CPU"},
     FindingRule{"cpu", "between windows: runs for 20 % of a CPU more, and 1.5 times as long"},
-    FindingRule{"throttled", "a cgroup that stood still for 5 % of the time for lack of quota"},
+    FindingRule{"throttled", "a cgroup whose CPU quota stopped it for 5 % of the time"},
     FindingRule{"pressure", "of the host: threads wait for memory or a disk for 10 % of the time"},
     FindingRule{"setting",
                 "a setting that differs between windows, of a group whose figures differ by 2 % of "
@@ -44,7 +44,8 @@ constexpr std::array kFindingRules{
     FindingRule{"own-cost", "ctprof itself runs for 10 % of a CPU"},
     FindingRule{"names",
                 "runs for 10 % of a CPU, and 30 % of that in an interpreter or in compiled code "
-                "whose functions have no names; says which option of the program provides them"},
+                "whose functions have no names; the finding names the option of the program that "
+                "provides them"},
 };
 
 }  // namespace

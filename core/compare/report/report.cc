@@ -140,7 +140,8 @@ void Report::Whole::settle(std::span<const ReducedRun> reduced, std::vector<Sort
   const bool compares = sides.size() > 1;
   order.emplace(rollup, grouping, plan, std::move(sort));
   find_screen(reduced);
-  if (spec.was_compared && families.judge()) was_compared = spec.was_compared(key_of(runs));
+  if (spec.record_comparison && families.judge())
+    was_compared = spec.record_comparison(key_of(runs));
   stacks = make_stack_section(book, plan, grouping, rollup, screen, {spec.limit, Allowance(sides)},
                               {families.designs(), spec.bar}, signs);
   failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup, families);

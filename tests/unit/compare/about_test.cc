@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(about_tests_groups_by_themselves) {
   Spec spec;
   spec.about = *parse_about(" other ", "pcomm");
   std::string key, same;
-  spec.was_compared = [&](std::string_view runs) { return key = runs, true; };
+  spec.record_comparison = [&](std::string_view runs) { return key = runs, true; };
   const Report report = sides.report(spec);
   const auto& names = report.grouping().names;
   const Evidence &about = *report.families().about(), &all = *report.families().headlines();
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(about_tests_groups_by_themselves) {
   BOOST_TEST(json_of(sides.report()).at("evidence").at(0).at("about").is_null());
   // The same runs have the same key on either side; without the answer it is not marked.
   std::rotate(sides.runs.begin(), sides.runs.begin() + 4, sides.runs.end());
-  spec.was_compared = [&](std::string_view runs) { return same = runs, false; };
+  spec.record_comparison = [&](std::string_view runs) { return same = runs, false; };
   BOOST_TEST(!sides.report(spec).is_about_chosen_afterwards());
   BOOST_TEST((key == same && !key.empty()));
 }

@@ -64,6 +64,9 @@ BOOST_AUTO_TEST_CASE(names_the_unit_container_or_pod_of_a_path) {
        "pod1a_2b/cri-containerd-aaaaaaaaaaaa"},
       {"/kubepods/besteffort/pod12-34/" + id, "pod12-34/aaaaaaaaaaaa"},
       {"/podman.service", "podman.service"},
+      {"/podcast.slice/a.service", "a.service"},
+      {"/user.slice/user@7.service/app.slice/app-podcast.service", "app-podcast.service"},
+      {"/system.slice/k3s.service/kubepods/burstable/pod1a2b", "pod1a2b"},
       {"/build/" + id + "0", "/build/" + id + "0"},
       {"/", "/"},
       {"", ""}};

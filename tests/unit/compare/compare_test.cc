@@ -278,11 +278,11 @@ BOOST_AUTO_TEST_CASE(a_rule_that_nobody_knows_is_stood_in_for_and_said) {
   }
   const Report report = compared(a, b);
   BOOST_REQUIRE(report.notes().size() == 2);
-  BOOST_TEST(
-      report.notes()[0] ==
-      "metric 'lost' is left out: its rule other.P99 is not known here and names no fallback");
+  BOOST_TEST(report.notes()[0] ==
+             "metric 'lost' is left out: its rule other.P99 is unknown in this version and names "
+             "no fallback");
   BOOST_TEST(report.notes()[1] ==
-             "rule other.P99 is not known here; MaxPeak replaces it for p99_ns");
+             "rule other.P99 is unknown in this version; MaxPeak replaces it for p99_ns");
   BOOST_TEST(row_of(as_json(report), "web", "p99_ns").at("baseline").to_number<int>() == 9);
 }
 

@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(rates_say_where_there_are_none) {
   BOOST_TEST(notes([](Snapshot& a, Snapshot&) { a.read_at.clear(); }) ==
              R"(["No rates of threads: the baseline does not state when each thread was read."])");
   BOOST_TEST(notes([](Snapshot& a, Snapshot& b) { a.read_at.clear(), b.read_at.clear(); }) ==
-             R"(["No rates of threads: neither file says when each thread was read."])");
+             R"(["No rates of threads: neither file states when each thread was read."])");
   BOOST_TEST(notes([](Snapshot& a, Snapshot& b) { b.meta.start = a.meta.start; }) ==
              R"(["No rates: no time went by between the two captures."])");
 }
