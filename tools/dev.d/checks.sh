@@ -1,5 +1,6 @@
 # Checks: commands and Meson tests whose results a part collects.
 #
+# $part, which run_part sets, is the part whose checks run: each part has logs of its own.
 # A result is a line of $found: OK, FAIL or SKIP, a tab, the name of the check, a tab, its duration in seconds.
 # results.py turns the lines of one part into build/results/<part>.json.
 
@@ -20,7 +21,7 @@ print_tally() { printf '%d passed, %d failed, %d skipped' "$(count OK "${1-}")" 
 # check NAME COMMAND...: runs one check, and prints the end of its output if it fails. The command runs without errexit.
 check() {
   ! stopped || return 1
-  local name=$1 log=$logs/$1.log start=$SECONDS
+  local name=$1 log=$logs/$part-$1.log start=$SECONDS
   if "${@:2}" >"$log" 2>&1; then
     add_result OK "$name" $((SECONDS - start))
     print_line "$name" passed $((SECONDS - start))
@@ -45,7 +46,7 @@ check_house_rules() { python3 tests/house/rules.py; }
 # run_tests VARIANT OPTION...: runs Meson tests of a build.
 run_tests() {
   ! stopped || return 0
-  local variant=$1 start=$SECONDS log=$logs/$1-tests.log status=0 options=()
+  local variant=$1 start=$SECONDS log=$logs/$part-$1-tests.log status=0 options=()
   ! "$fail_fast" || options=(--maxfail 1)
   rm -f "$out/$variant/meson-logs/testlog.json"
   # The sanitizers of GCC 12 and Clang 14 cannot place their shadow memory under the address randomization of new kernels.

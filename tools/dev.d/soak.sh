@@ -19,7 +19,7 @@ run_soak_part() {
   while IFS=$'\t' read -r name command; do
     case $name in '' | '#'*) continue ;; esac
     is_selected "$name" "$@" || continue
-    check "soak-$name" env BUILD="$out/release" bash -c "$command" </dev/null || true
+    check "$name" env BUILD="$out/release" bash -c "$command" </dev/null || true
   done <tests/soak.list
 }
 
