@@ -44,7 +44,7 @@ def rollups(left):
             differences.append(f"{tgid}: {found!r}, not {plain!r}")
             continue
         differences += [f"{tgid}: {key} is {found[key]}, not {kib}" for key, kib in plain.items()
-                        if abs(found[key] - kib) > (SHARED_SLACK_KIB if "Pss" in key else 0)]
+                        if abs(found[key] - kib) > (SHARED_SLACK_KIB if "Pss" in key or key == "Referenced" else 0)]
     return differences or ([] if compared else ["no process slept"])
 
 

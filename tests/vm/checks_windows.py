@@ -61,7 +61,7 @@ def check(left, name, by_bpf):
         wrong.append(f"{name}: {len(found)} threads ended, {head['ended_lost']} lost, seen: {head['sees_ends']}")
     for one, rows in found:
         wrong += wrong_figures(one, rows[0], by_bpf) if len(rows) == 1 else [f"{name}: {one.tid} stands in {len(rows)} rows"]
-        if rows and by_bpf != (rows[0].value("cgroup") is not None):
+        if rows and rows[0].value("cgroup") != "/":
             wrong.append(f"{name}: {one.tid} is in cgroup {rows[0].value('cgroup')}")
         if rows and rows[0].value("pcomm") != "ends":
             wrong.append(f"{name}: {one.tid} is of process {rows[0].value('pcomm')}")

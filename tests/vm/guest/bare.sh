@@ -12,14 +12,14 @@ record all bare
 set_switch /proc/sys/kernel/task_delayacct 1
 capture later
 by_files later-files
-# What doctor tells root to do, done to the letter: its commands stand below that headline, and all else there is a comment.
+# Runs the commands that doctor names for root: they follow that headline, and everything else there is a comment.
 set_switch /proc/sys/kernel/task_delayacct 0
 mkdir /sys/fs/cgroup/below
 sleep 600 &
 echo $! >/sys/fs/cgroup/below/cgroup.procs
 capture untreated
 /suite/tools/ctprof/ctprof doctor >/out/doctor.before
-sed '1,/^What root can do/d' /out/doctor.before | sh -e || note "failed doctor"
+sed '1,/^Commands for root/d' /out/doctor.before | sh -e || note "failed doctor"
 /suite/tools/ctprof/ctprof doctor >/out/doctor.after
 sleep 600 &
 capture treated
