@@ -160,14 +160,16 @@ class Causes {
   }
 
   // A process that starts and one that exits have changed the memory of their group, too, and are
-  // no growth. Nothing is known of processes where a side has several runs.
+  // no growth. The processes of a side of several runs are unknown: there, the change of the group
+  // decides.
   void find_memory(const ScreenRow& row) {
     if (!resident_ || row.is_new()) return;
     const double size = screen_->machine.memory_bytes;
     const double least = size > 0 ? std::max(kLeastGrowth, kLeastGrowthShare * size) : kLeastGrowth;
     const auto figures = screen_->figures(row, *resident_);
     const ScreenFigure& last = figures.back();
-    const double inside = std::min(last.change, signs(row).lasting_growth());
+    const double inside =
+        knows_processes() ? std::min(last.change, signs(row).lasting_growth()) : last.change;
     const double between = compares() ? growth_between(row) : 0;
     const bool is_inside = reaches(inside, figures.front().change, least);
     if (last.is_new || !(is_inside || between >= least)) return;
@@ -179,6 +181,7 @@ class Causes {
         screen_->columns[*resident_].weight.share_of(growth), NextStep::Threads);
   }
 
+  bool knows_processes() const { return report_->runs(report_->sides().size() - 1).size() == 1; }
   const GroupSigns& signs(const ScreenRow& row) const {
     return report_->signs(report_->sides().size() - 1)[row.group];
   }

@@ -1,0 +1,50 @@
+// Findings of sides of several runs: what is known of such a side, and what no longer is.
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "core/render/findings_text.hpp"
+#include "tests/unit/support/made_screen.hpp"
+
+namespace ctprof::findings_of_runs_test {
+namespace {
+
+using namespace made_screen;
+
+const MetricDef kResident =
+    with_role(shown(metric("resident", "GaugeBytes", "SumGaugeBytes", Entity::Process),
+                    {"rss", 7, CTPROF_SHOWN_LEVEL, false, 0x1p24}),
+              "resident");
+
+// A window of one process, and its memory at both ends.
+Snapshot memory(std::uint64_t megabytes_before, std::uint64_t megabytes_after) {
+  return window_of({{.name = "grower"}}, 10, {}, [&](Snapshot& snapshot, bool is_end) {
+    add_u64(snapshot, kResident, {(is_end ? megabytes_after : megabytes_before) << 20});
+  });
+}
+
+std::string text_of(const std::vector<const Snapshot*>& runs, std::vector<std::size_t> sizes) {
+  Spec spec;
+  spec.side_sizes = std::move(sizes);
+  const std::string files[] = {"a", "b"};
+  return findings_text(report_of(runs, std::move(spec)), files, {}, 100, "ctprof record");
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+BOOST_AUTO_TEST_SUITE(findings_of_runs_test)
+
+BOOST_AUTO_TEST_CASE(finds_memory_that_grows_in_each_window_of_a_side) {
+  const Snapshot calm = memory(10, 10), grows = memory(10, 90);
+  const std::string one_side = text_of({&grows, &grows}, {2});
+  BOOST_TEST(has(one_side, "grower grew by 80.0MiB in 10.0 s, to 90.0MiB"), one_side);
+  const std::string text = text_of({&calm, &calm, &grows, &grows}, {2, 2});
+  BOOST_TEST(has(text, "grower grew by 80.0MiB in 10.0 s, to 90.0MiB"), text);
+  BOOST_TEST(text_of({&grows, &grows, &grows, &grows}, {2, 2}) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::findings_of_runs_test
