@@ -329,6 +329,11 @@ class Judged(Test):
         self.assertEqual([(row["group"], row["metric"]) for row in judged], [("g", "m"), ("g", "level")])
         self.assertEqual([judged[0][key] for key in ("with_baseline", "with_candidate", "baseline", "candidate")], [4, 5, 11.5, 22])
         self.assertTrue(judged[0]["proven"])
+        bare = judged[0]["without_floor"]
+        self.assertGreater(bare["shift"], judged[0]["shift"])
+        least = lambda shift: lines_of(self.judge(self.question(5, 5, min_shift=shift), *rows))[1]["proven"]
+        self.assertTrue(least(bare["low"] * 0.999))
+        self.assertFalse(least(bare["low"] * 1.001))
         self.assertEqual(head, {"rows": 2, "labellings": 252, "all": True, "smallest_p": 2 / 252, "enough_runs": 4})
 
     def test_many_hosts(self):

@@ -209,7 +209,8 @@ class Family:
             self.judge(name, where, math.isclose(told[name], own, **NEARLY), told[name], own)
         for name, sign in (("low", -1), ("high", 1)):
             self.judge(name, where, row.is_end(told[name], sign, self.alpha), told[name], "an end of the interval")
-        nearest = told["low"] if told["shift"] > 0 else None if told["high"] is None else -told["high"]
+        shown = row.sides()[2] or [told[name] for name in ("shift", "low", "high")]
+        nearest = shown[1] if shown[0] > 0 else None if shown[2] is None else -shown[2]
         proven = told["p"] <= self.alpha and (self.least == 0 or (nearest is not None and nearest >= self.least))
         self.judge("proven", where, told["proven"] == proven, told["proven"], proven)
 

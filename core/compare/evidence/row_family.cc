@@ -127,19 +127,25 @@ double without(double floor, double log_mean) {
   return figure > kRounding * floor ? figure : 0;
 }
 
+// Whether the whole interval is beyond the least shift, on the side to which the row moved. Readers
+// see the interval without the floor, except where the baseline is zero.
+bool is_beyond(const Proof& proof, double min_shift) {
+  if (min_shift == 0) return true;
+  const Proof shown = proof.before == 0 ? proof : without_floor(proof);
+  return (shown.shift > 0 ? shown.low : -shown.high) >= min_shift;
+}
+
 std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row, double floor,
                               const statistics::Interval& interval, const Bar& bar) {
   if (std::isnan(family.shift(row))) return std::nullopt;
   Proof proof{std::expm1(family.shift(row)), std::expm1(interval.low), std::expm1(interval.high),
               family.p(row)};
   if (std::isinf(interval.low)) proof.low = interval.low;  // else -1
-  // The interval lies beyond: all of it, on the side to which the row moved.
-  const double nearest = proof.shift > 0 ? proof.low : -proof.high;
-  proof.proven = proof.p <= bar.alpha && (bar.min_shift == 0 || nearest >= bar.min_shift);
   proof.p_alone = family.p_alone(row);
   proof.floor = floor;
   proof.before = without(floor, family.mean_before(row));
   proof.after = without(floor, family.mean_after(row));
+  proof.proven = proof.p <= bar.alpha && is_beyond(proof, bar.min_shift);
   return proof;
 }
 

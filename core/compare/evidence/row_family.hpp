@@ -29,8 +29,10 @@ struct Proof {
   double shift = 0;
   double low = 0, high = 0;  // the interval of this row alone; infinite where it has no bound
   double p = 1;              // adjusted for the family
-  bool proven = false;       // p <= alpha, and the interval lies beyond --min-shift
-  double p_alone = 1;        // what p would be if this row were the only one
+  // p <= alpha, and the whole interval is beyond --min-shift: that of without_floor(), or, where
+  // `before` is zero, low and high.
+  bool proven = false;
+  double p_alone = 1;  // what p would be if this row were the only one
   // The figures that the shift leads from and to: of each side exp(mean(log(figure + floor))) minus
   // the floor, so a geometric mean of its runs. In the unit of the figures.
   double before = 0, after = 0, floor = 0;

@@ -125,6 +125,25 @@ BOOST_AUTO_TEST_CASE(a_shift_is_a_factor_above_the_floor) {
   BOOST_TEST(!proof->proven);  // two runs a side prove nothing
 }
 
+// The floor, as large as the figures, halves the shift that is tested, but not the one that readers
+// see.
+BOOST_AUTO_TEST_CASE(the_least_shift_is_that_of_the_interval_without_the_floor) {
+  const std::vector<double> grows{100, 100.2, 100.1, 100.3, 130, 130.2, 130.1, 130.3};
+  std::vector<double> shrinks(grows.rbegin(), grows.rend()), starts(grows);
+  for (std::size_t run = 0; run < 4; ++run) starts[run] = 0;
+  const RowFamily family({row(0, 0, 100, grows), row(1, 0, 100, shrinks), row(2, 0, 10, starts)},
+                         {4, 4}, kAlpha);
+  for (std::size_t at = 0; at < 3; ++at) {
+    const Proof proof = *family.proof(at, {kAlpha, 0});
+    const Proof shown = at == 2 ? proof : without_floor(proof);
+    const double nearest = proof.shift > 0 ? shown.low : -shown.high;
+    BOOST_TEST_REQUIRE(proof.proven);
+    BOOST_TEST_REQUIRE(nearest > 0.1);
+    BOOST_TEST(family.proof(at, {kAlpha, nearest * 0.999})->proven);
+    BOOST_TEST(!family.proof(at, {kAlpha, nearest * 1.001})->proven);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(intervals_of_all_rows_are_those_of_each) {
   std::vector<RowFigures> rows;
   for (std::uint32_t at = 0; at < 150; ++at) {

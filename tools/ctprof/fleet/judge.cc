@@ -280,6 +280,13 @@ class Judge {
     write(out, "shift", proof.shift);
     write(out, "low", proof.low);
     write(out, "high", proof.high);
+    const Proof bare = without_floor(proof);
+    out.raw("\"without_floor\":{");
+    write(out, "shift", bare.shift);
+    write(out, "low", bare.low);
+    out.key("high");
+    write_json(bare.high, out);
+    out.raw("},");
     write(out, "p", proof.p);
     write(out, "p_alone", proof.p_alone);
     out.key("proven");

@@ -99,7 +99,7 @@ class Answer:
             metric = self.headlines[row["metric"]]
             unit = metric.shown_unit()
             table.add(row["group"], metric.heading(), number(row["baseline"], unit), ("" if row["proven"] else "~") + number(row["candidate"], unit),
-                      shift(row["shift"]), interval(row), f"{row['p']:.2g}", f"{row['with_baseline']}+{row['with_candidate']}")
+                      *shift_and_interval(row), f"{row['p']:.2g}", f"{row['with_baseline']}+{row['with_candidate']}")
         return table
 
     def how_sure(self, family, side, rows):
@@ -124,6 +124,13 @@ class Answer:
         if first[1] < second[0] or second[1] < first[0]:
             output.sentence(f"they were captured at different times ({first[0]} to {first[1]}, and {second[0]} to {second[1]} UTC), "
                             "which may be the reason, too")
+
+
+def shift_and_interval(row):
+    """As fractions of the baseline; where that is zero, of the floor of the headline. `--min-shift` applies to this interval."""
+    bare = row["without_floor"]
+    told = row if bare["shift"] is None else bare
+    return shift(told["shift"]), interval(told)
 
 
 def shift(value):
