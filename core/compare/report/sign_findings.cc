@@ -72,6 +72,13 @@ class SignCauses {
   }
   const WindowFacts& window() const { return *report_->sides().back().window; }
   double window_ns() const { return window().rates_over_ns; }
+  // The windows of all runs of the last side together.
+  double windows_ns() const {
+    double sum = 0;
+    for (const RunFacts& run : report_->runs(report_->sides().size() - 1))
+      sum += run.window->rates_over_ns;
+    return sum;
+  }
   double first_ns() const { return report_->sides().front().window->rates_over_ns; }
   std::string of_window() const {
     return seconds_in_words(static_cast<double>(window().length_ns) / kNsPerSecond);
@@ -202,7 +209,7 @@ class SignCauses {
       const PlannedMetric& metric = report_->metrics()[at];
       if (metric.role != "running-stacks" || !metric.tells_stacks()) continue;
       const Unnamed unnamed = unnamed_of({report_->sides().size() - 1, row.group, at});
-      if (!(unnamed.all >= kLeastRunOfUnnamed * window_ns())) continue;
+      if (unnamed.all <= 0 || unnamed.all < kLeastRunOfUnnamed * windows_ns()) continue;
       tell_unnamed(row.group, unnamed);
     }
   }

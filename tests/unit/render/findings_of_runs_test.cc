@@ -6,22 +6,33 @@
 
 #include "core/render/findings_text.hpp"
 #include "tests/unit/support/made_screen.hpp"
+#include "tests/unit/support/stack_reports.hpp"
 
 namespace ctprof::findings_of_runs_test {
 namespace {
 
 using namespace made_screen;
 
-const MetricDef kResident =
-    with_role(shown(metric("resident", "GaugeBytes", "SumGaugeBytes", Entity::Process),
-                    {"rss", 7, CTPROF_SHOWN_LEVEL, false, 0x1p24}),
-              "resident");
+const MetricDef kResident = with_role(
+                    shown(metric("resident", "GaugeBytes", "SumGaugeBytes", Entity::Process),
+                          {"rss", 7, CTPROF_SHOWN_LEVEL, false, 0x1p24}),
+                    "resident"),
+                kSampled = with_role(metric("on", "StackNs", "StackSum"), "running-stacks");
 
 // A window of one process, and its memory at both ends.
 Snapshot memory(std::uint64_t megabytes_before, std::uint64_t megabytes_after) {
   return window_of({{.name = "grower"}}, 10, {}, [&](Snapshot& snapshot, bool is_end) {
     add_u64(snapshot, kResident, {(is_end ? megabytes_after : megabytes_before) << 20});
   });
+}
+
+// A window of a Python program that ran for so long.
+Snapshot python(std::uint64_t ms) {
+  Snapshot window = window_of({{.name = "python", .cpu = ms * kMs}});
+  hand_made::Row taken;
+  if (ms > 0) taken.push_back({{"python3:_PyEval_EvalFrameDefault", "python3:main"}, ms * kMs});
+  hand_made::add_stacks(window, kSampled, {taken});
+  return window;
 }
 
 std::string text_of(const std::vector<const Snapshot*>& runs, std::vector<std::size_t> sizes) {
@@ -42,6 +53,13 @@ BOOST_AUTO_TEST_CASE(finds_memory_that_grows_in_each_window_of_a_side) {
   const std::string text = text_of({&calm, &calm, &grows, &grows}, {2, 2});
   BOOST_TEST(has(text, "grower grew by 80.0MiB in 10.0 s, to 90.0MiB"), text);
   BOOST_TEST(text_of({&grows, &grows, &grows, &grows}, {2, 2}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(compares_samples_without_names_with_the_windows_of_all_runs) {
+  const Snapshot calm = python(0), few = python(600), many = python(1200);
+  BOOST_TEST(!has(text_of({&few, &few}, {2}), "without names"));
+  BOOST_TEST(has(text_of({&few, &many, &many}, {3}), "python ran for 100 % of its time in Python"));
+  BOOST_TEST(has(text_of({&many}, {}), "without names"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
