@@ -206,7 +206,7 @@ class Causes {
                             : last.living - thread_growth(last);
     const double more = last.living - then;
     if (then < 1 || more < kThreadsFloor || more < kLeastMoreThreadsShare * then) return;
-    if (last.ended > kMostExitedShare * last.born) return;  // they come and go
+    if (last.ended > kMostExitedShare * std::max(last.born, more)) return;  // they come and go
     add("threads", row,
         "has " + count_text(last.living) + " threads, " + count_text(more) + " more than " +
             (compares() ? "in the first window" : "when the window opened"),

@@ -118,6 +118,25 @@ BOOST_AUTO_TEST_CASE(finds_threads_that_pile_up) {
   BOOST_TEST(has(text, "leaker has 26 threads, 25 more than when the window opened"), text);
 }
 
+BOOST_AUTO_TEST_CASE(finds_threads_that_pile_up_between_windows) {
+  const std::vector<Did> few{{.name = "leaker", .cpu = kSecond}};
+  std::vector<Did> all = few;
+  all.insert(all.end(), 25, {.name = "leaker", .cpu = 1});
+  const Snapshot first = window_with(few);
+  Snapshot last = window_with(all);
+  const std::string more = "leaker has 26 threads, 25 more than in the first window";
+  BOOST_TEST(has(text_of(report_of({&first, &last})), more));
+  // One of many that exits does not change this; if most of them exit, they come and go.
+  all.push_back({.name = "leaker", .cpu = 1});
+  last = window_with(all);
+  last.window->living = all.size() - 1;
+  BOOST_TEST(has(text_of(report_of({&first, &last})), more), text_of(report_of({&first, &last})));
+  all.insert(all.end(), 20, {.name = "leaker", .cpu = 1});
+  last = window_with(all);
+  last.window->living = all.size() - 21;
+  BOOST_TEST(!has(text_of(report_of({&first, &last})), "25 more"));
+}
+
 BOOST_AUTO_TEST_CASE(of_two_windows_finds_who_runs_more) {
   const Snapshot first = window_with({{.name = "polls", .cpu = kSecond}}),
                  last = window_with({{.name = "polls", .cpu = 10 * kSecond}});
