@@ -34,6 +34,11 @@ class RoleColumn {
     return column_ && column_->has_value(row) ? static_cast<double>(column_->u64()[row]) : 0;
   }
 
+  // False where the figure is missing.
+  bool is_zero(std::size_t row) const {
+    return column_ && column_->has_value(row) && column_->u64()[row] == 0;
+  }
+
  private:
   const Column* column_;
 };
@@ -157,7 +162,7 @@ class SignFinder {
     if (!is_living(row)) return;
     const std::string_view now = text(state_, row), then = text(state_then_, row);
     if (is_leader && now == "Z") ++signs.zombies;
-    if (!is_kernel && now == "D" && then == "D" && run_.at(row) == 0) ++signs.stuck;
+    if (!is_kernel && now == "D" && then == "D" && run_.is_zero(row)) ++signs.stuck;
     if (!is_kernel && !own.contains(row)) take_process(row, tgid, is_leader);
     if (!is_kernel && !is_leader && !is_born(row))
       alike_[{groups_of(Entity::Thread)[row], tgid, without_digits(text(names_, row))}].push_back(

@@ -175,6 +175,12 @@ BOOST_AUTO_TEST_CASE(finds_threads_that_no_signal_wakes) {
   moved.cpu = kMs;
   BOOST_TEST(text_of({moved}) == "");
   BOOST_TEST(text_of({{.after = "D"}}) == "");
+  // Of a thread whose CPU time is missing it is unknown whether it ran.
+  Snapshot unread = window_with({blocked});
+  for (Column& column : unread.threads().columns)
+    if (column.def().role == "run-time")
+      column.gaps()[0] = static_cast<ctprof_gap>(Gap::ThreadGone);
+  BOOST_TEST(!has(text_of(report_of(unread)), "in state D"));
 }
 
 BOOST_AUTO_TEST_CASE(finds_pages_that_are_read_again) {
