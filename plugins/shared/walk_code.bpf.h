@@ -147,13 +147,15 @@ static __always_inline void walk_read_file(struct walk_file* to, __u64 file) {
   walk_read_change(to, inode);
 }
 
-/* The module of a file; null: it has none yet. Asks for it where nobody did. */
+/* The module of a file; null: it has none yet. Asks for it where nobody did. The reader requests
+ * the vDSO by itself; its key is all zero, and an entry of a walk could replace the reader's. */
 static __always_inline struct walk_module* walk_module_of(struct walk_scratch* scratch,
                                                           const struct walk_mapped* mapped,
                                                           struct walk_file* file) {
   __u32* number = bpf_map_lookup_elem(&walk_files, file);
   __u32 index = 0;
   if (!number) {
+    if (mapped->file == 0) return 0;
     if (bpf_map_update_elem(&walk_files, file, &index, BPF_NOEXIST) != 0) return 0;
     scratch->miss.file = *file;
     scratch->miss.start = mapped->start;

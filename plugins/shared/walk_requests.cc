@@ -20,6 +20,11 @@ void WalkRequests::note_path(std::uint32_t device, std::uint64_t inode, std::str
   paths_[key_of(device, inode)] = path;
 }
 
+void WalkRequests::note(std::uint64_t tgid, const walk_miss& miss) {
+  if (miss.file.device == 0 && miss.file.inode == 0) return;
+  requests_.push_back({tgid, miss});
+}
+
 void WalkRequests::ask(const sdk::Records& records, std::uint64_t number) const {
   const auto& [tgid, miss] = requests_[number];
   ctprof_table_request to{};

@@ -31,8 +31,9 @@ class WalkRequests {
 
   // The path of a file that a process maps. `device` is as the kernel numbers it inside of it.
   void note_path(std::uint32_t device, std::uint64_t inode, std::string_view path);
-  // A process runs code of a file that has no table yet.
-  void note(std::uint64_t tgid, const walk_miss& miss) { requests_.push_back({tgid, miss}); }
+  // A process runs code of a file that has no table yet. A miss without a file is of the vDSO,
+  // which the first request asks for: it is ignored.
+  void note(std::uint64_t tgid, const walk_miss& miss);
   void exchange(const sdk::Records& records, WalkTables& tables);
 
  private:

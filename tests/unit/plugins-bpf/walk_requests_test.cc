@@ -114,6 +114,23 @@ BOOST_AUTO_TEST_CASE(asks_for_the_vdso_and_for_files_with_their_paths) {
   BOOST_TEST(tables.forgotten.empty());
 }
 
+// A walk may reach the vDSO before the recorder has its table.
+BOOST_AUTO_TEST_CASE(a_miss_in_the_vdso_does_not_remove_its_table) {
+  Core core;
+  core.number = 4;
+  NotedTables tables;
+  WalkRequests requests;
+  requests.note(7, {});
+  requests.exchange(core.records(), tables);
+  BOOST_TEST(core.asked.size() == 1u);
+  BOOST_TEST(tables.added == std::vector<std::uint64_t>{0}, boost::test_tools::per_element());
+  core.number = 0;  // a later request has no table
+  requests.note(8, {});
+  requests.exchange(core.records(), tables);
+  BOOST_TEST(core.asked.size() == 1u);
+  BOOST_TEST(tables.forgotten.empty());
+}
+
 // Its process may have exited before the file was opened.
 BOOST_AUTO_TEST_CASE(a_file_without_a_table_is_asked_for_again_some_times) {
   Core core;
