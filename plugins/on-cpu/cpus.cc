@@ -1,5 +1,9 @@
 #include "plugins/on-cpu/cpus.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <string>
 
 #include "ctprof/files.hpp"
@@ -24,6 +28,21 @@ std::vector<int> cpus_of(std::string_view list) {
     for (int cpu = first.value; cpu <= last.value; ++cpu) cpus.push_back(cpu);
   }
   return cpus;
+}
+
+PossibleCpus possible_in(std::string_view list) {
+  const std::vector<int> cpus = cpus_of(sdk::trimmed(list));
+  if (cpus.empty()) return {};
+  return {cpus.size(), static_cast<std::size_t>(*std::ranges::max_element(cpus)) + 1};
+}
+
+PossibleCpus possible_cpus() {
+  sdk::TextFile file;
+  const auto text = file.read(AT_FDCWD, "/sys/devices/system/cpu/possible");
+  const PossibleCpus listed = text ? possible_in(text.value) : PossibleCpus{};
+  if (listed.count > 0) return listed;
+  const auto configured = static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
+  return {configured, configured};
 }
 
 std::uint64_t idle_in(std::string_view stat, int cpu) {

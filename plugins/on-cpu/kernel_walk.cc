@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "plugins/on-cpu/cpus.hpp"
 #include "plugins/on-cpu/walk_skeleton.h"
 #endif
 
@@ -26,9 +27,8 @@ void KernelWalk::note(const Missed& missed) { requests_.note(missed.tgid, missed
 
 std::shared_ptr<KernelWalk> KernelWalk::load(const Options& options, int& error) {
   const std::shared_ptr<KernelWalk> walk(new KernelWalk());
-  const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
   const on_cpu_walk_options wanted{options.depth, options.and_copy ? 1u : 0u,
-                                   static_cast<unsigned>(cpus)};
+                                   static_cast<unsigned>(possible_cpus().numbers)};
   walk->program_ = on_cpu_walk_load(&wanted, &error);
   if (!walk->program_) return nullptr;
   const on_cpu_walk_maps maps = on_cpu_walk_maps_of(walk->program_);
@@ -63,7 +63,7 @@ std::string KernelWalk::news() { return accounts_->news("on-cpu"); }
 
 KernelWalk::Counts KernelWalk::counts() const {
   Counts counts;
-  std::vector<std::uint64_t> by_cpu(static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_CONF)));
+  std::vector<std::uint64_t> by_cpu(possible_cpus().count);
   for (std::uint32_t key = 0; key < WALK_REASONS; ++key) {
     bpf_attr attributes{};
     attributes.map_fd = static_cast<std::uint32_t>(on_cpu_walk_maps_of(program_).counts);

@@ -167,8 +167,8 @@ void Sampler::take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uin
   const std::uint64_t at_ns = time_ns + to_boottime_ns_;
   switch (header_of(record).type) {
     case PERF_RECORD_SAMPLE:
-      if (const auto missed = how_.walk ? missed_of(record) : std::nullopt)
-        how_.walk->note(*missed);
+      if (const auto missed = how_.copies() ? missed_of(record) : std::nullopt)
+        note_missed(*missed);
       else
         take_sample(records, cpu, record, time_ns);
       break;
@@ -183,6 +183,12 @@ void Sampler::take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uin
     default: put_change(records, record, at_ns);
   }
   cpu.last_ns = time_ns;
+}
+
+// Without a walk, the program still runs on the CPUs where it was attached before it failed on
+// another one: its requests are no samples.
+void Sampler::note_missed(const Missed& missed) const {
+  if (how_.walk) how_.walk->note(missed);
 }
 
 // The end of an earlier window may have counted some of them.

@@ -68,6 +68,7 @@ class Sampler {
   void end_throttling(const sdk::Records& records, Cpu& cpu, std::uint64_t time_ns) const;
   void end_offline(const sdk::Records& records, Cpu& cpu, std::uint64_t time_ns) const;
   void vary_period(Cpu& cpu);
+  void note_missed(const Missed& missed) const;
   void take_lost(const sdk::Records& records, Cpu& cpu, std::uint64_t count, std::uint64_t time_ns);
   void close_losses(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const;
   void look_at_cpus(const sdk::Records& records, std::uint64_t now_ns);

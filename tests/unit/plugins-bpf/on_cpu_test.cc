@@ -265,6 +265,17 @@ BOOST_AUTO_TEST_CASE(lists_of_cpus) {
   for (const char* bad : {"", "a", "-1", "0-99999999", "1,,2"}) BOOST_TEST(cpus_of(bad).empty());
 }
 
+BOOST_AUTO_TEST_CASE(numbers_of_possible_cpus_may_be_above_their_count) {
+  BOOST_TEST(possible_in("0-3\n").count == 4u);
+  BOOST_TEST(possible_in("0-3\n").numbers == 4u);
+  BOOST_TEST(possible_in("0-1,8\n").count == 3u);
+  BOOST_TEST(possible_in("0-1,8\n").numbers == 9u);
+  BOOST_TEST(possible_in("").count == 0u);
+  BOOST_TEST(possible_in("x\n").numbers == 0u);
+  BOOST_TEST(possible_cpus().count > 0u);
+  BOOST_TEST(possible_cpus().numbers >= possible_cpus().count);
+}
+
 BOOST_AUTO_TEST_CASE(for_how_long_a_cpu_was_idle) {
   constexpr std::string_view kStat =
       "cpu  9 9 9 9 9 9\ncpu1 1 2 3 40 5 6 7\ncpu10 1 2 3 400 50 6\nintr 1 2\n";

@@ -3,11 +3,14 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "plugins/on-cpu/handover.hpp"
 #include "plugins/on-cpu/records.hpp"
+#include "plugins/on-cpu/sampler.hpp"
 #include "tests/unit/plugins-bpf/on_cpu_made.hpp"
 
 namespace on_cpu_walked_test {
@@ -31,6 +34,25 @@ Written walked_sample(std::uint32_t tag, const std::vector<std::uint64_t>& words
   for (const std::uint64_t word : words) record.put(word);
   return record;
 }
+
+const std::vector<std::uint64_t> kMissed{77, 4096,   9,      std::uint64_t{0x800001} << 32 | 8,
+                                         5,  0x1000, 0x2000, 0x3000};
+
+// Takes samples with copies, and has no walk: attaching its program failed on another CPU.
+struct WithoutWalk {
+  WithoutWalk() : sampler(std::make_unique<MadeInput>(kernel), Sampling{}, 1 << 16) {
+    sampler.start();
+  }
+
+  void drain() {
+    kernel.now_ns += 1'000'000'000;
+    sampler.drain(sdk::Records(handed.table));
+  }
+
+  MadeKernel kernel;
+  Sampler sampler;
+  Handed handed;
+};
 
 }  // namespace
 
@@ -64,9 +86,7 @@ BOOST_AUTO_TEST_CASE(a_walked_sample_that_claims_more_than_there_is) {
 }
 
 BOOST_AUTO_TEST_CASE(a_file_without_a_table) {
-  const std::vector<std::uint64_t> words{77, 4096,   9,      std::uint64_t{0x800001} << 32 | 8,
-                                         5,  0x1000, 0x2000, 0x3000};
-  Written record = walked_sample(WALK_MISS, words);
+  Written record = walked_sample(WALK_MISS, kMissed);
   const auto missed = missed_of(record.bytes());
   BOOST_REQUIRE(missed);
   BOOST_TEST(missed->tgid == 7u);
@@ -82,6 +102,16 @@ BOOST_AUTO_TEST_CASE(a_file_without_a_table) {
   Written copied = sample(5, {});
   copied.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64}).words({0xb, 0x5, 0x1}).put(std::uint64_t{0});
   BOOST_TEST(!missed_of(copied.bytes()));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_request_is_no_sample_after_the_walk_failed, WithoutWalk) {
+  kernel.write(walked_sample(WALK_MISS, kMissed));
+  drain();
+  BOOST_TEST(handed.records.empty());
+  BOOST_TEST(handed.table.unseen == 0u);
+  kernel.write(walked_sample(WALK_STACK, {CTPROF_FRAME_ADDRESS | 0x7f0000}));
+  drain();
+  BOOST_TEST(handed.records.size() == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
