@@ -230,8 +230,9 @@ void Sampler::take_sample(const sdk::Records& records, Cpu& cpu, Bytes record,
   cpu.sampled_ns += weight_ns;
   if (!sample || sample->tgid == kNobody || sample->tid == kNobody) return records.count_unseen(1);
   sample->weight_ns = weight_ns;
-  if (how_.copies() ? sample->registers.has_value() : !sample->user.empty() || sample->deferred)
-    settle_doubt(records, sample->tgid, at_ns);
+  const bool has_user = how_.copies() ? sample->registers.has_value() || sample->walked.has_value()
+                                      : !sample->user.empty() || sample->deferred.has_value();
+  if (has_user) settle_doubt(records, sample->tgid, at_ns);
   if (sample->deferred && pending_)
     return pending_->keep(*sample, at_ns, [&](const auto& waiting) { give_up(records, waiting); });
   put_sample(records, *sample, how_, at_ns);

@@ -114,6 +114,19 @@ BOOST_FIXTURE_TEST_CASE(a_request_is_no_sample_after_the_walk_failed, WithoutWal
   BOOST_TEST(handed.records.size() == 1u);
 }
 
+// Frames without a table are addresses: the mappings of their process must be read again.
+BOOST_FIXTURE_TEST_CASE(a_walked_sample_after_a_loss_has_its_mappings_read_again, WithoutWalk) {
+  Written lost(PERF_RECORD_LOST);
+  lost.words({1, 3}).thread(7, 7).put(kernel.now_ns);
+  kernel.write(std::move(lost));
+  kernel.write(walked_sample(WALK_STACK, {CTPROF_FRAME_ADDRESS | 0x7f0000}));
+  kernel.write(walked_sample(WALK_STACK, {CTPROF_FRAME_ADDRESS | 0x7f0000}));
+  drain();
+  BOOST_REQUIRE_EQUAL(handed.changes.size(), 1u);  // once for each process
+  BOOST_TEST(handed.changes[0].kind == CTPROF_CHANGE_REMAPPED);
+  BOOST_TEST(handed.changes[0].tgid == 7u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace on_cpu_walked_test
