@@ -1,5 +1,6 @@
 #include "core/file/columns/block_reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <optional>
@@ -209,11 +210,10 @@ Result<bool> BlockReader::take_rest(Snapshot* snapshot) {
   return false;
 }
 
-// Removes the lines of unknown kinds of the present block from the lines that are still to be read.
-// False where it has none.
+// Removes the lines of unknown kinds from those of the present block, and moves its other lines
+// towards its end. False where it has none.
 bool BlockReader::set_aside_unknown_lines(std::vector<RawJson>& kept) {
-  std::vector<std::size_t> left(lines_.begin(),
-                                lines_.begin() + static_cast<std::ptrdiff_t>(first_));
+  std::vector<std::size_t> left;
   std::size_t line = first_;
   for (std::string kind; line < lines_.size() && kind != "end"; ++line) {
     const auto text = unfolder_.unfold(zstd_, frame(line));
@@ -223,9 +223,9 @@ bool BlockReader::set_aside_unknown_lines(std::vector<RawJson>& kept) {
     if (!is_unknown || !parse_line(*text) || !keep(*text, kept.emplace_back()))
       left.push_back(lines_[line]);
   }
-  left.insert(left.end(), lines_.begin() + static_cast<std::ptrdiff_t>(line), lines_.end());
-  const bool found = left.size() < lines_.size();
-  lines_ = std::move(left);
+  const bool found = left.size() < line - first_;
+  first_ = line - left.size();
+  std::ranges::copy(left, lines_.begin() + static_cast<std::ptrdiff_t>(first_));
   return found;
 }
 

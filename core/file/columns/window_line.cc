@@ -1,6 +1,7 @@
 // The line `window` of a file in columns (header.hpp), written and read.
 
 #include <algorithm>
+#include <array>
 #include <boost/json/parse.hpp>
 #include <memory>
 #include <optional>
@@ -188,11 +189,14 @@ Result<std::vector<Piece>> read_opening_only(std::vector<OpeningLines>& all, Sna
   Window& window = *snapshot.window;
   window.opening_only = std::make_shared<Snapshot>();
   Announced announced;
+  std::array<bool, kEntities> seen{};
   for (OpeningLines& lines : all) {
     Entity entity{};
     Result<void> done;
     if (!parse(lines.entity, entity)) {
       done = announce_unknown_opening(lines, announced);
+    } else if (std::exchange(seen[static_cast<std::size_t>(entity)], true)) {
+      done = Error{"announces rows of the opening of '" + lines.entity + "' twice"};
     } else {
       done = read_opening_columns(lines, entity, snapshot, *window.opening_only);
       if (done) done = announce_opening(lines, entity, announced);

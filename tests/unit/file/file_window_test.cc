@@ -233,6 +233,9 @@ BOOST_AUTO_TEST_CASE(what_is_said_of_rows_of_the_opening_must_hold) {
              "line 2 has rows of the opening with 'no_such', which is not a column, is repeated, "
              "or has stacks");
   BOOST_TEST(refused(kWindow, announced, announced + "\"tid\",") != "");
+  BOOST_TEST(refused(kWindow, R"("opening_only":[)",
+                     R"("opening_only":[{"entity":"thread","columns":[],"rows":[1]},)") ==
+             "line 2 announces rows of the opening of 'thread' twice");
   BOOST_TEST(refused(kWindow, "\"rows\":[1]", "\"rows\":[0]") ==
              "line 2 announces no rows or too many rows of the opening in one line");
   BOOST_TEST(refused(kWindow, "\"rows\":[1]", "\"rows\":[4000000]").find("is too short for") !=
