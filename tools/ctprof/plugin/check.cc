@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -81,14 +82,19 @@ void set_limit(int resource, ::rlim_t most) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
 }
 
-// In the child: gives privileges up, and starts the checks. Returns only on failure.
-void become_child(const std::vector<std::string>& words, int out, int err, bool as_root) {
+// In the child: drops privileges, and starts the checks. Returns only on failure. A change of user
+// resets the signal that the kernel sends when the parent exits.
+void become_child(const std::vector<std::string>& words, int out, int err, bool as_root,
+                  ::pid_t parent) {
   ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getuid() == 0 && !as_root &&
       (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
-       ::setresuid(kNobody, kNobody, kNobody) != 0))
+       ::setresuid(kNobody, kNobody, kNobody) != 0)) {
+    ::dprintf(err, "ctprof: becoming user %d: %s; pass --as-root\n", kNobody, std::strerror(errno));
     return;
+  }
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) return;
   set_limit(RLIMIT_CPU, kCpuSeconds);
   set_limit(RLIMIT_NOFILE, kDescriptors);
   set_limit(RLIMIT_CORE, 0);
@@ -109,7 +115,7 @@ struct Pipe {
   }
 };
 
-// Reads both until they are closed, or the patience ends. False in the latter case.
+// Reads both until they are closed, or until kPatience has passed: false.
 bool drain(std::array<const sdk::Fd*, 2> from, std::array<std::string, 2>& texts) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + kPatience;
@@ -155,7 +161,8 @@ void add_line(std::string_view line, Report& report) {
     report.faults.push_back("it prints: " + std::string(line));
 }
 
-// What ctprof says of the plugin is a fault, as is what the plugin prints itself.
+// Each line on standard error is a fault: a message of ctprof about the plugin, or the output of
+// the plugin.
 void add_error_line(std::string_view line, Report& report) {
   constexpr std::string_view kOurs = "ctprof: ";
   if (line.starts_with(kOurs))
@@ -167,7 +174,7 @@ void add_error_line(std::string_view line, Report& report) {
 void add_end(int status, Report& report) {
   if (report.has_end && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   if (WIFSIGNALED(status))
-    report.faults.push_back("it ends ctprof by signal " + std::to_string(WTERMSIG(status)));
+    report.faults.push_back("it terminates ctprof by signal " + std::to_string(WTERMSIG(status)));
   else if (report.faults.empty())
     report.faults.push_back("it ends ctprof with status " + std::to_string(WEXITSTATUS(status)));
 }
@@ -176,10 +183,10 @@ Result<Report> run_child(const std::vector<std::string>& words, bool as_root) {
   auto out = Pipe::make();
   auto err = Pipe::make();
   if (!out || !err) return (out ? err : out).error();
-  const ::pid_t child = ::fork();
+  const ::pid_t parent = ::getpid(), child = ::fork();
   if (child < 0) return errno_error("starting", "a child process", errno);
   if (child == 0) {
-    become_child(words, out->write.get(), err->write.get(), as_root);
+    become_child(words, out->write.get(), err->write.get(), as_root, parent);
     ::_exit(kFailed);
   }
   out->write = sdk::Fd();

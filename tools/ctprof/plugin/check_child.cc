@@ -14,7 +14,9 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/clock.hpp"
@@ -115,11 +117,12 @@ void check_values(const Column& column, Findings& findings) {
       return findings.fault("a value of '" + column.def().name + "' " + why);
 }
 
-// The key of a row, which is the same in each capture.
-std::uint64_t key_of(const Snapshot& snapshot, Entity entity, std::uint32_t row) {
+// The ids of threads or processes, by row; none of other entities.
+std::span<const std::uint64_t> ids_of(const Snapshot& snapshot, Entity entity) {
+  if (entity != Entity::Thread && entity != Entity::Process) return {};
   const Column* id =
       snapshot.table(entity).find_u64(entity == Entity::Thread ? kTid : kProcessTgid);
-  return id ? id->u64()[row] : row;
+  return id ? id->u64() : std::span<const std::uint64_t>{};
 }
 
 void check_counter(const Snapshot& before, const Snapshot& after, const Column& later,
@@ -128,11 +131,14 @@ void check_counter(const Snapshot& before, const Snapshot& after, const Column& 
   if (def.family != "cumulative" || def.storage != Storage::U64) return;
   const Column* earlier = before.table(def.entity).find(def.name);
   if (!earlier) return;
-  std::uint32_t row = 0;
-  for (std::uint32_t now = 0; now < later.rows(); ++now) {
-    const std::uint64_t key = key_of(after, def.entity, now);
-    while (row < earlier->rows() && key_of(before, def.entity, row) != key) ++row;
-    if (row == earlier->rows()) return;
+  std::unordered_map<std::uint64_t, std::uint32_t> row_of;
+  for (const std::uint64_t id : ids_of(before, def.entity))
+    row_of.emplace(id, static_cast<std::uint32_t>(row_of.size()));
+  const auto ids = ids_of(after, def.entity);
+  for (std::uint32_t now = 0; now < ids.size(); ++now) {
+    const auto known = row_of.find(ids[now]);
+    if (known == row_of.end()) continue;
+    const std::uint32_t row = known->second;
     if (later.has_value(now) && earlier->has_value(row) && later.u64()[now] < earlier->u64()[row])
       return findings.fault("counter '" + def.name + "' went backwards");
   }
