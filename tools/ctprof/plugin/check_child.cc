@@ -12,9 +12,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -117,12 +117,17 @@ void check_values(const Column& column, Findings& findings) {
       return findings.fault("a value of '" + column.def().name + "' " + why);
 }
 
-// The ids of threads or processes, by row; none of other entities.
-std::span<const std::uint64_t> ids_of(const Snapshot& snapshot, Entity entity) {
-  if (entity != Entity::Thread && entity != Entity::Process) return {};
-  const Column* id =
-      snapshot.table(entity).find_u64(entity == Entity::Thread ? kTid : kProcessTgid);
-  return id ? id->u64() : std::span<const std::uint64_t>{};
+// A key of each row, which is the same in each capture: the id of a thread or process, else the
+// number of the row.
+std::vector<std::uint64_t> keys_of(const Snapshot& snapshot, Entity entity) {
+  const Table& table = snapshot.table(entity);
+  const Column* id = table.find_u64(entity == Entity::Thread ? kTid : kProcessTgid);
+  std::vector<std::uint64_t> keys(table.rows);
+  if (id)
+    keys.assign(id->u64().begin(), id->u64().end());
+  else
+    std::iota(keys.begin(), keys.end(), std::uint64_t{0});
+  return keys;
 }
 
 void check_counter(const Snapshot& before, const Snapshot& after, const Column& later,
@@ -132,11 +137,11 @@ void check_counter(const Snapshot& before, const Snapshot& after, const Column& 
   const Column* earlier = before.table(def.entity).find(def.name);
   if (!earlier) return;
   std::unordered_map<std::uint64_t, std::uint32_t> row_of;
-  for (const std::uint64_t id : ids_of(before, def.entity))
-    row_of.emplace(id, static_cast<std::uint32_t>(row_of.size()));
-  const auto ids = ids_of(after, def.entity);
-  for (std::uint32_t now = 0; now < ids.size(); ++now) {
-    const auto known = row_of.find(ids[now]);
+  for (const std::uint64_t key : keys_of(before, def.entity))
+    row_of.emplace(key, static_cast<std::uint32_t>(row_of.size()));
+  const auto keys = keys_of(after, def.entity);
+  for (std::uint32_t now = 0; now < keys.size(); ++now) {
+    const auto known = row_of.find(keys[now]);
     if (known == row_of.end()) continue;
     const std::uint32_t row = known->second;
     if (later.has_value(now) && earlier->has_value(row) && later.u64()[now] < earlier->u64()[row])
