@@ -147,8 +147,9 @@ static __always_inline void walk_read_file(struct walk_file* to, __u64 file) {
   walk_read_change(to, inode);
 }
 
-/* The module of a file; null: it has none yet. Asks for it where nobody did. The reader requests
- * the vDSO by itself; its key is all zero, and an entry of a walk could replace the reader's. */
+/* The module of a file; null: it has none yet. Requests it from the reader, unless an earlier walk
+ * has. The vDSO, whose key is all zero, is never requested: the reader adds it by itself, and an
+ * entry of a walk could replace the reader's. */
 static __always_inline struct walk_module* walk_module_of(struct walk_scratch* scratch,
                                                           const struct walk_mapped* mapped,
                                                           struct walk_file* file) {

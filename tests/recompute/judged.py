@@ -137,17 +137,17 @@ def share_at_least(values, least):
 
 
 class Row:
-    def __init__(self, design, told):
-        self.design, self.told = design, told
-        figures, floor = told["figures"], told["floor"]
+    def __init__(self, design, reported):
+        self.design, self.reported = design, reported
+        figures, floor = reported["figures"], reported["floor"]
         self.values = [None if figure is None else math.log(figure + floor) for figure in figures]
-        pad = design.pad(told["resolution"] / (mean(there(figures)) + floor))
+        pad = design.pad(reported["resolution"] / (mean(there(figures)) + floor))
         self.statistics = [design.statistic(self.values, labelling, pad) for labelling in design.labellings]
         self.difference = design.difference(self.values, design.observed())
 
     def sides(self):
         """The figures that the shift leads from and to, and the same shift and interval as fractions of the first."""
-        told, floor = self.told, self.told["floor"]
+        reported, floor = self.reported, self.reported["floor"]
         pairs = list(zip(self.values[:self.design.n], self.values[self.design.n:])) if self.design.paired else None
         if pairs:
             pairs = [pair for pair in pairs if None not in pair]
@@ -158,7 +158,7 @@ class Row:
         if before <= SAME * floor:
             return 0, after, None
         scale = (before + floor) / before
-        return before, after, tuple(None if told[name] is None else max(-1, told[name] * scale) for name in ("shift", "low", "high"))
+        return before, after, tuple(None if reported[name] is None else max(-1, reported[name] * scale) for name in ("shift", "low", "high"))
 
     def p_of_shift(self, shift):
         """p of the row alone, if the candidate is shifted back: differences of means decide."""
@@ -184,7 +184,7 @@ class Row:
 
 
 class Family:
-    """Checks the rows of a family; `judge(what, where, is_right, found, expected)` is told of each figure."""
+    """Checks the rows of a family; `judge(what, where, is_right, found, expected)` is called for each figure."""
 
     def __init__(self, evidence, rows, judge):
         self.alpha, self.least, self.judge = evidence["alpha"], evidence["min_shift"], judge
@@ -194,25 +194,25 @@ class Family:
     def check(self, name):
         largest = [max(of_rows) for of_rows in zip(*[row.statistics for row in self.rows])]
         for row in self.rows:
-            where = (name, str(row.told["group"]), row.told["metric"])
+            where = (name, str(row.reported["group"]), row.reported["metric"])
             self.row(row, where, largest)
 
     def row(self, row, where, largest):
-        told = row.told
+        reported = row.reported
         allowed = max(self.alpha, self.design.smallest_p())
-        self.judge("row is eligible", where, self.design.smallest_p_of(told["figures"]) <= allowed + SAME, told["figures"], allowed)
+        self.judge("row is eligible", where, self.design.smallest_p_of(reported["figures"]) <= allowed + SAME, reported["figures"], allowed)
         if row.difference is None:
-            self.judge("row of one side", where, told["shift"] is None and told["p"] is None, told["p"], None)
+            self.judge("row of one side", where, reported["shift"] is None and reported["p"] is None, reported["p"], None)
             return
         for name, own in (("p", share_at_least(largest, row.statistics[0])), ("p_alone", share_at_least(row.statistics, row.statistics[0])),
                           ("shift", math.expm1(row.difference))):
-            self.judge(name, where, math.isclose(told[name], own, **NEARLY), told[name], own)
+            self.judge(name, where, math.isclose(reported[name], own, **NEARLY), reported[name], own)
         for name, sign in (("low", -1), ("high", 1)):
-            self.judge(name, where, row.is_end(told[name], sign, self.alpha), told[name], "an end of the interval")
-        shown = row.sides()[2] or [told[name] for name in ("shift", "low", "high")]
+            self.judge(name, where, row.is_end(reported[name], sign, self.alpha), reported[name], "an end of the interval")
+        shown = row.sides()[2] or [reported[name] for name in ("shift", "low", "high")]
         nearest = shown[1] if shown[0] > 0 else None if shown[2] is None else -shown[2]
-        proven = told["p"] <= self.alpha and (self.least == 0 or (nearest is not None and nearest >= self.least))
-        self.judge("proven", where, told["proven"] == proven, told["proven"], proven)
+        proven = reported["p"] <= self.alpha and (self.least == 0 or (nearest is not None and nearest >= self.least))
+        self.judge("proven", where, reported["proven"] == proven, reported["proven"], proven)
 
 
 def key(row):

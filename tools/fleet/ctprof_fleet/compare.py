@@ -128,9 +128,9 @@ class Answer:
 
 def shift_and_interval(row):
     """As fractions of the baseline; where that is zero, of the floor of the headline. `--min-shift` applies to this interval."""
-    bare = row["without_floor"]
-    told = row if bare["shift"] is None else bare
-    return shift(told["shift"]), interval(told)
+    without_floor = row["without_floor"]
+    shown = row if without_floor["shift"] is None else without_floor
+    return shift(shown["shift"]), interval(shown)
 
 
 def shift(value):
