@@ -1,4 +1,5 @@
-// Ids of rows of tables: each names one row of its capture.
+// Rows of tables: their ids, each of which names one row of its capture, and which rows were new
+// in a window or exited in it.
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -15,19 +16,34 @@ namespace {
 
 using namespace hand_made;
 
-std::vector<std::string> ids_of(const Snapshot& capture, bool is_long) {
+// The rows of the table of threads as JSON values, one for each cell if `is_long`.
+std::vector<boost::json::value> rows_of(const Snapshot& capture, bool is_long) {
   TableColumns columns({});
   columns.add(capture);
   StringSink sink;
   TableRows rows({TableForm::Ndjson, {Entity::Thread}, is_long}, columns, sink);
   rows.add(capture);
   BOOST_REQUIRE(rows.finish());
-  std::vector<std::string> ids;
+  std::vector<boost::json::value> read;
   std::istringstream lines(sink.text());
-  for (std::string line; std::getline(lines, line);) {
-    const std::string id(boost::json::parse(line).at("id").as_string());
+  for (std::string line; std::getline(lines, line);) read.push_back(boost::json::parse(line));
+  return read;
+}
+
+std::vector<std::string> ids_of(const Snapshot& capture, bool is_long) {
+  std::vector<std::string> ids;
+  for (const boost::json::value& row : rows_of(capture, is_long)) {
+    const std::string id(row.at("id").as_string());
     if (ids.empty() || ids.back() != id) ids.push_back(id);
   }
+  return ids;
+}
+
+// Ids of the rows of which `mark` is true.
+std::vector<std::string> marked(const Snapshot& capture, std::string_view mark) {
+  std::vector<std::string> ids;
+  for (const boost::json::value& row : rows_of(capture, false))
+    if (row.at(mark).as_bool()) ids.emplace_back(row.at("id").as_string());
   return ids;
 }
 
@@ -41,6 +57,24 @@ BOOST_AUTO_TEST_CASE(a_leader_that_exec_replaced_has_an_id_of_its_own) {
     BOOST_TEST(
         ids_of(capture, is_long) == (std::vector<std::string>{"7@50", "8@60", "7@50#2", "7@50#3"}),
         boost::test_tools::per_element());
+}
+
+// Of 7 and 8, which were there from the start, 8 exits; 9 is new; 10 is new and exits.
+BOOST_AUTO_TEST_CASE(rows_of_new_and_of_exited_threads_are_marked) {
+  Snapshot from = taken(10, {{7, 50}, {8, 60}}), until = taken(20, {{7, 50}, {9, 1500}});
+  Ended ended = ended_at(15, {{8, 60}, {10, 1400}});
+  add_u64(from, kRun, {1, 2});
+  add_u64(until, kRun, {3, 4});
+  add_u64(ended.rows, kRun, {5, 6});
+  const auto window = make_window(std::move(from), std::move(until), std::move(ended));
+  BOOST_REQUIRE_MESSAGE(window, window.error().text);
+  BOOST_TEST(
+      ids_of(*window, false) == (std::vector<std::string>{"7@50", "9@1500", "8@60", "10@1400"}),
+      boost::test_tools::per_element());
+  BOOST_TEST(marked(*window, "born") == (std::vector<std::string>{"9@1500", "10@1400"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(marked(*window, "ended") == (std::vector<std::string>{"8@60", "10@1400"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
