@@ -82,9 +82,7 @@ class Joiner {
 
   // Threads that ended are kept until a run is whole.
   Result<void> count_memory(const Snapshot& window) {
-    constexpr std::size_t kCell = sizeof(std::uint64_t) + sizeof(ctprof_gap);
-    const std::size_t ended = window.threads().rows - window.window->living;
-    memory_ += ended * window.threads().columns.size() * kCell;
+    memory_ += memory_of_exited(window);
     if (memory_ <= limits::kMemory) return {};
     return error("reading", windows_->path(),
                  "the threads that ended from " +
@@ -197,6 +195,12 @@ Result<Snapshot> SpanWindows::read(std::size_t number, const Vocabulary& vocabul
   if (window && !window->window)
     return error("reading", name_of(place.file), "it holds a snapshot among windows");
   return window;
+}
+
+std::size_t memory_of_exited(const Snapshot& window) {
+  constexpr std::size_t kCell = sizeof(std::uint64_t) + sizeof(ctprof_gap);
+  const std::size_t exited = window.threads().rows - window.window->living;
+  return exited * window.threads().columns.size() * kCell;
 }
 
 Result<Spanned> read_span(const std::string& path, const Span& span, const Vocabulary& vocabulary) {

@@ -58,6 +58,9 @@ class SpanWindows {
   std::vector<std::string> told_;
 };
 
+// Bytes that the threads that exited in a window take while windows are joined.
+std::size_t memory_of_exited(const Snapshot& window);
+
 struct Spanned {
   std::vector<Snapshot> runs;               // windows, in the order of time; one at least
   std::vector<std::string> told;            // what is missing, and what could not be read

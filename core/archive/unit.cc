@@ -1,6 +1,7 @@
 // All sources of core/archive, which are compiled as one.
 
 #include "core/archive/archive.cc"
+#include "core/archive/blocks.cc"
 #include "core/archive/directory.cc"
 #include "core/archive/hour_writer.cc"
 #include "core/archive/index.cc"

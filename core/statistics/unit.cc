@@ -1,5 +1,6 @@
 // All sources of core/statistics, which are compiled as one.
 
+#include "core/statistics/autocorrelation.cc"
 #include "core/statistics/eligible.cc"
 #include "core/statistics/family.cc"
 #include "core/statistics/interval.cc"

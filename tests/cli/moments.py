@@ -3,16 +3,20 @@
 
     moments.py FILE BOOT AT ROW...             a snapshot, AT seconds after the boot
     moments.py FILE BOOT FROM..TO ROW...       a window
+    moments.py FILE BOOT FROM..TO/COUNT ROW... consecutive windows of equal length
 
 FILE gets `.ctprof.zst` behind it; with + before it, it is another capture of that file. A row is a thread that is a process of its own:
 
-    NAME:TID@START RUN      run_time_ns, in seconds; of a window FROM..TO of its clock, or +RUN if it was born inside
+    NAME:TID@START RUN      run_time_ns, in seconds; of a window FROM..TO of its clock, or +RUN if it was born inside; of several windows
+                            FROM..TO~PERCENT: those of all, each varied by up to so much
 
 TID and START, in seconds after the boot, count up where they are not said.
 """
 
+import functools
 import json
 import os
+import random
 import subprocess
 import sys
 
@@ -20,6 +24,7 @@ METRICS = ("tid", "tgid", "pcomm", "comm", "start_time_clock_ticks", "run_time_n
 SECOND = 10**9
 
 
+@functools.cache
 def registry():
     """The definitions of these metrics, as ctprof itself writes them."""
     tree = os.path.join(os.environ["FIXTURES"], "6.12")
@@ -78,13 +83,37 @@ def with_end(lines):
     return [*lines, json.dumps(end, separators=(",", ":")) + "\n"]
 
 
+def rows_of(words):
+    return [Row(word, run, number) for number, (word, run) in enumerate(zip(words[::2], words[1::2]), 1)]
+
+
+def clocks(run, count, name):
+    """FROM..TO of each of so many windows."""
+    whole, _, percent = run.partition("~")
+    begin, end = map(float, whole.split(".."))
+    varied = random.Random(name)
+    parts = [1 + float(percent or 0) / 100 * varied.uniform(-1, 1) for _ in range(count)]
+    ends = [begin + (end - begin) * sum(parts[:at]) / sum(parts) for at in range(count + 1)]
+    return [f"{now:.9f}..{then:.9f}" for now, then in zip(ends, ends[1:])]
+
+
+def windows(when, words, file):
+    """When each window is, and its rows."""
+    whole, _, count = when.partition("/")
+    if not count:
+        return [(when, rows_of(words))]
+    times = clocks(whole, int(count), "")
+    runs = [clocks(run, int(count), file + word) for word, run in zip(words[::2], words[1::2])]
+    return [(time, rows_of([part for pair in zip(words[::2], at) for part in pair])) for time, *at in zip(times, *runs)]
+
+
 def main():
     file, boot, when, *words = sys.argv[1:]
-    rows = [Row(word, run, number) for number, (word, run) in enumerate(zip(words[::2], words[1::2]), 1)]
     with open(file.removeprefix("+") + ".ctprof.zst", "ab" if file.startswith("+") else "wb") as made:
-        for line in with_end(lines_of(boot, when, rows)):
-            made.flush()
-            subprocess.run(["zstd", "-q", f"--stream-size={len(line)}"], input=line.encode(), stdout=made, check=True)
+        for time, rows in windows(when, words, file):
+            for line in with_end(lines_of(boot, time, rows)):
+                made.flush()
+                subprocess.run(["zstd", "-q", f"--stream-size={len(line)}"], input=line.encode(), stdout=made, check=True)
 
 
 if __name__ == "__main__":

@@ -24,47 +24,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <numbers>
-#include <random>
 #include <utility>
 #include <vector>
 
 #include "core/compare/evidence/row_family.hpp"
+#include "tests/statistics/simulated_random.hpp"
 
 namespace {
 
 using namespace ctprof;
+using simulated::Random;
 using statistics::Design;
 
 constexpr std::uint32_t kGroups = 16, kMetrics = 8, kCounts = 5, kService = kGroups - 1;
 constexpr double kSeconds = 2, kTick = 1e-6;
 constexpr double kAlpha = 0.05, kShift = 0.2;
-
-// The library's distributions differ between libraries; its generator does not.
-class Random {
- public:
-  double uniform() { return static_cast<double>(generator_() >> 11) * 0x1p-53; }
-  double normal() {
-    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
-    return radius * std::cos(2 * std::numbers::pi * uniform());
-  }
-  // Student's t of 3 degrees of freedom.
-  double heavy() {
-    double squares = 0;
-    for (int at = 0; at < 3; ++at) squares += std::pow(normal(), 2);
-    return normal() / std::sqrt(squares / 3);
-  }
-  // The count of events of which so many are expected.
-  double count(double expected) {
-    if (expected > 50) return std::max(0.0, std::round(expected + std::sqrt(expected) * normal()));
-    double events = 0;
-    for (double left = std::exp(-expected), product = uniform(); product > left; ++events)
-      product *= uniform();
-    return events;
-  }
-
- private:
-  std::mt19937_64 generator_{7};
-};
 
 // What all runs of a group have in common.
 struct Group {

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "core/archive/blocks.hpp"
 #include "core/compare/figures/one_boot.hpp"
 #include "core/file/file.hpp"
 #include "core/window/laps.hpp"
@@ -13,6 +14,7 @@
 #include "tools/ctprof/given.hpp"
 #include "tools/ctprof/loaded.hpp"
 #include "tools/ctprof/privileges.hpp"
+#include "tools/ctprof/span_blocks.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -185,19 +187,10 @@ Result<void> check_alike(std::span<const Side> sides) {
   return {};
 }
 
-// Whether one file holds them all, each opened where the one before it ended.
-bool are_back_to_back(const LoadedSide& side) {
-  if (side.size() != 1 || side.front().given.form != Form::File) return false;
-  const Runs& runs = side.front().files.front();
-  for (std::size_t run = 1; run < runs.size(); ++run)
-    if (!follows(runs[run], runs[run - 1])) return false;
-  return runs.size() > 1;
-}
-
 Result<std::vector<Side>> as_whole(Side side) {
-  Laps laps(std::move(side.runs.front()));
-  for (std::size_t run = 1; run < side.runs.size(); ++run) laps.add(std::move(side.runs[run]));
-  auto window = std::move(laps).join();
+  auto window = joined({0, side.runs.size()}, [&](std::size_t run) -> Result<Snapshot> {
+    return std::move(side.runs[run]);
+  });
   if (!window) return window.error();
   return only(side_of(std::move(side.name), std::move(*window)));
 }
@@ -264,8 +257,12 @@ Result<std::vector<Side>> read_windows(const Options& options,
                                        Rows rows) {
   if (rows == Rows::MayBeLater)
     if (auto outlines = load_outlines(asked, options)) return alike_sides_of(std::move(*outlines));
+  auto blocks = load_blocks(asked, vocabulary, options);
+  if (!blocks) return blocks.error();
+  if (*blocks) return alike_sides_of(std::move(**blocks));
   auto read = load_all(std::move(asked), vocabulary, options);
   if (!read) return read.error();
+  if (auto split = split_into_blocks(*read, options); !split) return split.error();
   const bool is_span =
       options.verb != "noise" && read->size() == 1 && are_back_to_back(read->front());
   auto sides = sides_of(std::move(*read), false);

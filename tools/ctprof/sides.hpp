@@ -3,7 +3,8 @@
 //   FILE, FILE#N     a snapshot or a window; of a file that holds several windows, its runs
 //   A..B             two snapshots of one boot, read as a window
 //   DIR              the windows in it, as `record --repeat` makes them: its runs
-//   DIR of --every   the windows of --since and --until, those back to back made one
+//   DIR of --every   the windows of --since and --until, those back to back made one; where two
+//                    such spans are compared, in blocks (span_blocks.hpp)
 //   DIR of --interleave, alone under compare, report or flame: its two sides
 //
 // Two snapshots of one boot are a window also as two arguments.

@@ -49,6 +49,7 @@
 #include "tools/ctprof/shell_words.cc"
 #include "tools/ctprof/sides.cc"
 #include "tools/ctprof/signals.cc"
+#include "tools/ctprof/span_blocks.cc"
 #include "tools/ctprof/strict.cc"
 #include "tools/ctprof/symbolize.cc"
 #include "tools/ctprof/table_options.cc"

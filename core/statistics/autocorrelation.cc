@@ -1,0 +1,69 @@
+#include "core/statistics/autocorrelation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace ctprof::statistics {
+namespace {
+
+// The sum of correlations ends at so many times the time that it comes to.
+constexpr double kSummedTimes = 5;
+// What makes the time of one series differ from that of all.
+constexpr double kStandardErrors = 1;
+
+// A series with mean 0 and sum of squares 1; all zero if its figures are equal.
+std::vector<double> normalized(std::vector<double> series) {
+  const double mean =
+      std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
+  for (double& figure : series) figure -= mean;
+  const double squares = std::inner_product(series.begin(), series.end(), series.begin(), 0.0);
+  for (double& figure : series) figure = squares > 0 ? figure / std::sqrt(squares) : 0;
+  return series;
+}
+
+double correlation(const std::vector<double>& series, std::size_t distance) {
+  return std::inner_product(series.begin() + static_cast<std::ptrdiff_t>(distance), series.end(),
+                            series.begin(), 0.0);
+}
+
+AutocorrelationTime time_of(std::span<const std::vector<double>> series) {
+  const std::size_t figures = series.front().size();
+  double time = 1;
+  std::size_t distance = 0;
+  while (distance < figures / 2 &&
+         static_cast<double>(distance) < kSummedTimes * std::max(time, 1.0)) {
+    ++distance;
+    double sum = 0;
+    for (const std::vector<double>& one : series) sum += correlation(one, distance);
+    time += 2 * sum / static_cast<double>(series.size());
+  }
+  const double summed = static_cast<double>(2 * distance + 1) / static_cast<double>(figures);
+  time = std::max(time, 1.0) * (1 + summed);
+  return {time, time * std::sqrt(2 * summed)};
+}
+
+std::vector<std::vector<double>> all_normalized(std::span<const std::vector<double>> series) {
+  std::vector<std::vector<double>> all;
+  for (const std::vector<double>& one : series) all.push_back(normalized(one));
+  return all;
+}
+
+}  // namespace
+
+AutocorrelationTime autocorrelation_time(std::span<const std::vector<double>> series) {
+  return time_of(all_normalized(series));
+}
+
+double shared_autocorrelation_time(std::span<const std::vector<double>> series) {
+  if (series.empty()) return 1;
+  const std::vector<std::vector<double>> all = all_normalized(series);
+  double longest = time_of(all).time;
+  for (const std::vector<double>& one : all) {
+    const AutocorrelationTime own = time_of({&one, 1});
+    longest = std::max(longest, own.time - kStandardErrors * own.error);
+  }
+  return longest;
+}
+
+}  // namespace ctprof::statistics

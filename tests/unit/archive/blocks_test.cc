@@ -1,0 +1,185 @@
+// Blocks of consecutive windows: how long they are, where they begin, and what one is as a window.
+
+#include "core/archive/blocks.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/statistics/autocorrelation.hpp"
+#include "tests/unit/archive/archive_world.hpp"
+
+namespace ctprof::blocks_test {
+namespace {
+
+using namespace tests;
+
+constexpr std::uint64_t kWindow = 5 * kSecond;
+
+// From -1 to 1, the same with every library.
+double uniform(std::mt19937_64& random) {
+  return static_cast<double>(random() >> 11) * 0x1p-52 - 1;
+}
+
+// Figures of which each is `correlation` times the one before, and a new part.
+std::vector<double> process(std::size_t figures, double correlation, unsigned seed = 1) {
+  std::mt19937_64 random(seed);
+  std::vector<double> series;
+  double figure = 0;
+  for (std::size_t at = 0; at < figures + 200; ++at) {
+    figure = correlation * figure + uniform(random);
+    if (at >= 200) series.push_back(10 + figure);
+  }
+  return series;
+}
+
+WindowSeries series_of(const std::vector<double>& rates, std::size_t gap_before = SIZE_MAX,
+                       std::uint64_t window_ns = kWindow) {
+  WindowSeries series;
+  for (std::size_t at = 0; at < rates.size(); ++at) {
+    const std::uint64_t from = at * window_ns + (at >= gap_before ? kMinute : 0);
+    WindowFigures figures{{from, from}, {from + window_ns, from + window_ns}, "b", {}};
+    figures.rates[{"minflt", ""}] = rates[at];
+    series.add(at, std::move(figures));
+  }
+  return series;
+}
+
+std::size_t windows_in(const std::vector<WindowRange>& blocks) {
+  std::size_t count = 0;
+  for (const WindowRange& block : blocks) count += block.count;
+  return count;
+}
+
+BOOST_AUTO_TEST_SUITE(blocks_test)
+
+// That of an autoregressive process is (1 + r) / (1 - r).
+BOOST_AUTO_TEST_CASE(the_autocorrelation_time_is_that_of_the_process) {
+  for (const double r : {0.0, 0.5, 0.8}) {
+    const std::vector<std::vector<double>> series{process(20000, r)};
+    const auto found = statistics::autocorrelation_time(series);
+    BOOST_TEST(std::abs(found.time - (1 + r) / (1 - r)) < 3 * found.error, r << ": " << found.time);
+    BOOST_TEST(found.error < 0.2 * found.time);
+  }
+  const std::vector<std::vector<double>> equal{std::vector<double>(50, 3.0)};
+  BOOST_TEST(statistics::shared_autocorrelation_time(equal) < 1.5);
+  BOOST_TEST(statistics::shared_autocorrelation_time({}) == 1);
+}
+
+// One slow series among many fast ones decides, for its row is tested as well.
+BOOST_AUTO_TEST_CASE(the_slowest_series_decides) {
+  std::vector<std::vector<double>> series;
+  for (unsigned seed = 1; seed <= 20; ++seed) series.push_back(process(2000, 0, seed));
+  const double fast = statistics::shared_autocorrelation_time(series);
+  BOOST_TEST(fast < 1.5);
+  series.push_back(process(2000, 0.9));
+  BOOST_TEST(statistics::shared_autocorrelation_time(series) > 3 * fast);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_are_equal_cover_all_windows_and_follow_one_another) {
+  const std::vector<WindowSeries> sides{series_of(process(245, 0)), series_of(process(130, 0, 2))};
+  const BlockPlan plan = plan_blocks(sides);
+  BOOST_TEST(plan.why_none == "");
+  BOOST_REQUIRE(plan.sides.size() == 2u);
+  for (std::size_t side = 0; side < 2; ++side) {
+    const std::vector<WindowRange>& blocks = plan.sides[side];
+    BOOST_TEST(windows_in(blocks) == sides[side].size());
+    BOOST_TEST(blocks.size() >= kLeastBlocks);
+    BOOST_TEST(blocks.size() <= kMostBlocks);
+    std::size_t next = 0;
+    for (const WindowRange& block : blocks) {
+      BOOST_TEST(block.first == next);
+      BOOST_TEST(block.count + 1 >= blocks.front().count);
+      next += block.count;
+    }
+  }
+  // As long on both sides.
+  BOOST_TEST(plan.sides[0].front().count + 2 >= plan.sides[1].front().count);
+  BOOST_TEST(plan.sides[1].front().count + 2 >= plan.sides[0].front().count);
+}
+
+BOOST_AUTO_TEST_CASE(no_block_covers_a_gap) {
+  const std::vector<WindowSeries> sides{series_of(process(200, 0), 73), series_of(process(200, 0))};
+  BOOST_TEST((sides[0].pieces() == std::vector<WindowRange>{{0, 73}, {73, 127}}));
+  const BlockPlan plan = plan_blocks(sides);
+  BOOST_REQUIRE(plan.sides.size() == 2u);
+  for (const WindowRange& block : plan.sides[0])
+    BOOST_TEST((block.first >= 73 || block.first + block.count <= 73));
+}
+
+// A window that could not be read has no figures, and its number is missing.
+BOOST_AUTO_TEST_CASE(a_missing_window_is_a_gap) {
+  WindowSeries series;
+  for (const std::size_t number : {0, 1, 3, 4}) {
+    const std::uint64_t from = number * kWindow;
+    series.add(number, {{from, from}, {from + kWindow, from + kWindow}, "b", {}});
+  }
+  BOOST_TEST((series.pieces() == std::vector<WindowRange>{{0, 2}, {3, 2}}));
+}
+
+BOOST_AUTO_TEST_CASE(windows_of_different_lengths_have_blocks_of_equal_time) {
+  const std::vector<WindowSeries> sides{series_of(process(240, 0)),
+                                        series_of(process(120, 0, 3), SIZE_MAX, 2 * kWindow)};
+  const BlockPlan plan = plan_blocks(sides);
+  BOOST_REQUIRE(plan.sides.size() == 2u);
+  const auto before = static_cast<double>(plan.sides[0].front().count),
+             after = 2 * static_cast<double>(plan.sides[1].front().count);
+  BOOST_TEST(std::abs(before - after) <= 2);
+}
+
+BOOST_AUTO_TEST_CASE(too_few_windows_or_blocks_are_not_tested) {
+  const WindowSeries enough = series_of(process(100, 0)), few = series_of(process(29, 0)),
+                     slow = series_of(process(100, 0.97));
+  const BlockPlan of_few = plan_blocks(std::vector{enough, few});
+  BOOST_TEST(of_few.sides.empty());
+  BOOST_TEST(of_few.why_none == "too few to test: 29 windows on one side; at least 30 are needed");
+  const BlockPlan of_slow = plan_blocks(std::vector{enough, slow});
+  BOOST_TEST(of_slow.sides.empty());
+  BOOST_TEST(of_slow.why_none.starts_with("too few to test: windows resemble those before them"));
+}
+
+// The figures of a window are what it counted per second, and a block is the window of all.
+BOOST_AUTO_TEST_CASE(a_block_is_one_window) {
+  std::vector<Snapshot> windows;
+  for (std::uint64_t at = 0; at < 6; ++at)
+    windows.push_back(window_of(kBegin + at * kMinute, kBegin + (at + 1) * kMinute));
+  for (Snapshot& window : windows) {
+    MetricDef counted = kFaults;
+    counted.headline = Headline{"flt/s", 1, CTPROF_SHOWN_RATE, false, 1};
+    Table& threads = window.threads();
+    Column copy(counted, threads.rows, Gap::None);
+    for (std::size_t row = 0; row < threads.rows; ++row)
+      copy.take(row, *threads.find("minflt"), row);
+    std::erase_if(threads.columns, [](const Column& c) { return c.def().name == "minflt"; });
+    threads.columns.push_back(std::move(copy));
+    const WindowFigures figures = figures_of(window);
+    BOOST_TEST(figures.rates.at({"minflt", ""}) == 1.0);
+    BOOST_TEST(figures.rates.at({"minflt", "p"}) == 1.0);
+  }
+  std::vector<std::size_t> read;
+  auto block = joined({2, 3}, [&](std::size_t number) -> Result<Snapshot> {
+    read.push_back(number);
+    return std::move(windows[number]);
+  });
+  BOOST_REQUIRE_MESSAGE(block, block.error().text);
+  BOOST_TEST(read == (std::vector<std::size_t>{2, 3, 4}), boost::test_tools::per_element());
+  BOOST_TEST(seconds_in(*block) == 180u);
+}
+
+BOOST_AUTO_TEST_CASE(windows_that_do_not_follow_one_another_are_not_joined) {
+  std::vector<Snapshot> windows;
+  windows.push_back(window_of(kBegin, kBegin + kMinute));
+  windows.push_back(window_of(kBegin + 2 * kMinute, kBegin + 3 * kMinute));
+  const auto block = joined(
+      {0, 2}, [&](std::size_t number) -> Result<Snapshot> { return std::move(windows[number]); });
+  BOOST_REQUIRE(!block);
+  BOOST_TEST(block.error().text == "the windows changed while they were read");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::blocks_test
