@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -93,6 +94,33 @@ class Always(unittest.TestCase):
         one = self.place.parent / "one.ctprof.zst"
         self.assertEqual(ctprof("export", self.place, "--to", "columns", "-o", one).returncode, 0)
         self.assertEqual(blocks(one), [(found[0][0], found[0][1], found[-1][2])])
+
+    def test_one_file_has_the_windows_of_a_given_duration(self):
+        """And comparing it with itself works in blocks, or says why not."""
+        one = self.place.parent / "one.ctprof.zst"
+        done = ctprof("record", "--every", "1s", "-d", "33s", "-o", one)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = blocks(one)
+        # A host that was too busy begins the rhythm anew.
+        self.assertGreaterEqual(len(found), 10)
+        for before, after in zip(found, found[1:]):
+            self.assertEqual((before[0], before[2]), after[:2])
+        self.assertGreaterEqual(found[-1][2] - found[0][1], 33 * 10**9)
+        self.assertEqual(one.stat().st_mode & 0o777, 0o600)
+        compared = ctprof("compare", one, one)
+        self.assertEqual(compared.returncode, 0, compared.stderr)
+        self.assertRegex(compared.stderr, "too few to test: |windows resemble those before them for ")
+
+    def test_an_interrupted_file_has_the_windows_until_then(self):
+        one = self.place.parent / "one.ctprof.zst"
+        with Recorder("--every", "1s", "-d", "60s", "-v", "-o", one) as recorder:
+            kept = (line for line in recorder.process.stderr if re.search(r"\d+ threads", line))
+            for _ in range(2):
+                next(kept)
+            recorder.signal(signal.SIGTERM)
+            status, said = recorder.finish()
+        self.assertEqual(status, 0, said)
+        self.assertGreaterEqual(len(blocks(one)), 2)
 
     def test_a_directory_that_was_removed_is_reported_and_ends_it(self):
         with Recorder("--every", "1s", "-o", self.place) as recorder:

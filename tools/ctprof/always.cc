@@ -28,14 +28,13 @@
 #include "tools/ctprof/strict.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
+#include "tools/ctprof/window_store.hpp"
 
 namespace ctprof::cli {
 namespace {
 
 // Three times as often as the kernel's buffer of ended threads needs in the worst storm.
 constexpr int kAlwaysDrainMs = 100;
-// Of a new directory.
-constexpr mode_t kOnlyOwnerWrites = 0755;
 // Of windows that are only measured.
 constexpr std::uint64_t kMeasuredNs = 5'000'000'000;
 // Sentences of sources are told once each; of a source that always says another, only so many.
@@ -76,10 +75,11 @@ bool waits_until(std::uint64_t due_ns, Session& session) {
   }
 }
 
-class ArchiveRecording {
+class ContinuousRecording {
  public:
-  ArchiveRecording(const Options& options, Session& session, Archive& archive, Shortfall& shortfall)
-      : options_(options), session_(session), archive_(archive), shortfall_(shortfall) {}
+  ContinuousRecording(const Options& options, Session& session, WindowStore& store,
+                      Shortfall& shortfall)
+      : options_(options), session_(session), store_(store), shortfall_(shortfall) {}
 
   // Returns when somebody interrupts, or --duration is over. REQUIRES: the session has begun.
   Result<void> run() {
@@ -110,8 +110,7 @@ class ArchiveRecording {
     add_missing(*window);
     return without_privileges([&]() -> Result<void> {
       if (auto kept = keep(*window); !kept) return kept;
-      for (const std::string& sentence : archive_.finish()) note(options_, sentence);
-      return {};
+      return store_.finish();
     });
   }
 
@@ -126,60 +125,26 @@ class ArchiveRecording {
     for (const std::string& sentence : window.meta.notes)
       if (told_.insert(sentence).second) note(options_, sentence);
     for (const std::string& sentence : window.window->notes) note(options_, sentence);
-    for (const std::string& sentence : archive_.keep(window)) note(options_, sentence);
-    if (archive_.is_removed())
-      return error("recording into the directory", options_.output,
-                   "it was removed; make it again, and start the recording again");
+    if (auto kept = store_.keep(window); !kept) return kept;
     if (options_.verbose)
       note(options_,
            local_time(window.window->opened.wall_unix_ns) + ": " +
                in_seconds(window.meta.start.boottime_ns - window.window->opened.boottime_ns) +
                ", " + count(window.threads().rows, "thread") + ", " +
-               size_in_words(archive_.last_bytes()));
+               size_in_words(store_.last_bytes()));
     return {};
   }
 
   const Options& options_;
   Session& session_;
-  Archive& archive_;
+  WindowStore& store_;
   Shortfall& shortfall_;
   std::set<std::string> told_;
 };
 
-Result<void> make_archive_directory(const std::string& path) {
-  return without_privileges([&]() -> Result<void> {
-    if (::mkdir(path.c_str(), kOnlyOwnerWrites) == 0 || errno == EEXIST) return {};
-    return errno_error("making the directory", path, errno);
-  });
-}
-
-Result<Archive> open_archive(const Options& options) {
-  std::optional<Archive> archive;
-  ArchiveOptions how;
-  how.rules = options.always.rules;
-  how.ahead_ns = options.always.every_ns;
-  how.sync = options.sync;
-  how.workers = options.jobs;
-  const auto opened = without_privileges([&]() -> Result<void> {
-    auto made = Archive::open(options.output, how);
-    if (!made) return made.error();
-    archive.emplace(std::move(*made));
-    return {};
-  });
-  if (!opened) return opened.error();
-  return std::move(*archive);
-}
-
-// "7 d, at most 2.0 GiB"
-std::string in_words(const KeepRules& rules) {
-  return how_long(rules.keep_ns) + ", at most " + size_in_words(rules.most_bytes);
-}
-
 Result<void> record(const Options& options, Shortfall& shortfall) {
-  if (auto made = make_archive_directory(options.output); !made) return made;
-  auto archive = open_archive(options);
-  if (!archive) return archive.error();
-  for (const std::string& sentence : archive->found()) note(options, sentence);
+  auto store = open_store(options);
+  if (!store) return store.error();
   if (auto enough = check_descriptors(kDescriptors); !enough) return enough;
   Ahead ahead(options.rootfs);
   const auto registry = load_metrics(options, Load::Capture, &ahead);
@@ -189,9 +154,8 @@ Result<void> record(const Options& options, Shortfall& shortfall) {
   auto session = begun_session(options, *registry, std::move(ahead), shortfall);
   if (!session) return session.error();
   note(options, "recording into " + options.output + ", a window every " +
-                    how_long(options.always.every_ns) + "; kept are " +
-                    in_words(options.always.rules));
-  return ArchiveRecording(options, *session, *archive, shortfall).run();
+                    how_long(options.always.every_ns) + (*store)->limits());
+  return ContinuousRecording(options, *session, **store, shortfall).run();
 }
 
 // --- what would be
@@ -334,7 +298,8 @@ int run_always(const Options& options) {
   if (!options.command.empty())
     return fail("--every goes on until it is stopped, and takes no command behind --");
   if (options.output.empty() || names_output(options.output))
-    return fail("--every requires -o DIR: it writes several files");
+    return fail("--every requires -o DIR, or with --duration -o FILE" + std::string(kFileSuffix));
+  if (auto fits = check_store(options); !fits) return fail(fits.error());
   if (options.always.dry_run) return run_dry(options);
   Shortfall shortfall(options);
   if (auto done = record(options, shortfall); !done) return fail(done.error());

@@ -41,7 +41,8 @@ inline constexpr std::array kOptions{
     OptionInfo{
         "every", "TIME", "record",
         "Record consecutive windows of TIME (such as 60s) until stopped or until --duration ends. "
-        "Files are hourly, in the directory that -o names; --since selects from them."},
+        "Files are hourly, in the directory that -o names; --since selects from them. With "
+        "--duration, -o FILE.ctprof.zst records one file of all windows."},
     OptionInfo{"keep", "TIME", "record",
                "With --every: delete files whose windows are older than TIME. Default: 7d."},
     OptionInfo{"max-size", "SIZE", "record",

@@ -58,6 +58,7 @@
 #include "tools/ctprof/verbs.cc"
 #include "tools/ctprof/verdicts.cc"
 #include "tools/ctprof/version.cc"
+#include "tools/ctprof/window_store.cc"
 
 // Last, because the headers of ncurses define common words as macros.
 #ifdef CTPROF_NCURSES
