@@ -181,6 +181,22 @@ BOOST_DATA_TEST_CASE(stacks_of_a_window_weigh_its_waiting_time,
   }
 }
 
+// The figures of such a thread are lost with its record.
+BOOST_AUTO_TEST_CASE(exits_that_find_no_room_are_counted_as_lost) {
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+    kernel_settings settings = settings_of(seed);
+    settings.others_room = 0;
+    const Recording recording(sched_tape_of("ends"), settings, 7);
+    std::uint64_t lost = 0, exits = 0;
+    for (const Window& window : recording.windows) lost += window.received->lost();
+    for (const auto& [origin, line] : recording.lines)
+      exits += line.ended > recording.windows.front().opened &&
+               line.ended <= recording.windows.back().ended;
+    BOOST_TEST(exits > 0u);
+    BOOST_TEST(lost == exits);
+  }
+}
+
 // Where a kernel hides threads, wake-ups and switches are not seen; whatever is made up for them,
 // each thread's time is all there, and they are counted.
 BOOST_DATA_TEST_CASE(unseen_events_leave_no_time_out, data::make(kTapes) * data::make({1u, 60u}),

@@ -105,6 +105,7 @@ inline kernel_settings settings_of(unsigned seed) {
           .seed = seed,
           .same_random = 0,
           .stacks_room = 60'000,
+          .others_room = 60'000,
           .tracing_frames = 4};
 }
 

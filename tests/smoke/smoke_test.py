@@ -210,6 +210,15 @@ class Windows(Case):
         with Child() as child:
             self.check_window(child, "-p", str(child.pid), is_of_host=False)
 
+    def test_the_status_of_a_command_precedes_that_of_missing_data(self):
+        """Under --strict, with a plugin that cannot be loaded: 3, unless the command failed by itself."""
+        broken = self.here / "broken"
+        broken.mkdir()
+        (broken / "odd.so").write_text("no library\n")
+        for command, status in (("exit 7", 7), ("exit 0", 3)):
+            words = ("--no-sync", "-q", "--strict", "--plugin-path", str(broken), "-o", self.path("strict"))
+            self.said("record", *words, "--", "sh", "-c", command, status=status)
+
     def test_for_a_time(self):
         self.said("record", "--no-sync", "-q", "-d", "100ms", "-o", self.path("window"))
         window = Window(self.path("window"))

@@ -33,7 +33,7 @@ static unsigned task_count;
 static struct task_struct idle;
 static struct off_cpu_state cpu_states[kCpus];
 static struct written* records[kMostRecords];
-static unsigned record_count, stack_count, stacks_room;
+static unsigned record_count, stack_count, stacks_room, others_room;
 static unsigned cpu;
 static __u64 clock_ns;
 static __u32 random_state, same_random;
@@ -67,6 +67,7 @@ void* bpf_task_storage_get(void* map, struct task_struct* task, void* value, __u
 void* bpf_ringbuf_reserve(void* map, __u64 size, __u64 flags) {
   (void)flags;
   if (map == (void*)&stacks && stack_count >= stacks_room) return 0;
+  if (map != (void*)&stacks && record_count - stack_count >= others_room) return 0;
   if (record_count == kMostRecords || size > sizeof(struct off_stack)) return 0;
   struct written* record = malloc(sizeof *record);
   record->map = map;
@@ -135,6 +136,7 @@ void kernel_reset(const struct kernel_settings* settings) {
   random_state = settings->seed * 2654435761u + 1;
   same_random = settings->same_random;
   stacks_room = settings->stacks_room;
+  others_room = settings->others_room;
   tracing_frames = settings->tracing_frames;
   clock_ns = 0;
   current = &idle;

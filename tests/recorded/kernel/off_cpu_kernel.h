@@ -28,6 +28,7 @@ struct kernel_settings {
   unsigned seed;           /* of the kernel's random numbers */
   unsigned same_random;    /* instead of those, always this number; 0: none */
   unsigned stacks_room;    /* stacks that find room until they are read */
+  unsigned others_room;    /* other records, of threads that exited and of processes */
   unsigned tracing_frames; /* at the leaf of a stack that is taken as a thread resumes */
 };
 
