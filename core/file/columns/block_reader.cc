@@ -238,6 +238,7 @@ Result<bool> BlockReader::take(Snapshot* snapshot, bool with_rows) {
   std::vector<RawJson> unknown;
   if (!set_aside_unknown_lines(unknown)) return taken;
   next_ = first_;
+  if (at_end()) return taken;  // there was no other line
   if (snapshot) *snapshot = Snapshot();
   taken = take_block(snapshot, with_rows);
   if (taken && snapshot) snapshot->unknown_lines = std::move(unknown);

@@ -265,6 +265,15 @@ BOOST_AUTO_TEST_CASE(kept_text_is_limited) {
   BOOST_TEST((sentence.find("bytes that this version does not know") != sentence.npos), sentence);
 }
 
+BOOST_AUTO_TEST_CASE(a_file_of_unknown_lines_alone_is_no_capture) {
+  for (const Lines& lines : {Lines{"{\"kind\":\"moons\"}\n"},
+                             Lines{"{\"kind\":\"moons\"}\n", "{\"kind\":\"tides\"}\n"}}) {
+    const auto block = columns::read_block(folded(lines), 1, 1);
+    BOOST_REQUIRE(!block);
+    BOOST_TEST(block.error().text == "line 1 is of kind 'moons' where a block should begin");
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
