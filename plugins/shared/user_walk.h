@@ -168,7 +168,9 @@ static __always_inline int walk_is_trampoline(struct walk* walk, __u64* ip) {
   if (walk_is_return(walk, *ip)) return 1;
   if (*ip >= walk->code.end || !walk_read_code(walk, *ip, &code)) return -1;
   const struct ctprof_unwind_rule rule = walk_find_rule(walk, *ip - walk->code.shift);
-  return walk_is_signal_return(code) || rule.kind == CTPROF_UNWIND_SIGNAL ? -1 : 0;
+  /* A signal's rule that a table cannot express is unknown. */
+  const int may_be_signal = rule.kind == CTPROF_UNWIND_SIGNAL || rule.kind == CTPROF_UNWIND_UNKNOWN;
+  return walk_is_signal_return(code) || may_be_signal ? -1 : 0;
 }
 
 /* Code without a rule. The Unwinder reads that of files, and finds more than a chain. Code that was
