@@ -1,8 +1,8 @@
 // All sources of core/base, which are compiled as one.
 
+#include "core/base/child_process.cc"
 #include "core/base/clock.cc"
 #include "core/base/cpu_ranges.cc"
-#include "core/base/helper_process.cc"
 #include "core/base/json_writer.cc"
 #include "core/base/keyed_hash.cc"
 #include "core/base/local_file.cc"

@@ -99,8 +99,8 @@ CgroupList HostPass::all_cgroups() {
   CgroupList list = list_cgroups(roots_);
   if (!list.complete && !list.entries.empty())
     snapshot_.meta.notes.push_back(
-        "there are too many cgroups: of those without threads, only some of the first " +
-        std::to_string(list.entries.size()) + " are here");
+        "there are too many cgroups: only the first " + std::to_string(list.entries.size()) +
+        " were listed, and others without threads are missing");
   return list;
 }
 

@@ -36,7 +36,7 @@ void append(std::string& bytes, const T* values, std::size_t count) {
 
 }  // namespace
 
-HelperMessage message_of(const OpenRequest& request) {
+ChildMessage message_of(const OpenRequest& request) {
   const MappedContent& content = request.content;
   const TargetOwner owner = request.owner.value_or(TargetOwner());
   const std::size_t groups = std::min(owner.groups.size(), kMostGroups);
@@ -52,7 +52,7 @@ HelperMessage message_of(const OpenRequest& request) {
                         request.range,
                         request.file,
                         content.stamp.value_or(FileStamp())};
-  HelperMessage message;
+  ChildMessage message;
   append(message.bytes, &fixed, 1);
   append(message.bytes, owner.groups.data(), groups);
   message.bytes += request.path;
@@ -60,7 +60,7 @@ HelperMessage message_of(const OpenRequest& request) {
   return message;
 }
 
-OpenRequest request_in(HelperMessage message) {
+OpenRequest request_in(ChildMessage message) {
   FixedPart fixed{};
   std::memcpy(&fixed, message.bytes.data(), sizeof fixed);
   OpenRequest request;
@@ -80,12 +80,12 @@ OpenRequest request_in(HelperMessage message) {
   return request;
 }
 
-HelperMessage message_of(OpenedFile opened) {
+ChildMessage message_of(OpenedFile opened) {
   return {{static_cast<char>(opened.is_too_large), static_cast<char>(opened.is_changed)},
           std::move(opened.fd)};
 }
 
-OpenedFile opened_in(HelperMessage message) {
+OpenedFile opened_in(ChildMessage message) {
   if (message.bytes.size() != 2) return {};
   return {std::move(message.fd), message.bytes[0] != 0, message.bytes[1] != 0};
 }

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "core/base/helper_process.hpp"
+#include "core/base/child_process.hpp"
 #include "core/capture/pinned_files.hpp"
 #include "core/capture/target_owner.hpp"
 #include "core/stacks/address_space.hpp"
@@ -45,9 +45,9 @@ struct OpenedFile {
 };
 
 // REQUIRES of `request_in` and `opened_in`: the message is of `message_of`.
-HelperMessage message_of(const OpenRequest& request);
-OpenRequest request_in(HelperMessage message);
-HelperMessage message_of(OpenedFile opened);
-OpenedFile opened_in(HelperMessage message);
+ChildMessage message_of(const OpenRequest& request);
+OpenRequest request_in(ChildMessage message);
+ChildMessage message_of(OpenedFile opened);
+OpenedFile opened_in(ChildMessage message);
 
 }  // namespace ctprof

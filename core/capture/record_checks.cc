@@ -55,7 +55,7 @@ std::string fault_of(const ctprof_record& record, const PlannedSource& planned,
       !is_there(record.stack, record.stack_size))
     return "with NULL where a stack must be";
   if (record.user_kind == CTPROF_USER_FRAMES && !are_frames(record, tables))
-    return "with a frame of an unwind table that it was not given";
+    return "with a frame of an unwind table that does not exist";
   return {};
 }
 

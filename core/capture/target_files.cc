@@ -22,8 +22,8 @@ TargetFiles::TargetFiles(int proc, std::chrono::milliseconds patience, bool is_l
                          std::uint64_t most_copied, std::size_t most_map)
     : proc_(::fcntl(proc, F_DUPFD_CLOEXEC, 0)),
       opener_(proc, is_lent, most_copied),
-      helper_(
-          [this](HelperMessage request) {
+      child_(
+          [this](ChildMessage request) {
             return message_of(opener_.open(request_in(std::move(request))));
           },
           opener_.descriptors()),
@@ -42,14 +42,14 @@ void TargetFiles::leave_out(const std::string& path) {
 }
 
 sdk::Fd TargetFiles::in_time(const OpenRequest& request) {
-  HelperMessage answer;
+  ChildMessage answer;
   is_left_out_ = true;
   is_changed_ = false;
-  switch (helper_.ask(message_of(request), patience_, answer)) {
-    case HelperProcess::Outcome::Answered: break;
-    case HelperProcess::Outcome::Late: ++held_up_; return sdk::Fd();
-    case HelperProcess::Outcome::Interrupted:
-    case HelperProcess::Outcome::Failed: return sdk::Fd();
+  switch (child_.ask(message_of(request), patience_, answer)) {
+    case ChildProcess::Outcome::Answered: break;
+    case ChildProcess::Outcome::Late: ++held_up_; return sdk::Fd();
+    case ChildProcess::Outcome::Interrupted:
+    case ChildProcess::Outcome::Failed: return sdk::Fd();
   }
   OpenedFile opened = opened_in(std::move(answer));
   is_left_out_ = opened.is_too_large;

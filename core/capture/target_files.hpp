@@ -34,7 +34,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/helper_process.hpp"
+#include "core/base/child_process.hpp"
 #include "core/capture/target_opener.hpp"
 #include "core/capture/target_owner.hpp"
 #include "core/stacks/address_space.hpp"
@@ -90,7 +90,7 @@ class TargetFiles {
 
   sdk::Fd proc_;
   TargetOpener opener_;
-  HelperProcess helper_;  // it runs the opener
+  ChildProcess child_;  // it runs the opener
   std::chrono::milliseconds patience_;
   std::size_t held_up_ = 0;
   std::size_t most_map_;

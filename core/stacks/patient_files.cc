@@ -70,8 +70,8 @@ std::string mount_point_of(const std::string& path, std::string_view mountinfo) 
 }
 
 PatientFiles::PatientFiles(std::chrono::milliseconds patience, int stop)
-    : patience_(patience), stop_(stop), helper_([](const HelperMessage& request) {
-        return HelperMessage{{}, open_file(request.bytes)};
+    : patience_(patience), stop_(stop), child_([](const ChildMessage& request) {
+        return ChildMessage{{}, open_file(request.bytes)};
       }) {}
 
 bool PatientFiles::is_silent(const std::string& path) const {
@@ -83,9 +83,9 @@ bool PatientFiles::is_silent(const std::string& path) const {
 sdk::Fd PatientFiles::open(const std::string& path) {
   if (path.empty() || path.size() > PATH_MAX) return sdk::Fd();
   if (!is_silent(path)) {
-    HelperMessage answer;
-    const auto outcome = helper_.ask({path}, patience_, answer, stop_);
-    if (outcome != HelperProcess::Outcome::Late) return std::move(answer.fd);
+    ChildMessage answer;
+    const auto outcome = child_.ask({path}, patience_, answer, stop_);
+    if (outcome != ChildProcess::Outcome::Late) return std::move(answer.fd);
     ++left_;
     const std::string point = mount_point_of(path, mountinfo());
     mounts_.push_back(point == "/" ? path : point);

@@ -1,7 +1,7 @@
 // Opens files that may be on a file system that does not answer, so that ctprof never waits for
 // one.
 //
-// A child process (core/base/helper_process.hpp) opens them. One that takes longer than it may, or
+// A child process (core/base/child_process.hpp) opens them. One that takes longer than it may, or
 // is still at work when the user interrupts, is left behind. A file that is on no disk of this host
 // is copied by the child, whole, so that no later read waits for its server. Only regular files are
 // opened. Once a file system did not answer, nothing else that it has mounted is asked for.
@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/helper_process.hpp"
+#include "core/base/child_process.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
@@ -44,7 +44,7 @@ class PatientFiles {
 
   std::chrono::milliseconds patience_;
   int stop_;
-  HelperProcess helper_;
+  ChildProcess child_;
   std::size_t left_ = 0;
   std::vector<std::string> mounts_;  // that did not answer, with a slash at their ends
   std::vector<std::string> silent_;

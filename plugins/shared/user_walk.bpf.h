@@ -4,18 +4,19 @@
  *
  * Contexts. Programs run where a thread was interrupted, also by an NMI, so nothing here waits or
  * takes a lock that the interrupted code may hold:
- *   - array maps and per-CPU arrays: a lookup computes an address. The map of files is
- * preallocated: a lookup follows a list under RCU, and an insertion takes the lock of a bucket only
- * where no code below holds it on this CPU (else it fails, and the file is asked for at a later
- * sample);
+ *   - array maps and per-CPU arrays: a lookup computes an address;
+ *   - the map of files is preallocated: a lookup follows a list under RCU, and an insertion takes
+ *     the lock of a bucket only if no interrupted code holds it on this CPU. Otherwise it fails,
+ *     and the file is requested at a later sample;
  *   - bpf_probe_read_kernel and _user copy with page faults off, and _user asks first whether the
  *     page tables are usable in an NMI: they return an error instead of waiting;
  *   - bpf_perf_event_output writes into a perf ring, as perf itself does in an NMI, and guards its
  *     scratch space by a nesting level;
- *   - bpf_get_current_task_btf, bpf_task_pt_regs, bpf_get_current_pid_tgid and bpf_ktime_get_ns
- * read per-CPU data; the clock has a variant for NMIs, which the helper uses. A program does not
- * interrupt itself on one CPU: the kernel skips a perf program while another is running there. So
- * per-CPU scratch space needs no lock.
+ *   - bpf_get_current_task_btf, bpf_task_pt_regs, bpf_get_current_pid_tgid, bpf_ktime_get_ns:
+ *     read per-CPU data; the clock has a variant for NMIs, which the helper uses.
+ *
+ * A program does not interrupt itself on one CPU: the kernel skips a perf program while another is
+ * running there. So per-CPU scratch space needs no lock.
  *
  * See also: walk_code.bpf.h (mappings of a process), walk_rules.bpf.h (unwind rules).
  */

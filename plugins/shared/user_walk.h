@@ -11,24 +11,25 @@
  * Stack and registers may be anything: each frame is further up the stack than
  * the one before, and the caller bounds their number.
  *
- * The file that includes this defines, before that, five functions:
- *
- *   static int walk_find_code(struct walk* walk, __u64 ip);
- *       fills in `code` with the range of executable memory that holds `ip`. 0:
- * there is none, or its table is not known: then `reason` says which. static
- * struct ctprof_unwind_rule walk_find_rule(struct walk* walk, __u64 place); the
- * rule for a place in the module of `code`. static int walk_read(struct walk*
- * walk, __u64 address, __u64* value); reads a word of the user's stack. 0: it
- * cannot be read. static int walk_read_code(struct walk* walk, __u64 address,
- * __u64* value); reads eight bytes of the code of `code`, at any address. 0: it
- * cannot. static void walk_keep(struct walk* walk, __u32 number, __u64 frame);
- *       stores a frame; numbers count up from 0.
+ * The file that includes this defines, before that, the five functions that are declared first.
  */
 #ifndef CTPROF_SHARED_USER_WALK_H
 #define CTPROF_SHARED_USER_WALK_H
 
 #include "ctprof/abi/unwind.h"
 #include "plugins/shared/walk_state.h"
+
+/* Sets `code` to the range of executable memory that holds `ip`. 0: there is none, or its table is
+ * unknown; `reason` is set. */
+static int walk_find_code(struct walk* walk, __u64 ip);
+/* The rule for a place in the module of `code`. */
+static struct ctprof_unwind_rule walk_find_rule(struct walk* walk, __u64 place);
+/* Reads a word of the user's stack. 0: it cannot be read. */
+static int walk_read(struct walk* walk, __u64 address, __u64* value);
+/* Reads eight bytes of the code of `code`, at any address. 0: they cannot be read. */
+static int walk_read_code(struct walk* walk, __u64 address, __u64* value);
+/* Stores a frame; numbers count up from 0. */
+static void walk_keep(struct walk* walk, __u32 number, __u64 frame);
 
 static __always_inline enum walk_end walk_give_up(struct walk* walk, enum walk_reason reason) {
   walk->reason = reason;

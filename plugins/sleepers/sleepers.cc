@@ -200,7 +200,7 @@ void Sleepers::tell(const Watch::Account& account, const sdk::Records& records) 
   if (account.spared > 0)
     add("of " + std::to_string(account.made + account.spared) + " passes over all threads " +
         std::to_string(account.spared) +
-        (has_budget_ ? " were left out, so that the budget lasts" : " were late"));
+        (has_budget_ ? " were left out, so that the budget lasts" : " missed their time"));
   if (!watch_->avoided().empty())
     add("memory of " + in_words(watch_->avoided()) +
         " did not answer: its stacks have no user part from then on");

@@ -116,7 +116,7 @@ class Sleepers(Case):
         self.assertTrue(self.file.exists())
         # Who is hidden from BPF may have a stack that is closed to root, and on a busy host looks may come too late.
         found = re.findall(r"(?m)^ctprof: sleepers: stacks are of the kernel alone, from /proc: (.*?)(?:; stacks of \d+ threads that sleep are closed "
-                           r"to ctprof despite CAP_SYS_PTRACE \(.*\))?(?:; of \d+ passes .* were late)?$", done.stderr)
+                           r"to ctprof despite CAP_SYS_PTRACE \(.*\))?(?:; of \d+ passes .* missed their time)?$", done.stderr)
         self.assertEqual(len(found), 1, done.stderr)
         self.assertRegex(done.stderr, r"(?m)^ctprof: sleepers: [1-9]\d* stacks?")
         return found[0]

@@ -55,7 +55,7 @@ class Crowd(unittest.TestCase):
                 others.enter_context(harness.busy())
             done = run("-d", "5s", "-o", file, "--recorders", "sleepers", "--metrics", "run_time_ns")
         self.assertEqual(done.returncode, 0, done.stderr)
-        delayed = re.search(r"of (\d+) passes over all threads (\d+) were late", done.stderr)
+        delayed = re.search(r"of (\d+) passes over all threads (\d+) missed their time", done.stderr)
         if delayed:
             self.assertLess(int(delayed[2]), LARGEST_SHARE * int(delayed[1]), done.stderr)
 

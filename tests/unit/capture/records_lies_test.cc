@@ -65,7 +65,7 @@ BOOST_FIXTURE_TEST_CASE(who_lies_is_out_and_what_was_before_stays, World) {
   lies([](auto& r) { r.user_kind = 4; }, "of the unknown kind 4");
   static const std::uint64_t frame = std::uint64_t{1} << CTPROF_FRAME_TABLE_SHIFT;
   lies([](auto& r) { r.user_kind = CTPROF_USER_FRAMES, r.user = &frame, r.user_count = 1; },
-       "with a frame of an unwind table that it was not given");
+       "with a frame of an unwind table that does not exist");
   lies([](auto& r) { r.kernel_count = 1; }, "with NULL where a stack must be");
   lies([](auto& r) { r.user_kind = CTPROF_USER_ADDRESSES, r.user_count = 1; }, "with NULL");
   lies([](auto& r) { r.user_kind = CTPROF_USER_COPY, r.stack_size = 1; }, "with NULL");

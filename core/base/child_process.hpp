@@ -5,9 +5,9 @@
 // makes such calls. If it takes too long it is killed and left behind, and the next request starts
 // another one. The parent never waits for it.
 //
-//   HelperProcess helper([](HelperMessage request) { return answer_to(std::move(request)); });
-//   HelperMessage answer;
-//   if (helper.ask({path, sdk::Fd()}, 1s, answer) == HelperProcess::Outcome::Answered) ...
+//   ChildProcess child([](ChildMessage request) { return answer_to(std::move(request)); });
+//   ChildMessage answer;
+//   if (child.ask({path, sdk::Fd()}, 1s, answer) == ChildProcess::Outcome::Answered) ...
 //
 // Threads: one at a time.
 
@@ -25,32 +25,32 @@
 namespace ctprof {
 
 // A request or its answer: bytes, and a descriptor if there is one.
-struct HelperMessage {
+struct ChildMessage {
   std::string bytes;
   sdk::Fd fd = sdk::Fd();
 };
 
-class HelperProcess {
+class ChildProcess {
  public:
   static constexpr std::size_t kMostBytes = 64 << 10;  // of a message; a longer one is not sent
 
   // Runs in the child, once for each request. The child is a copy of this process at the first
   // request after the start; it has one thread, and all signals are blocked in it.
-  using Serve = std::function<HelperMessage(HelperMessage)>;
+  using Serve = std::function<ChildMessage(ChildMessage)>;
   enum class Outcome : std::uint8_t { Answered, Late, Interrupted, Failed };
 
   // `serve` must not be empty. `keep`: descriptors that `serve` uses; all others are closed in the
   // child. They must stay open while this object exists.
-  explicit HelperProcess(Serve serve, std::vector<int> keep = {});
-  ~HelperProcess() { leave(true); }
-  HelperProcess(const HelperProcess&) = delete;
-  HelperProcess& operator=(const HelperProcess&) = delete;
+  explicit ChildProcess(Serve serve, std::vector<int> keep = {});
+  ~ChildProcess() { leave(true); }
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
 
   // Sends a request and waits for its answer: for `patience`, or until the descriptor `stop` (if it
   // is not -1) is readable. After any outcome but Answered the child is gone or left behind, and
-  // `answer` is unchanged. Failed: there is no process to be had, or it died.
-  Outcome ask(const HelperMessage& request, std::chrono::milliseconds patience,
-              HelperMessage& answer, int stop = -1);
+  // `answer` is unchanged. Failed: no process could be started, or it exited.
+  Outcome ask(const ChildMessage& request, std::chrono::milliseconds patience, ChildMessage& answer,
+              int stop = -1);
 
  private:
   bool start();

@@ -1,4 +1,4 @@
-#include "core/base/helper_process.hpp"
+#include "core/base/child_process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -59,8 +59,8 @@ class SocketMessage {
 };
 
 // A first byte, so that no message is empty: an empty one would look like the end.
-bool send_message(int socket, const HelperMessage& message) {
-  if (message.bytes.size() >= HelperProcess::kMostBytes) return false;
+bool send_message(int socket, const ChildMessage& message) {
+  if (message.bytes.size() >= ChildProcess::kMostBytes) return false;
   std::string bytes = "+" + message.bytes;
   SocketMessage sent(bytes.data(), bytes.size());
   sent.attach(message.fd ? message.fd.get() : -1);
@@ -70,14 +70,14 @@ bool send_message(int socket, const HelperMessage& message) {
   return size == static_cast<ssize_t>(bytes.size());
 }
 
-std::optional<HelperMessage> received_message(int socket) {
-  std::string bytes(HelperProcess::kMostBytes, '\0');
+std::optional<ChildMessage> received_message(int socket) {
+  std::string bytes(ChildProcess::kMostBytes, '\0');
   SocketMessage received(bytes.data(), bytes.size());
   ssize_t size = 0;
   do size = ::recvmsg(socket, received.get(), MSG_CMSG_CLOEXEC);
   while (size < 0 && errno == EINTR);
   if (size <= 0) return std::nullopt;
-  return HelperMessage{bytes.substr(1, static_cast<std::size_t>(size) - 1), received.attached()};
+  return ChildMessage{bytes.substr(1, static_cast<std::size_t>(size) - 1), received.attached()};
 }
 
 void close_all_but(std::vector<int> kept) {
@@ -114,11 +114,11 @@ void reap_later(int process) {
 
 }  // namespace
 
-HelperProcess::HelperProcess(Serve serve, std::vector<int> keep)
+ChildProcess::ChildProcess(Serve serve, std::vector<int> keep)
     : serve_(std::move(serve)), keep_(std::move(keep)) {}
 
 // It keeps no pipe of ours open, whose reader would wait for it, and no handler of ours runs in it.
-void HelperProcess::run(int socket) {
+void ChildProcess::run(int socket) {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -135,7 +135,7 @@ void HelperProcess::run(int socket) {
   ::_exit(0);
 }
 
-bool HelperProcess::start() {
+bool ChildProcess::start() {
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return false;
   socket_.reset(sockets[0]);
@@ -147,14 +147,14 @@ bool HelperProcess::start() {
 }
 
 // A child that waits for a file system may not even be killed, and is not waited for.
-void HelperProcess::leave(bool is_idle) {
+void ChildProcess::leave(bool is_idle) {
   if (!socket_) return;
   socket_ = sdk::Fd();
   ::kill(process_, SIGKILL);
   if (!is_idle || ::waitpid(process_, nullptr, 0) != process_) reap_later(process_);
 }
 
-HelperProcess::Outcome HelperProcess::wait(std::chrono::milliseconds patience, int stop) const {
+ChildProcess::Outcome ChildProcess::wait(std::chrono::milliseconds patience, int stop) const {
   pollfd ends[2]{{socket_.get(), POLLIN, 0}, {stop, POLLIN, 0}};
   const auto until = std::chrono::steady_clock::now() + patience;
   int ready = 0;
@@ -167,9 +167,9 @@ HelperProcess::Outcome HelperProcess::wait(std::chrono::milliseconds patience, i
   return ready > 0 ? Outcome::Interrupted : Outcome::Late;
 }
 
-HelperProcess::Outcome HelperProcess::ask(const HelperMessage& request,
-                                          std::chrono::milliseconds patience, HelperMessage& answer,
-                                          int stop) {
+ChildProcess::Outcome ChildProcess::ask(const ChildMessage& request,
+                                        std::chrono::milliseconds patience, ChildMessage& answer,
+                                        int stop) {
   if (!socket_ && !start()) return Outcome::Failed;
   Outcome outcome = Outcome::Failed;
   if (send_message(socket_.get(), request)) outcome = wait(patience, stop);

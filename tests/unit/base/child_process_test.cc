@@ -1,0 +1,127 @@
+// A child process that answers requests, or does not.
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "core/base/child_process.hpp"
+
+namespace ctprof::child_process_test {
+namespace {
+
+using Outcome = ChildProcess::Outcome;
+
+constexpr std::chrono::hours kUntilAnswered(1);
+constexpr std::chrono::milliseconds kShort(1);
+
+// What the child does with a request that is one word.
+ChildMessage answer_to(ChildMessage request) {
+  if (request.bytes == "process") return {std::to_string(::getpid())};
+  if (request.bytes == "hang")
+    for (;;) ::pause();
+  if (request.bytes == "die") ::_exit(1);
+  if (request.bytes == "throw") throw std::bad_alloc();
+  if (request.bytes == "long") return {std::string(ChildProcess::kMostBytes, 'x')};
+  return request;
+}
+
+std::string said(ChildProcess& child, const std::string& request) {
+  ChildMessage answer;
+  BOOST_TEST((child.ask({request}, kUntilAnswered, answer) == Outcome::Answered));
+  return answer.bytes;
+}
+
+BOOST_AUTO_TEST_SUITE(child_process_test)
+
+BOOST_AUTO_TEST_CASE(one_child_answers_many_requests) {
+  ChildProcess child(answer_to);
+  BOOST_TEST(said(child, "a") == "a");
+  BOOST_TEST(said(child, "") == "");
+  const std::string number = said(child, "process");
+  BOOST_TEST(number != std::to_string(::getpid()));
+  BOOST_TEST(said(child, "process") == number);
+  const std::string longest(ChildProcess::kMostBytes - 1, 'x');
+  BOOST_TEST(said(child, longest) == longest);
+}
+
+BOOST_AUTO_TEST_CASE(descriptors_go_both_ways) {
+  ChildProcess child(answer_to);
+  ChildMessage request{"file"}, answer;
+  request.fd.reset(::open("/proc/self/comm", O_RDONLY | O_CLOEXEC));
+  BOOST_REQUIRE((child.ask(request, kUntilAnswered, answer) == Outcome::Answered));
+  char byte = 0;
+  BOOST_TEST(::pread(answer.fd.get(), &byte, 1, 0) == 1);
+  BOOST_TEST(answer.fd.get() != request.fd.get());
+  BOOST_TEST((::fcntl(answer.fd.get(), F_GETFD) & FD_CLOEXEC) != 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_child_that_does_not_answer_is_left_behind) {
+  ChildProcess child(answer_to);
+  const std::string first = said(child, "process");
+  ChildMessage answer{"unchanged"};
+  BOOST_TEST((child.ask({"hang"}, kShort, answer) == Outcome::Late));
+  BOOST_TEST(answer.bytes == "unchanged");
+  BOOST_TEST(said(child, "process") != first);
+}
+
+BOOST_AUTO_TEST_CASE(a_descriptor_that_is_readable_interrupts) {
+  int stop[2];
+  BOOST_REQUIRE(::pipe2(stop, O_CLOEXEC) == 0);
+  const sdk::Fd reader(stop[0]), writer(stop[1]);
+  ChildProcess child(answer_to);
+  ChildMessage answer;
+  BOOST_REQUIRE(::write(writer.get(), "", 1) == 1);
+  BOOST_TEST((child.ask({"hang"}, kUntilAnswered, answer, reader.get()) == Outcome::Interrupted));
+}
+
+BOOST_AUTO_TEST_CASE(a_child_that_dies_fails_one_request) {
+  for (const char* request : {"die", "throw", "long"}) {
+    ChildProcess child(answer_to);
+    ChildMessage answer;
+    BOOST_TEST((child.ask({request}, kUntilAnswered, answer) == Outcome::Failed));
+    BOOST_TEST(said(child, "again") == "again");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_is_too_long_is_refused) {
+  ChildProcess child(answer_to);
+  ChildMessage answer;
+  const std::string request(ChildProcess::kMostBytes, 'x');
+  BOOST_TEST((child.ask({request}, kUntilAnswered, answer) == Outcome::Failed));
+}
+
+// A reader of a pipe of this process would wait for as long as the child lives.
+BOOST_AUTO_TEST_CASE(the_child_has_only_the_descriptors_that_it_needs) {
+  const sdk::Fd kept(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const sdk::Fd other(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const auto has = [](ChildMessage request) {
+    return ChildMessage{::fcntl(std::stoi(request.bytes), F_GETFD) < 0 ? "closed" : "open"};
+  };
+  ChildProcess child(has, {kept.get()});
+  BOOST_TEST(said(child, std::to_string(kept.get())) == "open");
+  BOOST_TEST(said(child, std::to_string(other.get())) == "closed");
+  BOOST_TEST(said(child, "1") == "open");  // of /dev/null
+}
+
+// The child is reaped: an always-on recording starts one for each window.
+BOOST_AUTO_TEST_CASE(leaves_no_zombie) {
+  int number = 0;
+  {
+    ChildProcess child(answer_to);
+    number = std::stoi(said(child, "process"));
+  }
+  BOOST_TEST((::kill(number, 0) != 0 && errno == ESRCH));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::child_process_test
