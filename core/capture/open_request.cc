@@ -26,6 +26,14 @@ struct FixedPart {
 };
 static_assert(std::is_trivially_copyable_v<FixedPart>);
 
+// Of an answer, all but the descriptor.
+struct AnswerPart {
+  bool is_too_large, is_changed, has_stamp;
+  std::uint64_t copied;
+  FileStamp stamp;
+};
+static_assert(std::is_trivially_copyable_v<AnswerPart>);
+
 // A process may be in 65536 groups. With fewer, fewer files are opened.
 constexpr std::size_t kMostGroups = 4096;
 
@@ -81,13 +89,21 @@ OpenRequest request_in(ChildMessage message) {
 }
 
 ChildMessage message_of(OpenedFile opened) {
-  return {{static_cast<char>(opened.is_too_large), static_cast<char>(opened.is_changed)},
-          std::move(opened.fd)};
+  const AnswerPart part{opened.is_too_large, opened.is_changed, opened.stamp.has_value(),
+                        opened.copied, opened.stamp.value_or(FileStamp())};
+  ChildMessage message;
+  append(message.bytes, &part, 1);
+  message.fd = std::move(opened.fd);
+  return message;
 }
 
 OpenedFile opened_in(ChildMessage message) {
-  if (message.bytes.size() != 2) return {};
-  return {std::move(message.fd), message.bytes[0] != 0, message.bytes[1] != 0};
+  AnswerPart part{};
+  if (message.bytes.size() != sizeof part) return {};
+  std::memcpy(&part, message.bytes.data(), sizeof part);
+  OpenedFile opened{std::move(message.fd), part.is_too_large, part.is_changed, part.copied};
+  if (part.has_stamp) opened.stamp = part.stamp;
+  return opened;
 }
 
 }  // namespace ctprof

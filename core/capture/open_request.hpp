@@ -42,6 +42,9 @@ struct OpenedFile {
   sdk::Fd fd = sdk::Fd();     // none: it was not opened
   bool is_too_large = false;  // for more may not be copied
   bool is_changed = false;    // for the file has another content
+  std::uint64_t copied = 0;   // bytes, if `fd` is a copy in memory
+  // Of the file itself, also if `fd` is a copy: its content is not newer. None: it is unknown.
+  std::optional<FileStamp> stamp = {};
 };
 
 // REQUIRES of `request_in` and `opened_in`: the message is of `message_of`.

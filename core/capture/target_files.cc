@@ -44,17 +44,16 @@ void TargetFiles::leave_out(const std::string& path) {
 sdk::Fd TargetFiles::in_time(const OpenRequest& request) {
   ChildMessage answer;
   is_left_out_ = true;
-  is_changed_ = false;
+  last_ = {};
   switch (child_.ask(message_of(request), patience_, answer)) {
     case ChildProcess::Outcome::Answered: break;
     case ChildProcess::Outcome::Late: ++held_up_; return sdk::Fd();
     case ChildProcess::Outcome::Interrupted:
     case ChildProcess::Outcome::Failed: return sdk::Fd();
   }
-  OpenedFile opened = opened_in(std::move(answer));
-  is_left_out_ = opened.is_too_large;
-  is_changed_ = opened.is_changed;
-  return std::move(opened.fd);
+  last_ = opened_in(std::move(answer));
+  is_left_out_ = last_.is_too_large;
+  return std::exchange(last_.fd, sdk::Fd());
 }
 
 sdk::Fd TargetFiles::open(std::uint64_t process, const CodeRange& range, const std::string& path,
@@ -62,13 +61,18 @@ sdk::Fd TargetFiles::open(std::uint64_t process, const CodeRange& range, const s
                           const MappedContent& content) {
   const std::size_t before = held_up_;
   is_left_out_ = true;
-  is_changed_ = false;
+  last_ = {};
   sdk::Fd fd;
   if (may_wait_for(file))
     fd = in_time({OpenRequest::Kind::Mapped, process, owner, range, file, content, path});
   if (held_up_ > before) silent_.insert(file.device);
   if (is_left_out_) leave_out(path);
   return fd;
+}
+
+void TargetFiles::close(sdk::Fd fd) {
+  fd.reset();
+  opener_.give_back(std::exchange(last_.copied, 0));
 }
 
 JitMap TargetFiles::perf_map(std::uint64_t process, const std::optional<TargetOwner>& owner) {

@@ -19,8 +19,8 @@
 // A file server may never answer, and anybody may mount one. A thread that waits for it may not
 // even be killed. So a child process opens, and one that has taken a second is left behind. What is
 // on no disk of the host is copied by that process, whole, so that no later read waits for its
-// server. Copies are limited in all. A file system that did not answer is not asked again, and
-// after five of them only files on disks of the host are opened.
+// server. Copies are limited in all, less those that were closed by close(). A file system that did
+// not answer is not asked again, and after five of them only files on disks of the host are opened.
 //
 // Threads: one at a time.
 
@@ -64,7 +64,13 @@ class TargetFiles {
   sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path, FileId file,
                const std::optional<TargetOwner>& owner = {}, const MappedContent& content = {});
   // Whether the last `open` returned nothing because the file has another content.
-  bool is_changed() const { return is_changed_; }
+  bool is_changed() const { return last_.is_changed; }
+  // The stamp of the file that the last `open` opened, also where it returned a copy of the file,
+  // which has another. Nothing: the file was not opened, or its stamp is unknown.
+  const std::optional<FileStamp>& stamp() const { return last_.stamp; }
+  // Closes the descriptor that the last `open` returned. If it is of a copy, the bytes of the copy
+  // no longer count as copied.
+  void close(sdk::Fd fd);
   // /tmp/perf-<pid>.map, which a just-in-time compiler wrote: under the root of the process, then
   // under that of ctprof, where it also remains after a process has exited. Empty: there is none.
   // It counts where it is a regular file of the process's user, reached without symbolic links, and
@@ -97,7 +103,7 @@ class TargetFiles {
   std::set<std::uint64_t> silent_;  // devices
   std::vector<std::string> left_out_;
   bool is_left_out_ = false;  // the last file, for lack of memory or an answer
-  bool is_changed_ = false;
+  OpenedFile last_ = {};      // without its descriptor
 };
 
 }  // namespace ctprof

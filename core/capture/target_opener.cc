@@ -37,6 +37,8 @@ struct Attempt {
   std::atomic<std::uint64_t>& left;  // bytes that may be copied, of all attempts
   bool is_too_large = false;
   bool is_changed = false;  // the file is the one, and has another content
+  std::uint64_t copied = 0;
+  std::optional<FileStamp> stamp = {};
 };
 
 bool take(Attempt& attempt, std::uint64_t size) {
@@ -49,7 +51,10 @@ bool take(Attempt& attempt, std::uint64_t size) {
 sdk::Fd copy_of(int fd, off_t size, Attempt& attempt) {
   const auto bytes = static_cast<std::uint64_t>(std::max<off_t>(size, 0));
   if (!take(attempt, bytes)) return sdk::Fd();
-  if (sdk::Fd copy = copy_in_memory(fd, bytes)) return copy;
+  if (sdk::Fd copy = copy_in_memory(fd, bytes)) {
+    attempt.copied = bytes;
+    return copy;
+  }
   attempt.left += bytes;
   return sdk::Fd();
 }
@@ -105,10 +110,15 @@ sdk::Fd opened(const sdk::Fd& named) {
   return sdk::Fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
 }
 
-// The file, or a copy of it.
+// The file, or a copy of it. The stamp is read after the copy was made, so that a file that was
+// written to meanwhile has a newer one.
 sdk::Fd kept(sdk::Fd fd, const struct stat& status, Attempt& attempt) {
-  if (!fd || is_local(fd.get(), status.st_dev)) return fd;
-  return copy_of(fd.get(), status.st_size, attempt);
+  if (!fd) return fd;
+  const bool is_copied = !is_local(fd.get(), status.st_dev);
+  sdk::Fd copy = is_copied ? copy_of(fd.get(), status.st_size, attempt) : sdk::Fd();
+  if (is_copied && !copy) return copy;
+  attempt.stamp = stamp_of(fd.get());
+  return is_copied ? std::move(copy) : std::move(fd);
 }
 
 bool is_regular(const sdk::Fd& named, struct stat& status) {
@@ -296,7 +306,7 @@ OpenedFile TargetOpener::open(const OpenRequest& request) const {
   Attempt attempt{request, proc_.get(), root_.get(), is_lent_, *left_to_copy_};
   sdk::Fd fd = open_any(attempt);
   const bool is_changed = !fd && attempt.is_changed;
-  return {std::move(fd), attempt.is_too_large, is_changed};
+  return {std::move(fd), attempt.is_too_large, is_changed, attempt.copied, attempt.stamp};
 }
 
 }  // namespace ctprof

@@ -23,6 +23,8 @@ class TargetOpener {
   TargetOpener(int proc, bool is_lent, std::uint64_t most_copied);
 
   OpenedFile open(const OpenRequest& request) const;
+  // As many bytes more may be copied: copies of this size were closed.
+  void give_back(std::uint64_t bytes) const { *left_to_copy_ += bytes; }
   // What `open` uses, and owns.
   std::vector<int> descriptors() const { return {proc_.get(), root_.get()}; }
 

@@ -38,7 +38,7 @@ struct UnwindTables::Shared {
   explicit Shared(int proc) : files(proc) {}
 
   void answer_all();
-  std::optional<UnwindTable> table_of(const Request& request, FileStamp& stamp);
+  std::optional<UnwindTable> table_of(const Request& request, TableFile& file);
   std::optional<UnwindTable> table_of(const ElfFile& file);
   void keep(Answer answer);
 
@@ -80,7 +80,7 @@ void UnwindTables::Shared::answer_all() {
     lock.unlock();
     const std::uint64_t begin = thread_cpu_time_ns();
     Answer answer{request.number, request.file};
-    answer.table = table_of(request, answer.file.stamp);
+    answer.table = table_of(request, answer.file);
     cpu_ns += thread_cpu_time_ns() - begin;
     lock.lock();
     keep(std::move(answer));
@@ -106,18 +106,19 @@ std::optional<UnwindTable> UnwindTables::Shared::table_of(const ElfFile& file) {
   return table;
 }
 
-// Also shows the content of the file.
-std::optional<UnwindTable> UnwindTables::Shared::table_of(const Request& request,
-                                                          FileStamp& stamp) {
+// Also fills in the content of the file. Of a copy the file's own stamp counts. The copy is closed
+// here: a recorder that works for days may ask for more files than may be copied together.
+std::optional<UnwindTable> UnwindTables::Shared::table_of(const Request& request, TableFile& file) {
   if (request.is_vdso) return table_of(ElfFile(own_vdso()));
   const Mapping& mapping = request.file.mapping;
   const CodeRange range{mapping.start, mapping.end, mapping.offset, 0};
-  const sdk::Fd fd = files.open(request.file.process, range, mapping.path, mapping.file);
-  const auto now = fd ? stamp_of(fd.get()) : std::nullopt;
-  if (!now || now->size != request.size || now->changed_ns != request.changed_unix_ns)
-    return std::nullopt;
-  stamp = *now;
-  return table_of(ElfFile(fd.get()));
+  sdk::Fd fd = files.open(request.file.process, range, mapping.path, mapping.file);
+  file.stamp = files.stamp().value_or(FileStamp());
+  const bool is_the_content = fd && files.stamp() && file.stamp.size == request.size &&
+                              file.stamp.changed_ns == request.changed_unix_ns;
+  auto table = is_the_content ? table_of(ElfFile(fd.get())) : std::nullopt;
+  files.close(std::move(fd));
+  return table;
 }
 
 UnwindTables::UnwindTables(int proc, std::chrono::milliseconds patience)

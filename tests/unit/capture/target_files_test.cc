@@ -4,9 +4,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <sched.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -22,12 +20,14 @@
 #include "core/base/clock.hpp"
 #include "core/capture/target_files.hpp"
 #include "tests/unit/capture/own_files.hpp"
+#include "tests/unit/capture/own_mounts.hpp"
 
 namespace ctprof::target_files_test {
 namespace {
 
 using hand_made::id_of;
 using hand_made::Scratch;
+using own_mounts::needs_root;
 
 constexpr std::chrono::hours kUntilOpened(1);
 const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
@@ -35,12 +35,6 @@ const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
 sdk::Fd proc() { return sdk::Fd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
 
 constexpr uid_t kNobody = 65534;
-
-bool is_root() { return ::geteuid() == 0; }
-
-boost::unit_test::precondition needs_root() {
-  return boost::unit_test::precondition([](boost::unit_test::test_unit_id) { return is_root(); });
-}
 
 // A child process that has done something, and waits. Ended with this object.
 class Child {
@@ -152,7 +146,6 @@ BOOST_AUTO_TEST_CASE(a_file_of_another_device_is_refused) {
   }
 }
 
-// In a mount namespace of its own, so that nothing of the mount is left behind.
 bool reads_what_it_maps_of_an_overlay(const Scratch& scratch) {
   const std::string path = scratch / "merged/file";
   const Mapped mapped(path);
@@ -163,24 +156,10 @@ bool reads_what_it_maps_of_an_overlay(const Scratch& scratch) {
 
 BOOST_AUTO_TEST_CASE(the_device_in_maps_may_be_another_than_that_of_stat, *needs_root()) {
   const Scratch scratch;
-  for (const char* name : {"lower", "upper", "work", "merged"})
-    std::filesystem::create_directory(scratch / name);
+  own_mounts::make_layers(scratch);
   std::ofstream(scratch / "lower/file") << "text";
-  const std::string options = "lowerdir=" + (scratch / "lower") +
-                              ",upperdir=" + (scratch / "upper") + ",workdir=" + (scratch / "work");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const bool is_mounted =
-        ::unshare(CLONE_NEWNS) == 0 &&
-        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-        ::mount("overlay", (scratch / "merged").c_str(), "overlay", 0, options.c_str()) == 0;
-    ::_exit(!is_mounted ? 2 : reads_what_it_maps_of_an_overlay(scratch) ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  const bool is_mounted = WIFEXITED(status) && WEXITSTATUS(status) != 2;
-  if (!is_mounted) BOOST_TEST_MESSAGE("skipped: no overlay can be mounted here");
-  BOOST_TEST((!is_mounted || status == 0));
+  own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
+                              [&] { return reads_what_it_maps_of_an_overlay(scratch); });
 }
 
 BOOST_AUTO_TEST_CASE(a_path_is_opened_as_the_user_of_the_process, *needs_root()) {
@@ -299,6 +278,38 @@ BOOST_AUTO_TEST_CASE(copies_no_more_than_the_limit) {
   BOOST_TEST(copies(size) == 1u);
   BOOST_TEST(copies(3 * size - 1) == 2u);
   BOOST_TEST(copies(3 * size) == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(closed_copies_no_longer_count) {
+  const std::string path = "/sys/kernel/notes";
+  TargetFiles files(proc().get(), kUntilOpened, false, std::filesystem::file_size(path));
+  for (int i = 0; i < 3; ++i) {
+    sdk::Fd fd = files.open(kSelf, {}, path, id_of(path));
+    BOOST_TEST(bool(fd));
+    files.close(std::move(fd));
+  }
+  const sdk::Fd kept = files.open(kSelf, {}, path, id_of(path));
+  BOOST_TEST(bool(kept));
+  files.close(files.open(kSelf, {}, path, id_of(path)));
+  BOOST_TEST(!files.open(kSelf, {}, path, id_of(path)));
+  BOOST_TEST(files.left_out().size() == 1u);
+}
+
+// A copy has another time of its last change.
+BOOST_AUTO_TEST_CASE(shows_the_stamp_of_the_file_and_not_that_of_its_copy) {
+  const Scratch scratch;
+  const std::string copied = "/sys/kernel/notes", local = scratch / "file";
+  std::ofstream(local) << "text";
+  TargetFiles files(proc().get(), kUntilOpened);
+  for (const std::string& path : {copied, local}) {
+    const sdk::Fd fd = files.open(kSelf, {}, path, id_of(path));
+    const auto expected = stamp_of(sdk::Fd(::open(path.c_str(), O_PATH | O_CLOEXEC)).get());
+    BOOST_REQUIRE((fd && expected && files.stamp()));
+    BOOST_TEST(files.stamp()->changed_ns == expected->changed_ns);
+    BOOST_TEST(files.stamp()->size == expected->size);
+  }
+  BOOST_TEST(!files.open(kSelf, {}, scratch / "missing", id_of(local)));
+  BOOST_TEST(!files.stamp());
 }
 
 BOOST_AUTO_TEST_CASE(reads_maps_of_processes_that_exited) {

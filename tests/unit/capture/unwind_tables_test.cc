@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -13,22 +15,25 @@
 #include <thread>
 
 #include "core/capture/recorded_words.hpp"
+#include "core/capture/unwind_tables.hpp"
 #include "tests/unit/capture/made_recorder.hpp"
+#include "tests/unit/capture/own_files.hpp"
+#include "tests/unit/capture/own_mounts.hpp"
 
 namespace unwind_tables_test {
 using namespace ctprof;
 using namespace ctprof::made_recorder;
+using hand_made::kUntilDone;
+using hand_made::Scratch;
 
 namespace {
 
-// Asks for the table of our own program, of which the test may say something else, and waits for
-// the answer.
-ctprof_unwind_table own_table(const sdk::Records& to,
-                              const std::function<void(ctprof_table_request&)>& change = {}) {
-  const std::string path = std::filesystem::canonical("/proc/self/exe");
+// A request for the table of the file at a path, which outlives the request.
+ctprof_table_request request_for(const std::string& path) {
   struct stat status {};
   BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
   ctprof_table_request request{};
+  request.size = sizeof request;
   request.request = 5;
   request.tgid = static_cast<std::uint64_t>(::getpid());
   request.device_major = major(status.st_dev);
@@ -38,11 +43,37 @@ ctprof_unwind_table own_table(const sdk::Records& to,
   request.changed_s = status.st_ctim.tv_sec;
   request.changed_ns = static_cast<std::uint32_t>(status.st_ctim.tv_nsec);
   request.path = {path.data(), path.size()};
+  return request;
+}
+
+std::string own_program() { return std::filesystem::canonical("/proc/self/exe"); }
+
+// Asks for the table of our own program, of which the test may say something else, and waits for
+// the answer.
+ctprof_unwind_table own_table(const sdk::Records& to,
+                              const std::function<void(ctprof_table_request&)>& change = {}) {
+  const std::string path = own_program();
+  ctprof_table_request request = request_for(path);
   if (change) change(request);
   to.want_table(request);
   ctprof_unwind_table table{};
   while (!to.next_table(table)) std::this_thread::yield();
   return table;
+}
+
+// The number of the table that the core makes for a request, without a recorder.
+std::uint32_t number_for(const ctprof_table_request& request) {
+  const sdk::Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  UnwindTables tables(proc.get(), kUntilDone);
+  tables.want(&request);
+  ctprof_unwind_table table{};
+  table.size = sizeof table;
+  while (tables.next(&table) == 0) std::this_thread::yield();
+  return table.number;
+}
+
+bool mount_in_memory(const std::string& directory) {
+  return ::mount("ramfs", directory.c_str(), "ramfs", 0, nullptr) == 0;
 }
 
 }  // namespace
@@ -94,6 +125,17 @@ BOOST_FIXTURE_TEST_CASE(a_file_that_is_another_by_now_has_no_table, World) {
   BOOST_TEST(number_for([](auto& request) { ++request.file_size; }) == 0u);
   BOOST_TEST(number_for([](auto& request) { ++request.inode; }) == 0u);
   BOOST_TEST(number_for([](auto& request) { request.path = {nullptr, 7}; }) == 0u);
+}
+
+// Files of ramfs, as those of file servers, are copied before they are read.
+BOOST_AUTO_TEST_CASE(a_file_that_is_copied_has_a_table, *own_mounts::needs_root()) {
+  const Scratch scratch;
+  own_mounts::expect_on_mount([&] { return mount_in_memory(scratch / ""); },
+                              [&] {
+                                const std::string path = scratch / "program";
+                                std::filesystem::copy_file(own_program(), path);
+                                return number_for(request_for(path)) == 1u;
+                              });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
