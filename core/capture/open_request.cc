@@ -15,7 +15,7 @@ namespace {
 // Of a request, without what has no fixed size.
 struct FixedPart {
   OpenRequest::Kind kind;
-  bool has_owner, has_stamp;
+  bool has_owner, has_stamp, may_be_of_layer;
   std::uint32_t groups;
   uid_t user;
   gid_t group;
@@ -26,11 +26,12 @@ struct FixedPart {
 };
 static_assert(std::is_trivially_copyable_v<FixedPart>);
 
-// Of an answer, all but the descriptor.
+// Of an answer, all but the descriptor and the path.
 struct AnswerPart {
   bool is_too_large, is_changed, has_stamp;
   std::uint64_t copied;
   FileStamp stamp;
+  FileId on_overlay;
 };
 static_assert(std::is_trivially_copyable_v<AnswerPart>);
 
@@ -51,6 +52,7 @@ ChildMessage message_of(const OpenRequest& request) {
   const FixedPart fixed{request.kind,
                         request.owner.has_value(),
                         content.stamp.has_value(),
+                        request.may_be_of_layer,
                         static_cast<std::uint32_t>(groups),
                         owner.user,
                         owner.group,
@@ -76,6 +78,7 @@ OpenRequest request_in(ChildMessage message) {
   request.process = fixed.process;
   request.range = fixed.range;
   request.file = fixed.file;
+  request.may_be_of_layer = fixed.may_be_of_layer;
   request.content.mapped_unix_ns = fixed.mapped_unix_ns;
   if (fixed.has_stamp) request.content.stamp = fixed.stamp;
   if (message.fd) request.content.named = std::make_shared<sdk::Fd>(std::move(message.fd));
@@ -89,20 +92,27 @@ OpenRequest request_in(ChildMessage message) {
 }
 
 ChildMessage message_of(OpenedFile opened) {
-  const AnswerPart part{opened.is_too_large, opened.is_changed, opened.stamp.has_value(),
-                        opened.copied, opened.stamp.value_or(FileStamp())};
+  const AnswerPart part{opened.is_too_large,
+                        opened.is_changed,
+                        opened.stamp.has_value(),
+                        opened.copied,
+                        opened.stamp.value_or(FileStamp()),
+                        opened.on_overlay};
   ChildMessage message;
   append(message.bytes, &part, 1);
+  message.bytes += opened.path;
   message.fd = std::move(opened.fd);
   return message;
 }
 
 OpenedFile opened_in(ChildMessage message) {
   AnswerPart part{};
-  if (message.bytes.size() != sizeof part) return {};
+  if (message.bytes.size() < sizeof part) return {};
   std::memcpy(&part, message.bytes.data(), sizeof part);
   OpenedFile opened{std::move(message.fd), part.is_too_large, part.is_changed, part.copied};
   if (part.has_stamp) opened.stamp = part.stamp;
+  opened.on_overlay = part.on_overlay;
+  opened.path = message.bytes.substr(sizeof part);
   return opened;
 }
 

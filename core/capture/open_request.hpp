@@ -34,6 +34,8 @@ struct OpenRequest {
   std::optional<TargetOwner> owner;  // when it was last read
   CodeRange range = {};              // of Mapped, as the next ones
   FileId file = {};
+  // `file` is what the kernel reads: on an overlay mount, a file of a layer (overlay_mount.hpp).
+  bool may_be_of_layer = false;
   MappedContent content = {};
   std::string path = {};  // of Mapped and Named
 };
@@ -45,6 +47,10 @@ struct OpenedFile {
   std::uint64_t copied = 0;   // bytes, if `fd` is a copy in memory
   // Of the file itself, also if `fd` is a copy: its content is not newer. None: it is unknown.
   std::optional<FileStamp> stamp = {};
+  // The file on an overlay mount that was opened for a file of a layer, as /proc/PID/maps lists it;
+  // inode 0: it is the requested one.
+  FileId on_overlay = {};
+  std::string path = {};  // of on_overlay; empty: unknown
 };
 
 // REQUIRES of `request_in` and `opened_in`: the message is of `message_of`.

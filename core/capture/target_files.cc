@@ -56,18 +56,33 @@ sdk::Fd TargetFiles::in_time(const OpenRequest& request) {
   return std::exchange(last_.fd, sdk::Fd());
 }
 
-sdk::Fd TargetFiles::open(std::uint64_t process, const CodeRange& range, const std::string& path,
-                          FileId file, const std::optional<TargetOwner>& owner,
-                          const MappedContent& content) {
+sdk::Fd TargetFiles::open_mapped(const OpenRequest& request) {
   const std::size_t before = held_up_;
   is_left_out_ = true;
   last_ = {};
   sdk::Fd fd;
-  if (may_wait_for(file))
-    fd = in_time({OpenRequest::Kind::Mapped, process, owner, range, file, content, path});
-  if (held_up_ > before) silent_.insert(file.device);
-  if (is_left_out_) leave_out(path);
+  if (may_wait_for(request.file)) fd = in_time(request);
+  if (held_up_ > before) silent_.insert(request.file.device);
+  if (is_left_out_) leave_out(request.path);
   return fd;
+}
+
+sdk::Fd TargetFiles::open(std::uint64_t process, const CodeRange& range, const std::string& path,
+                          FileId file, const std::optional<TargetOwner>& owner,
+                          const MappedContent& content) {
+  return open_mapped(
+      {OpenRequest::Kind::Mapped, process, owner, range, file, false, content, path});
+}
+
+sdk::Fd TargetFiles::open_stored(std::uint64_t process, const Mapping& mapping) {
+  OpenRequest request;
+  request.kind = OpenRequest::Kind::Mapped;
+  request.process = process;
+  request.range = {mapping.start, mapping.end, mapping.offset, 0};
+  request.file = mapping.file;
+  request.may_be_of_layer = true;
+  request.path = mapping.path;
+  return open_mapped(request);
 }
 
 void TargetFiles::close(sdk::Fd fd) {

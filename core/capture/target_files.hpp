@@ -63,6 +63,14 @@ class TargetFiles {
   // `content`: a file with another content is not opened.
   sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path, FileId file,
                const std::optional<TargetOwner>& owner = {}, const MappedContent& content = {});
+  // The same of a file by what the kernel reads, which on an overlay mount is a file of a layer:
+  // opens the file over it, too, if a process in our user namespace has mapped that one, on an
+  // overlay mount of its own (overlay_mount.hpp). The caller checks the size and the time of the
+  // last change, which are those of the layer's file.
+  sdk::Fd open_stored(std::uint64_t process, const Mapping& mapping);
+  // The last `open_stored`, if it opened a file on an overlay mount: as /proc/PID/maps lists it.
+  const FileId& on_overlay() const { return last_.on_overlay; }
+  const std::string& path_on_overlay() const { return last_.path; }
   // Whether the last `open` returned nothing because the file has another content.
   bool is_changed() const { return last_.is_changed; }
   // The stamp of the file that the last `open` opened, also where it returned a copy of the file,
@@ -90,6 +98,7 @@ class TargetFiles {
   const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
+  sdk::Fd open_mapped(const OpenRequest& request);
   sdk::Fd in_time(const OpenRequest& request);
   bool may_wait_for(const FileId& file) const;
   void leave_out(const std::string& path);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstdio>
 #include <new>
@@ -19,6 +20,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/local_file.hpp"
 #include "core/capture/living_thread.hpp"
+#include "core/capture/overlay_mount.hpp"
 #include "core/stacks/debug_files.hpp"
 
 namespace ctprof {
@@ -37,8 +39,8 @@ struct Attempt {
   std::atomic<std::uint64_t>& left;  // bytes that may be copied, of all attempts
   bool is_too_large = false;
   bool is_changed = false;  // the file is the one, and has another content
-  std::uint64_t copied = 0;
-  std::optional<FileStamp> stamp = {};
+  int target = -1;          // the directory of the process, of a mapping
+  OpenedFile opened = {};   // without descriptor and reasons
 };
 
 bool take(Attempt& attempt, std::uint64_t size) {
@@ -52,7 +54,7 @@ sdk::Fd copy_of(int fd, off_t size, Attempt& attempt) {
   const auto bytes = static_cast<std::uint64_t>(std::max<off_t>(size, 0));
   if (!take(attempt, bytes)) return sdk::Fd();
   if (sdk::Fd copy = copy_in_memory(fd, bytes)) {
-    attempt.copied = bytes;
+    attempt.opened.copied = bytes;
     return copy;
   }
   attempt.left += bytes;
@@ -114,11 +116,34 @@ sdk::Fd opened(const sdk::Fd& named) {
 // written to meanwhile has a newer one.
 sdk::Fd kept(sdk::Fd fd, const struct stat& status, Attempt& attempt) {
   if (!fd) return fd;
-  const bool is_copied = !is_local(fd.get(), status.st_dev);
+  const bool is_of_layer = attempt.opened.on_overlay.inode != 0;
+  const std::uint64_t device = is_of_layer ? attempt.request.file.device : status.st_dev;
+  const bool is_copied = !is_local(fd.get(), device);
   sdk::Fd copy = is_copied ? copy_of(fd.get(), status.st_size, attempt) : sdk::Fd();
   if (is_copied && !copy) return copy;
-  attempt.stamp = stamp_of(fd.get());
+  attempt.opened.stamp = stamp_of(fd.get());
   return is_copied ? std::move(copy) : std::move(fd);
+}
+
+std::string listed_path_of(int fd) {
+  char path[PATH_MAX];
+  const std::string self = "/proc/self/fd/" + std::to_string(fd);
+  const ssize_t size = ::readlink(self.c_str(), path, sizeof path);
+  return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : std::string();
+}
+
+// Whether it is a file on an overlay mount of the process whose content is in the requested file of
+// a layer, as far as that can be known without the content; notes how maps lists it.
+bool is_over_layer(int fd, const struct stat& status, Attempt& attempt) {
+  const OpenRequest& wanted = attempt.request;
+  if (!wanted.may_be_of_layer || !can_be_of_layer(status, wanted.file) ||
+      !is_on_overlay_of(attempt.target, fd))
+    return false;
+  const auto listed = id_in_maps(fd);
+  if (!listed) return false;
+  attempt.opened.on_overlay = *listed;
+  attempt.opened.path = listed_path_of(fd);
+  return true;
 }
 
 bool is_regular(const sdk::Fd& named, struct stat& status) {
@@ -128,12 +153,15 @@ bool is_regular(const sdk::Fd& named, struct stat& status) {
 // To be read, if it is that file and a regular one.
 sdk::Fd readable(const sdk::Fd& named, Attempt& attempt, Reached reached) {
   const OpenRequest& wanted = attempt.request;
+  attempt.opened = {};
   struct stat status {};
   if (!is_regular(named, status)) return sdk::Fd();
   const auto is_it = is_file(status, wanted.file);
   if (is_it == false) return sdk::Fd();
   sdk::Fd fd = opened(named);
-  if (!fd || (!is_it && !is_listed_as(fd.get(), wanted.file))) return sdk::Fd();
+  if (!fd ||
+      (!is_it && !is_listed_as(fd.get(), wanted.file) && !is_over_layer(fd.get(), status, attempt)))
+    return sdk::Fd();
   if (has_content(named.get(), wanted.content, reached))
     return kept(std::move(fd), status, attempt);
   attempt.is_changed = true;
@@ -192,6 +220,7 @@ sdk::Fd open_mapped(Attempt& attempt) {
   const OpenRequest& request = attempt.request;
   const std::string path = request.path.substr(0, without_deleted(request.path).size());
   const sdk::Fd target = directory_of(attempt.proc, living_thread(attempt.proc, request.process));
+  attempt.target = target.get();
   const auto links = links_to(target.get(), request.range, request.content);
   const sdk::Fd root = root_of(target.get());
   if (!attempt.is_lent)
@@ -305,8 +334,11 @@ TargetOpener::TargetOpener(int proc, bool is_lent, std::uint64_t most_copied)
 OpenedFile TargetOpener::open(const OpenRequest& request) const {
   Attempt attempt{request, proc_.get(), root_.get(), is_lent_, *left_to_copy_};
   sdk::Fd fd = open_any(attempt);
-  const bool is_changed = !fd && attempt.is_changed;
-  return {std::move(fd), attempt.is_too_large, is_changed, attempt.copied, attempt.stamp};
+  OpenedFile result = fd ? std::move(attempt.opened) : OpenedFile();
+  result.is_changed = !fd && attempt.is_changed;
+  result.is_too_large = attempt.is_too_large;
+  result.fd = std::move(fd);
+  return result;
 }
 
 }  // namespace ctprof

@@ -12,6 +12,7 @@
 #include "core/capture/mapped_code.cc"
 #include "core/capture/meta.cc"
 #include "core/capture/open_request.cc"
+#include "core/capture/overlay_mount.cc"
 #include "core/capture/own_processes.cc"
 #include "core/capture/pinned_files.cc"
 #include "core/capture/record_arena.cc"

@@ -106,14 +106,17 @@ std::optional<UnwindTable> UnwindTables::Shared::table_of(const ElfFile& file) {
   return table;
 }
 
-// Also fills in the content of the file. Of a copy the file's own stamp counts. The copy is closed
-// here: a recorder that works for days may ask for more files than may be copied together.
+// Also fills in the content of the file, and of a file on an overlay how maps lists it. Of a copy
+// the file's own stamp counts. The copy is closed here: a recorder that works for days may ask for
+// more files than may be copied together.
 std::optional<UnwindTable> UnwindTables::Shared::table_of(const Request& request, TableFile& file) {
   if (request.is_vdso) return table_of(ElfFile(own_vdso()));
-  const Mapping& mapping = request.file.mapping;
-  const CodeRange range{mapping.start, mapping.end, mapping.offset, 0};
-  sdk::Fd fd = files.open(request.file.process, range, mapping.path, mapping.file);
+  sdk::Fd fd = files.open_stored(request.file.process, request.file.mapping);
   file.stamp = files.stamp().value_or(FileStamp());
+  if (files.on_overlay().inode != 0) {
+    file.mapping.file = files.on_overlay();
+    if (!files.path_on_overlay().empty()) file.mapping.path = files.path_on_overlay();
+  }
   const bool is_the_content = fd && files.stamp() && file.stamp.size == request.size &&
                               file.stamp.changed_ns == request.changed_unix_ns;
   auto table = is_the_content ? table_of(ElfFile(fd.get())) : std::nullopt;

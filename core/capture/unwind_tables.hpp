@@ -2,7 +2,8 @@
 //
 // A recorder asks for the table of a file when a stack first leads into it. A thread of its own
 // opens the file and packs its rules, so that no recorder waits for a file system. The file must be
-// the one that the kernel has: by device and inode, size and time of its last change.
+// the one that the kernel has: by device and inode, size and time of its last change. Of a file on
+// an overlay mount, the kernel has the file of a layer (overlay_mount.hpp).
 //
 //   UnwindTables tables(proc);
 //   tables.want(&request);                  // returns at once
@@ -31,7 +32,8 @@
 
 namespace ctprof {
 
-// The module of a table, its content, and a process that had it mapped.
+// The module of a table, its content, and a process that had it mapped. A file on an overlay mount
+// is the one that /proc/PID/maps lists, and not that of a layer.
 struct TableFile {
   std::uint64_t process = 0;
   Mapping mapping;

@@ -21,6 +21,7 @@
 #include "core/capture/target_files.hpp"
 #include "tests/unit/capture/own_files.hpp"
 #include "tests/unit/capture/own_mounts.hpp"
+#include "tests/unit/capture/target_process.hpp"
 
 namespace ctprof::target_files_test {
 namespace {
@@ -28,79 +29,19 @@ namespace {
 using hand_made::id_of;
 using hand_made::Scratch;
 using own_mounts::needs_root;
+using target_process::Child;
+using target_process::kUntilOpened;
+using target_process::Mapped;
+using target_process::proc;
+using target_process::read_of;
 
-constexpr std::chrono::hours kUntilOpened(1);
 const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
 
-sdk::Fd proc() { return sdk::Fd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
-
 constexpr uid_t kNobody = 65534;
-
-// A child process that has done something, and waits. Ended with this object.
-class Child {
- public:
-  explicit Child(const std::function<bool()>& prepare) {
-    int ready[2];
-    BOOST_REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      const bool is_ready = prepare();
-      if (is_ready && ::write(ready[1], "", 1) == 1)
-        for (;;) ::pause();
-      ::_exit(1);
-    }
-    ::close(ready[1]);
-    char byte;
-    is_ready_ = ::read(ready[0], &byte, 1) == 1;
-    ::close(ready[0]);
-  }
-  ~Child() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  std::uint64_t id() const { return static_cast<std::uint64_t>(pid_); }
-  bool is_ready() const { return is_ready_; }
-
- private:
-  pid_t pid_;
-  bool is_ready_;
-};
 
 bool become_nobody() {
   return ::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
          ::setresuid(kNobody, kNobody, kNobody) == 0;
-}
-
-// A mapping of a file in this process, as maps shows it.
-class Mapped {
- public:
-  explicit Mapped(const std::string& path) {
-    const sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    at_ = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0);
-    BOOST_REQUIRE(at_ != MAP_FAILED);
-    sdk::TextFile maps;
-    const auto text = maps.read_records(AT_FDCWD, "/proc/self/maps");
-    const auto found = mapping_at(text.value, reinterpret_cast<std::uintptr_t>(at_));
-    BOOST_REQUIRE(found.has_value());
-    mapping_ = *found;
-  }
-  ~Mapped() { ::munmap(at_, 4096); }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
-  CodeRange range() const { return {mapping_.start, mapping_.end, 0, 0}; }
-  const Mapping& operator*() const { return mapping_; }
-
- private:
-  void* at_;
-  Mapping mapping_;
-};
-
-std::string read_of(const sdk::Fd& fd) {
-  char text[64];
-  const ssize_t got = fd ? ::pread(fd.get(), text, sizeof text, 0) : 0;
-  return fd ? std::string(text, static_cast<std::size_t>(got)) : "none";
 }
 
 BOOST_AUTO_TEST_SUITE(target_files_test)
@@ -144,22 +85,6 @@ BOOST_AUTO_TEST_CASE(a_file_of_another_device_is_refused) {
     BOOST_TEST(read_of(files.open(kSelf, {}, path, other)) == "none");
     BOOST_TEST(read_of(files.open(1 << 22, {}, path, other)) == "none");
   }
-}
-
-bool reads_what_it_maps_of_an_overlay(const Scratch& scratch) {
-  const std::string path = scratch / "merged/file";
-  const Mapped mapped(path);
-  TargetFiles files(proc().get(), kUntilOpened);
-  const auto self = static_cast<std::uint64_t>(::getpid());
-  return read_of(files.open(self, {}, path, (*mapped).file)) == "text";
-}
-
-BOOST_AUTO_TEST_CASE(the_device_in_maps_may_be_another_than_that_of_stat, *needs_root()) {
-  const Scratch scratch;
-  own_mounts::make_layers(scratch);
-  std::ofstream(scratch / "lower/file") << "text";
-  own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
-                              [&] { return reads_what_it_maps_of_an_overlay(scratch); });
 }
 
 BOOST_AUTO_TEST_CASE(a_path_is_opened_as_the_user_of_the_process, *needs_root()) {

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -10,6 +11,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -61,15 +63,15 @@ ctprof_unwind_table own_table(const sdk::Records& to,
   return table;
 }
 
-// The number of the table that the core makes for a request, without a recorder.
-std::uint32_t number_for(const ctprof_table_request& request) {
+// What the table of a request is of, without a recorder; nothing: there is no table.
+std::optional<TableFile> file_for(const ctprof_table_request& request) {
   const sdk::Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
   UnwindTables tables(proc.get(), kUntilDone);
   tables.want(&request);
   ctprof_unwind_table table{};
   table.size = sizeof table;
   while (tables.next(&table) == 0) std::this_thread::yield();
-  return table.number;
+  return table.number == 1 ? std::optional(tables.files().front()) : std::nullopt;
 }
 
 bool mount_in_memory(const std::string& directory) {
@@ -134,8 +136,43 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_copied_has_a_table, *own_mounts::needs_root(
                               [&] {
                                 const std::string path = scratch / "program";
                                 std::filesystem::copy_file(own_program(), path);
-                                return number_for(request_for(path)) == 1u;
+                                return file_for(request_for(path)).has_value();
                               });
+}
+
+// The first mapping of the program of the calling process.
+Mapping mapping_of_program(const std::string& path) {
+  sdk::TextFile maps;
+  const auto text = maps.read_records(AT_FDCWD, "/proc/self/maps");
+  for (const Mapping& mapping : code_mappings(text.value))
+    if (mapping.path == path) return mapping;
+  return {};
+}
+
+// Maps the program on the overlay, and asks for the table of the file that the kernel reads.
+bool has_table_over_layer(const Scratch& scratch) {
+  const std::string path = scratch / "merged/program";
+  const sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0) == MAP_FAILED)
+    return false;
+  const Mapping mapping = mapping_of_program(path);
+  const std::string layer = scratch / "lower/program";
+  ctprof_table_request request = request_for(layer);
+  request.start = mapping.start;
+  request.length = mapping.end - mapping.start;
+  request.path = {};
+  const auto file = file_for(request);
+  ++request.changed_s;
+  return file && file->mapping.file == mapping.file && file->mapping.path == path &&
+         !file_for(request);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_on_an_overlay_has_a_table, *own_mounts::needs_root()) {
+  const Scratch scratch;
+  own_mounts::make_layers(scratch);
+  std::filesystem::copy_file(own_program(), scratch / "lower/program");
+  own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
+                              [&] { return has_table_over_layer(scratch); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -109,7 +109,7 @@ struct ctprof_table_request {
   uint64_t start;
   uint64_t length;
   uint64_t offset;
-  /* As /proc/PID/maps has them. */
+  /* As the kernel has them, of the file that it reads: on an overlay mount, one of a layer. */
   uint32_t device_major;
   uint32_t device_minor;
   uint64_t inode;

@@ -1,0 +1,178 @@
+// Files on overlay mounts, opened by what maps lists and by the files of their layers.
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "core/capture/overlay_mount.hpp"
+#include "core/capture/target_files.hpp"
+#include "tests/unit/capture/own_files.hpp"
+#include "tests/unit/capture/own_mounts.hpp"
+#include "tests/unit/capture/target_process.hpp"
+
+namespace ctprof::overlay_mount_test {
+namespace {
+
+using hand_made::id_of;
+using hand_made::Scratch;
+using own_mounts::needs_root;
+using target_process::Child;
+using target_process::kUntilOpened;
+using target_process::Mapped;
+using target_process::proc;
+using target_process::read_of;
+
+// Layers, one of which has a file with a text.
+class Layers {
+ public:
+  Layers() {
+    std::filesystem::permissions(scratch_ / "", std::filesystem::perms{0755});
+    own_mounts::make_layers(scratch_);
+    std::ofstream(scratch_ / "lower/file") << "text";
+  }
+  const Scratch& scratch() const { return scratch_; }
+  FileId file() const { return id_of(scratch_ / "lower/file"); }
+
+ private:
+  Scratch scratch_;
+};
+
+void skip(const char* why) { BOOST_TEST_MESSAGE("skipped: " << why); }
+
+BOOST_AUTO_TEST_SUITE(overlay_mount_test)
+
+bool reads_what_it_maps_of_an_overlay(const Scratch& scratch) {
+  const std::string path = scratch / "merged/file";
+  const Mapped mapped(path);
+  TargetFiles files(proc().get(), kUntilOpened);
+  const auto self = static_cast<std::uint64_t>(::getpid());
+  return read_of(files.open(self, {}, path, (*mapped).file)) == "text";
+}
+
+BOOST_AUTO_TEST_CASE(the_device_in_maps_may_be_another_than_that_of_stat, *needs_root()) {
+  const Layers layers;
+  const Scratch& scratch = layers.scratch();
+  own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
+                              [&] { return reads_what_it_maps_of_an_overlay(scratch); });
+}
+
+// The mapping of a process whose path ends so.
+Mapping mapping_of_path(std::uint64_t process, const std::string& path) {
+  sdk::TextFile maps;
+  const auto text = maps.read_records(proc().get(), (std::to_string(process) + "/maps").c_str());
+  for (const Mapping& mapping : code_mappings(text.value))
+    if (mapping.path.ends_with(path)) return mapping;
+  return {};
+}
+
+std::string read_stored(std::uint64_t process, Mapping mapping, const FileId& stored) {
+  mapping.file = stored;
+  return read_of(TargetFiles(proc().get(), kUntilOpened).open_stored(process, mapping));
+}
+
+// By what the kernel reads, which maps lists only before Linux 6.8.
+bool opens_the_file_over_a_layer(const Scratch& scratch) {
+  const Mapped mapped(scratch / "merged/file");
+  const auto self = static_cast<std::uint64_t>(::getpid());
+  const FileId layer = id_of(scratch / "lower/file");
+  Mapping mapping = *mapped;
+  mapping.file = layer;
+  TargetFiles files(proc().get(), kUntilOpened);
+  const bool is_opened = read_of(files.open_stored(self, mapping)) == "text";
+  const bool is_listed = (*mapped).file == layer ? files.on_overlay().inode == 0
+                                                 : files.on_overlay() == (*mapped).file &&
+                                                       files.path_on_overlay() == (*mapped).path;
+  return is_opened && is_listed && read_stored(self, *mapped, {layer.device, 1}) == "none";
+}
+
+BOOST_AUTO_TEST_CASE(files_on_an_overlay_are_opened_by_those_of_its_layers, *needs_root()) {
+  const Layers layers;
+  const Scratch& scratch = layers.scratch();
+  own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
+                              [&] { return opens_the_file_over_a_layer(scratch); });
+}
+
+// A mapping of a file on an overlay that was mounted in new namespaces, until this object ends.
+class OverlayUser {
+ public:
+  OverlayUser(const Scratch& scratch, int namespaces)
+      : child_([&scratch, namespaces] {
+          const std::string layers = "lowerdir=" + (scratch / "lower") + ":" + (scratch / "upper");
+          if (::unshare(namespaces) != 0 || !own_mounts::leave_mounts() ||
+              ::mount("overlay", (scratch / "merged").c_str(), "overlay", 0, layers.c_str()) != 0)
+            return false;
+          const sdk::Fd fd(::open((scratch / "merged/file").c_str(), O_RDONLY | O_CLOEXEC));
+          return fd && ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0) !=
+                           MAP_FAILED;
+        }),
+        mapping_(mapping_of_path(child_.id(), "merged/file")) {}
+
+  bool is_ready() const { return child_.is_ready(); }
+  std::uint64_t id() const { return child_.id(); }
+  const Mapping& mapping() const { return mapping_; }
+
+ private:
+  Child child_;
+  Mapping mapping_;
+};
+
+// Whoever makes a user namespace can mount an overlay over files of their own making, of which a
+// file server says what it wants.
+BOOST_AUTO_TEST_CASE(overlays_of_other_user_namespaces_do_not_count, *needs_root()) {
+  const Layers layers;
+  const Scratch& scratch = layers.scratch();
+  const FileId layer = layers.file();
+  const OverlayUser privileged(scratch, 0), other(scratch, CLONE_NEWUSER);
+  if (!privileged.is_ready() || !other.is_ready()) return skip("no overlay can be mounted here");
+  if (other.mapping().file == layer) return skip("this kernel lists files of layers in maps");
+  BOOST_TEST(read_stored(privileged.id(), privileged.mapping(), layer) == "text");
+  BOOST_TEST(read_stored(other.id(), other.mapping(), layer) == "none");
+}
+
+// As with a descriptor that somebody passed on.
+BOOST_AUTO_TEST_CASE(overlays_that_the_process_has_not_mounted_do_not_count, *needs_root()) {
+  const Layers layers;
+  const Scratch& scratch = layers.scratch();
+  const FileId layer = layers.file();
+  const OverlayUser user(scratch, 0);
+  if (!user.is_ready()) return skip("no overlay can be mounted here");
+  const Mapped mapped("/proc/" + std::to_string(user.id()) + "/root" + (scratch / "merged/file"));
+  if ((*mapped).file == layer) return skip("this kernel lists files of layers in maps");
+  BOOST_TEST(read_stored(user.id(), user.mapping(), layer) == "text");
+  BOOST_TEST(read_stored(static_cast<std::uint64_t>(::getpid()), *mapped, layer) == "none");
+}
+
+BOOST_AUTO_TEST_CASE(finds_overlays_in_the_list_of_mounts) {
+  const std::string mountinfo =
+      "22 27 0:21 / /proc rw - proc overlay rw\n"
+      "69 45 0:40 / /merged rw,relatime shared:1 master:2 - overlay overlay rw,lowerdir=/l\n"
+      "6 45 0:41 / /fuse rw - fuse - overlay\n";
+  BOOST_TEST(is_overlay(mountinfo, 69));
+  for (const std::uint64_t other : {6, 22, 45, 9, 0}) BOOST_TEST(!is_overlay(mountinfo, other));
+  BOOST_TEST(!is_overlay("69 45 0:40 / /merged rw", 69));
+}
+
+// An overlay of several file systems writes the number of the layer into the highest bits.
+BOOST_AUTO_TEST_CASE(a_file_on_an_overlay_has_the_inode_of_its_layer) {
+  struct stat status {};
+  status.st_ino = 0x1234;
+  BOOST_TEST(can_be_of_layer(status, {0, 0x1234}));
+  BOOST_TEST(!can_be_of_layer(status, {0, 0x1235}));
+  status.st_ino |= std::uint64_t{3} << 61;
+  BOOST_TEST(can_be_of_layer(status, {0, 0x1234}));
+  BOOST_TEST(!can_be_of_layer(status, {0, 0x2234}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::overlay_mount_test

@@ -1,0 +1,89 @@
+// Another process, a mapping, and what a test needs to open the files of both.
+
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/stacks/address_space.hpp"
+#include "ctprof/files.hpp"
+
+namespace ctprof::target_process {
+
+inline constexpr std::chrono::hours kUntilOpened(1);
+
+inline sdk::Fd proc() { return sdk::Fd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
+
+// A child process that has done something, and waits. Ended with this object.
+class Child {
+ public:
+  explicit Child(const std::function<bool()>& prepare) {
+    int ready[2];
+    BOOST_REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const bool is_ready = prepare();
+      if (is_ready && ::write(ready[1], "", 1) == 1)
+        for (;;) ::pause();
+      ::_exit(1);
+    }
+    ::close(ready[1]);
+    char byte;
+    is_ready_ = ::read(ready[0], &byte, 1) == 1;
+    ::close(ready[0]);
+  }
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  std::uint64_t id() const { return static_cast<std::uint64_t>(pid_); }
+  bool is_ready() const { return is_ready_; }
+
+ private:
+  pid_t pid_;
+  bool is_ready_;
+};
+
+// A mapping of a file in this process, as maps shows it.
+class Mapped {
+ public:
+  explicit Mapped(const std::string& path) {
+    const sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    at_ = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0);
+    BOOST_REQUIRE(at_ != MAP_FAILED);
+    sdk::TextFile maps;
+    const auto text = maps.read_records(AT_FDCWD, "/proc/self/maps");
+    const auto found = mapping_at(text.value, reinterpret_cast<std::uintptr_t>(at_));
+    BOOST_REQUIRE(found.has_value());
+    mapping_ = *found;
+  }
+  ~Mapped() { ::munmap(at_, 4096); }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  CodeRange range() const { return {mapping_.start, mapping_.end, 0, 0}; }
+  const Mapping& operator*() const { return mapping_; }
+
+ private:
+  void* at_;
+  Mapping mapping_;
+};
+
+inline std::string read_of(const sdk::Fd& fd) {
+  char text[64];
+  const ssize_t got = fd ? ::pread(fd.get(), text, sizeof text, 0) : 0;
+  return fd ? std::string(text, static_cast<std::size_t>(got)) : "none";
+}
+
+}  // namespace ctprof::target_process
