@@ -84,8 +84,8 @@ class KernelInput : public Clocks {
                                                  std::chrono::milliseconds patience) = 0;
   // Asks for unwind tables that the programs lack, and takes those that were made.
   virtual void exchange_tables(const sdk::Records&) {}
-  // A sentence about processes whose stacks were copied because walks of them cost too much, if
-  // there are more such stacks since the last call; else empty.
+  // Sentences about processes whose stacks were copied because walks of them cost too much, if
+  // there are more such stacks since the last call, and about files whose tables found no space.
   virtual std::string refused_walks() { return {}; }
   virtual void set_period(std::uint64_t period_ns, bool every_stack) = 0;
   // Names the function of the kernel that an address is in; empty where this kernel does not tell.

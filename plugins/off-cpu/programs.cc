@@ -214,7 +214,10 @@ bool Programs::open_walk() {
   return tables_ && accounts_;
 }
 
-std::string Programs::refused_walks() { return accounts_ ? accounts_->news("off-cpu") : ""; }
+std::string Programs::refused_walks() {
+  if (!accounts_) return {};
+  return joined_remarks(accounts_->news("off-cpu"), requests_.remark("off-cpu"));
+}
 
 void Programs::exchange_tables(const sdk::Records& records) {
   if (!walks_) return;

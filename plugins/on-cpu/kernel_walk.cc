@@ -59,7 +59,9 @@ void KernelWalk::exchange(const sdk::Records& records) {
   on_cpu_walk_renew(program_);
 }
 
-std::string KernelWalk::news() { return accounts_->news("on-cpu"); }
+std::string KernelWalk::news() {
+  return joined_remarks(accounts_->news("on-cpu"), requests_.remark("on-cpu"));
+}
 
 KernelWalk::Counts KernelWalk::counts() const {
   Counts counts;

@@ -51,8 +51,8 @@ class KernelWalk {
   // A file that has no table yet.
   void note(const Missed& missed);
   void exchange(const sdk::Records& records);
-  // A sentence for the user about processes whose walks were refused for their cost, if there are
-  // more such walks since the last call; else empty.
+  // Sentences for the user: about processes whose walks were refused for their cost, if there are
+  // more such walks since the last call, and about files whose tables found no space.
   std::string news();
   // Samples that were walked, and those that were not, of threads in user space.
   struct Counts {

@@ -14,6 +14,10 @@ std::uint64_t key_of(std::uint32_t device, std::uint64_t inode) {
 
 }  // namespace
 
+std::string joined_remarks(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : "; ") + second;
+}
+
 void WalkRequests::note_path(std::uint32_t device, std::uint64_t inode, std::string_view path) {
   if (inode == 0 || path.empty()) return;
   if (paths_.size() == kMostPaths) paths_.clear();
@@ -52,10 +56,17 @@ void WalkRequests::exchange(const sdk::Records& records, WalkTables& tables) {
     if (table.request >= requests_.size()) continue;
     const walk_file& file = requests_[table.request].miss.file;
     if (table.number != 0)
-      tables.add(table, file);
+      refused_ += !tables.add(table, file);
     else if (++failed_[key_of(file.device, file.inode)] < kMostAttempts)
       tables.forget(file);
   }
+}
+
+std::string WalkRequests::remark(const std::string& recorder) const {
+  if (refused_ == 0) return {};
+  return recorder + ": stacks through " + std::to_string(refused_) +
+         (refused_ == 1 ? " file" : " files") +
+         " are copied: the space for unwind tables is full; restart the recorder";
 }
 
 }  // namespace ctprof

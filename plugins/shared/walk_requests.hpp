@@ -22,6 +22,9 @@
 
 namespace ctprof {
 
+// Two remarks in one; either may be empty.
+std::string joined_remarks(const std::string& first, const std::string& second);
+
 class WalkRequests {
  public:
   static constexpr unsigned kMostAttempts = 8;  // of one file
@@ -35,6 +38,8 @@ class WalkRequests {
   // which the first request asks for: it is ignored.
   void note(std::uint64_t tgid, const walk_miss& miss);
   void exchange(const sdk::Records& records, WalkTables& tables);
+  // A sentence for the user about files whose tables found no space; empty if there are none.
+  std::string remark(const std::string& recorder) const;
 
  private:
   struct Request {
@@ -46,6 +51,7 @@ class WalkRequests {
 
   std::vector<Request> requests_;  // by number
   std::size_t asked_ = 0;
+  std::uint64_t refused_ = 0;                             // tables for which there was no space
   std::unordered_map<std::uint64_t, unsigned> failed_;    // attempts, by device and inode
   std::unordered_map<std::uint64_t, std::string> paths_;  // of files, by device and inode
 };

@@ -19,7 +19,9 @@ namespace {
 // Maps of a program that only notes what is done to them.
 class NotedTables final : public WalkTables {
  public:
+  explicit NotedTables(std::size_t most = SIZE_MAX) : most_(most) {}
   bool add(const ctprof_unwind_table& table, const walk_file& file) override {
+    if (added.size() == most_) return false;
     added.push_back(file.inode);
     numbers.push_back(table.number);
     return true;
@@ -28,6 +30,9 @@ class NotedTables final : public WalkTables {
 
   std::vector<std::uint64_t> added, forgotten;
   std::vector<std::uint32_t> numbers;
+
+ private:
+  std::size_t most_;
 };
 
 struct Asked {
@@ -143,6 +148,33 @@ BOOST_AUTO_TEST_CASE(a_file_without_a_table_is_asked_for_again_some_times) {
   BOOST_TEST(tables.added.empty());
   const auto forgotten = std::ranges::count(tables.forgotten, 77u);
   BOOST_TEST(forgotten == WalkRequests::kMostAttempts - 1);
+}
+
+BOOST_AUTO_TEST_CASE(reports_files_whose_tables_find_no_space) {
+  Core core;
+  core.number = 4;
+  NotedTables tables(2);  // the vDSO's and one more
+  WalkRequests requests;
+  requests.note(7, missed(77));
+  requests.exchange(core.records(), tables);
+  BOOST_TEST(requests.remark("on-cpu") == "");
+  requests.note(7, missed(78));
+  requests.exchange(core.records(), tables);
+  BOOST_TEST(requests.remark("on-cpu") ==
+             "on-cpu: stacks through 1 file are copied: the space for unwind tables is full; "
+             "restart the recorder");
+  requests.note(7, missed(79));
+  requests.exchange(core.records(), tables);
+  const std::string remark = requests.remark("off-cpu");
+  BOOST_TEST(remark.starts_with("off-cpu: stacks through 2 files are copied: "));
+  BOOST_TEST(requests.remark("off-cpu") == remark);  // it remains true
+}
+
+BOOST_AUTO_TEST_CASE(joins_remarks_that_are_not_empty) {
+  BOOST_TEST(joined_remarks("a", "b") == "a; b");
+  BOOST_TEST(joined_remarks("a", "") == "a");
+  BOOST_TEST(joined_remarks("", "b") == "b");
+  BOOST_TEST(joined_remarks("", "") == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
