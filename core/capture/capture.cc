@@ -20,6 +20,7 @@
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/recorded_losses.hpp"
 #include "core/capture/recorded_stacks.hpp"
+#include "core/capture/recorded_words.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/process_state.hpp"
 #include "core/window/descendants.hpp"
@@ -311,6 +312,7 @@ void Session::gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta)
   for (Recorded& recorded : recorded_.recorders) {
     keep_losses_since(recorded, opened_ns, !has_laps_);
     if (!recorded.remark.empty()) meta.notes.push_back(recorded.remark);
+    if (recorded.tables_refused > 0) meta.notes.push_back(tables_refused_in_words(recorded));
   }
   if (is_about_a_cgroup() && options_.record.cgroup == 0)
     meta.notes.push_back(

@@ -103,6 +103,13 @@ std::string refused_in_words(const std::vector<Module>& files, std::uint64_t pla
          (places == 1 ? " place" : " places");
 }
 
+std::string tables_refused_in_words(const Recorded& recorded) {
+  return recorded.source + ": " + std::to_string(recorded.tables_refused) +
+         (recorded.tables_refused == 1 ? " request" : " requests") +
+         " for unwind tables exceeded the limits of a recorder: stacks through these files are "
+         "copied; restart the recorder";
+}
+
 std::string cut_maps_in_words(const std::vector<Module>& processes) {
   return "cannot name all generated functions: " + in_words(processes) +
          ": their perf maps or jitdumps are too large; only the newest entries were read";

@@ -24,6 +24,8 @@ std::string in_words(const Recorded& recorded, const StackTally& tally,
 
 // Files whose call frame information exceeds the limits on work, and how often rules were refused.
 std::string refused_in_words(const std::vector<Module>& files, std::uint64_t places);
+// Requests for unwind tables that exceeded a limit on all of them. REQUIRES: there are some.
+std::string tables_refused_in_words(const Recorded& recorded);
 // Processes of whose perf maps only the newest entries are read. REQUIRES: there are some.
 std::string cut_maps_in_words(const std::vector<Module>& processes);
 // Some stacks are not unwound and some frames have no names, because somebody interrupted.

@@ -171,6 +171,7 @@ class Records::Recorder {
     next.remark = recorded_.remark;
     next.failed = recorded_.failed;
     recorded_.tables = tables_.files();
+    recorded_.tables_refused = tables_.refused();
     return std::exchange(recorded_, std::move(next));
   }
 

@@ -46,6 +46,7 @@ struct Recorded {
   std::uint64_t walked = 0;                 // of those taken: by programs in the kernel
   std::uint64_t copied = 0;                 // of those taken: copies of the stack, to be walked
   std::vector<TableFile> tables;            // that walks were made by: table n is [n - 1]
+  std::uint64_t tables_refused = 0;         // requests for tables, for a limit on all of them
   std::uint64_t others = 0;                 // of processes that were not requested: omitted
   std::uint64_t lost = 0;                   // by full buffers of the kernel
   std::uint64_t unseen = 0;                 // that should have been taken, and were not

@@ -35,17 +35,19 @@ struct UnwindTables::Answer {
 };
 
 struct UnwindTables::Shared {
-  explicit Shared(int proc) : files(proc) {}
+  Shared(int proc, std::uint64_t steps_limit) : files(proc), most_steps(steps_limit) {}
 
   void answer_all();
   std::optional<UnwindTable> table_of(const Request& request, TableFile& file);
   std::optional<UnwindTable> table_of(const ElfFile& file);
   void keep(Answer answer);
 
-  TargetFiles files;        // the thread's
+  TargetFiles files;  // the thread's
+  const std::uint64_t most_steps;
   std::uint64_t steps = 0;  // the thread's
   std::atomic<std::uint64_t> cpu_ns{0};
-  std::mutex mutex;  // of all below
+  std::atomic<std::uint64_t> refused{0};  // requests, for a limit on all
+  std::mutex mutex;                       // of all below
   std::condition_variable changed;
   std::deque<Request> wanted;
   std::deque<Answer> answers;
@@ -98,11 +100,13 @@ void UnwindTables::Shared::keep(Answer answer) {
 
 std::optional<UnwindTable> UnwindTables::Shared::table_of(const ElfFile& file) {
   PackLimits limits;
-  limits.steps = std::min(limits.steps, kMostSteps - std::min(steps, kMostSteps));
-  if (limits.steps == 0) return std::nullopt;
+  const std::uint64_t left = most_steps - std::min(steps, most_steps);
+  if (left == 0) return ++refused, std::nullopt;
+  limits.steps = std::min(limits.steps, left);
   const Cfi cfi(file);
   auto table = pack_rules(file, cfi, limits);
   steps += cfi.steps();
+  if (!table && cfi.steps() > left) ++refused;
   return table;
 }
 
@@ -124,8 +128,9 @@ std::optional<UnwindTable> UnwindTables::Shared::table_of(const Request& request
   return table;
 }
 
-UnwindTables::UnwindTables(int proc, std::chrono::milliseconds patience)
-    : proc_(proc), patience_(patience) {}
+UnwindTables::UnwindTables(int proc, std::chrono::milliseconds patience, std::size_t most_tables,
+                           std::uint64_t most_steps)
+    : proc_(proc), patience_(patience), most_tables_(most_tables), most_steps_(most_steps) {}
 
 UnwindTables::~UnwindTables() {
   if (!thread_.joinable()) return;
@@ -139,7 +144,7 @@ UnwindTables::~UnwindTables() {
 
 void UnwindTables::want(const ctprof_table_request* request) {
   if (!shared_) {
-    shared_ = std::make_shared<Shared>(proc_);
+    shared_ = std::make_shared<Shared>(proc_, most_steps_);
     shared_->runs = true;
     try {
       thread_ = std::thread([shared = shared_] { shared->answer_all(); });
@@ -150,8 +155,11 @@ void UnwindTables::want(const ctprof_table_request* request) {
   const std::lock_guard lock(shared_->mutex);
   Request wanted;
   if (request) wanted.number = request->request;
-  if (!is_sound(request) || !shared_->runs || ++requests_ > kMostTables)
+  if (!is_sound(request) || !shared_->runs) return shared_->keep({wanted.number, {}});
+  if (++requests_ > most_tables_) {
+    ++shared_->refused;
     return shared_->keep({wanted.number, {}});
+  }
   wanted.is_vdso = (request->flags & CTPROF_TABLE_OF_VDSO) != 0;
   wanted.size = request->file_size;
   wanted.changed_unix_ns =
@@ -198,6 +206,8 @@ std::int32_t UnwindTables::next(ctprof_unwind_table* table) {
   hand_over(answer, *table);
   return 1;
 }
+
+std::uint64_t UnwindTables::refused() const { return shared_ ? shared_->refused.load() : 0; }
 
 std::uint64_t UnwindTables::take_cpu_ns() { return shared_ ? shared_->cpu_ns.exchange(0) : 0; }
 

@@ -50,8 +50,10 @@ class UnwindTables {
   static constexpr std::size_t kMostBytes = 64 << 20;
 
   // `proc`: the open directory /proc, which outlives it. `patience`: how long the destructor waits
-  // for the thread.
-  explicit UnwindTables(int proc, std::chrono::milliseconds patience = MappedCode::kPatience);
+  // for the thread. The others: for tests.
+  explicit UnwindTables(int proc, std::chrono::milliseconds patience = MappedCode::kPatience,
+                        std::size_t most_tables = kMostTables,
+                        std::uint64_t most_steps = kMostSteps);
   ~UnwindTables();
   UnwindTables(const UnwindTables&) = delete;
   UnwindTables& operator=(const UnwindTables&) = delete;
@@ -62,6 +64,9 @@ class UnwindTables {
   std::int32_t next(ctprof_unwind_table* table);
   // Modules of the tables that were handed over: table n is [n - 1].
   const std::vector<TableFile>& files() const { return files_; }
+  // Requests that were answered without a table because all of them together reached kMostTables or
+  // kMostSteps. No later one has a table either.
+  std::uint64_t refused() const;
   // CPU time that the thread used since the last call.
   std::uint64_t take_cpu_ns();
 
@@ -74,6 +79,8 @@ class UnwindTables {
 
   int proc_;
   std::chrono::milliseconds patience_;
+  std::size_t most_tables_;
+  std::uint64_t most_steps_;
   std::shared_ptr<Shared> shared_;  // the thread's, too, which may outlive this object
   std::thread thread_;              // runs once there is a request
   std::size_t requests_ = 0;

@@ -74,7 +74,8 @@ class Ranges {
     std::uint16_t rule;
   };
 
-  explicit Ranges(std::size_t most) : most_(most) {
+  explicit Ranges(const PackLimits& limits)
+      : most_(limits.rows), most_rules_(std::min(limits.rules, UnwindTable::kMostRules)) {
     number_of(kPackedNone);
     number_of(kPackedUnknown);
   }
@@ -118,15 +119,18 @@ class Ranges {
   std::vector<ctprof_unwind_rule> take_rules() { return std::move(rules_); }
 
  private:
-  // Rules that are too many for their numbers are unknown.
+  // The first two rules always exist.
+  bool has_room() const {
+    return rules_.size() <= UnwindTable::kUnknown || rules_.size() < most_rules_;
+  }
+  // Rules beyond the limit are unknown.
   std::uint16_t number_of(const ctprof_unwind_rule& rule) {
     std::uint64_t key = 0;
     static_assert(sizeof key == sizeof rule);
     std::memcpy(&key, &rule, sizeof key);
     if (key == last_key_) return last_number_;
     const auto known = numbers_.find(key);
-    if (known == numbers_.end() && rules_.size() > std::numeric_limits<std::uint16_t>::max())
-      return UnwindTable::kUnknown;
+    if (known == numbers_.end() && !has_room()) return UnwindTable::kUnknown;
     if (known == numbers_.end()) rules_.push_back(rule);
     last_key_ = key;
     last_number_ =
@@ -135,7 +139,7 @@ class Ranges {
     return last_number_;
   }
 
-  std::size_t most_;
+  std::size_t most_, most_rules_;
   std::vector<Range> all_;
   std::vector<ctprof_unwind_rule> rules_;
   std::unordered_map<std::uint64_t, std::uint16_t, SeededHash> numbers_;
@@ -263,7 +267,7 @@ std::optional<UnwindTable> pack_rules(const ElfFile& file, const Cfi& cfi,
   const auto segments = code_segments(file);
   if (!file.is_valid() || file.machine() != EM_X86_64 || !segments) return std::nullopt;
   UnwindTable table;
-  Ranges ranges(limits.rows);
+  Ranges ranges(limits);
   const bool is_whole = cfi.for_each_rule(limits.steps, [&](FileAddress start, const Rule& rule) {
     return ranges.add(start, packed(rule));
   });

@@ -129,6 +129,40 @@ BOOST_FIXTURE_TEST_CASE(a_file_that_is_another_by_now_has_no_table, World) {
   BOOST_TEST(number_for([](auto& request) { request.path = {nullptr, 7}; }) == 0u);
 }
 
+// Asks twice for the table of our own program.
+std::uint64_t refused_of_two(std::size_t most_tables, std::uint64_t most_steps) {
+  const sdk::Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  UnwindTables tables(proc.get(), kUntilDone, most_tables, most_steps);
+  const std::string path = own_program();
+  const ctprof_table_request request = request_for(path);
+  for (int i = 0; i < 2; ++i) {
+    tables.want(&request);
+    ctprof_unwind_table table{};
+    table.size = sizeof table;
+    while (tables.next(&table) == 0) std::this_thread::yield();
+  }
+  BOOST_TEST(tables.files().size() + tables.refused() == 2u);
+  return tables.refused();
+}
+
+BOOST_AUTO_TEST_CASE(counts_requests_beyond_the_limits_on_all) {
+  BOOST_TEST(refused_of_two(2, UnwindTables::kMostSteps) == 0u);
+  BOOST_TEST(refused_of_two(1, UnwindTables::kMostSteps) == 1u);
+  BOOST_TEST(refused_of_two(2, 1) == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(shows_requests_beyond_the_limits_to_the_user, World) {
+  const Recorded recorded = drained([&](const sdk::Records& to) { own_table(to); });
+  BOOST_TEST(recorded.tables_refused == 0u);
+  Recorded refused(1 << 20);
+  refused.source = "small";
+  refused.tables_refused = 2;
+  BOOST_TEST(
+      tables_refused_in_words(refused) ==
+      "small: 2 requests for unwind tables exceeded the limits of a recorder: stacks through "
+      "these files are copied; restart the recorder");
+}
+
 // Files of ramfs, as those of file servers, are copied before they are read.
 BOOST_AUTO_TEST_CASE(a_file_that_is_copied_has_a_table, *own_mounts::needs_root()) {
   const Scratch scratch;

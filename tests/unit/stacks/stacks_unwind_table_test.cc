@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -248,6 +249,24 @@ BOOST_AUTO_TEST_CASE(work_and_size_are_limited) {
   BOOST_TEST(!table_of(image, {.rows = 100}));
   BOOST_TEST(!table_of(image, {.pages = 1}));  // one page more is needed for the end of the code
   BOOST_TEST(table_of(image, {.pages = 2}).has_value());
+}
+
+// No file may use the numbers that the tables of others need.
+BOOST_AUTO_TEST_CASE(rules_beyond_the_limit_are_unknown) {
+  const std::string image =
+      with_function(code({0x41, 0x0e, 16, 0x41, 0x0e, 24, 0x41, 0x0e, 8})).image();
+  for (const std::size_t most : {0u, 2u, 4u, 5u}) {
+    const UnwindTable table = table_of(image, {.rules = most}).value();
+    BOOST_TEST(table.rules.size() == std::max<std::size_t>(most, 2));
+    const auto kind_at = [&](std::uint64_t offset) {
+      return int{table.rule_at(kStart + offset).kind};
+    };
+    BOOST_TEST(kind_at(0) == (most > 2 ? CTPROF_UNWIND_SP : CTPROF_UNWIND_UNKNOWN));
+    BOOST_TEST(kind_at(1) == (most > 3 ? CTPROF_UNWIND_SP : CTPROF_UNWIND_UNKNOWN));
+    BOOST_TEST(kind_at(2) == (most > 4 ? CTPROF_UNWIND_SP : CTPROF_UNWIND_UNKNOWN));
+    BOOST_TEST(kind_at(3) == kind_at(0));
+    BOOST_TEST(kind_at(64) == CTPROF_UNWIND_NONE);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
