@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "core/stacks/frame_program.hpp"
 #include "core/stacks/unwinder.hpp"
 #include "tests/unit/stacks/made_elf.hpp"
+#include "tests/unit/stacks/made_sections.hpp"
 
 namespace ctprof::tests::stacks_limits_test {
 namespace {
@@ -72,9 +75,46 @@ class Host {
   std::size_t opened = 0;
 };
 
+std::string with_size(const std::string& entry) {
+  return bytes_of(static_cast<std::uint32_t>(entry.size())) + entry;
+}
+
+// A file whose .debug_frame has functions with a thousand rules each.
+std::string with_debug_frame(std::uint64_t functions) {
+  constexpr std::uint64_t kRules = 1000;
+  std::string program;
+  for (std::uint64_t i = 1; i < kRules; ++i) program += code({0x41, 0x0e, i % 2 == 0 ? 8 : 16});
+  std::string section =
+      with_size(bytes_of(std::uint32_t{0xffffffff}) + code({1, 0, 1, 0x78, 16}) + kX86Start);
+  for (std::uint64_t i = 0; i < functions; ++i)
+    section += with_size(bytes_of(std::uint32_t{0}) + bytes_of(kStart + kRules * i) +
+                         bytes_of(kRules) + program);
+  MadeSections sections(MadeElf().image(false));
+  sections.add(".debug_frame", SHT_PROGBITS, section);
+  return sections.image();
+}
+
+// How many rules are visited; nothing where these are not all.
+std::optional<std::size_t> count_rules(const std::string& image) {
+  const ElfFile file(image);
+  std::size_t rules = 0;
+  const bool is_whole = Cfi(file).for_each_rule(UINT64_MAX, [&](FileAddress, const Rule& rule) {
+    rules += rule.cfa != Cfa::None;
+    return true;
+  });
+  return is_whole ? std::optional(rules) : std::nullopt;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(stacks_limits_test)
+
+// They are kept in memory while those of .eh_frame are visited.
+BOOST_AUTO_TEST_CASE(visits_so_many_rules_of_a_second_section) {
+  BOOST_TEST(count_rules(with_debug_frame(1)).value_or(0) == 1000u);
+  BOOST_TEST(count_rules(with_debug_frame(1300)).value_or(0) == 1'300'000u);  // a large Go program
+  BOOST_TEST(!count_rules(with_debug_frame(2100)));
+}
 
 // Not once for each function: one CIE of 1 MiB with 20,000 functions took 25 s.
 BOOST_AUTO_TEST_CASE(reads_a_common_entry_once) {
