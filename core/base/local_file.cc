@@ -1,5 +1,6 @@
 #include "core/base/local_file.hpp"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -8,8 +9,25 @@
 #include <sys/vfs.h>
 
 #include <cstddef>
+#include <optional>
 
 namespace ctprof {
+namespace {
+
+std::optional<std::uint64_t> mount_of(int directory, const char* path, int flags) {
+  struct statx status {};
+  const bool is_known =
+      ::statx(directory, path, flags | AT_STATX_DONT_SYNC, STATX_MNT_ID, &status) == 0 &&
+      (status.stx_mask & STATX_MNT_ID) != 0;
+  return is_known ? std::optional(std::uint64_t{status.stx_mnt_id}) : std::nullopt;
+}
+
+bool is_on_root_mount(int fd) {
+  const auto mount = mount_of(fd, "", AT_EMPTY_PATH);
+  return mount && mount == mount_of(AT_FDCWD, "/", 0);
+}
+
+}  // namespace
 
 std::uint64_t root_device() {
   struct stat status {};
@@ -17,8 +35,7 @@ std::uint64_t root_device() {
 }
 
 bool is_local(int fd, dev_t device) {
-  static const std::uint64_t root = root_device();
-  if (major(device) != 0 || device == root) return true;
+  if (major(device) != 0 || device == root_device() || is_on_root_mount(fd)) return true;
   struct statfs status {};
   if (::fstatfs(fd, &status) != 0) return false;
   return status.f_type == TMPFS_MAGIC || status.f_type == BTRFS_SUPER_MAGIC;

@@ -17,7 +17,9 @@ namespace ctprof {
 std::uint64_t root_device();
 
 // Whether a disk or the memory of this host has the file, or the file system of the root directory:
-// then reading it ends. `device` is the open file's st_dev.
+// then reading it ends. `device` is the open file's st_dev. On an overlay mount, files of several
+// layers have several devices: that of the root directory is found by its mount, too (from Linux
+// 5.8 on).
 bool is_local(int fd, dev_t device);
 
 // A copy of the file's first `bytes` in memory, positioned at their end. None if they cannot be

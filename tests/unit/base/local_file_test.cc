@@ -1,0 +1,67 @@
+// Files that are read without waiting for a file server.
+
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "core/base/local_file.hpp"
+#include "ctprof/files.hpp"
+#include "tests/unit/capture/own_files.hpp"
+#include "tests/unit/capture/own_mounts.hpp"
+
+namespace local_file_test {
+using namespace ctprof;
+using hand_made::Scratch;
+
+namespace {
+
+bool is_local_file(const std::string& path) {
+  const sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  BOOST_REQUIRE((fd && ::fstat(fd.get(), &status) == 0));
+  return is_local(fd.get(), status.st_dev);
+}
+
+// A root directory on an overlay whose layers are on two file systems, one of which is in memory.
+bool enter_overlay(const Scratch& scratch) {
+  if (::mount("tmpfs", (scratch / "lower").c_str(), "tmpfs", 0, nullptr) != 0) return false;
+  std::ofstream(scratch / "lower/file") << "text";
+  const std::string merged = scratch / "merged";
+  return own_mounts::mount_overlay(scratch) && ::chroot(merged.c_str()) == 0 && ::chdir("/") == 0;
+}
+
+bool has_a_device_of_its_own(const std::string& path) {
+  struct stat file {
+  }, root{};
+  return ::stat(path.c_str(), &file) == 0 && ::stat("/", &root) == 0 && file.st_dev != root.st_dev;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(local_file_test)
+
+BOOST_AUTO_TEST_CASE(files_of_disks_and_of_memory_are_local) {
+  const Scratch scratch;
+  std::ofstream(scratch / "file") << "text";
+  BOOST_TEST(is_local_file(scratch / "file"));
+  BOOST_TEST(!is_local_file("/proc/self/status"));
+  BOOST_TEST(!is_local_file("/sys/kernel/notes"));
+}
+
+BOOST_AUTO_TEST_CASE(a_layer_of_the_root_directory_is_local, *own_mounts::needs_root()) {
+  const Scratch scratch;
+  own_mounts::make_layers(scratch);
+  own_mounts::expect_on_mount(
+      [&] { return enter_overlay(scratch) && has_a_device_of_its_own("/file"); },
+      [] { return is_local_file("/file"); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace local_file_test
