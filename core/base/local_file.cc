@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
+#include <climits>
 #include <cstddef>
 #include <optional>
 
@@ -27,7 +29,23 @@ bool is_on_root_mount(int fd) {
   return mount && mount == mount_of(AT_FDCWD, "/", 0);
 }
 
+std::string name_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
 }  // namespace
+
+bool is_regular(int named, struct stat& status) {
+  return named >= 0 && ::fstat(named, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+sdk::Fd open_named(int named) {
+  return sdk::Fd(::open(name_of(named).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+}
+
+std::string path_of_open_file(int fd) {
+  char path[PATH_MAX];
+  const ssize_t size = ::readlink(name_of(fd).c_str(), path, sizeof path);
+  return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : std::string();
+}
 
 std::uint64_t root_device() {
   struct stat status {};

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/base/local_file.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
@@ -26,14 +27,6 @@ bool sleeps_uninterrupted(std::uint64_t tid) {
   const std::string stat = text_of_own(tid, "/stat");
   const auto end = stat.rfind(')');
   return end != stat.npos && stat.compare(end, 3, ") D") == 0;
-}
-
-// Where an open descriptor leads; empty when it cannot be told.
-std::string path_of(int fd) {
-  char path[kMostPath];
-  const ssize_t size =
-      ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path, sizeof path);
-  return {path, size < 0 ? 0 : static_cast<std::size_t>(size)};
 }
 
 // A text in our own memory that may be gone by now.
@@ -58,17 +51,18 @@ std::string path_in_call(std::uint64_t tid) {
   if (rest == text.c_str()) return {};
   const auto fd = static_cast<int>(std::strtoull(rest, &rest, 16));
   const std::uint64_t second = std::strtoull(rest, &rest, 16);
-  if (number == SYS_read || number == SYS_pread64 || number == SYS_getdents64) return path_of(fd);
+  if (number == SYS_read || number == SYS_pread64 || number == SYS_getdents64)
+    return path_of_open_file(fd);
   if (number != SYS_openat) return {};
   const std::string path = text_at(second);
-  return path.starts_with('/') ? path : path_of(fd) + '/' + path;
+  return path.starts_with('/') ? path : path_of_open_file(fd) + '/' + path;
 }
 
 }  // namespace
 
 std::optional<std::uint64_t> held_up_by(std::uint64_t tid, int proc) {
   if (!sleeps_uninterrupted(tid)) return std::nullopt;
-  const std::string root = path_of(proc) + '/';
+  const std::string root = path_of_open_file(proc) + '/';
   const std::string path = path_in_call(tid);
   if (!path.starts_with(root)) return std::nullopt;
   std::string_view rest = std::string_view(path).substr(root.size());

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstddef>
 #include <cstdio>
 #include <new>
@@ -105,13 +104,6 @@ std::optional<bool> is_file(const struct stat& status, const FileId& file) {
   return false;
 }
 
-// From a descriptor that only names a regular file to one that reads it, with the rights of the
-// thread.
-sdk::Fd opened(const sdk::Fd& named) {
-  const std::string self = "/proc/self/fd/" + std::to_string(named.get());
-  return sdk::Fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-}
-
 // The file, or a copy of it. The stamp is read after the copy was made, so that a file that was
 // written to meanwhile has a newer one.
 sdk::Fd kept(sdk::Fd fd, const struct stat& status, Attempt& attempt) {
@@ -125,13 +117,6 @@ sdk::Fd kept(sdk::Fd fd, const struct stat& status, Attempt& attempt) {
   return is_copied ? std::move(copy) : std::move(fd);
 }
 
-std::string listed_path_of(int fd) {
-  char path[PATH_MAX];
-  const std::string self = "/proc/self/fd/" + std::to_string(fd);
-  const ssize_t size = ::readlink(self.c_str(), path, sizeof path);
-  return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : std::string();
-}
-
 // Whether it is a file on an overlay mount of the process whose content is in the requested file of
 // a layer, as far as that can be known without the content; notes how maps lists it.
 bool is_over_layer(int fd, const struct stat& status, Attempt& attempt) {
@@ -142,12 +127,8 @@ bool is_over_layer(int fd, const struct stat& status, Attempt& attempt) {
   const auto listed = id_in_maps(fd);
   if (!listed) return false;
   attempt.opened.on_overlay = *listed;
-  attempt.opened.path = listed_path_of(fd);
+  attempt.opened.path = path_of_open_file(fd);
   return true;
-}
-
-bool is_regular(const sdk::Fd& named, struct stat& status) {
-  return named && ::fstat(named.get(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
 // To be read, if it is that file and a regular one.
@@ -155,10 +136,10 @@ sdk::Fd readable(const sdk::Fd& named, Attempt& attempt, Reached reached) {
   const OpenRequest& wanted = attempt.request;
   attempt.opened = {};
   struct stat status {};
-  if (!is_regular(named, status)) return sdk::Fd();
+  if (!is_regular(named.get(), status)) return sdk::Fd();
   const auto is_it = is_file(status, wanted.file);
   if (is_it == false) return sdk::Fd();
-  sdk::Fd fd = opened(named);
+  sdk::Fd fd = open_named(named.get());
   if (!fd ||
       (!is_it && !is_listed_as(fd.get(), wanted.file) && !is_over_layer(fd.get(), status, attempt)))
     return sdk::Fd();
@@ -268,8 +249,8 @@ bool is_of(const struct stat& status, const MapWriter& writer) {
 sdk::Fd map_under(int root, const std::string& number, const MapWriter& writer, Attempt& attempt) {
   const sdk::Fd map = named_under(root, "/tmp/perf-" + number + ".map");
   struct stat status {};
-  if (!is_regular(map, status) || !is_of(status, writer)) return sdk::Fd();
-  return kept(opened(map), status, attempt);
+  if (!is_regular(map.get(), status) || !is_of(status, writer)) return sdk::Fd();
+  return kept(open_named(map.get()), status, attempt);
 }
 
 bool is_same_process(const TargetOwner& a, const TargetOwner& b) {
@@ -298,12 +279,12 @@ sdk::Fd open_perf_map(Attempt& attempt) {
   return map_under(attempt.root, std::to_string(process), writer, attempt);
 }
 
-sdk::Fd open_named(Attempt& attempt) {
+sdk::Fd open_by_path(Attempt& attempt) {
   const TargetRights rights(nullptr);
   if (!rights) return sdk::Fd();
   const sdk::Fd file = named(AT_FDCWD, attempt.request.path);
   struct stat status {};
-  return is_regular(file, status) ? kept(opened(file), status, attempt) : sdk::Fd();
+  return is_regular(file.get(), status) ? kept(open_named(file.get()), status, attempt) : sdk::Fd();
 }
 
 sdk::Fd open_any(Attempt& attempt) {
@@ -312,7 +293,7 @@ sdk::Fd open_any(Attempt& attempt) {
     case OpenRequest::Kind::PerfMap: return open_perf_map(attempt);
     case OpenRequest::Kind::Named: break;
   }
-  return open_named(attempt);
+  return open_by_path(attempt);
 }
 
 std::shared_ptr<std::atomic<std::uint64_t>> shared_count(std::uint64_t value) {

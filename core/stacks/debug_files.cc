@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/local_file.hpp"
 #include "core/base/lowered_rights.hpp"
 #include "core/base/text.hpp"
 #include "core/stacks/byte_cursor.hpp"
@@ -83,9 +84,7 @@ std::uint32_t checksum_of(const ElfFile& file) {
 sdk::Fd open_regular(const std::string& path) {
   const sdk::Fd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
-  if (!named || ::fstat(named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return sdk::Fd();
-  const std::string self = "/proc/self/fd/" + std::to_string(named.get());
-  return sdk::Fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  return is_regular(named.get(), status) ? open_named(named.get()) : sdk::Fd();
 }
 
 bool has_lent_rights() { return ::getauxval(AT_SECURE) != 0; }

@@ -27,9 +27,8 @@ sdk::Fd open_file(const std::string& path) {
   if (!lowered) return sdk::Fd();
   const sdk::Fd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
-  if (!named || ::fstat(named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return sdk::Fd();
-  const std::string self = "/proc/self/fd/" + std::to_string(named.get());
-  sdk::Fd fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!is_regular(named.get(), status)) return sdk::Fd();
+  sdk::Fd fd = open_named(named.get());
   if (!fd || is_local(fd.get(), status.st_dev)) return fd;
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   return bytes > PatientFiles::kMostCopied ? sdk::Fd() : copy_in_memory(fd.get(), bytes);
@@ -50,7 +49,7 @@ std::string unescaped(std::string_view text) {
 
 std::string mountinfo() {
   sdk::TextFile file;
-  const auto text = file.read(AT_FDCWD, "/proc/self/mountinfo");
+  const auto text = file.read_records(AT_FDCWD, "/proc/self/mountinfo");
   return text ? std::string(text.value) : std::string();
 }
 

@@ -5,19 +5,15 @@
 #include <vector>
 
 #ifdef CTPROF_KERNEL_WALK
-#include <linux/bpf.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "plugins/on-cpu/cpus.hpp"
 #include "plugins/on-cpu/walk_skeleton.h"
+#include "plugins/shared/bpf_map.hpp"
 #endif
 
 namespace ctprof::on_cpu {
 
 void KernelWalk::note(const Mapped& mapped) {
-  constexpr unsigned kMinorBits = 20;
-  requests_.note_path(mapped.device_major << kMinorBits | mapped.device_minor, mapped.inode,
+  requests_.note_path(walk_device(mapped.device_major, mapped.device_minor), mapped.inode,
                       mapped.path);
 }
 
@@ -44,13 +40,8 @@ KernelWalk::~KernelWalk() {
 }
 
 int KernelWalk::attach(int event, int cpu, int output) const {
-  bpf_attr attributes{};
   const auto key = static_cast<std::uint32_t>(cpu), value = static_cast<std::uint32_t>(output);
-  attributes.map_fd = static_cast<std::uint32_t>(on_cpu_walk_maps_of(program_).outputs);
-  attributes.key = reinterpret_cast<std::uintptr_t>(&key);
-  attributes.value = reinterpret_cast<std::uintptr_t>(&value);
-  attributes.flags = BPF_ANY;
-  if (::syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attributes, sizeof attributes) != 0) return errno;
+  if (!update_map(on_cpu_walk_maps_of(program_).outputs, &key, &value)) return errno;
   return on_cpu_walk_attach(program_, event);
 }
 
@@ -67,11 +58,7 @@ KernelWalk::Counts KernelWalk::counts() const {
   Counts counts;
   std::vector<std::uint64_t> by_cpu(possible_cpus().count);
   for (std::uint32_t key = 0; key < WALK_REASONS; ++key) {
-    bpf_attr attributes{};
-    attributes.map_fd = static_cast<std::uint32_t>(on_cpu_walk_maps_of(program_).counts);
-    attributes.key = reinterpret_cast<std::uintptr_t>(&key);
-    attributes.value = reinterpret_cast<std::uintptr_t>(by_cpu.data());
-    if (::syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attributes, sizeof attributes) != 0) return {};
+    if (!look_up_in_map(on_cpu_walk_maps_of(program_).counts, &key, by_cpu.data())) return {};
     std::uint64_t& sum = key == 0 ? counts.walked : counts.by_reason[key];
     for (const std::uint64_t count : by_cpu) sum += count;
     if (key != 0) counts.gave_up += sum;

@@ -5,8 +5,6 @@ namespace {
 
 // Of files that were mapped while the recorder works; when there are more, all are forgotten.
 constexpr std::size_t kMostPaths = 16 << 10;
-// As the kernel numbers devices inside of it.
-constexpr unsigned kMinorBits = 20;
 
 std::uint64_t key_of(std::uint32_t device, std::uint64_t inode) {
   return inode ^ std::uint64_t{device} << 32;
@@ -38,8 +36,8 @@ void WalkRequests::ask(const sdk::Records& records, std::uint64_t number) const 
   to.start = miss.start;
   to.length = miss.end - miss.start;
   to.offset = miss.offset;
-  to.device_major = miss.file.device >> kMinorBits;
-  to.device_minor = miss.file.device & ((1u << kMinorBits) - 1);
+  to.device_major = major_of(miss.file.device);
+  to.device_minor = minor_of(miss.file.device);
   to.inode = miss.file.inode;
   to.file_size = miss.file.size;
   to.changed_s = miss.file.changed_s;

@@ -1,23 +1,19 @@
 #include "plugins/shared/walk_tables.hpp"
 
-#include <linux/bpf.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "ctprof/abi.h"
+#include "plugins/shared/bpf_map.hpp"
+#include "plugins/shared/walk_state.h"
+
 namespace ctprof {
 namespace {
 
 constexpr std::size_t kChunkBytes = WALK_CHUNK_ROWS * sizeof(ctprof_unwind_row);
-
-long bpf(int command, bpf_attr& attributes) {
-  return ::syscall(SYS_bpf, command, &attributes, sizeof attributes);
-}
-
-std::uint64_t address_of(const void* data) { return reinterpret_cast<std::uintptr_t>(data); }
 
 int create_chunk() {
   bpf_attr attributes{};
@@ -26,24 +22,15 @@ int create_chunk() {
   attributes.value_size = kChunkBytes;
   attributes.max_entries = 1;
   attributes.map_flags = BPF_F_MMAPABLE;
-  return static_cast<int>(bpf(BPF_MAP_CREATE, attributes));
+  return static_cast<int>(call_bpf(BPF_MAP_CREATE, attributes));
 }
 
-bool update(int map, const void* key, const void* value) {
-  bpf_attr attributes{};
-  attributes.map_fd = static_cast<std::uint32_t>(map);
-  attributes.key = address_of(key);
-  attributes.value = address_of(value);
-  attributes.flags = BPF_ANY;
-  return bpf(BPF_MAP_UPDATE_ELEM, attributes) == 0;
-}
-
-void remove(int map, const void* key) {
-  bpf_attr attributes{};
-  attributes.map_fd = static_cast<std::uint32_t>(map);
-  attributes.key = address_of(key);
-  bpf(BPF_MAP_DELETE_ELEM, attributes);
-}
+// Programs write frames by their own names of these numbers.
+static_assert(WALK_FRAME_ADDRESS == CTPROF_FRAME_ADDRESS);
+static_assert(WALK_FRAME_GUESSED == CTPROF_FRAME_GUESSED);
+static_assert(int{WALK_FRAME_TABLE} == int{CTPROF_FRAME_TABLE_SHIFT});
+// The number of a table is below the two flags.
+static_assert(std::uint64_t{WALK_MOST_TABLES} << WALK_FRAME_TABLE == WALK_FRAME_GUESSED);
 
 template <class Item>
 void put(void* array, std::size_t index, const Item& item) {
@@ -91,7 +78,7 @@ bool WalkTables::add_chunk() {
   const std::uint32_t value = fd ? static_cast<std::uint32_t>(fd.get()) : 0;
   Mapped mapped;
   if (!fd || !map(fd.get(), kChunkBytes, mapped)) return false;
-  if (!update(maps_.chunks, &number, &value)) return ::munmap(mapped.at, mapped.bytes), false;
+  if (!update_map(maps_.chunks, &number, &value)) return ::munmap(mapped.at, mapped.bytes), false;
   chunk_maps_.push_back(std::move(fd));
   chunks_.push_back(mapped);
   rows_in_last_ = 0;
@@ -129,10 +116,10 @@ bool WalkTables::add(const ctprof_unwind_table& table, const walk_file& file) {
     put(rules_.at, rules_count_++, table.rules[i]);
   const std::uint32_t number = modules_count_++;
   put(modules_.at, number, module);
-  return update(maps_.files, &file, &number);
+  return update_map(maps_.files, &file, &number);
 }
 
-void WalkTables::forget(const walk_file& file) { remove(maps_.files, &file); }
+void WalkTables::forget(const walk_file& file) { remove_from_map(maps_.files, &file); }
 
 std::size_t WalkTables::bytes() const {
   std::size_t bytes = rules_.bytes + pages_.bytes + modules_.bytes;

@@ -23,6 +23,16 @@
 
 namespace ctprof {
 
+// Devices as the kernel numbers them inside of it, and in a walk_file.
+inline constexpr unsigned kDeviceMinorBits = 20;
+inline std::uint32_t walk_device(std::uint32_t major, std::uint32_t minor) {
+  return major << kDeviceMinorBits | minor;
+}
+inline std::uint32_t major_of(std::uint32_t walk_device) { return walk_device >> kDeviceMinorBits; }
+inline std::uint32_t minor_of(std::uint32_t walk_device) {
+  return walk_device & ((1u << kDeviceMinorBits) - 1);
+}
+
 class WalkTables {
  public:
   // Descriptors of maps, which outlive it.

@@ -54,6 +54,30 @@ BOOST_AUTO_TEST_CASE(files_of_disks_and_of_memory_are_local) {
   BOOST_TEST(!is_local_file("/sys/kernel/notes"));
 }
 
+// What is named has not been opened: a pipe would wait for its writer.
+BOOST_AUTO_TEST_CASE(only_regular_files_are_opened_by_their_names) {
+  const Scratch scratch;
+  const std::string file = scratch / "file", pipe = scratch / "pipe";
+  std::ofstream(file) << "text";
+  BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const auto name = [](const std::string& path) {
+    return sdk::Fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  };
+  struct stat status {};
+  BOOST_TEST(!is_regular(name(pipe).get(), status));
+  BOOST_TEST(!is_regular(name("/dev/null").get(), status));
+  BOOST_TEST(!is_regular(name(scratch / "").get(), status));
+  BOOST_TEST(!is_regular(-1, status));
+  const sdk::Fd named = name(file);
+  BOOST_REQUIRE(is_regular(named.get(), status));
+  BOOST_TEST(status.st_size == 4);
+  char text[8];
+  BOOST_TEST(::read(named.get(), text, sizeof text) == -1);
+  BOOST_TEST(::read(open_named(named.get()).get(), text, sizeof text) == 4);
+  BOOST_TEST(path_of_open_file(named.get()) == file);
+  BOOST_TEST(path_of_open_file(-1) == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_layer_of_the_root_directory_is_local, *own_mounts::needs_root()) {
   const Scratch scratch;
   own_mounts::make_layers(scratch);

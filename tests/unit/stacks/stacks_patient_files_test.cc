@@ -1,4 +1,4 @@
-// Files that a helper process opens, and the mount points of those that are not opened.
+// Files that a child process opens, and the mount points of those that are not opened.
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,0 +1,47 @@
+// Reads and writes elements of BPF maps by the system call, for plugins that have no libbpf at
+// hand.
+//
+// Threads: any.
+
+#pragma once
+
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace ctprof {
+
+// bpf(2). Returns -1, and errno, on failure.
+inline long call_bpf(int command, bpf_attr& attributes) {
+  return ::syscall(SYS_bpf, command, &attributes, sizeof attributes);
+}
+
+// What the commands on one element take. `value` may be null.
+inline bpf_attr element_of_map(int map, const void* key, const void* value) {
+  bpf_attr attributes{};
+  attributes.map_fd = static_cast<std::uint32_t>(map);
+  attributes.key = reinterpret_cast<std::uintptr_t>(key);
+  attributes.value = reinterpret_cast<std::uintptr_t>(value);
+  attributes.flags = BPF_ANY;
+  return attributes;
+}
+
+// False, and errno: the map has no space, or the descriptor is of no map.
+inline bool update_map(int map, const void* key, const void* value) {
+  bpf_attr attributes = element_of_map(map, key, value);
+  return call_bpf(BPF_MAP_UPDATE_ELEM, attributes) == 0;
+}
+
+// False, and errno: there is no such element.
+inline bool look_up_in_map(int map, const void* key, void* value) {
+  bpf_attr attributes = element_of_map(map, key, value);
+  return call_bpf(BPF_MAP_LOOKUP_ELEM, attributes) == 0;
+}
+inline bool remove_from_map(int map, const void* key) {
+  bpf_attr attributes = element_of_map(map, key, nullptr);
+  return call_bpf(BPF_MAP_DELETE_ELEM, attributes) == 0;
+}
+
+}  // namespace ctprof
