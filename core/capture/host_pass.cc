@@ -98,9 +98,9 @@ CgroupList HostPass::all_cgroups() {
     return {};
   CgroupList list = list_cgroups(roots_);
   if (!list.complete && !list.entries.empty())
-    snapshot_.meta.notes.push_back(
-        "there are too many cgroups: only the first " + std::to_string(list.entries.size()) +
-        " were listed, and others without threads are missing");
+    snapshot_.meta.notes.push_back("there are too many cgroups: only the first " +
+                                   std::to_string(list.entries.size()) +
+                                   " were read, and cgroups without threads may be missing");
   return list;
 }
 

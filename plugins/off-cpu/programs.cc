@@ -216,7 +216,7 @@ bool Programs::open_walk() {
 
 std::string Programs::refused_walks() {
   if (!accounts_) return {};
-  return joined_remarks(accounts_->news("off-cpu"), requests_.remark("off-cpu"));
+  return joined_remarks(accounts_->take_remark("off-cpu"), requests_.remark("off-cpu"));
 }
 
 void Programs::exchange_tables(const sdk::Records& records) {

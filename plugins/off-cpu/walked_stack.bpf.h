@@ -16,7 +16,7 @@ enum { CODE_64 = 0x33 }; /* user space of 64 bits */
 const volatile __u32 walk_depth = OFF_FRAMES;
 
 /* Where there is no room, the file is asked for again. */
-static __always_inline void tell_miss(struct walk_scratch* scratch, struct task_struct* task) {
+static __always_inline void send_miss(struct walk_scratch* scratch, struct task_struct* task) {
   struct off_miss* out = bpf_ringbuf_reserve(&told, sizeof *out, 0);
   if (!out) {
     bpf_map_delete_elem(&walk_files, &scratch->miss.file);
@@ -37,7 +37,7 @@ static __always_inline __u32 walk_user_stack(struct walk_scratch* scratch,
   const __u32 tag =
       walk_stack(scratch, memory, BPF_CORE_READ(registers, ip), BPF_CORE_READ(registers, sp),
                  BPF_CORE_READ(registers, bp), walk_depth);
-  if (tag == 0 && scratch->has_miss) tell_miss(scratch, task);
+  if (tag == 0 && scratch->has_miss) send_miss(scratch, task);
   return tag;
 }
 
@@ -50,7 +50,7 @@ static __always_inline void fill_walked_stack(struct off_stack* out, struct walk
 }
 
 /* 0: it has to be copied. */
-static __always_inline int tell_walked_stack(struct task_struct* task, struct off_thread* thread,
+static __always_inline int send_walked_stack(struct task_struct* task, struct off_thread* thread,
                                              __u64 now, __u64 weight) {
   struct walk_scratch* scratch = walk_scratch();
   const __u32 tag = scratch ? walk_user_stack(scratch, task) : 0;
@@ -78,7 +78,7 @@ static __always_inline void tell_stack_walked(struct task_struct* task, struct o
   const __u64 weight = thread->charge;
   const __u64 now = bpf_ktime_get_ns();
   if (thread->window != 0 && thread->window == window_at(now) && may_show_stack(task) &&
-      !is_kernels_own(task) && tell_walked_stack(task, thread, now, weight)) {
+      !is_kernels_own(task) && send_walked_stack(task, thread, now, weight)) {
     count(OFF_RESUMES);
     thread->charge = 0;
     return;

@@ -50,8 +50,8 @@ void KernelWalk::exchange(const sdk::Records& records) {
   on_cpu_walk_renew(program_);
 }
 
-std::string KernelWalk::news() {
-  return joined_remarks(accounts_->news("on-cpu"), requests_.remark("on-cpu"));
+std::string KernelWalk::take_remark() {
+  return joined_remarks(accounts_->take_remark("on-cpu"), requests_.remark("on-cpu"));
 }
 
 KernelWalk::Counts KernelWalk::counts() const {
@@ -79,7 +79,7 @@ int KernelWalk::attach(int, int, int) const { return ENOSYS; }
 
 void KernelWalk::exchange(const sdk::Records&) {}
 
-std::string KernelWalk::news() { return {}; }
+std::string KernelWalk::take_remark() { return {}; }
 
 KernelWalk::Counts KernelWalk::counts() const { return {}; }
 

@@ -53,7 +53,7 @@ class KernelWalk {
   void exchange(const sdk::Records& records);
   // Sentences for the user: about processes whose walks were refused for their cost, if there are
   // more such walks since the last call, and about files whose tables found no space.
-  std::string news();
+  std::string take_remark();
   // Samples that were walked, and those that were not, of threads in user space.
   struct Counts {
     std::uint64_t walked = 0, gave_up = 0;

@@ -108,7 +108,7 @@ class OnCpu : public sdk::RecordSource {
 
   void drain(const sdk::Records& records) {
     sampler_->drain(records);
-    if (std::exchange(has_ended_, false) && walk_) note(walk_->news());
+    if (std::exchange(has_ended_, false) && walk_) note(walk_->take_remark());
     if (!remark_.empty()) records.remark(remark_);
     remark_.clear();
   }

@@ -44,11 +44,11 @@ std::unique_ptr<WalkAccounts> WalkAccounts::open(int map) {
 
 WalkAccounts::~WalkAccounts() { ::munmap(const_cast<walk_account*>(accounts_), mapped_bytes()); }
 
-std::string WalkAccounts::news(const std::string& recorder) {
+std::string WalkAccounts::take_remark(const std::string& recorder) {
   const std::span accounts(accounts_, WALK_ACCOUNTS);
   const std::uint64_t refused = refused_by_all(accounts);
-  if (refused == told_) return {};
-  told_ = refused;
+  if (refused == reported_) return {};
+  reported_ = refused;
   return refused_in_words(recorder, accounts);
 }
 

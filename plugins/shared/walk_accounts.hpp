@@ -2,7 +2,7 @@
 // them.
 //
 //   auto accounts = WalkAccounts::open(map);
-//   const std::string remark = accounts->news("on-cpu");  // for the user
+//   const std::string remark = accounts->take_remark("on-cpu");  // for the user
 //
 // Threads: one at a time.
 
@@ -31,14 +31,14 @@ class WalkAccounts {
   WalkAccounts(const WalkAccounts&) = delete;
   WalkAccounts& operator=(const WalkAccounts&) = delete;
 
-  // The sentence of now, if walks were refused since the last call; else empty.
-  std::string news(const std::string& recorder);
+  // The sentence about all refused walks, if some were refused since the last call; else empty.
+  std::string take_remark(const std::string& recorder);
 
  private:
   explicit WalkAccounts(const walk_account* accounts) : accounts_(accounts) {}
 
   const walk_account* accounts_;  // WALK_ACCOUNTS of them, shared with the kernel
-  std::uint64_t told_ = 0;
+  std::uint64_t reported_ = 0;
 };
 
 }  // namespace ctprof

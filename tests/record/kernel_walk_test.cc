@@ -218,13 +218,13 @@ BOOST_AUTO_TEST_CASE(a_process_whose_walks_cost_too_much_is_copied) {
     samples.drain(take);
   samples.stop();
   const auto counts = samples.counts();
-  const std::string news = samples.news();
+  const std::string remark = samples.take_remark();
   BOOST_TEST_MESSAGE(walked << " walked, " << counts.by_reason[WALK_OVER_BUDGET] << " refused, "
-                            << counts.by_reason[WALK_TOO_LONG] << " too long; " << news);
+                            << counts.by_reason[WALK_TOO_LONG] << " too long; " << remark);
   BOOST_TEST(walked > 100u);
   BOOST_TEST(counts.by_reason[WALK_OVER_BUDGET] > 100u);
-  BOOST_TEST(news.find(" stacks of process ") != std::string::npos, news);
-  BOOST_TEST(samples.news() == "");
+  BOOST_TEST(remark.find(" stacks of process ") != std::string::npos, remark);
+  BOOST_TEST(samples.take_remark() == "");
 }
 
 // A file of a race, with the number by which its code says that it runs.

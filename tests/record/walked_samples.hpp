@@ -92,7 +92,7 @@ class Samples {
   }
 
   on_cpu::KernelWalk::Counts counts() const { return how_.walk->counts(); }
-  std::string news() { return how_.walk->news(); }
+  std::string take_remark() { return how_.walk->take_remark(); }
   std::uint64_t samples() const { return samples_; }
   std::uint64_t lost() const { return lost_; }
   // What a process has mapped is read anew when it is sampled next.
