@@ -140,13 +140,14 @@ class SignFinder {
 
   void take_long_waits(std::size_t row, GroupSigns& signs) {
     if (switches_.at(row) > kMostLongWaits) return;
-    for (std::size_t column = 0; column < waiting_.size(); ++column) {
-      if (waiting_[column]->def().unit != "ns" || !waiting_[column]->has_value(row)) continue;
-      const auto covered = covered_ns(*snapshot_, *waiting_[column]);
+    for (const Column* column : waiting_) {
+      if (column->def().unit != "ns" || !column->has_value(row)) continue;
+      const auto covered = covered_ns(*snapshot_, *column);
       const double whole = covered ? static_cast<double>(*covered) : window_ns_;
-      for (const ctprof_stack& one : snapshot_->pools->stacks[waiting_[column]->ids()[row]])
+      for (const ctprof_stack& one : snapshot_->pools->stacks[column->ids()[row]])
         if (static_cast<double>(one.weight) >= kLongShare * whole && one.stack < stacks_.size())
-          signs.long_waits.push_back({column, stacks_[one.stack], static_cast<double>(one.weight)});
+          signs.long_waits.push_back(
+              {column->def().name, stacks_[one.stack], static_cast<double>(one.weight)});
     }
   }
 

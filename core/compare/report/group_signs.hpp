@@ -47,7 +47,7 @@ struct OddThread {
 
 // Of threads that waited at one place for half of the window, in three waits at most.
 struct LongWait {
-  std::size_t column = 0;   // of those of threads that have waiting stacks, in their order
+  std::string metric{};     // the metric of waiting stacks
   std::uint32_t stack = 0;  // in the book of all runs
   double weight = 0;
 };

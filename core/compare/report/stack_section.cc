@@ -188,16 +188,13 @@ std::vector<StackRow> StackSection::stacks_of(std::span<const SideStacks> sides)
   return rows;
 }
 
-// The order of a file's columns is that of the plan.
 std::vector<LongWait> StackSection::long_waits_of(RowAt at, std::size_t side) const {
   std::vector<LongWait> found;
   if (side >= signs_.size() || at.group >= signs_[side].size()) return found;
-  std::size_t column = 0;
-  for (std::size_t metric = 0; metric < at.metric; ++metric)
-    if (is_of_waits(plan_->metrics[metric])) ++column;
+  const std::string& metric = plan_->metrics[at.metric].name;
   const auto runs = rollup_->stacks({side, at.group, at.metric});
   for (LongWait one : signs_[side][at.group].long_waits) {
-    if (one.column != column || runs.size() != 1) continue;
+    if (one.metric != metric || runs.size() != 1) continue;
     one.weight *= runs.front().scale;
     found.push_back(one);
   }

@@ -77,6 +77,31 @@ BOOST_AUTO_TEST_CASE(stacks_of_the_kernel_alone_stay_and_are_idle) {
   BOOST_TEST(text_of(window) == "\n## stacks\n\nonly idle waits: 1 group (--idle shows them)\n");
 }
 
+// Two threads that waited once, for the whole window, at a place that is not idle by itself.
+Snapshot window_of_long_waits(const std::vector<MetricDef>& metrics) {
+  const Row row{wait({"futex_do_wait", "__x64_sys_futex"}, kLock, 10'000)};
+  Snapshot window = window_of({{"pool", row}, {"pool", row}}, 10, {}, metrics.front());
+  for (std::size_t at = 1; at < metrics.size(); ++at) add_stacks(window, metrics[at], {row, row});
+  add_u64(window, with_role(metric("switches", "MonotonicCount", "SumCount"), "voluntary-switches"),
+          {1, 1});
+  return window;
+}
+
+// The order of the columns, and which others there are, differs between files.
+BOOST_AUTO_TEST_CASE(long_waits_are_idle_on_both_sides_whichever_metrics_a_file_has) {
+  MetricDef other = kWaits;
+  other.name = "asleep";
+  const Snapshot one = window_of_long_waits({kWaits}), both = window_of_long_waits({other, kWaits});
+  for (const auto& sides : {std::vector{&one, &both}, {&both, &one}}) {
+    const Report report = report_of(sides);
+    BOOST_REQUIRE_EQUAL(report.stacks()->groups().size(), 1u);
+    const StackGroup group = first_group(report);
+    BOOST_REQUIRE_EQUAL(group.waits.size(), 1u);
+    BOOST_TEST(group.waits[0].busy == (std::vector<double>{0, 0}));
+    BOOST_TEST(group.waits[0].idle == (std::vector<double>{2e9, 2e9}));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_terminal) {
   const Snapshot window = window_of(kServer, 10, {}, kWaits);
   for (std::size_t width = 60; width <= 100; ++width) {
