@@ -30,11 +30,13 @@ class Headlines {
   PageRows rows() {
     for (const ScreenRow& row : screen_->rows)
       for (std::size_t column = 0; column < screen_->columns.size(); ++column) add(row, column);
-    PageRows all = std::exchange(found_, {});
+    return std::exchange(found_, {});
+  }
+
+  std::vector<PageRow> about_rows() {
     for (const ScreenRow& row : screen_->about_rows)
       for (std::size_t column = 0; column < screen_->columns.size(); ++column) add(row, column);
-    all.about = std::move(found_.rows);
-    return all;
+    return std::exchange(found_, {}).rows;
   }
 
  private:
@@ -182,6 +184,7 @@ double PageRow::relative() const {
 
 PageRows page_rows(const Report& report, bool details) {
   PageRows found = report.screen() && !details ? Headlines(report).rows() : all_metrics(report);
+  if (report.screen()) found.about = Headlines(report).about_rows();
   std::set<std::uint32_t> groups;
   for (PageRow& row : found.rows) {
     groups.insert(row.at.group);

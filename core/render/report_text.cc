@@ -8,6 +8,7 @@
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/report/rows.hpp"
+#include "core/render/about_rows.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_lines.hpp"
@@ -214,6 +215,7 @@ std::string report_text(const Report& report, std::span<const std::string> files
                         const ColumnChoice& columns, const TextLayout& layout,
                         std::string_view first) {
   std::string out = heading(report, files, layout);
+  if (const std::string about = about_rows(report, layout); !about.empty()) out += "\n" + about;
   out += first;
   Allowance allowance(report.sides());
   append_tables(out, report, RowKind::Section, columns, layout, allowance);

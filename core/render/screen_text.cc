@@ -6,6 +6,7 @@
 
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/report/screen.hpp"
+#include "core/render/about_rows.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/findings_text.hpp"
 #include "core/render/host_text.hpp"
@@ -93,14 +94,6 @@ std::string settings(const Report& report, std::size_t width) {
   found.resize(found.size() - more);
   if (more) found.push_back("and " + std::to_string(more) + " more");
   return out + wrapped("settings that differ: " + joined_by(found, "; "), width);
-}
-
-// The groups of --about come first, tested by themselves; all groups follow.
-std::string about_rows(const Report& report, const TextLayout& layout) {
-  const std::span<const ScreenRow> rows(report.screen()->about_rows);
-  if (rows.empty()) return {};
-  return screen_table(report, rows, layout).text + about_text(report, layout.width) +
-         "all groups:\n";
 }
 
 std::string with_rows(const Report& report, const std::string& before, const TextLayout& layout,

@@ -1,5 +1,6 @@
 // All sources of core/render, which are compiled as one.
 
+#include "core/render/about_rows.cc"
 #include "core/render/asleep_text.cc"
 #include "core/render/columns.cc"
 #include "core/render/evidence_json.cc"

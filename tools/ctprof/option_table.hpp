@@ -198,7 +198,8 @@ inline constexpr std::array kOptions{
     OptionInfo{"about", "GROUP|EXPR", "compare,noise,report",
                "Test the figures of one group by themselves, as a family of their own, and show "
                "them first: svc, or 'pcomm == \"svc\"'. Choose the group before you look at the "
-               "comparison. EXPR tests `group`, or what --group-by names."},
+               "comparison. EXPR tests `group`, or what --group-by names. Cannot be combined with "
+               "--metrics, --sections and --plugins."},
     OptionInfo{
         "shift", "PERCENT", "noise",
         "Also print how many interleaved pairs of runs, and which recording time, would find "

@@ -170,6 +170,8 @@ Result<Asked> asked_of(const Options& options, const Sides& sides) {
 void note_leftovers(const Report& report, std::size_t left_out, const Options& options) {
   if (left_out > 0) note(options, left_out_in_words(left_out));
   for (const std::string& sentence : report.notes()) note(options, printable(sentence));
+  if (report.screen() && !report.screen()->about_rows.empty())
+    note(options, "CSV does not contain the rows of --about; use --format json");
   for (const RunFacts& side : report.sides())
     for (const Takeover& takeover : side.meta.takeovers) note(options, takeover_in_words(takeover));
   for (const CgroupRename& rename : report.grouping().renames)

@@ -84,6 +84,8 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
   spec.limit = options.limit.value_or(text && !page ? kTextLimit : 0);
   spec.moved_only = text;
   if (!options.about.empty()) {
+    if (options.metrics || !options.sections.empty() || options.plugins)
+      return Error{"--about tests headlines: omit --metrics, --sections and --plugins"};
     auto about = parse_about(options.about, axis_word(spec));
     if (!about) return about.error();
     spec.about = std::move(*about);

@@ -140,6 +140,9 @@ void Report::Whole::settle(std::span<const ReducedRun> reduced, std::vector<Sort
   const bool compares = sides.size() > 1;
   order.emplace(rollup, grouping, plan, std::move(sort));
   find_screen(reduced);
+  if (spec.about && !screen)
+    plan.notes.push_back(
+        "--about is ignored: it tests headlines of windows, and these files have none");
   if (spec.record_comparison && families.judge())
     was_compared = spec.record_comparison(key_of(runs));
   stacks = make_stack_section(book, plan, grouping, rollup, screen, {spec.limit, Allowance(sides)},

@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "core/compare/asked/expressions.hpp"
+#include "core/render/columns.hpp"
+#include "core/render/report_text.hpp"
 #include "tests/unit/support/several_runs.hpp"
 
 namespace ctprof::about_test {
@@ -118,6 +120,28 @@ BOOST_AUTO_TEST_CASE(about_tests_groups_by_themselves) {
   spec.record_comparison = [&](std::string_view runs) { return same = runs, false; };
   BOOST_TEST(!sides.report(spec).is_about_chosen_afterwards());
   BOOST_TEST((key == same && !key.empty()));
+}
+
+// The tables of --details show other metrics than the headlines that --about tests.
+BOOST_AUTO_TEST_CASE(the_groups_of_about_precede_the_tables_of_details) {
+  Spec spec;
+  spec.about = *parse_about("other", "pcomm");
+  const std::string files[] = {"a", "b"};
+  const std::string text = report_text(Sides(kBefore, kAfter).report(spec), files,
+                                       default_columns(ReportKind::Compare), {.width = 1000});
+  const auto about = text.find("--about group == \"other\": 0 of 2 rows are significant");
+  BOOST_TEST((about < text.find("\n## ")), text);
+}
+
+// Snapshots have no headlines to test.
+BOOST_AUTO_TEST_CASE(a_note_reports_that_about_is_ignored) {
+  Spec spec;
+  spec.about = *parse_about("a", "pcomm");
+  const Snapshot one = hand_made::snapshot_of({{1, 1, "a", "a"}});
+  const Report report = report_of({&one, &one}, spec);
+  BOOST_REQUIRE_EQUAL(report.notes().size(), 1u);
+  BOOST_TEST(report.notes()[0] ==
+             "--about is ignored: it tests headlines of windows, and these files have none");
 }
 
 BOOST_AUTO_TEST_CASE(about_knows_names_of_groups_only) {

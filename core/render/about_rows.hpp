@@ -1,0 +1,18 @@
+// The groups of --about as text: their rows of the first screen, tested by themselves, and how many
+// are significant. They precede the rows of all groups, or the tables of all metrics.
+//
+// Not here: the sentence by itself (evidence_text.hpp), the table (screen_table.hpp).
+
+#pragma once
+
+#include <string>
+
+#include "core/compare/report/report.hpp"
+#include "core/render/terminal_text.hpp"
+
+namespace ctprof {
+
+// Empty without such groups. Ends with the line "all groups:".
+std::string about_rows(const Report& report, const TextLayout& layout);
+
+}  // namespace ctprof
