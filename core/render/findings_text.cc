@@ -128,7 +128,7 @@ std::string findings_help(const TextLayout& layout) {
   }
   return text + wrapped(
                     "Percentages are of one CPU. Between windows a figure also has to be 1.5 times "
-                    "what it was.",
+                    "what it was. A difference that the table tests has to be significant, too.",
                     layout.width);
 }
 

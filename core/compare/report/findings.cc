@@ -61,14 +61,31 @@ class Causes {
     return report_->metrics()[screen_->columns[at].metric];
   }
   bool compares() const { return report_->compares(); }
+  // The figures that the table of the screen shows: those that the shift of a judged row leads from
+  // and to, otherwise medians (render/shown_figures.hpp).
   double now(const ScreenRow& row, std::size_t at) const {
-    return screen_->figures(row, at).back().value;
+    const auto figures = screen_->figures(row, at);
+    const auto& proof = figures.back().proof;
+    return proof && figures.size() == 2 ? screen_figure(metric(at), proof->after)
+                                        : figures.back().value;
   }
   double before(const ScreenRow& row, std::size_t at) const {
-    return compares() ? screen_->figures(row, at).front().value : 0;
+    if (!compares()) return 0;
+    const auto figures = screen_->figures(row, at);
+    const auto& proof = figures.back().proof;
+    return proof && figures.size() == 2 ? screen_figure(metric(at), proof->before)
+                                        : figures.front().value;
+  }
+  // A difference that was judged counts only if it is proven.
+  bool may_be_finding(const ScreenRow& row, std::size_t at) const {
+    const auto& proof = screen_->figures(row, at).back().proof;
+    return !proof || proof->proven;
   }
   bool reaches(double figure, double was, double least) const {
     return is_finding(*report_, figure, was, least);
+  }
+  bool reaches(const ScreenRow& row, std::size_t at, double least) const {
+    return may_be_finding(row, at) && reaches(now(row, at), before(row, at), least);
   }
   double window_seconds() const {
     return static_cast<double>(report_->sides().back().window->length_ns) / 1e9;
@@ -97,7 +114,7 @@ class Causes {
   void find_wait(const ScreenRow& row) {
     if (!run_ || !wait_) return;
     const double waited = now(row, *wait_), ran = now(row, *run_);
-    if (!reaches(waited, before(row, *wait_), kLeastWait)) return;
+    if (!reaches(row, *wait_, kLeastWait)) return;
     if (!(waited >= kLeastWaitShare * (ran + waited))) return;
     add("wait", row,
         "waited " + in_window(waited) + " for a CPU in " + of_window() + " (" +
@@ -134,7 +151,7 @@ class Causes {
       const Headline& headline = screen_->columns[at].headline;
       const bool is_blocked = headline.shown == CTPROF_SHOWN_PERCENT && !headline.by_change &&
                               at != run_ && at != wait_ && !metric(at).is_third_party;
-      if (is_blocked && reaches(now(row, at), before(row, at), kLeastBlocked) &&
+      if (is_blocked && reaches(row, at, kLeastBlocked) &&
           (!most || now(row, at) > now(row, *most)))
         most = at;
     }
@@ -150,7 +167,9 @@ class Causes {
       const ScreenColumn& column = screen_->columns[at];
       if (column.headline.shown != CTPROF_SHOWN_RATE || metric(at).unit != "bytes") continue;
       const double share = column.weight.share_of(now(row, at));
-      if (!reaches(share, column.weight.share_of(before(row, at)), kLeastIo)) continue;
+      if (!may_be_finding(row, at) ||
+          !reaches(share, column.weight.share_of(before(row, at)), kLeastIo))
+        continue;
       add("io", row,
           "moved " + brief(now(row, at), "bytes") + "B per second (" + column.headline.label +
               "), while the disks were busy for " + percent_in_words(screen_->machine.disk_busy) +
@@ -170,14 +189,14 @@ class Causes {
     const ScreenFigure& last = figures.back();
     const double inside =
         knows_processes() ? std::min(last.change, signs(row).lasting_growth()) : last.change;
-    const double between = compares() ? growth_between(row) : 0;
+    const double between = compares() && may_be_finding(row, *resident_) ? growth_between(row) : 0;
     const bool is_inside = reaches(inside, figures.front().change, least);
     if (last.is_new || !(is_inside || between >= least)) return;
     const double growth = is_inside ? inside : between;
     add("memory", row,
         "grew by " + brief(growth, "bytes") + "B " +
             (is_inside ? "in " + of_window() : "between the windows") + ", to " +
-            brief(last.value, "bytes") + "B",
+            brief(now(row, *resident_), "bytes") + "B",
         screen_->columns[*resident_].weight.share_of(growth), NextStep::Threads);
   }
 
@@ -233,14 +252,14 @@ class Causes {
   void find_cpu(const ScreenRow& row) {
     if (!compares() || !run_) return;
     const double more = now(row, *run_) - before(row, *run_);
-    if (!(more >= kLeastCpuChange) || !reaches(now(row, *run_), before(row, *run_), 0)) return;
+    if (!(more >= kLeastCpuChange) || !reaches(row, *run_, 0)) return;
     add("cpu", row,
         "ran for " + in_window(now(row, *run_)) + " in " + of_window() + since(row, *run_),
         screen_->share(row, *run_), NextStep::Threads);
   }
 
   void find_settings(const ScreenRow& row) {
-    if (!compares() || row.score < kLeastEffect) return;
+    if (!compares() || row.score < kLeastEffect || !may_be_finding(row, row.decided_by)) return;
     const std::size_t side = report_->sides().size() - 1;
     for (std::size_t at = 0; at < report_->metrics().size(); ++at) {
       const PlannedMetric& setting = report_->metrics()[at];

@@ -3,7 +3,8 @@
 // Rules of the core look at the figures of the first screen and of the host, by the roles of
 // metrics. A finding states who, what and how much; it does not judge. Each rule has a threshold,
 // which `ctprof help findings` prints, and nothing is found on an idle host. Of several windows the
-// last is compared with the first: what was so before is no finding.
+// last is compared with the first: what was so before is no finding. Where the difference of a row
+// was judged (row_family.hpp), it is a finding only if it is proven, with the figures of the table.
 //
 // Findings are in the order of their weight, which is a share of the machine as the score of a row.
 // Ties are ordered by name and rule.

@@ -6,6 +6,7 @@
 
 #include "core/render/findings_text.hpp"
 #include "tests/unit/support/made_screen.hpp"
+#include "tests/unit/support/several_runs.hpp"
 #include "tests/unit/support/stack_reports.hpp"
 
 namespace ctprof::findings_of_runs_test {
@@ -60,6 +61,36 @@ BOOST_AUTO_TEST_CASE(compares_samples_without_names_with_the_windows_of_all_runs
   BOOST_TEST(!has(text_of({&few, &few}, {2}), "without names"));
   BOOST_TEST(has(text_of({&few, &many, &many}, {3}), "python ran for 100 % of its time in Python"));
   BOOST_TEST(has(text_of({&many}, {}), "without names"));
+}
+
+// The table shows a difference that is not significant beside its p.
+BOOST_AUTO_TEST_CASE(a_judged_difference_is_a_finding_only_if_it_is_proven) {
+  const auto findings = [](const several_runs::Sides& sides) {
+    const std::string files[] = {"a", "b"};
+    return findings_text(sides.report(), files, {}, 100, "ctprof record");
+  };
+  const std::string chance = findings({{300, 303, 297, 301}, {300, 302, 900, 901}});
+  BOOST_TEST(!has(chance, "app"), chance);
+  const std::string proven = findings({{300, 303, 297, 301}, {601, 602, 900, 901}});
+  BOOST_TEST(has(proven, "app ran for 7.4 s in 10.0 s; %cpu 30.0→73.6"), proven);
+}
+
+// Memory of one process that does not change inside a window.
+Snapshot size_of(std::uint64_t megabytes) { return memory(megabytes, megabytes); }
+
+BOOST_AUTO_TEST_CASE(memory_grows_between_sides_only_if_that_is_proven) {
+  std::vector<Snapshot> runs;
+  const auto text = [&](const std::vector<std::uint64_t>& sizes) {
+    runs.clear();
+    for (const std::uint64_t megabytes : sizes) runs.push_back(size_of(megabytes));
+    std::vector<const Snapshot*> all;
+    for (const Snapshot& run : runs) all.push_back(&run);
+    return text_of(all, {4, 4});
+  };
+  const std::string chance = text({100, 101, 102, 103, 100, 101, 400, 401});
+  BOOST_TEST(!has(chance, "grew"), chance);
+  const std::string proven = text({100, 100, 100, 100, 300, 300, 400, 400});
+  BOOST_TEST(has(proven, "grower grew by 247MiB between the windows, to 347MiB"), proven);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
