@@ -87,6 +87,7 @@ class Causes {
   bool reaches(const ScreenRow& row, std::size_t at, double least) const {
     return may_be_finding(row, at) && reaches(now(row, at), before(row, at), least);
   }
+  std::span<const RunFacts> last_runs() const { return report_->runs(report_->sides().size() - 1); }
   double window_seconds() const {
     return static_cast<double>(report_->sides().back().window->length_ns) / 1e9;
   }
@@ -200,7 +201,7 @@ class Causes {
         screen_->columns[*resident_].weight.share_of(growth), NextStep::Threads);
   }
 
-  bool knows_processes() const { return report_->runs(report_->sides().size() - 1).size() == 1; }
+  bool knows_processes() const { return last_runs().size() == 1; }
   const GroupSigns& signs(const ScreenRow& row) const {
     return report_->signs(report_->sides().size() - 1)[row.group];
   }
@@ -273,27 +274,37 @@ class Causes {
   }
 
   void find_throttled() {
-    const HostLoad& load = report_->sides().back().window->load;
-    const HostLoad& first = report_->sides().front().window->load;
-    const double was =
-        compares() && first.throttled_cgroup == load.throttled_cgroup ? first.throttled_most : 0;
-    if (!reaches(load.throttled_most, was, kLeastThrottled)) return;
-    found_.push_back({"throttled",
-                      {},
-                      load.throttled_cgroup,
-                      "stood still for " + in_window(100 * load.throttled_most) + " in " +
-                          of_window() + " for lack of quota",
-                      std::min(load.throttled_most / std::max(screen_->machine.cpus, 1.0), 1.0),
-                      NextStep::Cgroups});
+    const auto share_of = [](std::span<const RunFacts> runs, const std::string& cgroup) {
+      return median_of_runs(runs, [&](const RunFacts& run) {
+        const HostLoad& load = run.window->load;
+        return load.throttled_cgroup == cgroup ? load.throttled_most : 0;
+      });
+    };
+    std::string most;
+    for (const RunFacts& run : last_runs())
+      if (const std::string& cgroup = run.window->load.throttled_cgroup;
+          share_of(last_runs(), cgroup) > share_of(last_runs(), most))
+        most = cgroup;
+    const double share = share_of(last_runs(), most);
+    if (!reaches(share, compares() ? share_of(report_->runs(0), most) : 0, kLeastThrottled)) return;
+    found_.push_back(
+        {"throttled",
+         {},
+         most,
+         "stood still for " + in_window(100 * share) + " in " + of_window() + " for lack of quota",
+         std::min(share / std::max(screen_->machine.cpus, 1.0), 1.0),
+         NextStep::Cgroups});
   }
 
   void find_pressure() {
-    const HostLoad& load = report_->sides().back().window->load;
-    const HostLoad& first = report_->sides().front().window->load;
     for (const auto& [part, what] :
          {std::pair(&HostLoad::memory_pressure, "memory"), {&HostLoad::io_pressure, "a disk"}}) {
-      const double share = (load.*part).value_or(0);
-      if (!reaches(share, compares() ? (first.*part).value_or(0) : 0, kLeastPressure)) continue;
+      const auto pressure_of = [part = part](const RunFacts& run) {
+        return (run.window->load.*part).value_or(kNaN);
+      };
+      const double share = median_of_runs(last_runs(), pressure_of);
+      const double was = compares() ? median_of_runs(report_->runs(0), pressure_of) : 0;
+      if (!reaches(share, was, kLeastPressure)) continue;
       found_.push_back({"pressure",
                         {},
                         "the host",

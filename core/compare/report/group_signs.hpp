@@ -12,7 +12,8 @@
 //               of a CPU
 //   short       a thread that waited 200 times per second, for 5 ms each in the mean
 //
-// Signs are those of a side's only run; a side of several runs has none.
+// Signs are those of a side's only run; a side of several runs has none, and another side is not
+// compared with it.
 //
 // See also: findings.hpp (what is reported), screen.hpp (figures of groups).
 

@@ -49,20 +49,17 @@ class SignCauses {
       : report_(&report), screen_(report.screen()), found_(&found) {}
 
   void find() {
-    for (std::uint32_t group = 0; group < report_->grouping().names.size(); ++group) {
-      find_lock(group);
-      find_odd_one(group);
-      find_states(group);
-      find_major_faults(group);
-    }
+    if (knows_before()) find_in_groups();
     for (const ScreenRow& row : screen_->rows) find_unnamed(row);
     find_oom();
     find_interrupts();
-    find_own_cost();
   }
 
  private:
   bool compares() const { return report_->compares(); }
+  // A first side of several runs has no signs: what is there may have been there before.
+  bool knows_before() const { return !compares() || report_->runs(0).size() == 1; }
+  std::span<const RunFacts> last_runs() const { return report_->runs(report_->sides().size() - 1); }
   const GroupSigns& now(std::uint32_t group) const {
     return report_->signs(report_->sides().size() - 1)[group];
   }
@@ -75,8 +72,7 @@ class SignCauses {
   // The windows of all runs of the last side together.
   double windows_ns() const {
     double sum = 0;
-    for (const RunFacts& run : report_->runs(report_->sides().size() - 1))
-      sum += run.window->rates_over_ns;
+    for (const RunFacts& run : last_runs()) sum += run.window->rates_over_ns;
     return sum;
   }
   double first_ns() const { return report_->sides().front().window->rates_over_ns; }
@@ -99,6 +95,16 @@ class SignCauses {
   void add_of_host(std::string_view rule, std::string who, std::string what, double weight,
                    NextStep next) {
     found_->push_back({rule, {}, std::move(who), std::move(what), weight, next});
+  }
+
+  void find_in_groups() {
+    for (std::uint32_t group = 0; group < report_->grouping().names.size(); ++group) {
+      find_lock(group);
+      find_odd_one(group);
+      find_states(group);
+      find_major_faults(group);
+    }
+    find_own_cost();
   }
 
   void find_lock(std::uint32_t group) {
@@ -156,9 +162,12 @@ class SignCauses {
   }
 
   void find_oom() {
-    const HostLoad& load = window().load;
-    const HostLoad& first = report_->sides().front().window->load;
-    const double was = compares() && first.oom_cgroup == load.oom_cgroup ? first.oom_kills : 0;
+    const auto kills_of = [](const RunFacts& run) { return run.window->load.oom_kills; };
+    const HostLoad& load = std::ranges::max_element(last_runs(), {}, kills_of)->window->load;
+    double was = 0;
+    for (const RunFacts& run : report_->runs(0))
+      if (compares() && run.window->load.oom_cgroup == load.oom_cgroup)
+        was = std::max(was, kills_of(run));
     if (!reaches(load.oom_kills, was, 1)) return;
     add_of_host("oom", load.oom_cgroup,
                 "exceeded its memory: the kernel killed " +
@@ -168,12 +177,12 @@ class SignCauses {
 
   static double interrupts_of(const RunFacts& run) {
     const auto& accounting = run.window->accounting;
-    return accounting && accounting->wall > 0 ? accounting->interrupts / accounting->wall : 0;
+    return accounting && accounting->wall > 0 ? accounting->interrupts / accounting->wall : kNaN;
   }
 
   void find_interrupts() {
-    const double figure = interrupts_of(report_->sides().back());
-    const double was = compares() ? interrupts_of(report_->sides().front()) : 0;
+    const double figure = median_of_runs(last_runs(), &interrupts_of);
+    const double was = compares() ? median_of_runs(report_->runs(0), &interrupts_of) : 0;
     if (!reaches(figure, was, kLeastInterrupts)) return;
     add_of_host("interrupts", "the host",
                 "spent " + percent_in_words(figure) +
@@ -261,6 +270,17 @@ class SignCauses {
 };
 
 }  // namespace
+
+double median_of_runs(std::span<const RunFacts> runs,
+                      const std::function<double(const RunFacts&)>& figure) {
+  std::vector<double> figures;
+  for (const RunFacts& run : runs)
+    if (const double one = figure(run); !std::isnan(one)) figures.push_back(one);
+  if (figures.empty()) return 0;
+  std::ranges::sort(figures);
+  const std::size_t half = figures.size() / 2;
+  return figures.size() % 2 ? figures[half] : (figures[half - 1] + figures[half]) / 2;
+}
 
 std::string seconds_in_words(double seconds) {
   char text[32];

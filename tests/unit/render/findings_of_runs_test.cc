@@ -93,6 +93,60 @@ BOOST_AUTO_TEST_CASE(memory_grows_between_sides_only_if_that_is_proven) {
   BOOST_TEST(has(proven, "grower grew by 247MiB between the windows, to 347MiB"), proven);
 }
 
+// A window of processes that exited, and that their parent did not wait for.
+Snapshot zombies() {
+  static const MetricDef kState = with_role(metric("state", "Char", "ModeChar"), "state");
+  const std::vector<Did> all(12, {.name = "child"});
+  return window_of(all, 10, {}, [&](Snapshot& snapshot, bool) {
+    add_text(snapshot, kState, Cells<std::string>(all.size(), "Z"));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(what_a_side_of_several_runs_may_have_had_is_not_new) {
+  const Snapshot window = zombies();
+  BOOST_TEST(has(text_of({&window}, {}), "child has 12 zombies"), text_of({&window}, {}));
+  BOOST_TEST(text_of({&window, &window, &window}, {2, 1}) == "");
+  BOOST_TEST(text_of({&window, &window}, {1, 1}) == "");
+}
+
+// Of ten seconds, how much threads waited for memory, interrupts took, and the quota of a cgroup
+// stopped it.
+Snapshot host_of(std::uint64_t pressure_ms, std::uint64_t interrupts_ms, std::uint64_t stopped_ms) {
+  const auto add_host = [](Snapshot& snapshot, const char* role, const char* newtype,
+                           const char* rule, std::uint64_t number) {
+    add_u64(snapshot,
+            with_role(metric(std::string("h.") + role, newtype, rule, Entity::Host), role),
+            {number});
+  };
+  return window_of({{.name = "a"}}, 10, {}, [&](Snapshot& snapshot, bool is_end) {
+    snapshot.table(Entity::Host).rows = 1;
+    const std::uint64_t ms = is_end ? kMs : 0;
+    add_host(snapshot, "host-wall", "MonotonicNs", "SumNs", 10'000 * ms);
+    add_host(snapshot, "host-idle", "MonotonicNs", "SumNs", 10'000 * ms);
+    add_host(snapshot, "host-cpus", "GaugeCount", "MaxGaugeCount", 2);
+    add_host(snapshot, "host-softirq", "MonotonicNs", "SumNs", interrupts_ms * ms);
+    add_host(snapshot, "memory-pressure", "MonotonicUs", "SumUs", pressure_ms * ms / 1000);
+    snapshot.table(Entity::Cgroup).rows = 1;
+    add_text(snapshot, identity_metric(kCgroupPath), Cells<std::string>{"/quota"});
+    add_u64(
+        snapshot,
+        with_role(metric("throttled", "MonotonicUs", "SumUs", Entity::Cgroup), "throttled-time"),
+        {stopped_ms * ms / 1000});
+  });
+}
+
+BOOST_AUTO_TEST_CASE(findings_of_the_host_use_the_medians_of_all_runs) {
+  const Snapshot calm = host_of(0, 0, 0), busy = host_of(4000, 5000, 3000);
+  const std::string found = text_of({&calm, &busy, &busy}, {3});
+  BOOST_TEST(has(found, "waited for memory for 40 % of the time"), found);
+  BOOST_TEST(has(found, "the host spent 50 % of a CPU in interrupts"), found);
+  BOOST_TEST(has(found, "/quota stood still for 3.0 s in 10.0 s"), found);
+  BOOST_TEST(text_of({&busy, &calm, &calm}, {3}) == "");
+  const std::string more = text_of({&calm, &calm, &busy, &busy}, {2, 2});
+  BOOST_TEST(has(more, "in interrupts"), more);
+  BOOST_TEST(text_of({&calm, &busy, &busy, &busy, &busy, &busy}, {3, 3}) == "");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
