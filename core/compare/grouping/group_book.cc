@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "core/compare/grouping/key_families.hpp"
-#include "core/compare/grouping/process_trees.hpp"
 #include "core/compare/grouping/services.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/merge_ended.hpp"
@@ -209,12 +207,11 @@ GroupBook::Rows GroupBook::take(Part& part, const Snapshot& snapshot, const Tabl
 }
 
 // The same for the processes of threads.
-GroupBook::Rows GroupBook::take_processes(Part& part, const Snapshot& snapshot, const Kept& kept) {
+GroupBook::Rows GroupBook::take_processes(Part& part, const Snapshot& snapshot, const Kept& kept,
+                                          std::optional<ProcessTrees>& trees) {
   const ProcessKeys processes(snapshot);
   const Column* metric =
       by_ == GroupBy::ProcessText ? find_process_text(snapshot, group_metric_) : nullptr;
-  std::optional<ProcessTrees> trees;
-  if (by_ == GroupBy::Tree) trees.emplace(snapshot);
   auto& names = std::get<LiteralNames>(part.names);
   Rows of_row(snapshot.threads().rows, kNoGroup);
   for (std::size_t row = 0; row < of_row.size(); ++row) {
@@ -267,14 +264,15 @@ void GroupBook::combine(Rows& rows, const Rows& next, std::size_t part) {
   }
 }
 
-RowGroups GroupBook::add(const Snapshot& snapshot, const Kept& kept, const Kept& kept_of_opening) {
+RowGroups GroupBook::add_rows(const Snapshot& snapshot, const Kept& kept,
+                              std::optional<ProcessTrees>& trees) {
   RowGroups run;
   Rows& threads = run.of_row[static_cast<std::size_t>(Entity::Thread)];
   Rows& cgroups = run.of_row[static_cast<std::size_t>(Entity::Cgroup)];
   Rows& processes = run.of_row[static_cast<std::size_t>(Entity::Process)];
   const bool by_process =
       by_ == GroupBy::Pid || by_ == GroupBy::ProcessText || by_ == GroupBy::Tree;
-  threads = by_process ? take_processes(parts_[0], snapshot, kept)
+  threads = by_process ? take_processes(parts_[0], snapshot, kept, trees)
                        : take(parts_[0], snapshot, snapshot.threads(), parts_[0].column, kept);
   for (std::size_t part = 1; part < parts_.size(); ++part)
     combine(threads, take(parts_[part], snapshot, snapshot.threads(), parts_[part].column, kept),
@@ -289,10 +287,18 @@ RowGroups GroupBook::add(const Snapshot& snapshot, const Kept& kept, const Kept&
   numbering.apply(processes);
   numbering.apply(cgroups);
   finish(run, snapshot);
-  if (snapshot.window && snapshot.window->opening_only) {
-    run.of_opening_only = renumbered(add(*snapshot.window->opening_only, kept_of_opening), run);
-    if (!each_process_) follow_ended(run, snapshot, by_ == GroupBy::ProcessText);
-  }
+  return run;
+}
+
+RowGroups GroupBook::add(const Snapshot& snapshot, const Kept& kept, const Kept& kept_of_opening) {
+  std::optional<ProcessTrees> trees, trees_of_opening;
+  if (by_ == GroupBy::Tree) trees.emplace(snapshot);
+  RowGroups run = add_rows(snapshot, kept, trees);
+  if (!snapshot.window || !snapshot.window->opening_only) return run;
+  const Snapshot& opening = *snapshot.window->opening_only;
+  if (trees) trees_of_opening.emplace(opening, &*trees);
+  run.of_opening_only = renumbered(add_rows(opening, kept_of_opening, trees_of_opening), run);
+  if (!each_process_) follow_ended(run, snapshot, by_ == GroupBy::ProcessText);
   return run;
 }
 

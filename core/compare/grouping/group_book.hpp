@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@
 #include "core/base/seeded_hash.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/grouping/key_families.hpp"
+#include "core/compare/grouping/process_trees.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
@@ -85,7 +87,11 @@ class GroupBook {
             const Kept& kept);
   void combine(Rows& rows, const Rows& next, std::size_t part);
 
-  Rows take_processes(Part& part, const Snapshot& snapshot, const Kept& kept);
+  // `trees`: of the snapshot, if the axis is the process tree.
+  Rows take_processes(Part& part, const Snapshot& snapshot, const Kept& kept,
+                      std::optional<ProcessTrees>& trees);
+  RowGroups add_rows(const Snapshot& snapshot, const Kept& kept,
+                     std::optional<ProcessTrees>& trees);
   void put_apart(Rows& threads, Rows& cgroups, Rows& processes, const Snapshot& snapshot);
   std::uint32_t number_apart(std::uint64_t pair);
   using Namer = std::vector<std::string> (*)(const Part& part);

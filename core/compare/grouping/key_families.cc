@@ -226,6 +226,11 @@ std::span<const std::uint64_t> numbers(const Table& table, std::string_view name
   return column ? column->u64() : std::span<const std::uint64_t>{};
 }
 
+const Column* thread_column(const Snapshot& snapshot, std::string_view name, Storage storage) {
+  const Column* column = snapshot.threads().find(name);
+  return column && column->def().storage == storage ? column : nullptr;
+}
+
 std::span<const std::uint64_t> numbers_of_living(const Snapshot& snapshot, std::string_view name) {
   const auto all = numbers(snapshot.threads(), name);
   return snapshot.window ? all.first(std::min(all.size(), snapshot.window->living)) : all;

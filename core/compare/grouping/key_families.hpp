@@ -122,8 +122,11 @@ std::vector<std::string> cgroup_keys(std::span<const std::string> paths,
 // The column's numbers; empty if the table has no such column.
 std::span<const std::uint64_t> numbers(const Table& table, std::string_view name);
 
-// The same of the threads that live, which are in (tgid, tid) order. Those that ended in a window
-// stand behind them, in an order of their own.
+// The column of threads if it is stored so; else null.
+const Column* thread_column(const Snapshot& snapshot, std::string_view name, Storage storage);
+
+// The numbers of the threads that live, which are in (tgid, tid) order. Those that ended in a
+// window stand behind them, in an order of their own.
 std::span<const std::uint64_t> numbers_of_living(const Snapshot& snapshot, std::string_view name);
 
 // The row of a process's leader, or of its first thread if the leader is not listed. The number of

@@ -11,20 +11,16 @@ namespace {
 constexpr std::uint64_t kInit = 1;
 constexpr std::size_t kMostDepth = 256;  // a hostile file has circles
 
-const Column* text_column(const Snapshot& snapshot, std::string_view name) {
-  const Column* column = snapshot.threads().find(name);
-  return column && column->def().storage == Storage::String ? column : nullptr;
-}
-
 }  // namespace
 
-ProcessTrees::ProcessTrees(const Snapshot& snapshot)
+ProcessTrees::ProcessTrees(const Snapshot& snapshot, const ProcessTrees* rest)
     : snapshot_(&snapshot),
+      rest_(rest),
       tgids_(numbers(snapshot.threads(), kTgid)),
       parents_(numbers(snapshot.threads(), kParent)),
       parent_(snapshot.threads().find(kParent)),
-      names_(text_column(snapshot, kPcomm)),
-      cgroups_(text_column(snapshot, kCgroup)) {
+      names_(thread_column(snapshot, kPcomm, Storage::String)),
+      cgroups_(thread_column(snapshot, kCgroup, Storage::String)) {
   const auto tids = numbers(snapshot.threads(), kTid);
   for (std::size_t row = 0; row < tgids_.size(); ++row) {
     const auto [known, is_new] = row_of_.try_emplace(tgids_[row], row);
@@ -32,32 +28,47 @@ ProcessTrees::ProcessTrees(const Snapshot& snapshot)
   }
 }
 
-// Texts of one pool are equal where their numbers are.
-bool ProcessTrees::in_one_cgroup(std::size_t a, std::size_t b) const {
-  if (!cgroups_ || !cgroups_->has_value(a) || !cgroups_->has_value(b)) return true;
-  return cgroups_->ids()[a] == cgroups_->ids()[b];
+std::string_view ProcessTrees::text(const Column* column, std::size_t row) const {
+  return column && column->has_value(row) ? snapshot_->pools->texts[column->ids()[row]]
+                                          : std::string_view{};
 }
 
-std::size_t ProcessTrees::root_of(std::size_t row) const {
-  row = row_of_.at(tgids_[row]);
+// An unknown cgroup may be any.
+bool ProcessTrees::in_one_cgroup(const Place& a, const Place& b) {
+  const std::string_view one = a.trees->text(a.trees->cgroups_, a.row),
+                         other = b.trees->text(b.trees->cgroups_, b.row);
+  return one.empty() || other.empty() || one == other;
+}
+
+std::optional<ProcessTrees::Place> ProcessTrees::find(std::uint64_t tgid) const {
+  if (const auto known = row_of_.find(tgid); known != row_of_.end())
+    return Place{this, known->second};
+  return rest_ ? rest_->find(tgid) : std::nullopt;
+}
+
+std::optional<ProcessTrees::Place> ProcessTrees::parent_of(std::size_t row) const {
+  const bool has_parent = row < parents_.size() && parent_->has_value(row);
+  return has_parent && parents_[row] > kInit ? find(parents_[row]) : std::nullopt;
+}
+
+std::string ProcessTrees::tree_of(std::size_t row) const {
+  Place at{this, row};
   for (std::size_t depth = 0; depth < kMostDepth; ++depth) {
-    const bool has_parent = row < parents_.size() && parent_->has_value(row);
-    if (!has_parent || parents_[row] <= kInit) break;
-    const auto above = row_of_.find(parents_[row]);
-    if (above == row_of_.end()) break;
-    if (!in_one_cgroup(above->second, row)) break;
-    row = above->second;
+    const auto above = at.trees->parent_of(at.row);
+    if (!above || !in_one_cgroup(*above, at)) break;
+    at = *above;
   }
-  return row;
+  const ProcessTrees& trees = *at.trees;
+  return std::string(trees.text(trees.names_, at.row)) + "[" +
+         std::to_string(trees.tgids_[at.row]) + "]";
 }
 
-std::string ProcessTrees::of_thread(std::size_t row) const {
+std::string_view ProcessTrees::of_thread(std::size_t row) {
   if (row >= tgids_.size()) return {};
-  const std::size_t root = root_of(row);
-  const bool has_name = names_ && names_->has_value(root);
-  const std::string name(has_name ? snapshot_->pools->texts[names_->ids()[root]]
-                                  : std::string_view{});
-  return name + "[" + std::to_string(tgids_[root]) + "]";
+  const std::size_t first = row_of_.at(tgids_[row]);
+  std::string& tree = tree_of_[first];
+  if (tree.empty()) tree = tree_of(first);
+  return tree;
 }
 
 }  // namespace ctprof

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/compare/figures/run_facts.hpp"
+#include "core/compare/grouping/key_families.hpp"
 #include "core/compare/report/own_rows.hpp"
 #include "core/registry/identity.hpp"
 #include "core/stacks/kernel_waits.hpp"

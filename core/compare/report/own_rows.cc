@@ -2,14 +2,10 @@
 
 #include <unordered_set>
 
+#include "core/compare/grouping/key_families.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {
-
-const Column* thread_column(const Snapshot& snapshot, std::string_view name, Storage storage) {
-  const Column* column = snapshot.threads().find(name);
-  return column && column->def().storage == storage ? column : nullptr;
-}
 
 bool is_flag_set(const Column* flag, std::size_t row) {
   return flag && flag->has_value(row) && flag->bools()[row] != 0;

@@ -22,8 +22,6 @@ class OwnRows {
   std::optional<std::uint64_t> own_;
 };
 
-// The column of threads if it is stored so; else null.
-const Column* thread_column(const Snapshot& snapshot, std::string_view name, Storage storage);
 // False of a null column, and of a gap.
 bool is_flag_set(const Column* flag, std::size_t row);
 

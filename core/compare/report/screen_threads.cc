@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/compare/grouping/key_families.hpp"
 #include "core/compare/report/own_rows.hpp"
 #include "core/compare/report/screen.hpp"
 #include "core/registry/identity.hpp"

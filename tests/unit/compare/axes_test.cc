@@ -1,6 +1,7 @@
 // Axes that are computed: services by the path of a cgroup, trees by the parents of processes.
 
 #include <boost/test/unit_test.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,28 @@ BOOST_AUTO_TEST_CASE(a_tree_ends_at_init_and_at_another_cgroup) {
                                     {40, 99, "orphan", "/session"}});
   BOOST_TEST(grouped(s, GroupBy::Tree) == (Names{"init[1]", "kthreadd[2]", "kthreadd[2]", "sshd[7]",
                                                  "bash[20]", "bash[20]", "bash[20]", "orphan[40]"}),
+             boost::test_tools::per_element());
+}
+
+// A window of two snapshots has rows of processes that exited only from its opening, without those
+// of parents that live.
+BOOST_AUTO_TEST_CASE(processes_that_exited_stay_in_the_tree_of_a_parent_that_lives) {
+  Snapshot window = snapshot_with({{7, 1, "sshd", "/ssh"}, {20, 7, "bash", "/session"}});
+  window.window.emplace().living = 2;
+  window.window->opening_only = std::make_shared<Snapshot>(
+      snapshot_with({{9, 7, "login", "/session"},  // another cgroup than its parent's
+                     {30, 20, "make", "/session"},
+                     {31, 30, "cc1", "/session"},
+                     {40, 99, "orphan", "/session"}}));
+  GroupBook book(Spec{.group_by = GroupBy::Tree});
+  const RowGroups rows = book.add(window);
+  const auto& groups = rows.groups;
+  const auto keys = book.keys();
+  Names found;
+  for (const std::uint32_t group : rows.of_opening_only[static_cast<std::size_t>(Entity::Thread)])
+    found.push_back(group == kNoGroup ? "-" : keys[groups.keys[group]]);
+  BOOST_TEST(found == (Names{"-", "bash[20]", "bash[20]", "-"}), boost::test_tools::per_element());
+  BOOST_TEST(keys == (Names{"sshd[7]", "bash[20]", "login[9]", "orphan[40]"}),
              boost::test_tools::per_element());
 }
 
