@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -21,11 +22,19 @@ const PlannedMetric& metric_of(const Report& report, const Noise& noise, const N
   return report.metrics()[noise.columns[row.column].metric];
 }
 
+using RowsByGroup = std::unordered_map<std::uint32_t, const ScreenRow*>;
+
+RowsByGroup rows_by_group(const Report& report) {
+  RowsByGroup rows;
+  for (const ScreenRow& row : report.screen()->rows) rows.emplace(row.group, &row);
+  return rows;
+}
+
 // The figure as the first screen tells it.
-double told(const Report& report, const Noise& noise, const NoiseRow& row) {
-  for (const ScreenRow& on_screen : report.screen()->rows)
-    if (on_screen.group == row.group)
-      return report.screen()->figures(on_screen, row.column)[0].value;
+double told(const Report& report, const RowsByGroup& on_screen, const Noise& noise,
+            const NoiseRow& row) {
+  if (const auto found = on_screen.find(row.group); found != on_screen.end())
+    return report.screen()->figures(*found->second, row.column)[0].value;
   const Headline& headline = noise.columns[row.column].headline;
   return headline.shown == CTPROF_SHOWN_PERCENT ? row.median / 1e7 : row.median;
 }
@@ -81,14 +90,16 @@ std::string noise_text(const Report& report, const Noise& noise, std::string_vie
     columns.push_back({"for " + without_sign(noise.shift), Align::Left, 0, false});
   TextTable table(std::move(columns));
   const auto rows = first_of(noise, limit);
+  const RowsByGroup on_screen = rows_by_group(report);
   for (const NoiseRow& row : rows) {
     const ScreenColumn& column = noise.columns[row.column];
     const auto& name = report.grouping().name(metric_of(report, noise, row).entity, row.group);
-    std::vector<TextCell> cells{{group_text(report.grouping(), name)},
-                                {printable(column.headline.label)},
-                                {brief(told(report, noise, row), unit_of(report, noise, row))},
-                                {without_sign(row.spread)},
-                                {without_sign(row.halves)}};
+    std::vector<TextCell> cells{
+        {group_text(report.grouping(), name)},
+        {printable(column.headline.label)},
+        {brief(told(report, on_screen, noise, row), unit_of(report, noise, row))},
+        {without_sign(row.spread)},
+        {without_sign(row.halves)}};
     for (const double shift : row.shows) cells.push_back({without_sign(shift)});
     cells.push_back({without_sign(row.pairs_show)});
     if (noise.shift > 0) cells.push_back({pairs_text(noise, row)});

@@ -83,6 +83,7 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
   const bool page = options.verb == "report";  // it has limits of its own
   spec.limit = options.limit.value_or(text && !page ? kTextLimit : 0);
   spec.moved_only = text;
+  spec.folds_waits = text && !page;
   if (!options.about.empty()) {
     if (options.metrics || !options.sections.empty() || options.plugins)
       return Error{"--about tests headlines: omit --metrics, --sections and --plugins"};

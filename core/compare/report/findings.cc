@@ -125,18 +125,25 @@ class Causes {
   }
 
   // The groups that ran most meanwhile.
-  std::string who_ran(const ScreenRow& waiting) const {
+  std::string who_ran(const ScreenRow& waiting) {
     constexpr std::size_t kMost = 2;
-    std::vector<std::pair<double, std::uint32_t>> others;
-    for (const ScreenRow& row : screen_->rows)
-      if (row.group != waiting.group && now(row, *run_) >= kLeastWait)
-        others.emplace_back(-now(row, *run_), row.group);
-    std::ranges::sort(others);
+    if (!busiest_) find_busiest(kMost + 1);
     std::string text;
-    for (std::size_t i = 0; i < std::min(kMost, others.size()); ++i)
-      text += (i == 0 ? ", while " : " and ") + name_of(others[i].second) + " ran for " +
-              in_window(-others[i].first);
+    std::size_t named = 0;
+    for (const auto& [ran, group] : *busiest_) {
+      if (group == waiting.group || named == kMost) continue;
+      text +=
+          (named++ == 0 ? ", while " : " and ") + name_of(group) + " ran for " + in_window(-ran);
+    }
     return text;
+  }
+
+  void find_busiest(std::size_t most) {
+    auto& found = busiest_.emplace();
+    for (const ScreenRow& row : screen_->rows)
+      if (now(row, *run_) >= kLeastWait) found.emplace_back(-now(row, *run_), row.group);
+    std::ranges::sort(found);
+    found.resize(std::min(most, found.size()));
   }
 
   std::string name_of(std::uint32_t group) const {
@@ -369,6 +376,8 @@ class Causes {
   const Report* report_;
   const Screen* screen_;
   std::optional<std::size_t> run_, wait_, resident_;
+  // The groups that ran most, as negative figures; found for the first group that waited.
+  std::optional<std::vector<std::pair<double, std::uint32_t>>> busiest_;
   std::vector<Finding> found_;
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "core/stacks/kernel_waits.hpp"
@@ -32,7 +33,10 @@ double sum_of(std::span<const double> sides) {
 class WaitFolder {
  public:
   WaitFolder(const StackBook& book, std::span<const std::vector<LongWait>> long_waits)
-      : book_(&book), long_waits_(long_waits) {}
+      : book_(&book), long_waits_(long_waits.size()) {
+    for (std::size_t side = 0; side < long_waits.size(); ++side)
+      for (const LongWait& one : long_waits[side]) long_waits_[side][one.stack] += one.weight;
+  }
 
   void add(const WaitStack& one) {
     auto [word, stack] = without_kernel(one.stack);
@@ -83,15 +87,14 @@ class WaitFolder {
   }
 
   double long_wait(std::size_t side, std::uint32_t stack) const {
-    double sum = 0;
-    if (side < long_waits_.size())
-      for (const LongWait& one : long_waits_[side])
-        if (one.stack == stack) sum += one.weight;
-    return sum;
+    if (side >= long_waits_.size()) return 0;
+    const auto found = long_waits_[side].find(stack);
+    return found == long_waits_[side].end() ? 0 : found->second;
   }
 
   const StackBook* book_;
-  std::span<const std::vector<LongWait>> long_waits_;
+  // By side, the sum of each stack.
+  std::vector<std::unordered_map<std::uint32_t, double>> long_waits_;
   std::map<std::pair<std::uint32_t, std::string>, FoldedWait> found_;
 };
 

@@ -247,9 +247,6 @@ class SignFinder {
       take_memory(found_[group], tgids->u64()[row], static_cast<double>(now->u64()[row]),
                   static_cast<double>(then->u64()[row]));
     }
-    for (GroupSigns& signs : found_)
-      std::ranges::sort(signs.large, {},
-                        [](const LastingProcess& one) { return std::pair(one.tgid, one.start); });
   }
 
   void take_memory(GroupSigns& signs, std::uint64_t tgid, double now, double then) {
@@ -284,12 +281,14 @@ double GroupSigns::lasting_growth() const {
 }
 
 std::optional<double> GroupSigns::growth_since(const GroupSigns& earlier) const {
+  const auto identity = [](const LastingProcess& one) { return std::pair(one.tgid, one.start); };
+  // Groups that were joined have their processes one group after the other.
+  std::vector<LastingProcess> before = earlier.large;
+  std::ranges::stable_sort(before, {}, identity);
   std::optional<double> sum;
   for (const LastingProcess& one : large) {
-    const auto then = std::ranges::find_if(earlier.large, [&](const LastingProcess& other) {
-      return other.tgid == one.tgid && other.start == one.start;
-    });
-    if (then == earlier.large.end()) continue;
+    const auto then = std::ranges::lower_bound(before, identity(one), {}, identity);
+    if (then == before.end() || identity(*then) != identity(one)) continue;
     sum = sum.value_or(0) + (one.is_job ? 0 : one.bytes - then->bytes);
   }
   return sum;

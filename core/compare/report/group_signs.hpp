@@ -69,7 +69,7 @@ struct GroupSigns {
   double processes_exited = 0;
   ShortWaits short_waits;             // of the process of which they were most
   std::optional<OddThread> odd;       // the one that differs most
-  std::vector<LastingProcess> large;  // 16 MiB at least, by tgid and start
+  std::vector<LastingProcess> large;  // 16 MiB at least
   std::vector<LongWait> long_waits;
 
   // Of processes that are no jobs.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "core/compare/evidence/evidence.hpp"
@@ -28,10 +29,12 @@ class NoiseMaker {
   void make() {
     for (std::size_t at = 0; at < evidence_->rows(1).size(); ++at)
       noise_->rows.push_back(row_of(at));
-    const auto& on_screen = report_->screen()->rows;
+    std::unordered_map<std::uint32_t, std::size_t> places;  // on the screen, by group
+    for (const ScreenRow& row : report_->screen()->rows) places.emplace(row.group, places.size());
     std::ranges::sort(noise_->rows, {}, [&](const NoiseRow& row) {
-      const auto place = std::ranges::find(on_screen, row.group, &ScreenRow::group);
-      return std::tuple(place - on_screen.begin(), row.group, row.column);
+      const auto place = places.find(row.group);
+      return std::tuple(place == places.end() ? places.size() : place->second, row.group,
+                        row.column);
     });
   }
 

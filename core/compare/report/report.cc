@@ -145,7 +145,8 @@ void Report::Whole::settle(std::span<const ReducedRun> reduced, std::vector<Sort
         "--about is ignored: it tests headlines of windows, and these files have none");
   if (spec.record_comparison && families.judge())
     was_compared = spec.record_comparison(key_of(runs));
-  stacks = make_stack_section(book, plan, grouping, rollup, screen, {spec.limit, Allowance(sides)},
+  stacks = make_stack_section(book, plan, grouping, rollup, screen,
+                              {spec.limit, Allowance(sides), spec.folds_waits},
                               {families.designs(), spec.bar}, signs);
   failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup, families);
   if (!compares) return;

@@ -202,7 +202,7 @@ std::vector<LongWait> StackSection::long_waits_of(RowAt at, std::size_t side) co
 }
 
 std::vector<FoldedWait> StackSection::waits_of(RowAt at, std::span<const StackRow> stacks) const {
-  if (!is_of_waits(plan_->metrics[at.metric])) return {};
+  if (!limits_.folds_waits || !is_of_waits(plan_->metrics[at.metric])) return {};
   std::vector<std::vector<LongWait>> long_waits;
   for (std::size_t side = 0; side < rollup_->sides(); ++side)
     long_waits.push_back(long_waits_of(at, side));

@@ -61,7 +61,8 @@ struct StackGroup {
   std::vector<double> weights;  // by side, of all that the group has
   std::vector<FunctionRow> functions;
   std::vector<StackRow> stacks;
-  std::vector<FoldedWait> waits{};                // the stacks of a metric of waits, all of them
+  // The stacks of a metric of waits, all of them, if StackLimits::folds_waits.
+  std::vector<FoldedWait> waits{};
   std::size_t functions_cut = 0, stacks_cut = 0;  // beyond the limit
 };
 
@@ -72,11 +73,12 @@ ctprof_number as_number(double weight);
 // where that is not known (NaN).
 double went(std::span<const double> sides);
 
-// How many groups of a metric are told, and functions and stacks of a group (0: all), and what the
-// files may ask for.
+// How many groups of a metric are told, and functions and stacks of a group (0: all), what the
+// files may ask for, and whether waits are folded.
 struct StackLimits {
   std::size_t limit = 0;
   Allowance allowance;
+  bool folds_waits = true;
 };
 
 // By what functions are judged: nothing is, without designs.
