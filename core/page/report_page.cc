@@ -140,8 +140,7 @@ class PageWriter {
     out_ += "<div class=\"wide\">\n<table>\n<thead><tr>";
     append_columns();
     out_ += "</tr></thead>\n<tbody>\n";
-    for (const PageRow& row : rows_.about) append_row(row);
-    out_ += "</tbody>\n</table>\n</div>\n";
+    append_fitting(rows_.about);
     append_line(out_, "h3", "All groups");
   }
 
@@ -168,12 +167,16 @@ class PageWriter {
     out_ += "\">\n<thead><tr>";
     append_columns();
     out_ += "</tr></thead>\n<tbody>\n";
+    append_fitting(rows_.rows);
+  }
+
+  // The rows for which the page has space, to the end of their table, and how many more there are.
+  void append_fitting(const std::vector<PageRow>& rows) {
     const std::size_t begin = out_.size();
-    std::size_t told = 0;
-    for (; told < rows_.rows.size() && out_.size() - begin < kMostRows; ++told)
-      append_row(rows_.rows[told]);
+    std::size_t shown = 0;
+    for (; shown < rows.size() && out_.size() - begin < kMostRows; ++shown) append_row(rows[shown]);
     out_ += "</tbody>\n</table>\n</div>\n";
-    if (const std::size_t more = rows_.rows.size() - told)
+    if (const std::size_t more = rows.size() - shown)
       append_line(out_, "p",
                   counted(more, "more row") +
                       " of the smallest have no place on this page: "

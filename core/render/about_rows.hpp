@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "core/compare/report/report.hpp"
@@ -12,7 +13,8 @@
 
 namespace ctprof {
 
-// Empty without such groups. Ends with the line "all groups:".
-std::string about_rows(const Report& report, const TextLayout& layout);
+// Empty without such groups. At most `limit` rows (0: all), and how many more there are. Ends with
+// the line "all groups:".
+std::string about_rows(const Report& report, const TextLayout& layout, std::size_t limit);
 
 }  // namespace ctprof

@@ -215,7 +215,8 @@ std::string report_text(const Report& report, std::span<const std::string> files
                         const ColumnChoice& columns, const TextLayout& layout,
                         std::string_view first) {
   std::string out = heading(report, files, layout);
-  if (const std::string about = about_rows(report, layout); !about.empty()) out += "\n" + about;
+  if (const std::string about = about_rows(report, layout, report.spec().limit); !about.empty())
+    out += "\n" + about;
   out += first;
   Allowance allowance(report.sides());
   append_tables(out, report, RowKind::Section, columns, layout, allowance);

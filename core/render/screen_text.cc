@@ -98,7 +98,7 @@ std::string settings(const Report& report, std::size_t width) {
 
 std::string with_rows(const Report& report, const std::string& before, const TextLayout& layout,
                       std::size_t rows) {
-  std::string out = before + about_rows(report, layout);
+  std::string out = before;
   const ScreenTableText table = screen_table(report, rows, layout);
   out += table.text;
   out += evidence_text(report, true, layout.width);
@@ -135,11 +135,13 @@ std::vector<std::string> settings_between(const Report& report) {
 std::string screen_text(const Report& report, std::span<const std::string> files,
                         const ScreenLayout& layout) {
   const std::size_t all = report.screen()->rows.size();
-  // A third of the terminal is for findings.
+  // A third of the terminal is for findings, and one for the groups of --about.
+  const std::size_t third = layout.lines / 3;
   const std::string before =
-      opening(report, files, layout.text) + findings_text(report, files, layout.text,
-                                                          layout.rows ? SIZE_MAX : layout.lines / 3,
-                                                          layout.record_waits);
+      opening(report, files, layout.text) +
+      findings_text(report, files, layout.text, layout.rows ? SIZE_MAX : third,
+                    layout.record_waits) +
+      about_rows(report, layout.text, layout.rows ? *layout.rows : std::max(kLeastRows, third));
   if (layout.rows) return with_rows(report, before, layout.text, *layout.rows ? *layout.rows : all);
   // What is left out makes lines too; one is for the prompt.
   for (std::size_t rows = std::min(all, layout.lines);;) {

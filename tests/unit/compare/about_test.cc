@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -142,6 +143,34 @@ BOOST_AUTO_TEST_CASE(a_note_reports_that_about_is_ignored) {
   BOOST_REQUIRE_EQUAL(report.notes().size(), 1u);
   BOOST_TEST(report.notes()[0] ==
              "--about is ignored: it tests headlines of windows, and these files have none");
+}
+
+// Two windows of many groups, and the rows that the screen prints of --about.
+std::string rows_about(std::optional<std::size_t> rows, std::size_t lines) {
+  std::vector<Did> all;
+  for (char name = 'a'; name <= 'z'; ++name)
+    all.push_back({.name = std::string(3, name), .cpu = kSecond});
+  const Snapshot window = window_of(all);
+  Spec spec;
+  spec.about = *parse_about("group =~ \".\"", "pcomm");
+  const std::string files[] = {"a", "b"};
+  const std::string text =
+      screen_text(report_of({&window, &window}, spec), files, {{1000, false, false}, lines, rows});
+  return text.substr(0, text.find("all groups:"));
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_about_are_limited) {
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != text.npos;
+  };
+  const std::string two = rows_about(2, 24);
+  BOOST_TEST((has(two, "\nbbb") && !has(two, "\nccc") && has(two, "24 more rows (--limit 0)\n")),
+             two);
+  const std::string fitting = rows_about(std::nullopt, 24);
+  BOOST_TEST((has(fitting, "\nhhh") && !has(fitting, "\niii")), fitting);
+  BOOST_TEST(has(fitting, "18 more rows (--limit 0)\n"), fitting);
+  const std::string all = rows_about(0, 24);
+  BOOST_TEST((has(all, "\nzzz") && !has(all, "more row")), all);
 }
 
 BOOST_AUTO_TEST_CASE(about_knows_names_of_groups_only) {
