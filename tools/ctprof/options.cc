@@ -108,7 +108,6 @@ class OptionsReader {
     options_.redact = has("redact");
     if (has("redact-key")) options_.redact_key = last("redact-key");
     if (has("metric")) options_.metric = last("metric");
-    options_.icicle = has("icicle");
     options_.idle = has("idle");
     options_.root_below = has("root-below");
     if (has("rootfs")) options_.rootfs = last("rootfs");

@@ -57,7 +57,6 @@ struct Options {
   bool redact = false;
   std::string redact_key;  // a file
   std::string metric;      // of stacks
-  bool icicle = false;
   bool idle = false;
   bool root_below = false;
   std::vector<std::uint64_t> pids;
