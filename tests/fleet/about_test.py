@@ -22,6 +22,11 @@ def lines(about, *rows):
     return [json.loads(line) for line in run.stdout.splitlines()]
 
 
+def match(about, groups):
+    given = "\n".join(map(json.dumps, [{"about": about, "axis": "pcomm"}, *({"group": group} for group in groups)])).encode()
+    return subprocess.run([os.environ["CTPROF"], "fleet", "match"], input=given, capture_output=True, check=False)
+
+
 class About(unittest.TestCase):
     def test_is_a_family_of_its_own(self):
         for about in ("svc", 'pcomm == "svc"', 'group =~ "^s"'):
@@ -31,6 +36,24 @@ class About(unittest.TestCase):
                 whole = next(row for row in rows if row["group"] == "svc")
                 self.assertLess(one["p"], whole["p"])
                 self.assertEqual(one["p"], whole["p_alone"])
+
+    def test_groups_beyond_those_that_are_judged(self):
+        """They are only in the family of --about, and change nothing for the others."""
+        without = lines(None, *NOISY)
+        head, *rows = lines("svc", *NOISY, MINE | {"beyond": True})
+        self.assertEqual([head, *rows[:-1]], without)
+        self.assertEqual((rows[-1]["about"], rows[-1]["group"], rows[-1]["p"]), (True, "svc", rows[-1]["p_alone"]))
+        self.assertEqual(lines("nobody", *NOISY, MINE | {"beyond": True}), without)
+
+    def test_match_selects_groups_by_name(self):
+        names = ["svc", "svc worker", "a\"b\n", "caf\u00e9"]
+        for about, expected in (("svc", ["svc"]), ('group =~ "^svc"', names[:2]), ('group =~ "."', names), ("nobody", [])):
+            run = match(about, names)
+            self.assertEqual((run.returncode, [json.loads(line)["group"] for line in run.stdout.splitlines()]), (0, expected), about)
+        for about in ("m < 3", None, 5):
+            run = match(about, names)
+            self.assertEqual((run.returncode, run.stdout), (2, b""), about)
+        self.assertIn(b"--about", match("m < 3", names).stderr)
 
     def test_no_group_matches(self):
         self.assertFalse([row for row in lines("nobody", MINE, *NOISY) if row.get("about")])

@@ -264,6 +264,37 @@ class Compared(Fleet):
             self.assertGreater(row["shift"], 0.3)
         self.assertIn(" proven of ", text)
 
+    def test_about_tests_groups_that_are_not_judged_otherwise(self):
+        """A copy of the package judges one group; the others are named by --about."""
+        with tempfile.TemporaryDirectory(prefix="fleet-about-") as place:
+            fleets.make(place, 40, kernels={"6.1.0": 0.5, SHIFTED: 0.5}, threads="100:200", seed=7)
+            self.asked("index", place)
+            question = ["compare", "--by", "kernel", "--index", place]
+            rows = self.asked(*question)["candidates"][0]["rows"]
+            few = shutil.copytree(fleets.PACKAGE, f"{place}/few")
+            evidence = f"{few}/ctprof_fleet/evidence.py"
+            with open(evidence, encoding="utf-8") as file:
+                text = file.read()
+            with open(evidence, "w", encoding="utf-8") as file:
+                file.write(text.replace("MOST_GROUPS = 400", "MOST_GROUPS = 1"))
+
+            def asked(*words):
+                done = subprocess.run([sys.executable, few, *question, *words], capture_output=True, text=True, check=True,
+                                      env=fleets.environment(CTPROF=CTPROF))
+                return done.stdout, done.stderr
+
+            alone, = json.loads(asked("--format", "json")[0])["candidates"]
+            judged = {row["group"] for row in alone["rows"]}
+            self.assertEqual(len(judged), 1)
+            other = next(row["group"] for row in rows if row["group"] not in judged)
+            beside, = json.loads(asked("--format", "json", "--about", other)[0])["candidates"]
+            self.assertEqual((beside["rows"], beside["family"]), (alone["rows"], alone["family"]))
+            self.assertEqual({row["group"] for row in beside["about"]}, {other})
+            self.assertIn("use --format json", asked("--format", "csv", "--about", other)[1])
+            for form in ("text", "json"):
+                self.assertIn("no judged group matches --about nobody", asked("--format", form, "--about", "nobody")[0])
+            self.assertIn("no judged group matches --about nobody", asked("--format", "csv", "--about", "nobody")[1])
+
     def test_nothing_is_found_where_there_is_none(self):
         proven, text = self.judged(None)
         self.assertEqual(proven, [])

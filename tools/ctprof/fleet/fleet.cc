@@ -20,8 +20,10 @@ struct Plumbing {
   std::string_view name;
   int (*run)(std::span<const char* const> words);
 };
-constexpr Plumbing kPlumbing[] = {
-    {"read", &run_fleet_read}, {"judge", &run_fleet_judge}, {"parse", &run_fleet_parse}};
+constexpr Plumbing kPlumbing[] = {{"read", &run_fleet_read},
+                                  {"judge", &run_fleet_judge},
+                                  {"match", &run_fleet_match},
+                                  {"parse", &run_fleet_parse}};
 
 // The package's verbs, in the order of its own help.
 constexpr FleetQuestion kQuestions[] = {

@@ -1,16 +1,13 @@
 // ctprof fleet judge: how sure the differences between two sides of hosts are, by figures that
 // somebody else has. What is done with them is what compare does with those of runs.
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
-#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +19,7 @@
 #include "core/compare/figures/rollup.hpp"
 #include "core/statistics/labellings.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
+#include "tools/ctprof/fleet/input_lines.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -42,54 +40,6 @@ struct Question {
   statistics::Design design;
 };
 
-// Lines of standard input.
-class Input {
- public:
-  // None at the end; the error is one where a line is longer than that.
-  Result<std::optional<std::string>> line(std::size_t most) {
-    for (;;) {
-      const auto end = text_.find('\n', searched_);
-      if (end != text_.npos || (at_end_ && !text_.empty())) {
-        std::string line = text_.substr(0, end);
-        text_.erase(0, std::min(end, text_.size() - 1) + 1);
-        searched_ = 0;
-        ++number_;
-        return std::optional(std::move(line));
-      }
-      if (at_end_) return std::optional<std::string>();
-      searched_ = text_.size();
-      if (text_.size() > most) return Error{"line " + std::to_string(number_ + 1) + " is too long"};
-      if (auto more = read_more(); !more) return more.error();
-    }
-  }
-  std::string place() const { return "line " + std::to_string(number_); }
-
- private:
-  Result<void> read_more() {
-    constexpr std::size_t kPiece = 1 << 20;
-    const std::size_t size = text_.size();
-    text_.resize(size + kPiece);
-    ssize_t got = 0;
-    do got = ::read(STDIN_FILENO, text_.data() + size, kPiece);
-    while (got < 0 && errno == EINTR);
-    text_.resize(size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0) return errno_error("reading", "standard input", errno);
-    at_end_ = got == 0;
-    return {};
-  }
-
-  std::string text_;
-  std::size_t searched_ = 0, number_ = 0;
-  bool at_end_ = false;
-};
-
-Result<json::object> object_in(const std::string& line) {
-  boost::system::error_code failed;
-  json::value value = json::parse(line, failed);
-  if (failed || !value.is_object()) return Error{"is no JSON object"};
-  return std::move(value.get_object());
-}
-
 // NaN where there is none, or something else.
 double number_at(const json::object& object, std::string_view key) {
   const json::value* found = object.if_contains(key);
@@ -107,14 +57,9 @@ Result<Question> question_in(const std::string& line) {
   Question question;
   question.bar = {number_at(*object, "alpha"), number_at(*object, "min_shift")};
   question.design = {count("baseline"), count("candidate")};
-  if (const json::value* about = object->if_contains("about"); about && !about->is_null()) {
-    const json::value* axis = object->if_contains("axis");
-    auto condition =
-        parse_about(about->is_string() ? std::string_view(about->get_string()) : std::string_view(),
-                    axis && axis->is_string() ? std::string_view(axis->get_string()) : kGroupName);
-    if (!condition) return condition.error();
-    question.about = std::move(*condition);
-  }
+  auto about = about_in(*object);
+  if (!about) return about.error();
+  question.about = std::move(*about);
   if (question.design.baseline == 0 || question.design.candidate == 0)
     return Error{"needs baseline and candidate, each from 1 to " + std::to_string(kMostHosts) +
                  " hosts"};
@@ -158,7 +103,8 @@ class Judge {
     const json::value *group = object->if_contains("group"),
                       *metric = object->if_contains("metric"),
                       *entry = object->if_contains("entry"),
-                      *adds_up = object->if_contains("adds_up");
+                      *adds_up = object->if_contains("adds_up"),
+                      *beyond = object->if_contains("beyond");
     if (!group || !group->is_string() || !metric || !metric->is_string())
       return Error{"needs texts as group and metric"};
     const auto joins =
@@ -169,6 +115,7 @@ class Judge {
     row.metric = metrics_.number(metric->get_string());
     row.entry = *joins;
     row.floor = number_at(*object, "floor");
+    if (beyond && beyond->is_bool() && beyond->get_bool()) beyond_.insert(row.group);
     row.adds_up = !adds_up || !adds_up->is_bool() || adds_up->get_bool();
     if (!(row.floor >= 0) || std::isinf(row.floor)) return Error{"needs a floor of 0 or more"};
     // Optional: older programs do not have it.
@@ -187,6 +134,7 @@ class Judge {
     for (const RowFigures& row : rows_)
       if (question_.about && is_about(*question_.about, groups_.name(row.group)))
         about.push_back(row);
+    std::erase_if(rows_, [&](const RowFigures& row) { return beyond_.contains(row.group); });
     const RowFamily family(std::move(rows_), question_.design, question_.bar.alpha);
     JsonWriter out(Escape::Unshowable);
     write_head(family, out);
@@ -312,9 +260,10 @@ class Judge {
   Question question_;
   Names groups_, metrics_;
   std::vector<RowFigures> rows_;
+  std::set<std::uint32_t> beyond_;  // groups that only the family of --about has
 };
 
-int fail_at(const Input& input, const Error& error) {
+int fail_at(const InputLines& input, const Error& error) {
   return fail("fleet judge: " + input.place() + " " + error.text);
 }
 
@@ -322,7 +271,7 @@ int fail_at(const Input& input, const Error& error) {
 
 int run_fleet_judge(std::span<const char* const> words) {
   if (!words.empty()) return fail("fleet judge reads only standard input");
-  Input input;
+  InputLines input;
   const auto first = input.line(kLineBytes);
   if (!first) return fail("fleet judge: " + first.error().text);
   if (!*first) return fail("fleet judge: standard input is empty");

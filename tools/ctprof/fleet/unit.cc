@@ -2,6 +2,8 @@
 
 #include "tools/ctprof/fleet/capture_line.cc"
 #include "tools/ctprof/fleet/fleet.cc"
+#include "tools/ctprof/fleet/input_lines.cc"
 #include "tools/ctprof/fleet/judge.cc"
+#include "tools/ctprof/fleet/match.cc"
 #include "tools/ctprof/fleet/parse.cc"
 #include "tools/ctprof/fleet/read.cc"

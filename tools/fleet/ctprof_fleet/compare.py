@@ -20,13 +20,18 @@ def run(options, output):
         known = question.metrics()
         cohorts = Cohorts(question, options.by, options.baseline)
         cohorts.draw()
-        figures = Figures(question.table, known.headlines, question.where) if cohorts.candidates and known.headlines else None
         about = (options.about, question.place.about().get("group_by"))
+        figures = Figures(question.table, known.headlines, question.where, about) if cohorts.candidates and known.headlines else None
         judged = [(side, *figures.judge(cohorts, side, (options.alpha, options.min_shift), *about)) for side in cohorts.candidates] if figures else []
         notes = cohorts.notes() + known.notes()
         if figures and figures.groups > MOST_GROUPS:
             notes.append(f"of {count(figures.groups, 'group')} the {MOST_GROUPS} that come to most are judged")
-        answer = Answer(question, options, cohorts, judged, {metric.name: metric for metric in known.headlines}, notes)
+        about_notes = []
+        if figures and figures.not_tested:
+            about_notes.append(f"{count(figures.not_tested, 'group')} of --about that come to least are not tested")
+        if options.about:
+            about_notes += [f"no judged group matches --about {options.about} ({clean(cohorts.fact)} {clean(side)})" for side, _, _, rows in judged if not rows]
+        answer = Answer(question, options, cohorts, judged, {metric.name: metric for metric in known.headlines}, notes, about_notes)
         answer.tell(output)
     return 1 if options.fail_on_proven and any(row["proven"] for _, _, *families in judged for rows in families for row in rows) else 0
 
@@ -38,17 +43,26 @@ def by_evidence(rows):
 
 
 class Answer:
-    def __init__(self, question, options, cohorts, judged, headlines, notes):
-        self.question, self.options, self.cohorts, self.headlines, self.notes = question, options, cohorts, headlines, notes
+    def __init__(self, question, options, cohorts, judged, headlines, notes, about_notes):
+        self.question, self.options, self.cohorts, self.headlines = question, options, cohorts, headlines
+        self.notes, self.about_notes = notes + about_notes, about_notes
         self.judged = [(side, family, by_evidence(rows), by_evidence(about)) for side, family, rows, about in judged]
 
     def tell(self, output):
         if output.format == "csv":
             output.csv(CSV, [(self.cohorts.baseline, side, *(row[key] for key in OF_ROWS)) for side, _, rows, _ in self.judged for row in rows])
+            self.note_about(output)
         elif output.format == "json":
             output.json(self.as_json())
         else:
             self.tell_people(output)
+
+    def note_about(self, output):
+        """CSV has no notes, and only the rows of all groups."""
+        if any(about for _, _, _, about in self.judged):
+            output.note(f"CSV does not contain the rows of --about {self.options.about}; use --format json")
+        for note in self.about_notes:
+            output.note(note)
 
     def as_json(self):
         sizes = self.cohorts.sizes
@@ -78,12 +92,11 @@ class Answer:
         proven = sum(row["proven"] for row in rows)
         output.sentence(f"{clean(self.cohorts.fact)} {clean(side)} ({count(sizes[side], 'host')}) against {clean(base)} "
                         f"({count(sizes[base], 'host')}): {proven or 'nothing'} proven of {count(len(rows), 'row')}")
-        if self.options.about:
+        if about:
             found = sum(row["proven"] for row in about)
             output.sentence(f"--about {clean(self.options.about)}: {found} of {count(len(about), 'row')} {'is' if found == 1 else 'are'} significant "
                             f"(p is adjusted for these {count(len(about), 'row')} only)")
-            if about:
-                output.table(self.as_table(about))
+            output.table(self.as_table(about))
             output.sentence("all groups:")
         shown = rows[:self.options.limit] if self.options.limit else rows
         if shown:

@@ -1,4 +1,4 @@
-"""What is asked of ctprof itself: `ctprof fleet parse` and `judge`. `ctprof fleet read` has a module of its own, `reader`."""
+"""What is asked of ctprof itself: `ctprof fleet parse`, `match` and `judge`. `ctprof fleet read` has a module of its own, `reader`."""
 
 import os
 

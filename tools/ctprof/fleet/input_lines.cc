@@ -1,0 +1,64 @@
+#include "tools/ctprof/fleet/input_lines.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "core/compare/asked/expressions.hpp"
+
+namespace ctprof::cli {
+
+Result<std::optional<std::string>> InputLines::line(std::size_t most) {
+  for (;;) {
+    const auto end = text_.find('\n', searched_);
+    if (end != text_.npos || (at_end_ && !text_.empty())) {
+      std::string line = text_.substr(0, end);
+      text_.erase(0, std::min(end, text_.size() - 1) + 1);
+      searched_ = 0;
+      ++number_;
+      return std::optional(std::move(line));
+    }
+    if (at_end_) return std::optional<std::string>();
+    searched_ = text_.size();
+    if (text_.size() > most) return Error{"line " + std::to_string(number_ + 1) + " is too long"};
+    if (auto more = read_more(); !more) return more.error();
+  }
+}
+
+Result<void> InputLines::read_more() {
+  constexpr std::size_t kPiece = 1 << 20;
+  const std::size_t size = text_.size();
+  text_.resize(size + kPiece);
+  ssize_t got = 0;
+  do got = ::read(STDIN_FILENO, text_.data() + size, kPiece);
+  while (got < 0 && errno == EINTR);
+  text_.resize(size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got < 0) return errno_error("reading", "standard input", errno);
+  at_end_ = got == 0;
+  return {};
+}
+
+Result<boost::json::object> object_in(const std::string& line) {
+  boost::system::error_code failed;
+  boost::json::value value = boost::json::parse(line, failed);
+  if (failed || !value.is_object()) return Error{"is no JSON object"};
+  return std::move(value.get_object());
+}
+
+Result<std::optional<Condition>> about_in(const boost::json::object& object) {
+  const boost::json::value *about = object.if_contains("about"), *axis = object.if_contains("axis");
+  if (!about || about->is_null()) return std::optional<Condition>();
+  const auto text_of = [](const boost::json::value* value, std::string_view otherwise) {
+    return value && value->is_string() ? std::string_view(value->get_string()) : otherwise;
+  };
+  auto condition = parse_about(text_of(about, {}), text_of(axis, kGroupName));
+  if (!condition) return condition.error();
+  return std::optional(std::move(*condition));
+}
+
+}  // namespace ctprof::cli

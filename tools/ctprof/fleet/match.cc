@@ -1,0 +1,66 @@
+// ctprof fleet match: which names of groups --about selects.
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/base/json_writer.hpp"
+#include "core/compare/asked/expressions.hpp"
+#include "tools/ctprof/fleet/fleet.hpp"
+#include "tools/ctprof/fleet/input_lines.hpp"
+#include "tools/ctprof/verbs.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// Names of groups are paths, or names of processes and threads.
+constexpr std::size_t kMostLineOfMatch = 1 << 20;
+
+// Adds the line's group to the output if the condition selects it.
+Result<void> take_group(const std::string& line, const Condition& about, JsonWriter& out) {
+  const auto object = object_in(line);
+  if (!object) return object.error();
+  const boost::json::value* group = object->if_contains("group");
+  if (!group || !group->is_string()) return Error{"needs a text as group"};
+  const std::string_view name(group->get_string());
+  if (!is_about(about, name)) return {};
+  out.put('{');
+  out.member("group", name);
+  out.close('}');
+  out.put('\n');
+  return {};
+}
+
+Result<void> match_groups(InputLines& input, JsonWriter& out) {
+  std::optional<Condition> about;
+  for (;;) {
+    auto line = input.line(kMostLineOfMatch);
+    if (!line) return line.error();
+    if (!*line && !about) return Error{"standard input is empty"};
+    if (!*line) return {};
+    if (about) {
+      if (auto taken = take_group(**line, *about, out); !taken)
+        return Error{input.place() + " " + taken.error().text};
+      continue;
+    }
+    const auto question = object_in(**line);
+    if (!question) return Error{input.place() + " " + question.error().text};
+    auto condition = about_in(*question);
+    if (!condition) return condition.error();
+    if (!*condition) return Error{input.place() + " needs a condition as about"};
+    about = std::move(*condition);
+  }
+}
+
+}  // namespace
+
+int run_fleet_match(std::span<const char* const> words) {
+  if (!words.empty()) return fail("fleet match reads only standard input");
+  InputLines input;
+  JsonWriter out(Escape::Unshowable);
+  if (auto matched = match_groups(input, out); !matched)
+    return fail("fleet match: " + matched.error().text);
+  return print(out.view());
+}
+
+}  // namespace ctprof::cli
