@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -68,16 +69,8 @@ class ChildIndex {
   std::size_t used_ = 0;
 };
 
-// The nodes of stacks in calls that wait for something to do.
-std::vector<bool> idle_nodes(const StackTable& table) {
-  std::vector<bool> by_frame, by_node;
-  for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
-    by_frame.push_back(is_idle_call(kernel_word(table.name(frame))));
-  for (const StackTable::Node& node : table.nodes())
-    by_node.push_back(by_frame[node.frame] ||
-                      (node.parent < by_node.size() && by_node[node.parent]));
-  return by_node;
-}
+// Whether the function is a call that waits for something to do.
+bool is_idle_function(std::string_view function) { return is_idle_call(kernel_word(function)); }
 
 class TreeBuilder {
  public:
@@ -111,7 +104,8 @@ class TreeBuilder {
     table_ = run.profile->table;
     run_ = &run;
     idle_.clear();
-    if (run.hides_idle && run.profile->values[run.value].waiting) idle_ = idle_nodes(*table_);
+    if (run.hides_idle && run.profile->values[run.value].waiting)
+      idle_ = nodes_below(*table_, &is_idle_function);
     labels_of_frames_.assign(table_->frames().size(), kNone);
     places_.assign(table_->nodes().size(), {});
     for (const OwnedStacks& owned : run.profile->owners)
@@ -121,11 +115,8 @@ class TreeBuilder {
   bool is_idle(const OwnedStacks& owned, const ctprof_stack& stack) const {
     if (idle_.empty()) return false;
     if (stack.stack < idle_.size() && idle_[stack.stack]) return true;
-    constexpr double kLongShare = 0.5;
-    const bool is_time = run_->profile->values[run_->value].unit == "ns";
-    const double length = static_cast<double>(run_->profile->span.length_ns);
-    return owned.waits_rarely && is_time && length > 0 &&
-           static_cast<double>(stack.weight) >= kLongShare * length;
+    const std::optional<double>& least = run_->profile->values[run_->value].long_wait_ns;
+    return owned.waits_rarely && least && static_cast<double>(stack.weight) >= *least;
   }
 
   void add(const OwnedStacks& owned, std::size_t value, FlameFigures FlameNode::*figures) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,13 +36,15 @@ struct StackValue {
   bool waiting = false;  // at these stacks threads did not run
   // How many ns one sample stands for, in the mean; 0: the weights are not those of samples.
   std::uint64_t period_ns = 0;
+  // The weight from which on a stack of a thread that waits rarely is idle; none: no stack is.
+  std::optional<double> long_wait_ns{};
 };
 
 struct OwnedStacks {
   StackOwner owner;
   // One for each of the profile's values; empty where there is none. REQUIRES: nodes of its table.
   std::vector<std::span<const ctprof_stack>> weights;
-  bool waits_rarely = false;  // three times in the window at most, so each wait is long
+  bool waits_rarely = false;  // LongWaits::waits_rarely()
 };
 
 // The window that the stacks are of. 0: unknown.

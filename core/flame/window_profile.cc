@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/text.hpp"
+#include "core/compare/figures/long_waits.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {
@@ -21,15 +22,6 @@ constexpr std::array<std::pair<std::string_view, OwnersBy>, 5> kKeys{{
 }};
 
 constexpr std::string_view kWaitingStacks = "waiting-stacks";  // the role of a metric
-
-constexpr std::uint64_t kMostRareWaits = 3;
-
-// Null where no metric has it.
-const Column* with_role(const Table& threads, std::string_view role) {
-  for (const Column& column : threads.columns)
-    if (column.def().role == role && column.def().storage == Storage::U64) return &column;
-  return nullptr;
-}
 
 using Columns = std::vector<const Column*>;
 
@@ -151,16 +143,16 @@ Result<StackProfile> window_profile(const Snapshot& window, std::span<const std:
   if (!columns) return columns.error();
   const StackPool& pool = window.pools->stacks;
   StackProfile profile{.table = &pool.table, .span = span_of(window)};
+  const LongWaits long_waits(window);
   for (const Column* column : *columns)
-    profile.values.push_back(
-        {column->def().name, column->def().unit, column->def().role == kWaitingStacks, 0});
+    profile.values.push_back({column->def().name, column->def().unit,
+                              column->def().role == kWaitingStacks, 0,
+                              long_waits.least_ns(*column)});
   const Owners owners(window, by);
-  const Column* const switches = with_role(window.threads(), "voluntary-switches");
   for (std::size_t row = 0; row < window.threads().rows; ++row) {
     if (!wanted.empty() && !wanted[row]) continue;
     OwnedStacks owned;
-    owned.waits_rarely =
-        switches && switches->has_value(row) && switches->u64()[row] <= kMostRareWaits;
+    owned.waits_rarely = long_waits.waits_rarely(row);
     for (const Column* column : *columns)
       owned.weights.push_back(column->has_value(row) ? pool[column->ids()[row]]
                                                      : std::span<const ctprof_stack>());

@@ -1,7 +1,6 @@
 #include "core/render/asleep_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -10,17 +9,13 @@
 #include "core/render/report_lines.hpp"
 #include "core/render/report_sentences.hpp"
 #include "core/render/stacks_text.hpp"
+#include "core/stacks/kernel_waits.hpp"
 
 namespace ctprof {
 namespace {
 
 constexpr std::size_t kFewLines = 20;
 constexpr std::size_t kLeastStack = 24;
-
-// By what names of the kernel's functions begin that stand between a system call and its caller, on
-// x86-64 and on arm64.
-constexpr std::array<std::string_view, 6> kEntries{
-    "entry_SYSCALL_64", "do_syscall_64", "x64_sys_call", "el0", "invoke_syscall", "do_el0_svc"};
 
 struct Line {
   double threads;
@@ -29,8 +24,7 @@ struct Line {
 };
 
 bool is_entry(const StackFunction& function) {
-  const auto begins = [&](std::string_view name) { return function.name.starts_with(name); };
-  return function.module == "[kernel]" && std::ranges::any_of(kEntries, begins);
+  return function.module == "[kernel]" && is_entry_code(function.name);
 }
 
 std::string frames_text(const StackBook& book, std::uint32_t stack, std::size_t width) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <span>
 
 namespace ctprof {
 namespace {
@@ -19,6 +21,16 @@ constexpr std::array<std::string_view, 7> kLocks{
     "futex_wait",  "futex_do_wait", "__futex_wait",     "__mutex_lock",
     "rwsem_down_", "__down_",       "rt_mutex_slowlock"};
 
+// "el0" begins all entry points of AArch64: el0_svc, el0t_64_sync.
+constexpr std::array<std::string_view, 7> kEntryCode{
+    "entry_SYSCALL_64", "do_syscall_64", "x64_sys_call", "asm_sysvec", "el0",
+    "invoke_syscall",   "do_el0_svc"};
+
+bool starts_with_one_of(std::string_view function, std::span<const std::string_view> words) {
+  return std::ranges::any_of(words,
+                             [&](std::string_view word) { return function.starts_with(word); });
+}
+
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
 }
@@ -33,9 +45,19 @@ std::string kernel_word(std::string_view function) {
 
 bool is_idle_call(std::string_view word) { return is_one_of(word, kIdleCalls); }
 
-bool waits_for_lock(std::string_view function) {
-  return std::ranges::any_of(kLocks,
-                             [&](std::string_view lock) { return function.starts_with(lock); });
+bool waits_for_lock(std::string_view function) { return starts_with_one_of(function, kLocks); }
+
+bool is_entry_code(std::string_view function) { return starts_with_one_of(function, kEntryCode); }
+
+std::vector<bool> nodes_below(const StackTable& table,
+                              const std::function<bool(std::string_view)>& predicate) {
+  std::vector<bool> by_frame, by_node;
+  for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
+    by_frame.push_back(predicate(table.name(frame)));
+  for (const StackTable::Node& node : table.nodes())
+    by_node.push_back(by_frame[node.frame] ||
+                      (node.parent < by_node.size() && by_node[node.parent]));
+  return by_node;
 }
 
 }  // namespace ctprof

@@ -8,9 +8,12 @@
 
 #pragma once
 
-#include <span>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "core/stacks/stack_table.hpp"
 
 namespace ctprof {
 
@@ -23,5 +26,13 @@ bool is_idle_call(std::string_view word);
 
 // Whether the function belongs to a wait for a lock: a futex, a mutex or semaphore of the kernel.
 bool waits_for_lock(std::string_view function);
+
+// Whether the kernel's function is part of how programs enter it, on x86-64 and AArch64. It
+// precedes every system call and says nothing of it.
+bool is_entry_code(std::string_view function);
+
+// By node of the table: whether a function for which the predicate is true is in its stack.
+std::vector<bool> nodes_below(const StackTable& table,
+                              const std::function<bool(std::string_view)>& predicate);
 
 }  // namespace ctprof

@@ -5,6 +5,7 @@
 #include "core/compare/figures/change.cc"
 #include "core/compare/figures/chosen_metrics.cc"
 #include "core/compare/figures/left_out.cc"
+#include "core/compare/figures/long_waits.cc"
 #include "core/compare/figures/metric_plan.cc"
 #include "core/compare/figures/one_boot.cc"
 #include "core/compare/figures/rollup.cc"

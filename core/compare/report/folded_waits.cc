@@ -1,7 +1,6 @@
 #include "core/compare/report/folded_waits.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -15,15 +14,6 @@ namespace ctprof {
 namespace {
 
 constexpr std::string_view kKernelModule = "[kernel]";
-// How the kernel is entered, on x86-64 and AArch64.
-constexpr std::array<std::string_view, 8> kEntryCode{
-    "entry_SYSCALL_64", "do_syscall_64", "x64_sys_call",   "el0_svc",
-    "el0t_64_sync",     "do_el0_svc",    "invoke_syscall", "asm_sysvec"};
-
-bool is_entry_code(std::string_view function) {
-  return std::ranges::any_of(kEntryCode,
-                             [&](std::string_view entry) { return function.starts_with(entry); });
-}
 
 double sum_of(std::span<const double> sides) {
   return std::accumulate(sides.begin(), sides.end(), 0.0,

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "core/base/clock.hpp"
+#include "core/compare/figures/long_waits.hpp"
 #include "core/compare/figures/run_facts.hpp"
 #include "core/compare/grouping/key_families.hpp"
 #include "core/compare/report/own_rows.hpp"
 #include "core/registry/identity.hpp"
 #include "core/stacks/kernel_waits.hpp"
-#include "core/window/accounting.hpp"
 #include "core/window/happened.hpp"
 
 namespace ctprof {
@@ -22,7 +22,6 @@ constexpr double kJobAgeSeconds = 60, kJobShare = 0.8;
 constexpr double kLargeBytes = 16 << 20;
 constexpr double kWaitsPerSecond = 200, kLongestShortWaitNs = 5e6;
 constexpr std::size_t kFewestAlike = 4;
-constexpr double kLongShare = 0.5, kMostLongWaits = 3;
 constexpr double kOddTimes = 3, kOddShare = 0.2, kLeastMedianShare = 0.01;
 
 // A column of threads by its role, at the end, or over the window for what counts up.
@@ -52,17 +51,6 @@ std::string without_digits(std::string_view name) {
   return text;
 }
 
-// The nodes of stacks that wait for a lock, by node.
-std::vector<bool> lock_nodes(const StackTable& table) {
-  std::vector<bool> by_frame, by_node;
-  for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
-    by_frame.push_back(waits_for_lock(table.name(frame)));
-  for (const StackTable::Node& node : table.nodes())
-    by_node.push_back(by_frame[node.frame] ||
-                      (node.parent < by_node.size() && by_node[node.parent]));
-  return by_node;
-}
-
 class SignFinder {
  public:
   SignFinder(const Snapshot& snapshot, const RowGroups& rows, std::span<const std::uint32_t> stacks)
@@ -75,6 +63,7 @@ class SignFinder {
         blocked_(snapshot, "blocked-time"),
         switches_(snapshot, "voluntary-switches"),
         major_faults_(snapshot, "major-faults"),
+        long_waits_(snapshot),
         tgids_(thread_column(snapshot, kTgid, Storage::U64)),
         tids_(thread_column(snapshot, kTid, Storage::U64)),
         starts_(thread_column(snapshot, kStartTime, Storage::U64)),
@@ -124,7 +113,7 @@ class SignFinder {
     for (const Column& column : snapshot_->threads().columns)
       if (column.def().role == "waiting-stacks" && column.def().storage == Storage::Stacks)
         waiting_.push_back(&column);
-    if (!waiting_.empty()) locks_ = lock_nodes(snapshot_->pools->stacks.table);
+    if (!waiting_.empty()) locks_ = nodes_below(snapshot_->pools->stacks.table, &waits_for_lock);
   }
 
   double lock_ns(std::size_t row) const {
@@ -140,13 +129,12 @@ class SignFinder {
   }
 
   void take_long_waits(std::size_t row, GroupSigns& signs) {
-    if (switches_.at(row) > kMostLongWaits) return;
+    if (!long_waits_.waits_rarely(row)) return;
     for (const Column* column : waiting_) {
-      if (column->def().unit != "ns" || !column->has_value(row)) continue;
-      const auto covered = covered_ns(*snapshot_, *column);
-      const double whole = covered ? static_cast<double>(*covered) : window_ns_;
+      const auto least = long_waits_.least_ns(*column);
+      if (!least || !column->has_value(row)) continue;
       for (const ctprof_stack& one : snapshot_->pools->stacks[column->ids()[row]])
-        if (static_cast<double>(one.weight) >= kLongShare * whole && one.stack < stacks_.size())
+        if (static_cast<double>(one.weight) >= *least && one.stack < stacks_.size())
           signs.long_waits.push_back(
               {column->def().name, stacks_[one.stack], static_cast<double>(one.weight)});
     }
@@ -263,6 +251,7 @@ class SignFinder {
   std::span<const std::uint32_t> stacks_;
   double window_ns_;
   RoleColumn run_, wait_, blocked_, switches_, major_faults_;
+  LongWaits long_waits_;
   const Column *tgids_, *tids_, *starts_, *names_, *kernel_, *state_, *state_then_;
   std::vector<const Column*> waiting_;  // stacks at which threads did not run
   std::vector<bool> locks_;             // by node

@@ -46,7 +46,7 @@ struct OddThread {
   std::size_t others = 0;
 };
 
-// Of threads that waited at one place for half of the window, in three waits at most.
+// A stack of a thread at which it waited long (figures/long_waits.hpp).
 struct LongWait {
   std::string metric{};     // the metric of waiting stacks
   std::uint32_t stack = 0;  // in the book of all runs

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/flame/flame_tree.hpp"
 #include "core/flame/stack_forms.hpp"
 #include "core/flame/window_profile.hpp"
 #include "tests/unit/support/made_stacks.hpp"
@@ -188,6 +189,24 @@ BOOST_AUTO_TEST_CASE(a_period_that_varies_is_the_mean_of_the_samples) {
   std::int64_t samples = 0;
   for (const auto& values : read_pprof(written(window, write_pprof)).values) samples += values[1];
   BOOST_TEST(samples == 4);
+}
+
+// Of a recorder that started late, half of the time that it covered counts.
+BOOST_AUTO_TEST_CASE(long_waits_are_idle_by_the_time_that_their_recorder_covered) {
+  Snapshot window = recorded();
+  add_u64(window, with_role(metric("switches", "MonotonicCount", "SumCount"), "voluntary-switches"),
+          {2, std::nullopt});
+  const auto shown = [&] {
+    const StackProfile profile = profile_of(window);
+    return make_flame_tree({{.profile = &profile, .value = 1, .hides_idle = true}})
+        .root()
+        .now.total;
+  };
+  BOOST_TEST(shown() == 4 * kPeriod);  // 40 ms of 3 s
+  window.meta.stacks.push_back({.covered_ns = 70'000'000});
+  BOOST_TEST(shown() == 0u);
+  window.meta.stacks.back().covered_ns = 90'000'000;
+  BOOST_TEST(shown() == 4 * kPeriod);
 }
 
 BOOST_AUTO_TEST_CASE(pprof_has_time_duration_period_and_numbers_of_samples) {

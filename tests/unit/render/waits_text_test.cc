@@ -102,6 +102,18 @@ BOOST_AUTO_TEST_CASE(long_waits_are_idle_on_both_sides_whichever_metrics_a_file_
   }
 }
 
+// A long wait is one of a thread that waited rarely: a missing number of waits is not zero.
+BOOST_AUTO_TEST_CASE(waits_of_a_thread_whose_number_of_waits_is_missing_are_not_idle) {
+  Snapshot window = window_of_long_waits({kWaits});
+  for (Column& column : window.threads().columns)
+    if (column.def().role == "voluntary-switches")
+      column.gaps()[0] = static_cast<ctprof_gap>(Gap::ThreadGone);
+  const StackGroup group = first_group(report_of({&window}));
+  BOOST_REQUIRE_EQUAL(group.waits.size(), 1u);
+  BOOST_TEST(group.waits[0].busy == (std::vector<double>{10e9}));
+  BOOST_TEST(group.waits[0].idle == (std::vector<double>{10e9}));
+}
+
 BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_terminal) {
   const Snapshot window = window_of(kServer, 10, {}, kWaits);
   for (std::size_t width = 60; width <= 100; ++width) {
@@ -119,6 +131,11 @@ BOOST_AUTO_TEST_CASE(knows_system_calls_faults_and_locks) {
   BOOST_TEST((is_idle_call("nanosleep") && !is_idle_call("fsync") && !is_idle_call("")));
   BOOST_TEST((waits_for_lock("futex_wait_queue") && waits_for_lock("__mutex_lock.constprop.0") &&
               !waits_for_lock("ep_poll")));
+  for (const char* entry :
+       {"entry_SYSCALL_64_after_hwframe", "x64_sys_call", "el0t_64_sync_handler",
+        "el0_svc_common.constprop.0", "do_el0_svc", "asm_sysvec_reschedule_ipi"})
+    BOOST_TEST(is_entry_code(entry), entry);
+  BOOST_TEST((!is_entry_code("__x64_sys_read") && !is_entry_code("")));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
