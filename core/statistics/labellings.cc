@@ -9,27 +9,7 @@ namespace {
 // Beyond these not even pairs need more for the smallest alpha that a sample can prove.
 constexpr std::size_t kMostRunsTried = 64;
 
-// Numbers that are the same everywhere (splitmix64); the library's distributions are not.
-class Dice {
- public:
-  // Below `end`, each as likely as another.
-  std::uint64_t below(std::uint64_t end) {
-    const std::uint64_t fair = UINT64_MAX - UINT64_MAX % end;
-    std::uint64_t thrown = next();
-    while (thrown >= fair) thrown = next();
-    return thrown % end;
-  }
-
- private:
-  std::uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15;
-    std::uint64_t mixed = state_;
-    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
-    return mixed ^ (mixed >> 31);
-  }
-  std::uint64_t state_ = 19;
-};
+constexpr std::uint64_t kSeedOfLabellings = 19;
 
 std::uint64_t choices(std::size_t of, std::size_t taken) {
   std::uint64_t ways = 1;
@@ -46,6 +26,21 @@ bool has_mirror(const Design& design) {
 }
 
 }  // namespace
+
+std::uint64_t Dice::below(std::uint64_t end) {
+  const std::uint64_t fair = UINT64_MAX - UINT64_MAX % end;
+  std::uint64_t thrown = next();
+  while (thrown >= fair) thrown = next();
+  return thrown % end;
+}
+
+std::uint64_t Dice::next() {
+  state_ += 0x9e3779b97f4a7c15;
+  std::uint64_t mixed = state_;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+  return mixed ^ (mixed >> 31);
+}
 
 std::uint64_t ways(const Design& design) {
   if (!design.paired) return choices(design.runs(), design.candidate);
@@ -100,7 +95,7 @@ void Labellings::take_all_flips() {
 }
 
 void Labellings::draw() {
-  Dice dice;
+  Dice dice(kSeedOfLabellings);
   marks_.reserve(kDrawnLabellings * width_);
   std::vector<std::uint8_t> marks(width_);
   if (!design_.paired)

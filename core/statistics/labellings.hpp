@@ -49,6 +49,19 @@ double smallest_p(const Design& design);
 // if no number can.
 std::optional<std::size_t> enough_runs(double alpha, bool paired);
 
+// Random numbers that are the same on every machine (splitmix64); the library's distributions are
+// not.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : state_(seed) {}
+  // Below `end`, each as likely as another. REQUIRES: end > 0.
+  std::uint64_t below(std::uint64_t end);
+
+ private:
+  std::uint64_t next();
+  std::uint64_t state_;
+};
+
 class Labellings {
  public:
   explicit Labellings(const Design& design);

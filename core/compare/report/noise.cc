@@ -15,8 +15,6 @@ namespace ctprof {
 namespace {
 
 constexpr double kMostWays = 0.95;
-// So many standard errors beyond what is needed, a difference is found in 9 of 10.
-constexpr double kNineOfTen = 1.28;
 
 class NoiseMaker {
  public:

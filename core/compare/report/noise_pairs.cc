@@ -2,25 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
-
-#include "core/statistics/labellings.hpp"
 
 namespace ctprof {
 namespace {
 
 constexpr std::size_t kFamiliesDrawn = 8;
-constexpr double kNineOfTenPairs = 1.28;
 constexpr std::size_t kPairsTried[] = {5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, kMostPairs};
-
-// splitmix64
-std::uint64_t next_number(std::uint64_t& seed) {
-  std::uint64_t mixed = seed += 0x9e3779b97f4a7c15;
-  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
-  return mixed ^ (mixed >> 31);
-}
 
 // The standard deviation of the differences of consecutive runs.
 double spread_of_pairs(std::span<const double> runs) {
@@ -41,13 +29,13 @@ double pad_of(const statistics::Family& family, std::size_t row, std::size_t pai
 
 }  // namespace
 
-statistics::FamilyRows NoisePairs::drawn(std::size_t pairs, std::uint64_t& seed) const {
+statistics::FamilyRows NoisePairs::drawn(std::size_t pairs, statistics::Dice& dice) const {
   const std::size_t differences = family_->labellings().design().runs() - 1;
   std::vector<std::size_t> chosen;
   std::vector<double> signs;
   for (std::size_t pair = 0; pair < pairs; ++pair) {
-    chosen.push_back(next_number(seed) % differences);
-    signs.push_back(next_number(seed) % 2 ? 1 : -1);
+    chosen.push_back(dice.below(differences));
+    signs.push_back(dice.below(2) ? 1 : -1);
   }
   statistics::FamilyRows rows;
   for (std::size_t row = 0; row < family_->rows(); ++row) {
@@ -67,17 +55,17 @@ double NoisePairs::needed(std::size_t pairs) {
   const statistics::Design design{pairs, pairs, true};
   if (family_->rows() == 0 || statistics::smallest_p(design) > alpha_)
     return known = std::numeric_limits<double>::quiet_NaN();
-  std::uint64_t seed = pairs;
+  statistics::Dice dice(pairs);
   for (std::size_t at = 0; at < kFamiliesDrawn; ++at)
     known +=
-        statistics::Family(design, drawn(pairs, seed)).needed_statistic(alpha_) / kFamiliesDrawn;
+        statistics::Family(design, drawn(pairs, dice)).needed_statistic(alpha_) / kFamiliesDrawn;
   return known;
 }
 
 double NoisePairs::shows(std::size_t row, std::size_t pairs) {
   const double error =
       spread_of_pairs(family_->values(row)) / std::sqrt(static_cast<double>(pairs));
-  return needed(pairs) * (error + pad_of(*family_, row, pairs)) + kNineOfTenPairs * error;
+  return needed(pairs) * (error + pad_of(*family_, row, pairs)) + kNineOfTen * error;
 }
 
 std::optional<std::size_t> NoisePairs::enough(std::size_t row, double difference) {
