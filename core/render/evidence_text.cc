@@ -113,8 +113,8 @@ std::string about_side(const Report& report, std::size_t side, const Evidence& e
                      hidden_rows(report, side, evidence);
   if (report.is_about_chosen_afterwards())
     text +=
-        "; chosen afterwards? These runs were compared before without this --about, so its p "
-        "is too small if that result led to the choice: record new runs";
+        "; chosen afterwards? These runs were compared before without this --about; if that result "
+        "led to this selection, p is too small: record new runs";
   return text;
 }
 

@@ -73,11 +73,7 @@ constexpr const char* kMeaning =
     "these, which shift would be proven in about 9 of 10 comparisons with so many runs a side "
     "(not paired), and so many interleaved pairs";
 
-}  // namespace
-
-std::string noise_text(const Report& report, const Noise& noise, std::string_view files,
-                       const TextLayout& layout, std::size_t limit) {
-  std::string out = opening(noise, files);
+std::vector<TextColumn> columns_of(const Noise& noise) {
   std::vector<TextColumn> columns{{"group", Align::Left, 12, false},
                                   {"figure", Align::Left, 0, false},
                                   {"median", Align::Right, 0, true},
@@ -88,35 +84,54 @@ std::string noise_text(const Report& report, const Noise& noise, std::string_vie
   columns.push_back({std::to_string(kNoiseRunPairs) + " pairs", Align::Right, 0, false});
   if (noise.shift > 0)
     columns.push_back({"for " + without_sign(noise.shift), Align::Left, 0, false});
-  TextTable table(std::move(columns));
-  const auto rows = first_of(noise, limit);
-  const RowsByGroup on_screen = rows_by_group(report);
-  for (const NoiseRow& row : rows) {
-    const ScreenColumn& column = noise.columns[row.column];
-    const auto& name = report.grouping().name(metric_of(report, noise, row).entity, row.group);
-    std::vector<TextCell> cells{
-        {group_text(report.grouping(), name)},
-        {printable(column.headline.label)},
-        {brief(told(report, on_screen, noise, row), unit_of(report, noise, row))},
-        {without_sign(row.spread)},
-        {without_sign(row.halves)}};
-    for (const double shift : row.shows) cells.push_back({without_sign(shift)});
-    cells.push_back({without_sign(row.pairs_show)});
-    if (noise.shift > 0) cells.push_back({pairs_text(noise, row)});
-    table.add(std::move(cells));
-  }
-  if (!rows.empty()) table.append_to(out, layout);
-  if (rows.empty()) out += "no group is above the floor of a headline\n";
-  if (rows.size() < noise.rows.size())
-    out += counted(noise.rows.size() - rows.size(), "more row") + " (--limit 0)\n";
+  return columns;
+}
+
+std::vector<TextCell> cells_of(const Report& report, const RowsByGroup& on_screen,
+                               const Noise& noise, const NoiseRow& row) {
+  const ScreenColumn& column = noise.columns[row.column];
+  const auto& name = report.grouping().name(metric_of(report, noise, row).entity, row.group);
+  std::vector<TextCell> cells{
+      {group_text(report.grouping(), name)},
+      {printable(column.headline.label)},
+      {brief(told(report, on_screen, noise, row), unit_of(report, noise, row))},
+      {without_sign(row.spread)},
+      {without_sign(row.halves)}};
+  for (const double shift : row.shows) cells.push_back({without_sign(shift)});
+  cells.push_back({without_sign(row.pairs_show)});
+  if (noise.shift > 0) cells.push_back({pairs_text(noise, row)});
+  return cells;
+}
+
+// What the table lacks, and why.
+std::string missing_rows(const Report& report, const Noise& noise, std::size_t shown,
+                         const TextLayout& layout) {
+  std::string out;
+  const bool is_any_selected = !report.spec().about || !report.families().about_groups().empty();
+  if (shown == 0 && is_any_selected) out += "no group is above the floor of a headline\n";
+  for (const std::string& note : report.notes())
+    out += wrapped(told_name(note, kMostNote), layout.width);
+  if (shown < noise.rows.size())
+    out += counted(noise.rows.size() - shown, "more row") + " (--limit 0)\n";
   const bool shows_any = std::ranges::any_of(noise.rows, [](const NoiseRow& row) {
     return std::ranges::any_of(row.shows, [](double shift) { return !std::isnan(shift); });
   });
-  const char* few =
-      shows_any || noise.rows.empty()
-          ? ""
-          : "too few runs to estimate which shift could be significant: record 8 or more\n";
-  return out + few +
+  if (!shows_any && !noise.rows.empty())
+    out += "too few runs to estimate which shift could be significant: record 8 or more\n";
+  return out;
+}
+
+}  // namespace
+
+std::string noise_text(const Report& report, const Noise& noise, std::string_view files,
+                       const TextLayout& layout, std::size_t limit) {
+  std::string out = opening(noise, files);
+  TextTable table(columns_of(noise));
+  const auto rows = first_of(noise, limit);
+  const RowsByGroup on_screen = rows_by_group(report);
+  for (const NoiseRow& row : rows) table.add(cells_of(report, on_screen, noise, row));
+  if (!rows.empty()) table.append_to(out, layout);
+  return out + missing_rows(report, noise, rows.size(), layout) +
          wrapped(std::string(kMeaning) + "; at " + p_text(noise.alpha) + ", among " +
                      counted(noise.rows.size(), "row"),
                  layout.width);

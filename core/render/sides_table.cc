@@ -62,7 +62,7 @@ std::string table_of_sides(const Report& report, std::span<const std::string> fi
                                   {"processes", Align::Right, 0, true}};
   const bool tells_windows = sides.front().window.has_value();
   if (tells_windows)
-    for (const char* name : {"born", "ended"}) columns.push_back({name, Align::Right, 0, true});
+    for (const char* name : {"started", "exited"}) columns.push_back({name, Align::Right, 0, true});
   if (tells_runs) columns.push_back({"runs", Align::Left, 0, false});
   TextTable table(std::move(columns));
   for (std::size_t side = 0; side < sides.size(); ++side) {

@@ -60,8 +60,7 @@ Result<WantedThreads> wanted_threads(const Snapshot& window, const Options& opti
   if (!sorted) return sorted.error();
   if (!sorted->groups.empty())
     return Error{
-        "flame: --where selects threads: a condition names a figure of groups; use metrics "
-        "of threads, such as pcomm, comm or run_time_ns"};
+        "flame: --where accepts only metrics of threads, such as pcomm, comm or run_time_ns"};
   return kept_threads(window, sorted->threads);
 }
 

@@ -21,9 +21,8 @@ constexpr std::array kFindingRules{
     FindingRule{
         "threads",
         "has 20 threads and 50 % more than before, and fewer than half of the new ones exited"},
-    FindingRule{
-        "starts",
-        "starts 20 threads or processes per second that end again, and runs for 5 % of a CPU"},
+    FindingRule{"starts",
+                "starts 20 threads or processes per second that exit, and runs for 5 % of a CPU"},
     FindingRule{"cpu", "between windows: runs for 20 % of a CPU more, and 1.5 times as long"},
     FindingRule{"throttled", "a cgroup whose CPU quota stopped it for 5 % of the time"},
     FindingRule{"pressure", "of the host: threads wait for memory or a disk for 10 % of the time"},

@@ -9,7 +9,9 @@
 #include <string_view>
 
 #include "core/compare/asked/expressions.hpp"
+#include "core/compare/report/noise.hpp"
 #include "core/render/columns.hpp"
+#include "core/render/noise_text.hpp"
 #include "core/render/report_text.hpp"
 #include "tests/unit/support/several_runs.hpp"
 
@@ -143,6 +145,23 @@ BOOST_AUTO_TEST_CASE(a_note_reports_that_about_is_ignored) {
   BOOST_REQUIRE_EQUAL(report.notes().size(), 1u);
   BOOST_TEST(report.notes()[0] ==
              "--about is ignored: it tests headlines of windows, and these files have none");
+}
+
+std::string noise_about(const std::string& about) {
+  Sides sides(kBefore, kAfter);
+  sides.sizes = {8};
+  Spec spec;
+  spec.about = *parse_about(about, "pcomm");
+  const Report report = sides.report(spec);
+  return noise_text(report, *noise_of(report, 0), "runs", {.width = 1000}, 0);
+}
+
+BOOST_AUTO_TEST_CASE(noise_reports_that_no_group_matches_about) {
+  const std::string text = noise_about("nobody"), floor = "no group is above the floor";
+  BOOST_TEST(text.find("no group matches --about group == \"nobody\"\n") != text.npos, text);
+  BOOST_TEST(text.find(floor) == text.npos, text);
+  BOOST_TEST(noise_about("quiet").find(floor) != text.npos, noise_about("quiet"));
+  BOOST_TEST(noise_about("app").find("no group") == text.npos);
 }
 
 // Two windows of many groups, and the rows that the screen prints of --about.

@@ -24,7 +24,7 @@ constexpr std::array kKeys{
     KeyInfo{Deed::Filter, U'/', 0, "/", "filter",
             "show only names that contain the text; Enter applies, Esc cancels"},
     KeyInfo{Deed::Pause, U' ', 0, "Space", "pause",
-            "pause the display, or continue; recording goes on"},
+            "pause the display, or continue; recording continues"},
     KeyInfo{Deed::Earlier, U'[', key(Special::Left), "[ Left", "earlier",
             "a window back, as far as the history goes"},
     KeyInfo{Deed::Later, U']', key(Special::Right), "] Right", "later", "a window forward"},
