@@ -215,6 +215,20 @@ BOOST_AUTO_TEST_CASE(a_process_that_starts_is_no_growth_of_another) {
   BOOST_TEST(!has(text_of(report_of({&first, &last})), "grew"));
 }
 
+// Of groups that were joined, processes are in no order.
+BOOST_AUTO_TEST_CASE(growth_is_that_of_processes_that_both_windows_have) {
+  GroupSigns first, joined, last;
+  first.large = {{.tgid = 7, .start = 2, .bytes = 100}, {.tgid = 9, .start = 2, .bytes = 10}};
+  joined.large = {{.tgid = 3, .start = 1, .bytes = 50}, {.tgid = 8, .start = 1, .bytes = 10}};
+  first += joined;
+  last.large = {{.tgid = 8, .start = 1, .bytes = 15},
+                {.tgid = 3, .start = 1, .bytes = 80},
+                {.tgid = 9, .start = 4, .bytes = 900},  // another process of that number
+                {.tgid = 7, .start = 2, .bytes = 150, .is_job = true}};
+  BOOST_TEST(last.growth_since(first).value() == 35);
+  BOOST_TEST(!last.growth_since({}).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(what_was_so_in_the_first_window_is_no_finding) {
   for (const auto& all : {kConvoy, kTail, zombies(12)}) {
     const Snapshot same = window_with(all), calm = window_with(threads(5, {.cpu = kMs}));
