@@ -36,7 +36,7 @@ class Endures(unittest.TestCase):
                     for key in ("g", "s", "Enter", "Enter", "Down", "Escape", "Escape", "a", "[", "[", "b", "c", "c", "Space"):
                         s.keys(key)
                     s.keys("Escape", "Escape", "Escape", "?")
-                    s.until_says("ctprof live: the last second of this host")  # all keys before were served
+                    s.until_says("ctprof live: the last window of this host")  # all keys before were served
                     s.keys("?")
                     s.until(lambda now: "what happened" not in now and now.splitlines()[-1].startswith("q quit"))
                     rounds += 1

@@ -34,9 +34,9 @@ class Keys(unittest.TestCase):
         s = self.screen
         s.resize(120, 50)
         s.keys("?")
-        keys = ("q ", "? h", "Enter", "Esc Backspace", "g ", "s ", "/ ", "Space", "[ Left", "] Right", "{ ", "} ", "a ", "b ", "c ", "w ", "Up k", "Down j",
+        keys = ("q ", "? h", "Enter", "Esc Backspace", "g ", "s ", "r ", "/ ", "Space", "[ Left", "] Right", "{ ", "} ", "a ", "b ", "c ", "w ", "K ", "+ ", "- ", "Up k", "Down j",
                 "PgUp", "PgDn", "Home", "End", "Ctrl-L")
-        s.until_says("ctprof live: the last second of this host", *("\n  " + key for key in keys))
+        s.until_says("ctprof live: the last window of this host", *("\n  " + key for key in keys))
         s.keys("?")
         s.until_says("processes by name")
         s.keys("q")
@@ -51,6 +51,23 @@ class Keys(unittest.TestCase):
             s.keys("s")
             s.until(lambda now, by=by: by in now and "%wait" in now)
         s.keys("C-c")
+        s.ends()
+
+    def test_reverses_hides_and_changes_the_interval(self):
+        s = self.screen
+        s.keys("r")
+        s.until_says("by score, reversed")
+        s.keys("r")
+        s.until(lambda now: "reversed" not in now)
+        s.keys("K")
+        s.until_says("kernel threads are hidden")
+        s.keys("+")
+        s.until_says("every 2 s", "windows take 2 s from now on")
+        s.until(lambda now: re.match(r"\d\d:\d\d:\d\d   [2-9]\.\d s ", now))
+        s.keys("-", "-")
+        s.until_says("every 0.5 s")
+        s.until(lambda now: re.match(r"\d\d:\d\d:\d\d   0\.\d s ", now))
+        s.keys("q")
         s.ends()
 
     def test_filters_descends_and_comes_back(self):

@@ -29,7 +29,6 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr std::uint64_t kIntervalNs = 1'000'000'000;
 // The kernel's buffer of ended threads holds a third of a second of the worst storm.
 constexpr std::uint64_t kDrainEveryNs = 200'000'000;
 // Who types faster than keys are served sees what they do, and windows end in time.
@@ -95,8 +94,9 @@ class Live {
 
   // Until somebody quits, or the terminal goes away.
   Result<void> run(live::Terminal& terminal) {
-    next_ns_ = monotonic_ns() + kIntervalNs;
-    drain_ns_ = monotonic_ns() + kDrainEveryNs;
+    opened_ns_ = monotonic_ns();
+    next_ns_ = opened_ns_ + interval_ns_;
+    drain_ns_ = opened_ns_ + kDrainEveryNs;
     draw(terminal);
     while (!view_.quits() && !is_interrupted() && !terminal.is_gone()) {
       wait();
@@ -141,7 +141,15 @@ class Live {
       has_more_ = monotonic_ns() >= until;
     }
     if (is_new) process_.watch(view_.watched());
+    take_interval();
     return is_new;
+  }
+
+  // A changed interval applies to the present window, too.
+  void take_interval() {
+    if (view_.interval_ns() == interval_ns_) return;
+    interval_ns_ = view_.interval_ns();
+    next_ns_ = opened_ns_ + interval_ns_;
   }
 
   void write_wanted() {
@@ -158,10 +166,12 @@ class Live {
       history_.add(std::move(*sample));
       view_.take_window(view_.follows() ? sampler_.latest() : std::nullopt);
       if (const auto window = process_.next()) view_.take_process(*window);
-      next_ns_ = std::max(next_ns_ + kIntervalNs, now + kIntervalNs / 2);
+      opened_ns_ = now;
+      next_ns_ = std::max(next_ns_ + interval_ns_, now + interval_ns_ / 2);
       is_new = true;
     } else if (now >= drain_ns_) {
       sampler_.drain();
+      process_.drain();
     }
     if (now >= drain_ns_) drain_ns_ = now + kDrainEveryNs;
     return {};
@@ -175,6 +185,8 @@ class Live {
   live::History history_;
   live::Teller teller_;
   live::View view_;
+  std::uint64_t interval_ns_ = live::kIntervalsMs[live::kDefaultInterval] * 1'000'000;
+  std::uint64_t opened_ns_ = 0;  // the present window
   std::uint64_t next_ns_ = 0, drain_ns_ = 0;
   bool has_more_ = false;  // keys that wait until something was drawn
 };

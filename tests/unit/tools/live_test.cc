@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "core/base/text.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/registry.hpp"
 #include "core/render/terminal_text.hpp"
+#include "tests/unit/support/made_screen.hpp"
 #include "tools/ctprof/live/history.hpp"
 #include "tools/ctprof/live/keys.hpp"
 #include "tools/ctprof/live/thread_page.hpp"
@@ -84,6 +86,19 @@ BOOST_AUTO_TEST_CASE(a_sparkline_is_as_high_as_its_highest) {
   BOOST_CHECK_EQUAL(sparkline(std::vector<double>{std::nan(""), 1}), " █");
 }
 
+// "b a c": the first words of the lines below the table's heading, which begins with that word.
+std::string rows_below(const std::string& picture, const std::string& heading) {
+  std::string names;
+  bool is_below = false;
+  for (const std::string_view line : split(picture, '\n')) {
+    const std::string word(line.substr(0, line.find(' ')));
+    if (is_below && (word.empty() || word == "not")) break;
+    if (is_below) names += (names.empty() ? "" : " ") + word;
+    is_below = is_below || word == heading;
+  }
+  return names;
+}
+
 struct Fixture {
   Registry registry{LoadedPlugins{}};
   Teller teller{registry, {}, {}};
@@ -96,6 +111,97 @@ struct Fixture {
     return all;
   }
 };
+
+// A window in which a, b and c ran, and a kernel thread.
+struct BusyFixture : Fixture {
+  BusyFixture() {
+    using made_screen::kMs;
+    history.add(sample(1));
+    view.take_window(
+        made_screen::window_of({{.name = "a", .cpu = 3000 * kMs, .switches = 900},
+                                {.name = "b", .cpu = 5000 * kMs, .switches = 100},
+                                {.name = "c", .cpu = 4000 * kMs, .switches = 500},
+                                {.name = "kswapd0", .cpu = 2000 * kMs, .is_kernel = true}}));
+  }
+  void take(std::u32string_view keys) {
+    for (const Key key : keys) view.take(key);
+  }
+  std::string rows(const std::string& heading = "process") {
+    return rows_below(text({30, 120}), heading);
+  }
+  bool shows(const std::string& words) { return text({30, 120}).find(words) != std::string::npos; }
+};
+
+BOOST_FIXTURE_TEST_CASE(reverses_any_order, BusyFixture) {
+  BOOST_TEST(rows() == "b c a kswapd0");
+  take(U"r");
+  BOOST_TEST(rows() == "kswapd0 a c b");
+  BOOST_TEST(shows("by score, reversed"));
+  take(U"r");
+  BOOST_TEST(rows() == "b c a kswapd0");
+  take(U"s");
+  BOOST_TEST(rows() == "a b c kswapd0");
+  take(U"r");
+  BOOST_TEST(rows() == "kswapd0 c b a");
+  BOOST_TEST(shows("by name, reversed"));
+  take(U"s");  // another column begins with the largest
+  BOOST_TEST(shows("by %cpu   "));
+  BOOST_TEST(rows() == "b c a kswapd0");
+  take(U"s");
+  BOOST_TEST(rows() == "a c b kswapd0");
+  take(U"r");
+  BOOST_TEST(rows() == "kswapd0 b c a");
+}
+
+BOOST_FIXTURE_TEST_CASE(keeps_the_order_of_groups_and_of_threads_apart, BusyFixture) {
+  take(U"r");
+  view.take(key(Special::Enter));
+  BOOST_TEST(shows("threads of kswapd0, by score   "));
+  BOOST_TEST(rows("thread") == "kswapd0");
+  view.take(key(Special::Escape));
+  BOOST_TEST(shows("by score, reversed"));
+}
+
+BOOST_FIXTURE_TEST_CASE(hides_kernel_threads_and_says_so, BusyFixture) {
+  take(U"K");
+  BOOST_TEST(rows() == "b c a");
+  BOOST_TEST(shows("kernel threads are hidden"));
+  BOOST_TEST(shows("1 row of kernel threads (K)"));
+  take(U"/k");
+  view.take(key(Special::Enter));
+  BOOST_TEST(shows("kernel threads are hidden; K shows them"));
+  view.take(key(Special::Escape));
+  take(U"K");
+  BOOST_TEST(rows() == "b c a kswapd0");
+  BOOST_TEST(!shows("of kernel threads (K)"));
+}
+
+BOOST_FIXTURE_TEST_CASE(hides_kernel_threads_of_a_group, BusyFixture) {
+  take(U"g");  // all are in one cgroup
+  view.take(key(Special::Enter));
+  BOOST_TEST(rows("thread") == "b c a kswapd0");
+  take(U"K");
+  BOOST_TEST(rows("thread") == "b c a");
+}
+
+BOOST_FIXTURE_TEST_CASE(changes_the_interval_within_limits, Fixture) {
+  BOOST_TEST(view.interval_ns() == kSecond);
+  view.take(U'-');
+  BOOST_TEST(view.interval_ns() == kSecond / 2);
+  BOOST_TEST(text({24, 80}).find("windows take 0.5 s from now on") != std::string::npos);
+  view.take(U'-');
+  BOOST_TEST(view.interval_ns() == kSecond / 2);
+  BOOST_TEST(text({24, 80}).find("windows are at least 0.5 s") != std::string::npos);
+  for (int i = 0; i < 20; ++i) view.take(U'+');
+  BOOST_TEST(view.interval_ns() == 60 * kSecond);
+  BOOST_TEST(text({24, 80}).find("windows are at most 60 s") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(shows_another_interval_than_a_second, BusyFixture) {
+  BOOST_TEST(!shows("every"));
+  take(U"+");
+  BOOST_TEST(shows("every 2 s"));
+}
 
 BOOST_FIXTURE_TEST_CASE(a_picture_is_as_large_as_asked, Fixture) {
   for (const bool has_help : {false, true}) {

@@ -21,6 +21,7 @@ constexpr std::array kKeys{
     KeyInfo{Deed::Group, U'g', 0, "g", "group",
             "group by the next key: process name, cgroup, thread name, each process"},
     KeyInfo{Deed::Sort, U's', 0, "s", "sort", "sort groups or threads by the next column"},
+    KeyInfo{Deed::Reverse, U'r', 0, "r", "", "reverse the order"},
     KeyInfo{Deed::Filter, U'/', 0, "/", "filter",
             "show only names that contain the text; Enter applies, Esc cancels"},
     KeyInfo{Deed::Pause, U' ', 0, "Space", "pause",
@@ -36,6 +37,10 @@ constexpr std::array kKeys{
     KeyInfo{Deed::Write, U'w', 0, "w", "write",
             "write the window that is shown to a file in the current directory; between marks, all "
             "from A to B as one window"},
+    KeyInfo{Deed::KernelThreads, U'K', 0, "K", "kernel threads",
+            "hide threads of the kernel, or show them"},
+    KeyInfo{Deed::Longer, U'+', U'=', "+", "", "longer windows, up to 60 s"},
+    KeyInfo{Deed::Shorter, U'-', 0, "-", "", "shorter windows, down to 0.5 s"},
     KeyInfo{Deed::Up, key(Special::Up), U'k', "Up k", "", "a line up"},
     KeyInfo{Deed::Down, key(Special::Down), U'j', "Down j", "", "a line down"},
     KeyInfo{Deed::PageUp, key(Special::PageUp), 0, "PgUp", "", "a screen up"},

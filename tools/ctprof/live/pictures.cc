@@ -9,6 +9,7 @@
 #include "core/base/text.hpp"
 #include "core/compare/grouping/grouping.hpp"
 #include "core/render/host_text.hpp"
+#include "core/render/report_sentences.hpp"
 #include "core/render/screen_table.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/render/window_text.hpp"
@@ -56,6 +57,12 @@ void append(std::vector<Line>& to, std::vector<Line> more) {
 }
 
 }  // namespace
+
+std::string interval_in_words(std::uint64_t ns) {
+  const std::uint64_t tenths = ns / 100'000'000;
+  return std::to_string(tenths / 10) + (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10)) +
+         " s";
+}
 
 std::vector<Line> View::picture(Size size) {
   std::vector<Line> lines = size.columns == 0 ? std::vector<Line>() : whole_picture(size);
@@ -129,7 +136,8 @@ std::string View::state_line() const {
            minutes(history_->newest().closed_ns -
                    std::min(shown->closed_ns, history_->newest().closed_ns)) +
            " ago";
-  const std::string by = sorted_by().empty() ? "score" : printable(sorted_by());
+  const std::string by = (order().by.empty() ? "score" : printable(order().by)) +
+                         (order().is_reversed ? ", reversed" : "");
   if (level_ == Level::Groups) line += "   " + axis_word_of(axis()) + ", by " + by;
   if (level_ == Level::Threads)
     line += "   threads of " + shortened(told_name(readable_key(group_)), 30) + ", by " + by;
@@ -137,6 +145,7 @@ std::string View::state_line() const {
     line += "   thread " + std::to_string(page_->thread().tid) + " of process " +
             std::to_string(page_->thread().tgid);
   if (!filter_.empty()) line += "   filter " + printable(filter_);
+  if (interval_ != kDefaultInterval) line += "   every " + interval_in_words(interval_ns());
   line += "   history " + minutes(history_->length_ns());
   if (history_->lacks_room()) line += " (--history is full)";
   if (a_) line += "   A " + clock_time(a_->closed_ns);
@@ -145,7 +154,7 @@ std::string View::state_line() const {
 }
 
 std::vector<Line> View::help_lines(Size size) {
-  std::vector<Line> lines{{"ctprof live: the last second of this host", Look::Heading}};
+  std::vector<Line> lines{{"ctprof live: the last window of this host", Look::Heading}};
   for (const KeyInfo& one : keys()) {
     std::string name = "  " + std::string(one.shown);
     name.resize(std::max<std::size_t>(name.size() + 1, 17), ' ');
@@ -180,14 +189,21 @@ std::size_t View::first_row(std::size_t room) {
   return now.top = std::min(now.top, last);
 }
 
+// Why a table is empty.
+std::string View::no_rows() const {
+  if (hidden_ > 0) return "kernel threads are hidden; K shows them";
+  if (level_ == Level::Threads)
+    return filter_.empty() ? "the group has no threads in this window"
+                           : "no thread name contains that";
+  return filter_.empty() ? "all is quiet" : "no group that does something has that in its name";
+}
+
 std::vector<Line> View::group_table(Size size) {
-  if (rows_.empty())
-    return {{filter_.empty() ? "all is quiet" : "no group that does something has that in its name",
-             Look::Faint}};
+  if (rows_.empty()) return {{no_rows(), Look::Faint}};
   // The head of the table, and what is said below.
   const std::size_t room = size.lines - std::min<std::size_t>(size.lines, 2);
   const std::size_t first = first_row(room), count = std::min(rows_.size() - first, room_);
-  const bool is_rearranged = !sorted_by().empty() || !filter_.empty();
+  const bool is_rearranged = !order().by.empty() || order().is_reversed || !filter_.empty();
   std::vector<ScreenRow> shown;
   for (std::size_t at = first; at < first + count; ++at) {
     shown.push_back(screen()->rows[rows_[at].at]);
@@ -200,12 +216,13 @@ std::vector<Line> View::group_table(Size size) {
   if (const std::size_t at = place().chosen - first + 1; at < lines.size())
     lines[at].look = Look::Chosen;
   std::vector<std::string> rest;
-  if (rows_.size() > count) rest.push_back(std::to_string(rows_.size() - count) + " more rows");
+  if (rows_.size() > count) rest.push_back(counted(rows_.size() - count, "more row"));
   if (!table.gone.empty()) rest.push_back("for width " + joined(table.gone, " "));
   if (const std::size_t quiet = screen()->quiet_groups)
-    rest.push_back(std::to_string(quiet) + " quiet groups");
+    rest.push_back(counted(quiet, "quiet group"));
   if (const auto kernel = screen()->quiet_kernel_threads)
-    rest.push_back(std::to_string(kernel) + " quiet kernel threads");
+    rest.push_back(counted(kernel, "quiet kernel thread"));
+  if (hidden_ > 0) rest.push_back(counted(hidden_, "row") + " of kernel threads (K)");
   if (!rest.empty())
     lines.push_back(
         {folded("not shown: " + joined(rest, ", "), size.columns).front(), Look::Faint});
@@ -213,10 +230,7 @@ std::vector<Line> View::group_table(Size size) {
 }
 
 std::vector<Line> View::thread_table(Size size) {
-  if (rows_.empty())
-    return {{filter_.empty() ? "the group has no threads in this window"
-                             : "no thread name contains that",
-             Look::Faint}};
+  if (rows_.empty()) return {{no_rows(), Look::Faint}};
   const std::size_t room = size.lines - std::min<std::size_t>(size.lines, 1);
   const std::size_t first = first_row(room), count = std::min(rows_.size() - first, room_);
   std::vector<TextColumn> columns{{"thread", Align::Left, 8, false},

@@ -56,6 +56,10 @@ class ProcessSampler {
   // Whose windows are wanted from now on; none: nobody's. What cannot be read is left out: a
   // process may have ended.
   void watch(const std::optional<ThreadId>& thread);
+  // Takes in the threads that exited meanwhile.
+  void drain() {
+    if (session_) session_->drain();
+  }
   // The window of that process until now, made of differences; the next one begins. None if there
   // is none.
   std::optional<Snapshot> next();

@@ -5,6 +5,7 @@
 
 #include "core/base/number.hpp"
 #include "core/compare/grouping/group_book.hpp"
+#include "core/compare/report/own_rows.hpp"
 #include "core/file/read/load.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/accounting.hpp"
@@ -78,7 +79,8 @@ std::vector<ThreadRow> Teller::threads(const Snapshot& window, const Report& rep
   const auto& of_row = groups.of_row[static_cast<std::size_t>(Entity::Thread)];
   const Table& threads = window.threads();
   const std::vector<ThreadId> ids = ids_of(window);
-  const Column *comm = threads.find(kComm), *state = threads.find("state");
+  const Column *comm = threads.find(kComm), *state = threads.find("state"),
+               *kernel = threads.find(kKernelThread);
   const auto& columns = report.screen()->columns;
   std::vector<const Column*> cells;
   for (const ScreenColumn& column : columns)
@@ -98,6 +100,7 @@ std::vector<ThreadRow> Teller::threads(const Snapshot& window, const Report& rep
     one.name = text_at(window, comm, row);
     one.state = text_at(window, state, row);
     one.is_born = row < born.size() && born[row] != 0;
+    one.is_kernel = is_flag_set(kernel, row);
     one.has_ended = row >= window.window->living;
     for (std::size_t at = 0; at < columns.size(); ++at)
       one.figures.push_back(

@@ -33,6 +33,7 @@ struct ThreadRow {
   std::string state;            // empty: not known
   bool is_born = false;         // inside of the window
   bool has_ended = false;       // likewise
+  bool is_kernel = false;       // a thread of the kernel
   std::vector<double> figures;  // by column of the screen, as that has them; NaN: not known
 };
 

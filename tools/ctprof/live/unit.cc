@@ -4,6 +4,7 @@
 #include "tools/ctprof/live/history.cc"
 #include "tools/ctprof/live/keys.cc"
 #include "tools/ctprof/live/pictures.cc"
+#include "tools/ctprof/live/rows.cc"
 #include "tools/ctprof/live/sampler.cc"
 #include "tools/ctprof/live/thread_page.cc"
 #include "tools/ctprof/live/told.cc"

@@ -11,7 +11,6 @@ namespace ctprof::live {
 namespace {
 
 constexpr std::array kAxes{GroupBy::Pcomm, GroupBy::Cgroup, GroupBy::Comm, GroupBy::Pid};
-constexpr std::string_view kByName = "name";
 constexpr std::size_t kMostFilter = 100;    // bytes
 constexpr std::int64_t kMuch = 20;          // windows
 constexpr std::uint64_t kPageWindows = 40;  // that a thread's history shows
@@ -31,30 +30,6 @@ void drop_letter(std::string& text) {
   if (!text.empty()) text.pop_back();
 }
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return lower;
-}
-
-// What is not known comes last.
-double ranked(double figure) { return std::isnan(figure) ? -1 : std::abs(figure); }
-
-std::size_t column_of(const Screen& screen, std::string_view label) {
-  const auto it = std::ranges::find_if(
-      screen.columns, [&](const ScreenColumn& one) { return one.headline.label == label; });
-  return static_cast<std::size_t>(it - screen.columns.begin());
-}
-
-// The largest share of the machine that the thread has.
-double score_of(const Screen& screen, const ThreadRow& thread) {
-  double score = 0;
-  for (std::size_t at = 0; at < screen.columns.size(); ++at)
-    score = std::max(score, ranked(screen.columns[at].weight.share_of(thread.figures[at])));
-  return score;
-}
-
 }  // namespace
 
 GroupBy View::axis() const { return kAxes[axis_]; }
@@ -63,6 +38,8 @@ std::uint64_t View::number() const {
   if (history_->empty()) return 0;
   return held_ ? *held_ : history_->newest().number;
 }
+
+std::uint64_t View::interval_ns() const { return kIntervalsMs[interval_] * 1'000'000; }
 
 std::optional<ThreadId> View::watched() const {
   if (level_ != Level::Thread || !page_) return std::nullopt;
@@ -119,6 +96,10 @@ void View::act(Deed deed) {
       place() = {};
       return;
     case Deed::Sort: return next_sort();
+    case Deed::Reverse: return reverse();
+    case Deed::KernelThreads: return toggle_kernel_threads();
+    case Deed::Longer: return change_interval(1);
+    case Deed::Shorter: return change_interval(-1);
     case Deed::Filter: is_typing_ = true; return;
     case Deed::Pause: return pause();
     case Deed::Earlier: return step(-1);
@@ -188,6 +169,22 @@ void View::pause() {
   held_ = held_ ? std::nullopt : std::optional(number());
 }
 
+void View::toggle_kernel_threads() {
+  hides_kernel_threads_ = !hides_kernel_threads_;
+  message_ = hides_kernel_threads_ ? "kernel threads are hidden" : "kernel threads are shown";
+}
+
+void View::change_interval(int steps) {
+  const auto next = static_cast<std::ptrdiff_t>(interval_) + steps;
+  if (next < 0 || next >= static_cast<std::ptrdiff_t>(kIntervalsMs.size())) {
+    message_ = "windows are at " + std::string(next < 0 ? "least " : "most ") +
+               interval_in_words(interval_ns());
+    return;
+  }
+  interval_ = static_cast<std::size_t>(next);
+  message_ = "windows take " + interval_in_words(interval_ns()) + " from now on";
+}
+
 void View::step(std::int64_t by) {
   if (history_->empty()) return;
   const auto oldest = static_cast<std::int64_t>(history_->oldest().number);
@@ -233,24 +230,6 @@ void View::want() {
   wanted_ = std::move(samples);
 }
 
-std::vector<std::string> View::sort_words() const {
-  std::vector<std::string> words{"", std::string(kByName)};
-  if (const Screen* found = screen())
-    for (const ScreenColumn& column : found->columns) words.push_back(column.headline.label);
-  return words;
-}
-
-void View::next_sort() {
-  if (level_ == Level::Thread || over_ != Over::Nothing) {
-    message_ = "groups and threads can be sorted";
-    return;
-  }
-  const std::vector<std::string> words = sort_words();
-  const auto now = std::ranges::find(words, sorted_by());
-  const auto next = now == words.end() ? words.begin() : now + 1;
-  sorted_by() = next == words.end() ? words.front() : *next;
-}
-
 // --- what is shown
 
 void View::refresh() {
@@ -289,64 +268,6 @@ void View::tell() {
   auto report = teller_->report(windows, axis());
   report ? void(shown_.report.emplace(std::move(*report)))
          : void(shown_.trouble = report.error().text);
-}
-
-bool View::is_kept(std::string_view name) const {
-  return filter_.empty() || in_lower_case(name).find(in_lower_case(filter_)) != std::string::npos;
-}
-
-void View::find_rows() {
-  rows_.clear();
-  threads_.clear();
-  if (!screen()) return;
-  if (level_ == Level::Groups) find_groups();
-  if (level_ == Level::Threads) find_threads();
-  Place& now = place();
-  if (!now.is_moved) now.chosen = 0;
-  const auto same = std::ranges::find(rows_, now.id, &Row::id);
-  if (now.is_moved && same != rows_.end())
-    now.chosen = static_cast<std::size_t>(same - rows_.begin());
-  now.chosen = rows_.empty() ? 0 : std::min(now.chosen, rows_.size() - 1);
-}
-
-void View::find_groups() {
-  const Screen& found = *screen();
-  const auto& names = shown_.report->grouping().names;
-  for (std::size_t at = 0; at < found.rows.size(); ++at) {
-    const std::string& name = names[found.rows[at].group];
-    if (is_kept(readable_key(name))) rows_.push_back({.id = name, .thread = {}, .at = at});
-  }
-  const std::string& by = sorted_by();
-  if (by.empty()) return;
-  if (by == kByName) return void(std::ranges::stable_sort(rows_, {}, &Row::id));
-  const std::size_t column = column_of(found, by);
-  if (column == found.columns.size()) return;
-  std::ranges::stable_sort(rows_, std::ranges::greater{}, [&](const Row& row) {
-    return ranked(found.figures(found.rows[row.at], column)[0].value);
-  });
-}
-
-void View::find_threads() {
-  const Screen& found = *screen();
-  threads_ = teller_->threads(*shown_.window, *shown_.report, axis(), group_);
-  for (std::size_t at = 0; at < threads_.size(); ++at)
-    if (is_kept(threads_[at].name))
-      rows_.push_back(
-          {.id = std::to_string(threads_[at].id.tid) + " " + std::to_string(threads_[at].id.start),
-           .thread = threads_[at].id,
-           .at = at});
-  const std::string& by = sorted_by();
-  const auto thread = [&](const Row& row) -> const ThreadRow& { return threads_[row.at]; };
-  std::ranges::stable_sort(rows_, {}, [&](const Row& row) { return thread(row).id; });
-  const std::size_t column = column_of(found, by);
-  if (by == kByName)
-    std::ranges::stable_sort(rows_, {}, [&](const Row& row) { return thread(row).name; });
-  else if (column < found.columns.size())
-    std::ranges::stable_sort(rows_, std::ranges::greater{},
-                             [&](const Row& row) { return ranked(thread(row).figures[column]); });
-  else
-    std::ranges::stable_sort(rows_, std::ranges::greater{},
-                             [&](const Row& row) { return score_of(found, thread(row)); });
 }
 
 // Takes what the history still has of the windows that are drawn.

@@ -8,7 +8,7 @@
 // level, the window that is shown is the newest, or one that is held. A row that was chosen stays
 // chosen wherever it moves; until somebody moves, the first one is.
 //
-// Here:       the state and the keys (view.cc), pictures of it (pictures.cc).
+// Here:       the state and the keys (view.cc), the rows (rows.cc), pictures of it (pictures.cc).
 // Not here:   the history and its windows (history.hpp), what is told of them (told.hpp).
 //
 // Threads: one.
@@ -43,6 +43,14 @@ struct Size {
 };
 inline constexpr Size kLeastSize{10, 40};
 
+// Lengths of a window that can be selected. The shortest takes twice the CPU time of the default;
+// of the longest, ten fill the history.
+inline constexpr std::array<std::uint64_t, 7> kIntervalsMs{500,    1000,   2000,  5000,
+                                                           10'000, 30'000, 60'000};
+inline constexpr std::size_t kDefaultInterval = 1;
+// "0.5 s", "10 s"
+std::string interval_in_words(std::uint64_t ns);
+
 class View {
  public:
   // REQUIRES: both outlive this.
@@ -64,6 +72,8 @@ class View {
   bool quits() const { return quits_; }
   // The thread whose every metric is shown, as long as it is.
   std::optional<ThreadId> watched() const;
+  // How long windows are from now on.
+  std::uint64_t interval_ns() const;
   // The windows that somebody wants in a file, once: one, or all between the marks.
   std::optional<std::vector<Sample>> take_wanted() { return std::exchange(wanted_, std::nullopt); }
 
@@ -81,6 +91,10 @@ class View {
     std::size_t chosen = 0, top = 0;
     std::string id;
     bool is_moved = false;
+  };
+  struct Order {
+    std::string by;  // a label or another word of sort_words(); empty: by score
+    bool is_reversed = false;
   };
   struct Shown {
     std::uint64_t number = 0;
@@ -112,19 +126,27 @@ class View {
   void mark(std::optional<Sample>& mark, const char* name);
   void compare();
   void want();
-  void next_sort();
-  std::vector<std::string> sort_words() const;
+  void toggle_kernel_threads();
+  void change_interval(int steps);
   void refresh();
   void show();
   void show(std::uint64_t number, Snapshot window);
   void tell();
+  void fill_page();
+  Order& order() { return orders_[level_ == Level::Threads ? 1 : 0]; }
+  const Order& order() const { return orders_[level_ == Level::Threads ? 1 : 0]; }
+
+  // rows.cc
+  std::vector<std::string> sort_words() const;
+  bool can_sort();
+  void next_sort();
+  void reverse();
+  bool is_kept(std::string_view name) const;
   void find_rows();
   void find_groups();
+  void order_groups();
   void find_threads();
-  void fill_page();
-  bool is_kept(std::string_view name) const;
-  std::string& sorted_by() { return sorted_by_[level_ == Level::Threads ? 1 : 0]; }
-  const std::string& sorted_by() const { return sorted_by_[level_ == Level::Threads ? 1 : 0]; }
+  void order_threads();
 
   // pictures.cc
   std::vector<Line> whole_picture(Size size);
@@ -133,6 +155,7 @@ class View {
   std::string state_line() const;
   std::vector<Line> help_lines(Size size);
   std::vector<Line> comparison(Size size);
+  std::string no_rows() const;
   std::vector<Line> group_table(Size size);
   std::vector<Line> thread_table(Size size);
   std::vector<Line> thread_lines(Size size);
@@ -144,7 +167,10 @@ class View {
   Level level_ = Level::Groups;
   Over over_ = Over::Nothing;
   std::size_t axis_ = 0;
-  std::array<std::string, 2> sorted_by_;  // of groups, of threads; empty: by score
+  std::array<Order, 2> orders_;  // of groups, of threads
+  bool hides_kernel_threads_ = false;
+  std::size_t hidden_ = 0;                   // rows of kernel threads
+  std::size_t interval_ = kDefaultInterval;  // in kIntervalsMs
   std::string filter_;
   bool is_typing_ = false;
   std::optional<std::uint64_t> held_;
