@@ -42,13 +42,6 @@ std::string threads(const WindowFacts& window) {
   return text;
 }
 
-std::string first_line(const RunFacts& run, std::string_view file) {
-  const WindowFacts& window = *run.window;
-  std::string text = printable(file) + "   " + seconds(window.length_ns);
-  if (window.accounting) text += "   " + counted(window.accounting->cpus, "CPU");
-  return text + "   " + threads(window);
-}
-
 // In percent of one CPU.
 std::string share(double ns, const Accounting& of) {
   char text[32];
@@ -139,9 +132,22 @@ std::string settings_text(const WindowFacts& window, const TextLayout& layout) {
 
 }  // namespace
 
+std::string window_line(const RunFacts& run, std::string_view file) {
+  const WindowFacts& window = *run.window;
+  std::string text = printable(file) + "   " + seconds(window.length_ns);
+  if (window.accounting) text += "   " + counted(window.accounting->cpus, "CPU");
+  return text + "   " + threads(window);
+}
+
+std::vector<std::string> window_remarks(const RunFacts& run) {
+  std::vector<std::string> remarks = rows_without_base(run.window->rows);
+  for (const std::string& note : run.window->notes) remarks.push_back(told_name(note, kMostNote));
+  return remarks;
+}
+
 std::string window_heading(const RunFacts& run, std::string_view file, const TextLayout& layout) {
   const WindowFacts& window = *run.window;
-  std::string out = line(first_line(run, file), layout.width);
+  std::string out = line(window_line(run, file), layout.width);
   if (window.accounting) out += line(cpu_line(window), layout.width);
   out += host_line({&run, 1}, layout.width);
   out += line("recorded on " + (run.meta.hostname ? told_name(*run.meta.hostname) : "a host") +
@@ -157,11 +163,9 @@ std::string window_opening(const RunFacts& run, std::string_view who, std::strin
                            const TextLayout& layout) {
   const WindowFacts& window = *run.window;
   const std::string before = who.empty() ? "" : std::string(who) + ": ";
-  std::string out = line(before + first_line(run, file), layout.width);
+  std::string out = line(before + window_line(run, file), layout.width);
   if (window.accounting) out += line(cpu_line(window), layout.width);
-  for (const std::string& text : rows_without_base(window.rows)) out += line(text, layout.width);
-  for (const std::string& note : window.notes)
-    out += line(told_name(note, kMostNote), layout.width);
+  for (const std::string& remark : window_remarks(run)) out += line(remark, layout.width);
   return out;
 }
 

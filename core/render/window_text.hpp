@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/compare/figures/run_facts.hpp"
 #include "core/render/row_json.hpp"
@@ -21,6 +22,9 @@ std::string window_heading(const RunFacts& run, std::string_view file, const Tex
 // `who` stands before it where several windows are told: "baseline", or nothing.
 std::string window_opening(const RunFacts& run, std::string_view who, std::string_view file,
                            const TextLayout& layout);
+// The parts of that opening: its first line, and the sentences after the figures of the host.
+std::string window_line(const RunFacts& run, std::string_view file);
+std::vector<std::string> window_remarks(const RunFacts& run);
 // "settings that changed: worker/{N} cpu_affinity 0-1 → 1; ...", in lines; empty if none did.
 std::string settings_sentence(const WindowFacts& window, std::size_t width);
 // The same in few lines, for one of several windows that are told together: whose CPU time it was,

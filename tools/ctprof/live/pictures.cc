@@ -13,6 +13,7 @@
 #include "core/render/screen_table.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/render/window_text.hpp"
+#include "tools/ctprof/live/heading.hpp"
 #include "tools/ctprof/live/view.hpp"
 
 namespace ctprof::live {
@@ -118,10 +119,10 @@ std::vector<Line> View::head(Size size) {
   std::vector<Line> lines;
   const Sample* sample = history_->find(shown_.number);
   if (screen())
-    add_text(lines,
-             window_opening(shown_.report->sides().front(), "",
-                            sample ? clock_time(sample->closed_ns) : "", {.width = size.columns}) +
-                 host_line(shown_.report->sides(), size.columns));
+    for (std::string& line :
+         heading_lines(shown_.report->sides().front(),
+                       sample ? clock_time(sample->closed_ns) : std::string(), size.columns))
+      lines.push_back({std::move(line)});
   if (lines.size() > size.lines / 3) lines.resize(size.lines / 3);
   lines.push_back({shortened(state_line(), size.columns), Look::Loud});
   return lines;

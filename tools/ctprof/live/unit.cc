@@ -1,6 +1,7 @@
 // All sources of tools/ctprof/live, which are compiled as one.
 
 #include "tools/ctprof/live/copy.cc"
+#include "tools/ctprof/live/heading.cc"
 #include "tools/ctprof/live/history.cc"
 #include "tools/ctprof/live/keys.cc"
 #include "tools/ctprof/live/pictures.cc"
