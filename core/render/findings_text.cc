@@ -59,15 +59,11 @@ std::string finer_axis(const Report& report) {
   return report.spec().group_by == GroupBy::Cgroup ? "pcomm" : "comm";
 }
 
-std::string sentence_of(const Finding& finding) {
-  return told_name(readable_key(finding.who), kMostWord) + " " +
-         told_name(finding.what, kMostSentence);
-}
-
 std::string lines_of(const Report& report, const Finding& finding, std::size_t number,
                      std::span<const std::string> files, const TextLayout& layout,
                      const std::string& record_waits) {
-  std::string text = wrapped(std::to_string(number) + " " + sentence_of(finding), layout.width);
+  std::string text =
+      wrapped(std::to_string(number) + " " + finding_sentence(finding), layout.width);
   const std::string command = next_command(report, finding, files, record_waits);
   if (command.empty()) return text;
   for (const std::string& line : folded(command, layout.width > 8 ? layout.width - 4 : SIZE_MAX))
@@ -76,6 +72,11 @@ std::string lines_of(const Report& report, const Finding& finding, std::size_t n
 }
 
 }  // namespace
+
+std::string finding_sentence(const Finding& finding) {
+  return told_name(readable_key(finding.who), kMostWord) + " " +
+         told_name(finding.what, kMostSentence);
+}
 
 std::string next_command(const Report& report, const Finding& finding,
                          std::span<const std::string> files, const std::string& record_waits) {

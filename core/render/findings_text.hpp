@@ -28,6 +28,9 @@ std::string findings_text(const Report& report, std::span<const std::string> fil
                           const TextLayout& layout, std::size_t lines,
                           const std::string& record_waits);
 
+// "server waited 1.9 s for a CPU in 2.0 s": printable text.
+std::string finding_sentence(const Finding& finding);
+
 // The command that continues the investigation; empty where there is none.
 std::string next_command(const Report& report, const Finding& finding,
                          std::span<const std::string> files, const std::string& record_waits);

@@ -34,7 +34,7 @@ class Keys(unittest.TestCase):
         s = self.screen
         s.resize(120, 50)
         s.keys("?")
-        keys = ("q ", "? h", "Enter", "Esc Backspace", "g ", "s ", "r ", "/ ", "Space", "[ Left", "] Right", "{ ", "} ", "a ", "b ", "c ", "w ", "K ", "+ ", "- ", "Up k", "Down j",
+        keys = ("q ", "? h", "Enter", "Esc Backspace", "g ", "s ", "r ", "/ ", "Space", "[ Left", "] Right", "{ ", "} ", "a ", "b ", "c ", "w ", "f ", "K ", "+ ", "- ", "Up k", "Down j",
                 "PgUp", "PgDn", "Home", "End", "Ctrl-L")
         s.until_says("ctprof live: the last window of this host", *("\n  " + key for key in keys))
         s.keys("?")

@@ -31,6 +31,7 @@
 #include "tools/ctprof/pager.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/progress.hpp"
+#include "tools/ctprof/screen_metrics.hpp"
 #include "tools/ctprof/sides.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -200,8 +201,6 @@ class Printed final : public Sink {
   }
   int status = kFine;
 };
-
-constexpr std::string_view kRecordWaits = "ctprof record --recorders off-cpu -d 5s";
 
 // Sorting by names of metrics is about tables, sorting by columns of the screen is not.
 bool shows_screen(const Report& report, const Options& options) {

@@ -123,6 +123,20 @@ struct BusyFixture : Fixture {
                                 {.name = "c", .cpu = 4000 * kMs, .switches = 500},
                                 {.name = "kswapd0", .cpu = 2000 * kMs, .is_kernel = true}}));
   }
+  // The same where a thread of `name` waited for a CPU for most of the time.
+  void add_wait(std::uint64_t number, const std::string& name) {
+    using made_screen::kMs;
+    const auto wait = [](Snapshot& end, bool is_end) {
+      const MetricDef def = made_screen::with_role(
+          made_screen::shown(made_screen::metric("wait", "MonotonicNs", "SumNs"),
+                             {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
+          "wait-time");
+      made_screen::add_u64(end, def, {is_end ? 9000 * kMs : 0, 0});
+    };
+    history.add(sample(number));
+    view.take_window(made_screen::window_of(
+        {{.name = name, .cpu = 500 * kMs}, {.name = "hog", .cpu = 9500 * kMs}}, 10, {}, wait));
+  }
   void take(std::u32string_view keys) {
     for (const Key key : keys) view.take(key);
   }
@@ -182,6 +196,55 @@ BOOST_FIXTURE_TEST_CASE(hides_kernel_threads_of_a_group, BusyFixture) {
   BOOST_TEST(rows("thread") == "b c a kswapd0");
   take(U"K");
   BOOST_TEST(rows("thread") == "b c a");
+}
+
+BOOST_FIXTURE_TEST_CASE(shows_findings_above_the_table_only_where_there_are_some, BusyFixture) {
+  BOOST_TEST(!shows("\n1 "));
+  add_wait(2, "server");
+  const std::string picture = text({30, 120});
+  const std::size_t finding = picture.find("1 server waited 9.0 s for a CPU in 10.0 s");
+  BOOST_TEST(finding < picture.find("processes by name"));
+  BOOST_TEST(finding < picture.find("\nprocess "));
+  BOOST_TEST(picture.find("ctprof show") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(findings_take_few_lines_of_a_small_terminal, BusyFixture) {
+  const std::string name(80, 'n');
+  add_wait(2, name);
+  for (const std::size_t lines : {16, 24, 30, 60}) {
+    std::size_t taken = 0;
+    bool is_above = true;
+    for (const std::string_view line : split(text({lines, 40}), '\n')) {
+      is_above = is_above && line.find("now   ") != 0;
+      taken += is_above && (line.starts_with("1 ") || taken > 0);
+    }
+    BOOST_TEST(taken == (lines < 30 ? 2 : 3));
+  }
+  BOOST_TEST(text({14, 40}).find("\n1 nnn") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(shows_findings_in_full_with_their_commands, BusyFixture) {
+  take(U"f");
+  BOOST_TEST(shows("no findings in this window"));
+  take(U"f");
+  BOOST_TEST(rows() == "b c a kswapd0");
+  add_wait(2, "server");
+  take(U"f");
+  BOOST_TEST(shows("1 server waited 9.0 s for a CPU in 10.0 s (95 % of the time"));
+  BOOST_TEST(shows("ctprof show FILE --group-by comm --where 'pcomm == \"server\"'"));
+  view.take(key(Special::Escape));
+  BOOST_TEST(shows("processes by name"));
+}
+
+BOOST_FIXTURE_TEST_CASE(counts_the_lines_below_a_page, Fixture) {
+  view.take(U'?');
+  BOOST_TEST(text({200, 80}).find("more line") == std::string::npos);
+  BOOST_TEST(text({24, 80}).find("more lines: Down, PgDn --") != std::string::npos);
+  view.take(key(Special::End));
+  BOOST_TEST(text({24, 80}).find("more line") == std::string::npos);
+  BOOST_TEST(text({24, 80}).find("draw everything anew") != std::string::npos);
+  view.take(key(Special::Up));
+  BOOST_TEST(text({24, 80}).find("-- 2 more lines: Down, PgDn --") != std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(changes_the_interval_within_limits, Fixture) {

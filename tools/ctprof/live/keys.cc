@@ -37,6 +37,8 @@ constexpr std::array kKeys{
     KeyInfo{Deed::Write, U'w', 0, "w", "write",
             "write the window that is shown to a file in the current directory; between marks, all "
             "from A to B as one window"},
+    KeyInfo{Deed::Findings, U'f', 0, "f", "findings",
+            "show the findings in full, with the commands that continue, or leave them"},
     KeyInfo{Deed::KernelThreads, U'K', 0, "K", "kernel threads",
             "hide threads of the kernel, or show them"},
     KeyInfo{Deed::Longer, U'+', U'=', "+", "", "longer windows, up to 60 s"},

@@ -53,6 +53,7 @@ enum class Deed : std::uint8_t {
   MarkB,
   Compare,
   Write,
+  Findings,
   KernelThreads,
   Longer,
   Shorter,

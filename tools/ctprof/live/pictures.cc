@@ -2,68 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <utility>
 
 #include "core/base/number.hpp"
 #include "core/base/text.hpp"
 #include "core/compare/grouping/grouping.hpp"
-#include "core/render/host_text.hpp"
 #include "core/render/report_sentences.hpp"
 #include "core/render/screen_table.hpp"
 #include "core/render/terminal_text.hpp"
-#include "core/render/window_text.hpp"
 #include "tools/ctprof/live/heading.hpp"
+#include "tools/ctprof/live/picture_text.hpp"
 #include "tools/ctprof/live/view.hpp"
 
 namespace ctprof::live {
 namespace {
 
-constexpr std::size_t kHistoryColumns = 30, kNarrowHistory = 12, kWide = 100;
-
-// "20:31:05"
-std::string clock_time(std::uint64_t wall_ns) {
-  const auto seconds = static_cast<std::time_t>(wall_ns / 1'000'000'000);
-  std::tm local{};
-  ::localtime_r(&seconds, &local);
-  char text[16];
-  std::strftime(text, sizeof text, "%H:%M:%S", &local);
-  return text;
-}
-
-// "9:59"
-std::string minutes(std::uint64_t ns) {
-  const std::uint64_t seconds = (ns + 500'000'000) / 1'000'000'000;
-  const std::string rest = std::to_string(seconds % 60);
-  return std::to_string(seconds / 60) + ":" + (rest.size() < 2 ? "0" : "") + rest;
-}
-
-std::string axis_word_of(GroupBy axis) {
-  switch (axis) {
-    case GroupBy::Pcomm: return "processes by name";
-    case GroupBy::Cgroup: return "cgroups";
-    case GroupBy::Comm: return "threads by name";
-    case GroupBy::Pid: return "each process";
-    default: return "groups";
-  }
-}
-
-void add_text(std::vector<Line>& lines, std::string_view text, Look look = Look::Plain) {
-  for (const std::string_view line : split(text, '\n'))
-    if (!line.empty()) lines.push_back({std::string(line), look});
-}
-
-void append(std::vector<Line>& to, std::vector<Line> more) {
-  std::ranges::move(more, std::back_inserter(to));
-}
+// The findings above the table take this many lines, or fewer where there is little space for the
+// table, or none. The numbers of lines are those without keys and a message.
+constexpr std::size_t kFindingLines = 3, kFindingLinesOfFew = 2;
+constexpr std::size_t kManyLines = 28, kFewestLines = 14;
 
 }  // namespace
-
-std::string interval_in_words(std::uint64_t ns) {
-  const std::uint64_t tenths = ns / 100'000'000;
-  return std::to_string(tenths / 10) + (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10)) +
-         " s";
-}
 
 std::vector<Line> View::picture(Size size) {
   std::vector<Line> lines = size.columns == 0 ? std::vector<Line>() : whole_picture(size);
@@ -97,6 +56,7 @@ std::vector<Line> View::whole_picture(Size size) {
 
 std::vector<Line> View::body(Size size) {
   if (over_ == Over::Help) return scrolled(help_lines(size), size.lines);
+  if (over_ == Over::Findings) return scrolled(findings_page(size), size.lines);
   if (history_->empty()) return {{"the first window takes a second ...", Look::Plain}};
   if (over_ == Over::Comparison) return comparison(size);
   std::vector<Line> lines = head(size);
@@ -124,7 +84,26 @@ std::vector<Line> View::head(Size size) {
                        sample ? clock_time(sample->closed_ns) : std::string(), size.columns))
       lines.push_back({std::move(line)});
   if (lines.size() > size.lines / 3) lines.resize(size.lines / 3);
-  lines.push_back({shortened(state_line(), size.columns), Look::Loud});
+  if (level_ == Level::Groups) append(lines, finding_lines(size));
+  lines.push_back({cut_to(state_line(), size.columns), Look::Loud});
+  return lines;
+}
+
+// The first findings, cut at their ends to a line each; a single one has all the lines.
+std::vector<Line> View::finding_lines(Size size) const {
+  std::vector<Line> lines;
+  const auto& findings = shown_.findings;
+  if (findings.empty() || size.lines < kFewestLines) return lines;
+  const std::size_t most = size.lines < kManyLines ? kFindingLinesOfFew : kFindingLines;
+  if (findings.size() == 1) {
+    add_text(lines, wrapped("1 " + findings.front(), size.columns));
+    if (lines.size() > most) {
+      lines.resize(most);
+      lines.back().text = folded(lines.back().text, size.columns - 2).front() + " …";
+    }
+  }
+  for (std::size_t at = 0; findings.size() > 1 && at < std::min(findings.size(), most); ++at)
+    lines.push_back({cut_to(std::to_string(at + 1) + " " + findings[at], size.columns)});
   return lines;
 }
 
@@ -154,31 +133,7 @@ std::string View::state_line() const {
   return line;
 }
 
-std::vector<Line> View::help_lines(Size size) {
-  std::vector<Line> lines{{"ctprof live: the last window of this host", Look::Heading}};
-  for (const KeyInfo& one : keys()) {
-    std::string name = "  " + std::string(one.shown);
-    name.resize(std::max<std::size_t>(name.size() + 1, 17), ' ');
-    bool is_first = true;
-    for (const std::string& piece : folded(one.help, size.columns - name.size())) {
-      lines.push_back({is_first ? name + piece : std::string(name.size(), ' ') + piece});
-      is_first = false;
-    }
-  }
-  return lines;
-}
-
 // --- tables
-
-// So many of the lines as there is room for, from where somebody scrolled to.
-std::vector<Line> View::scrolled(std::vector<Line> lines, std::size_t room) {
-  room_ = std::max<std::size_t>(room, 2) - 1;
-  most_scroll_ = lines.size() - std::min(lines.size(), room);
-  scroll_ = std::min(scroll_, most_scroll_);
-  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(scroll_));
-  if (lines.size() > room) lines.resize(room);
-  return lines;
-}
 
 // The row that the table begins with, so that the chosen one is in it.
 std::size_t View::first_row(std::size_t room) {
@@ -264,83 +219,6 @@ std::vector<Line> View::thread_table(Size size) {
   if (!lines.empty()) lines.front().look = Look::Heading;
   if (const std::size_t at = place().chosen - first + 1; at < lines.size())
     lines[at].look = Look::Chosen;
-  return lines;
-}
-
-std::vector<Line> View::thread_lines(Size size) {
-  const std::vector<ThreadFigure> figures = page_->figures(shown_.number);
-  if (figures.empty())
-    return {{"this thread did not exist in this window; [ goes back", Look::Faint}};
-  const std::size_t history = size.columns >= kWide ? kHistoryColumns : kNarrowHistory;
-  TextTable table({{"metric", Align::Left, 12, false},
-                   {"in this window", Align::Right, 12, false},
-                   {"before", Align::Left, 0, false},
-                   {"what it is", Align::Left, 20, true}});
-  bool any = false;
-  for (const ThreadFigure& one : figures) {
-    if (!is_kept(one.metric)) continue;
-    any = true;
-    table.add({{(one.is_of_process ? "process: " : "") + told_name(one.metric)},
-               {one.value},
-               {page_->history(one.metric, shown_.number, history)},
-               {told_name(one.description, 200)}});
-  }
-  std::vector<Line> lines;
-  for (const std::string& stack : page_->stacks(shown_.number, size.columns))
-    if (filter_.empty() && lines.size() < size.lines / 3) lines.push_back({stack});
-  if (!any) return {{"no metric has that in its name", Look::Faint}};
-  std::string text;
-  table.append_to(text, {.width = size.columns});
-  std::vector<Line> metrics;
-  add_text(metrics, text);
-  if (!metrics.empty()) metrics.front().look = Look::Heading;
-  append(lines, std::move(metrics));
-  return lines;
-}
-
-std::vector<Line> View::comparison(Size size) {
-  if (compared_.a != a_->number || compared_.b != b_->number || compared_.axis != axis()) {
-    compared_ = {a_->number, b_->number, axis(), {}, {}};
-    const auto a = teller_->differences(*a_), b = teller_->differences(*b_);
-    if (!a || !b) {
-      compared_.trouble = a ? b.error().text : a.error().text;
-    } else {
-      const Snapshot* windows[] = {&*a, &*b};
-      auto report = teller_->report(windows, axis());
-      report ? void(compared_.report.emplace(std::move(*report)))
-             : void(compared_.trouble = report.error().text);
-    }
-  }
-  std::vector<Line> lines{{shortened("A compared with B, " + axis_word_of(axis()) +
-                                         (filter_.empty() ? "" : ", filter " + printable(filter_)),
-                                     size.columns),
-                           Look::Loud}};
-  if (!compared_.report || !compared_.report->screen()) {
-    add_text(lines, wrapped(printable(compared_.trouble), size.columns), Look::Loud);
-    return lines;
-  }
-  const Report& report = *compared_.report;
-  for (std::size_t side = 0; side < 2; ++side)
-    add_text(lines,
-             window_opening(report.sides()[side], side == 0 ? "A" : "B",
-                            clock_time((side == 0 ? a_ : b_)->closed_ns), {.width = size.columns}));
-  add_text(lines, host_line(report.sides(), size.columns));
-  std::vector<ScreenRow> shown;
-  for (const ScreenRow& row : report.screen()->rows)
-    if (is_kept(readable_key(report.grouping().names[row.group]))) {
-      shown.push_back(row);
-      if (!filter_.empty()) shown.back().depth = 0;
-    }
-  const std::size_t head = std::min(lines.size(), size.lines / 2);
-  lines.resize(head);
-  const ScreenTableText table = screen_table(report, shown, {.width = size.columns});
-  std::vector<Line> rows;
-  add_text(rows, table.text);
-  if (rows.empty())
-    rows.push_back({"no notable differences", Look::Faint});
-  else
-    rows.front().look = Look::Heading;
-  append(lines, scrolled(std::move(rows), size.lines - head));
   return lines;
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/compare/grouping/grouping.hpp"
+#include "core/render/findings_text.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof::live {
@@ -110,10 +110,8 @@ void View::act(Deed deed) {
     case Deed::MarkB: return mark(b_, "B");
     case Deed::Compare: return compare();
     case Deed::Write: return want();
-    case Deed::Help:
-      over_ = over_ == Over::Help ? Over::Nothing : Over::Help;
-      scroll_ = 0;
-      return;
+    case Deed::Findings: return toggle(Over::Findings);
+    case Deed::Help: return toggle(Over::Help);
     case Deed::Quit: quits_ = true; return;
   }
 }
@@ -145,6 +143,11 @@ void View::back() {
     page_.reset();
     filter_.clear();
   }
+  scroll_ = 0;
+}
+
+void View::toggle(Over over) {
+  over_ = over_ == over ? Over::Nothing : over;
   scroll_ = 0;
 }
 
@@ -250,24 +253,27 @@ void View::show() {
   if (shown_.number != wanted || !shown_.window) {
     auto window = teller_->differences(*sample);
     if (window) return show(wanted, std::move(*window));
-    shown_ = {wanted, axis(), {}, {}, window.error().text};
+    shown_ = {wanted, axis(), {}, {}, window.error().text, {}};
   }
   tell();
 }
 
 void View::show(std::uint64_t number, Snapshot window) {
-  shown_ = {number, axis(), std::move(window), {}, {}};
+  shown_ = {number, axis(), std::move(window), {}, {}, {}};
   tell();
 }
 
 void View::tell() {
   shown_.axis = axis();
   shown_.report.reset();
+  shown_.findings.clear();
   if (!shown_.window) return;
   const Snapshot* windows[] = {&*shown_.window};
   auto report = teller_->report(windows, axis());
-  report ? void(shown_.report.emplace(std::move(*report)))
-         : void(shown_.trouble = report.error().text);
+  if (!report) return void(shown_.trouble = report.error().text);
+  shown_.report.emplace(std::move(*report));
+  for (const Finding& finding : find_causes(*shown_.report))
+    shown_.findings.push_back(finding_sentence(finding));
 }
 
 // Takes what the history still has of the windows that are drawn.

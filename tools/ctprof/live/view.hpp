@@ -8,7 +8,8 @@
 // level, the window that is shown is the newest, or one that is held. A row that was chosen stays
 // chosen wherever it moves; until somebody moves, the first one is.
 //
-// Here:       the state and the keys (view.cc), the rows (rows.cc), pictures of it (pictures.cc).
+// Here:       the state and the keys (view.cc), the rows (rows.cc), pictures of it (pictures.cc,
+//             pages.cc).
 // Not here:   the history and its windows (history.hpp), what is told of them (told.hpp).
 //
 // Threads: one.
@@ -79,7 +80,7 @@ class View {
 
  private:
   enum class Level : std::uint8_t { Groups, Threads, Thread };
-  enum class Over : std::uint8_t { Nothing, Help, Comparison };
+  enum class Over : std::uint8_t { Nothing, Help, Comparison, Findings };
 
   // A line that can be chosen.
   struct Row {
@@ -102,6 +103,7 @@ class View {
     std::optional<Snapshot> window;
     std::optional<Report> report;
     std::string trouble;
+    std::vector<std::string> findings;  // a sentence each
   };
   struct Compared {
     std::uint64_t a = 0, b = 0;
@@ -125,6 +127,7 @@ class View {
   void pause();
   void mark(std::optional<Sample>& mark, const char* name);
   void compare();
+  void toggle(Over over);
   void want();
   void toggle_kernel_threads();
   void change_interval(int steps);
@@ -153,14 +156,18 @@ class View {
   std::vector<Line> body(Size size);
   std::vector<Line> head(Size size);
   std::string state_line() const;
-  std::vector<Line> help_lines(Size size);
-  std::vector<Line> comparison(Size size);
+  std::vector<Line> finding_lines(Size size) const;
   std::string no_rows() const;
   std::vector<Line> group_table(Size size);
   std::vector<Line> thread_table(Size size);
-  std::vector<Line> thread_lines(Size size);
-  std::vector<Line> scrolled(std::vector<Line> lines, std::size_t room);
   std::size_t first_row(std::size_t room);
+
+  // pages.cc
+  std::vector<Line> scrolled(std::vector<Line> lines, std::size_t room);
+  std::vector<Line> help_lines(Size size);
+  std::vector<Line> findings_page(Size size) const;
+  std::vector<Line> thread_lines(Size size);
+  std::vector<Line> comparison(Size size);
 
   const Teller* teller_;
   const History* history_;

@@ -1,0 +1,151 @@
+// Pages of a view, which scroll: help, findings, a thread, a comparison of two windows.
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "core/compare/grouping/grouping.hpp"
+#include "core/render/findings_text.hpp"
+#include "core/render/host_text.hpp"
+#include "core/render/report_sentences.hpp"
+#include "core/render/screen_table.hpp"
+#include "core/render/terminal_text.hpp"
+#include "core/render/window_text.hpp"
+#include "tools/ctprof/live/picture_text.hpp"
+#include "tools/ctprof/live/view.hpp"
+#include "tools/ctprof/screen_metrics.hpp"
+
+namespace ctprof::live {
+namespace {
+
+constexpr std::size_t kHistoryColumns = 30, kNarrowHistory = 12, kWide = 100;
+
+}  // namespace
+
+// As many of the lines as fit, from where the user scrolled to. A last line counts those below.
+std::vector<Line> View::scrolled(std::vector<Line> lines, std::size_t room) {
+  room_ = std::max<std::size_t>(room, 3) - 2;
+  most_scroll_ = lines.size() - std::min(lines.size(), room);
+  scroll_ = std::min(scroll_, most_scroll_);
+  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(scroll_));
+  if (lines.size() <= room || room == 0) return lines;
+  lines.resize(room - 1);
+  const std::size_t below = most_scroll_ - scroll_ + 1;
+  lines.push_back({"-- " + counted(below, "more line") + ": Down, PgDn --", Look::Faint});
+  return lines;
+}
+
+std::vector<Line> View::help_lines(Size size) {
+  std::vector<Line> lines{{"ctprof live: the last window of this host", Look::Heading}};
+  for (const KeyInfo& one : keys()) {
+    std::string name = "  " + std::string(one.shown);
+    name.resize(std::max<std::size_t>(name.size() + 1, 17), ' ');
+    bool is_first = true;
+    for (const std::string& piece : folded(one.help, size.columns - name.size())) {
+      lines.push_back({is_first ? name + piece : std::string(name.size(), ' ') + piece});
+      is_first = false;
+    }
+  }
+  return lines;
+}
+
+// All findings in full, with commands for a file of the window.
+std::vector<Line> View::findings_page(Size size) const {
+  std::vector<Line> lines{{"findings of this window, " + axis_word_of(axis()), Look::Heading}};
+  const std::string files[] = {"FILE"};
+  std::string text;
+  if (screen())
+    text = findings_text(*shown_.report, files, {.width = size.columns}, SIZE_MAX,
+                         std::string(cli::kRecordWaits));
+  if (text.empty()) {
+    lines.push_back({"no findings in this window"});
+  } else {
+    add_text(lines, text);
+    add_text(lines,
+             wrapped("w writes this window to a file; its name replaces FILE.", size.columns),
+             Look::Faint);
+  }
+  add_text(lines, wrapped("`ctprof help findings` lists the thresholds.", size.columns),
+           Look::Faint);
+  return lines;
+}
+
+std::vector<Line> View::thread_lines(Size size) {
+  const std::vector<ThreadFigure> figures = page_->figures(shown_.number);
+  if (figures.empty())
+    return {{"this thread did not exist in this window; [ goes back", Look::Faint}};
+  const std::size_t history = size.columns >= kWide ? kHistoryColumns : kNarrowHistory;
+  TextTable table({{"metric", Align::Left, 12, false},
+                   {"in this window", Align::Right, 12, false},
+                   {"before", Align::Left, 0, false},
+                   {"what it is", Align::Left, 20, true}});
+  bool any = false;
+  for (const ThreadFigure& one : figures) {
+    if (!is_kept(one.metric)) continue;
+    any = true;
+    table.add({{(one.is_of_process ? "process: " : "") + told_name(one.metric)},
+               {one.value},
+               {page_->history(one.metric, shown_.number, history)},
+               {told_name(one.description, 200)}});
+  }
+  std::vector<Line> lines;
+  for (const std::string& stack : page_->stacks(shown_.number, size.columns))
+    if (filter_.empty() && lines.size() < size.lines / 3) lines.push_back({stack});
+  if (!any) return {{"no metric has that in its name", Look::Faint}};
+  std::string text;
+  table.append_to(text, {.width = size.columns});
+  std::vector<Line> metrics;
+  add_text(metrics, text);
+  if (!metrics.empty()) metrics.front().look = Look::Heading;
+  append(lines, std::move(metrics));
+  return lines;
+}
+
+std::vector<Line> View::comparison(Size size) {
+  if (compared_.a != a_->number || compared_.b != b_->number || compared_.axis != axis()) {
+    compared_ = {a_->number, b_->number, axis(), {}, {}};
+    const auto a = teller_->differences(*a_), b = teller_->differences(*b_);
+    if (!a || !b) {
+      compared_.trouble = a ? b.error().text : a.error().text;
+    } else {
+      const Snapshot* windows[] = {&*a, &*b};
+      auto report = teller_->report(windows, axis());
+      report ? void(compared_.report.emplace(std::move(*report)))
+             : void(compared_.trouble = report.error().text);
+    }
+  }
+  std::vector<Line> lines{{shortened("A compared with B, " + axis_word_of(axis()) +
+                                         (filter_.empty() ? "" : ", filter " + printable(filter_)),
+                                     size.columns),
+                           Look::Loud}};
+  if (!compared_.report || !compared_.report->screen()) {
+    add_text(lines, wrapped(printable(compared_.trouble), size.columns), Look::Loud);
+    return lines;
+  }
+  const Report& report = *compared_.report;
+  for (std::size_t side = 0; side < 2; ++side)
+    add_text(lines,
+             window_opening(report.sides()[side], side == 0 ? "A" : "B",
+                            clock_time((side == 0 ? a_ : b_)->closed_ns), {.width = size.columns}));
+  add_text(lines, host_line(report.sides(), size.columns));
+  std::vector<ScreenRow> shown;
+  for (const ScreenRow& row : report.screen()->rows)
+    if (is_kept(readable_key(report.grouping().names[row.group]))) {
+      shown.push_back(row);
+      if (!filter_.empty()) shown.back().depth = 0;
+    }
+  const std::size_t head = std::min(lines.size(), size.lines / 2);
+  lines.resize(head);
+  const ScreenTableText table = screen_table(report, shown, {.width = size.columns});
+  std::vector<Line> rows;
+  add_text(rows, table.text);
+  if (rows.empty())
+    rows.push_back({"no notable differences", Look::Faint});
+  else
+    rows.front().look = Look::Heading;
+  append(lines, scrolled(std::move(rows), size.lines - head));
+  return lines;
+}
+
+}  // namespace ctprof::live
