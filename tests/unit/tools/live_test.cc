@@ -247,6 +247,27 @@ BOOST_FIXTURE_TEST_CASE(counts_the_lines_below_a_page, Fixture) {
   BOOST_TEST(text({24, 80}).find("-- 2 more lines: Down, PgDn --") != std::string::npos);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_thread_page_begins_with_name_and_figures, BusyFixture) {
+  view.take(key(Special::Enter));
+  view.take(key(Special::Enter));
+  const std::string picture = text({30, 80});
+  const std::size_t name = picture.find("\nb   %cpu 50.0   sw/s 10.0");
+  BOOST_TEST(name != std::string::npos);
+  BOOST_TEST(name < picture.find("\nmetric "));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_thread_page_keeps_names_and_figures_whole, BusyFixture) {
+  view.take(key(Special::Enter));
+  view.take(key(Special::Enter));
+  for (const std::size_t width : {40, 60, 80, 120, 200})
+    for (const std::string_view line : split(text({40, width}), '\n')) {
+      if (!line.starts_with("start_time")) continue;
+      BOOST_TEST(line.find("start_time_clock_ticks  ") == 0);
+      BOOST_TEST(line.find("5ticks") < std::string::npos);
+    }
+  BOOST_TEST(text({40, 80}).find("start_time_clock_ticks") != std::string::npos);
+}
+
 BOOST_FIXTURE_TEST_CASE(changes_the_interval_within_limits, Fixture) {
   BOOST_TEST(view.interval_ns() == kSecond);
   view.take(U'-');

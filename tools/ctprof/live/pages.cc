@@ -1,6 +1,7 @@
 // Pages of a view, which scroll: help, findings, a thread, a comparison of two windows.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -20,6 +21,36 @@ namespace ctprof::live {
 namespace {
 
 constexpr std::size_t kHistoryColumns = 30, kNarrowHistory = 12, kWide = 100;
+// Wider names and values lose their middles.
+constexpr std::size_t kWidestName = 32, kWidestValue = 24, kLeastDescription = 12;
+
+struct FigureLine {
+  std::string name, value, history, description;
+};
+
+std::string blanks(std::size_t width, std::string_view text) {
+  return std::string(width - std::min(display_width(text), width), ' ');
+}
+
+// Names and values are whole; the description has what is left of the width, and loses its end.
+std::vector<std::string> figure_table(const std::vector<FigureLine>& table, std::size_t history,
+                                      std::size_t width) {
+  std::size_t name = 0, value = 0;
+  for (const FigureLine& one : table) {
+    name = std::min(std::max(name, display_width(one.name)), kWidestName);
+    value = std::min(std::max(value, display_width(one.value)), kWidestValue);
+  }
+  const std::size_t taken = name + value + history + 3 * kColumnGap;
+  std::vector<std::string> lines;
+  for (const FigureLine& one : table) {
+    const std::string metric = shortened(one.name, name), figure = shortened(one.value, value);
+    std::string line = metric + blanks(name + kColumnGap, metric) + blanks(value, figure) + figure;
+    if (width >= taken) line += "  " + one.history + blanks(history, one.history);
+    if (width >= taken + kLeastDescription) line += "  " + cut_to(one.description, width - taken);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
 
 }  // namespace
 
@@ -71,34 +102,39 @@ std::vector<Line> View::findings_page(Size size) const {
   return lines;
 }
 
+// "worker   state R   %CPU 14.8   %wait 86.3 ..."
+std::string View::thread_line() const {
+  if (threads_.empty()) return {};
+  const ThreadRow& thread = threads_.front();
+  std::string line = told_name(thread.name);
+  for (std::size_t at = 0; at < screen()->columns.size(); ++at)
+    if (!std::isnan(thread.figures[at]))
+      line += "   " + printable(screen()->columns[at].headline.label) + " " +
+              column_text(at, thread.figures[at]);
+  return line + (thread.state.empty() ? "" : "   state " + printable(thread.state));
+}
+
 std::vector<Line> View::thread_lines(Size size) {
   const std::vector<ThreadFigure> figures = page_->figures(shown_.number);
   if (figures.empty())
     return {{"this thread did not exist in this window; [ goes back", Look::Faint}};
-  const std::size_t history = size.columns >= kWide ? kHistoryColumns : kNarrowHistory;
-  TextTable table({{"metric", Align::Left, 12, false},
-                   {"in this window", Align::Right, 12, false},
-                   {"before", Align::Left, 0, false},
-                   {"what it is", Align::Left, 20, true}});
-  bool any = false;
-  for (const ThreadFigure& one : figures) {
-    if (!is_kept(one.metric)) continue;
-    any = true;
-    table.add({{(one.is_of_process ? "process: " : "") + told_name(one.metric)},
-               {one.value},
-               {page_->history(one.metric, shown_.number, history)},
-               {told_name(one.description, 200)}});
-  }
   std::vector<Line> lines;
+  if (const std::string line = thread_line(); !line.empty())
+    lines.push_back({cut_to(line, size.columns), Look::Loud});
   for (const std::string& stack : page_->stacks(shown_.number, size.columns))
     if (filter_.empty() && lines.size() < size.lines / 3) lines.push_back({stack});
-  if (!any) return {{"no metric has that in its name", Look::Faint}};
-  std::string text;
-  table.append_to(text, {.width = size.columns});
-  std::vector<Line> metrics;
-  add_text(metrics, text);
-  if (!metrics.empty()) metrics.front().look = Look::Heading;
-  append(lines, std::move(metrics));
+  const std::size_t history = size.columns >= kWide ? kHistoryColumns : kNarrowHistory;
+  std::vector<FigureLine> table{{"metric", "in this window", "before", "what it is"}};
+  for (const ThreadFigure& one : figures)
+    if (is_kept(one.metric))
+      table.push_back({(one.is_of_process ? "process: " : "") + told_name(one.metric), one.value,
+                       page_->history(one.metric, shown_.number, history),
+                       told_name(one.description, 200)});
+  if (table.size() == 1) return {{"no metric has that in its name", Look::Faint}};
+  const std::size_t heading = lines.size();
+  for (std::string& line : figure_table(table, history, size.columns))
+    lines.push_back({std::move(line)});
+  lines[heading].look = Look::Heading;
   return lines;
 }
 

@@ -185,6 +185,12 @@ std::vector<Line> View::group_table(Size size) {
   return lines;
 }
 
+std::string View::column_text(std::size_t column, double figure) const {
+  const ScreenColumn& its = screen()->columns[column];
+  const bool is_percent = its.headline.shown == CTPROF_SHOWN_PERCENT;
+  return brief(figure, is_percent ? "percent" : shown_.report->metrics()[its.metric].unit);
+}
+
 std::vector<Line> View::thread_table(Size size) {
   if (rows_.empty()) return {{no_rows(), Look::Faint}};
   const std::size_t room = size.lines - std::min<std::size_t>(size.lines, 1);
@@ -205,11 +211,7 @@ std::vector<Line> View::thread_table(Size size) {
     std::vector<TextCell> cells{{told_name(thread.name)}, {std::to_string(thread.id.tid)}};
     const char* end = thread.has_ended ? "exited" : thread.is_born ? "new" : "";
     cells.push_back({*end ? end : printable(thread.state)});
-    for (const std::size_t at : told) {
-      const bool is_percent = screen()->columns[at].headline.shown == CTPROF_SHOWN_PERCENT;
-      const auto& metric = shown_.report->metrics()[screen()->columns[at].metric];
-      cells.push_back({brief(thread.figures[at], is_percent ? "percent" : metric.unit)});
-    }
+    for (const std::size_t at : told) cells.push_back({column_text(at, thread.figures[at])});
     table.add(std::move(cells));
   }
   std::string text;

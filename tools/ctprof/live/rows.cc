@@ -99,6 +99,7 @@ void View::find_rows() {
   if (!screen()) return;
   if (level_ == Level::Groups) find_groups();
   if (level_ == Level::Threads) find_threads();
+  if (level_ == Level::Thread) return find_thread();
   Place& now = place();
   if (!now.is_moved) now.chosen = 0;
   const auto same = std::ranges::find(rows_, now.id, &Row::id);
@@ -151,6 +152,12 @@ void View::find_threads() {
   }
   std::ranges::stable_sort(rows_, {}, [&](const Row& row) { return threads_[row.at].id; });
   order_threads();
+}
+
+void View::find_thread() {
+  if (!page_) return;
+  threads_ = teller_->threads(*shown_.window, *shown_.report, axis(), group_);
+  std::erase_if(threads_, [&](const ThreadRow& one) { return one.id != page_->thread(); });
 }
 
 void View::order_threads() {

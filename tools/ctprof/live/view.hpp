@@ -150,6 +150,7 @@ class View {
   void order_groups();
   void find_threads();
   void order_threads();
+  void find_thread();
 
   // pictures.cc
   std::vector<Line> whole_picture(Size size);
@@ -158,6 +159,8 @@ class View {
   std::string state_line() const;
   std::vector<Line> finding_lines(Size size) const;
   std::string no_rows() const;
+  // A figure of a thread, as the screen's column shows it.
+  std::string column_text(std::size_t column, double figure) const;
   std::vector<Line> group_table(Size size);
   std::vector<Line> thread_table(Size size);
   std::size_t first_row(std::size_t room);
@@ -166,6 +169,7 @@ class View {
   std::vector<Line> scrolled(std::vector<Line> lines, std::size_t room);
   std::vector<Line> help_lines(Size size);
   std::vector<Line> findings_page(Size size) const;
+  std::string thread_line() const;
   std::vector<Line> thread_lines(Size size);
   std::vector<Line> comparison(Size size);
 
@@ -192,7 +196,7 @@ class View {
 
   Shown shown_;
   Compared compared_;
-  std::vector<ThreadRow> threads_;
+  std::vector<ThreadRow> threads_;  // of the group, or only the one that is shown
   std::vector<Row> rows_;
 };
 
