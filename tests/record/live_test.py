@@ -34,7 +34,7 @@ class Keys(unittest.TestCase):
         s = self.screen
         s.resize(120, 50)
         s.keys("?")
-        keys = ("q ", "? h", "Enter", "Esc Backspace", "g ", "s ", "r ", "/ ", "Space", "[ Left", "] Right", "{ ", "} ", "a ", "b ", "c ", "w ", "f ", "K ", "+ ", "- ", "Up k", "Down j",
+        keys = ("q ", "? h", "Enter", "Esc Backspace", "g ", "s ", "r ", "/ ", "Space", "[ Left", "] Right", "{ ", "} ", "a ", "b ", "c ", "w ", "f ", "K ", "+ ", "- ", "m ", "Up k", "Down j",
                 "PgUp", "PgDn", "Home", "End", "Ctrl-L")
         s.until_says("ctprof live: the last window of this host", *("\n  " + key for key in keys))
         s.keys("?")
@@ -134,6 +134,43 @@ class Keys(unittest.TestCase):
         s.keys("w")
         s.until(lambda now: s.written(now, "1 window") not in (None, first))
 
+    def click(self, column, line, button=0):
+        """As the terminal of TERM=screen reports it: counted from 1 on."""
+        for code in (button, 3):
+            self.screen.tmux("send-keys", "-H", "1b", "5b", "4d", *(f"{32 + n:x}" for n in (code, column + 1, line + 1)))
+
+    def mouse(self):
+        return self.screen.tmux("display-message", "-p", "#{mouse_any_flag}#{mouse_standard_flag}").strip()
+
+    def test_mouse(self):
+        s = self.screen
+        s.keys("Space")
+        text = s.until_whole("held, ")
+        self.assertEqual(self.mouse()[-1], "1")
+        lines = text.splitlines()
+        heading = next(at for at, line in enumerate(lines) if line.startswith("process "))
+        self.click(lines[heading].index("%CPU"), heading)
+        s.until_says("by %CPU")
+        self.click(lines[heading].index("%CPU"), heading)
+        s.until_says("by %CPU, reversed")
+        self.click(0, heading)
+        text = s.until_says("by name ")
+        row = text.splitlines()[heading + 2].split()[0]
+        self.click(3, heading + 2)
+        s.until_chosen(lambda line: line is not None and line.split()[0] == row)
+        s.keys("?")
+        s.until_says("ctprof live: the last window")
+        self.click(3, 3, 65)  # the wheel
+        s.until(lambda now: "ctprof live: the last window" not in now and "Ctrl-L" in now)
+        s.keys("?", "m")
+        s.until_says("the mouse is off")
+        self.assertEqual(self.mouse()[-1], "0")
+        s.keys("m")
+        s.until_says("the mouse is on")
+        s.keys("q")
+        s.ends()
+        self.assertEqual(self.mouse()[-1], "0")
+
     def test_moves(self):
         s = self.screen
         s.keys("Space")
@@ -216,7 +253,7 @@ class Terminals(unittest.TestCase):
         s.type("stty -a | tr ' ' '\\n' | grep -xE 'icanon|echo' | wc -l | sed 's/^/modes /'")
         s.keys("Enter")
         s.until_says("modes 2")
-        return s.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").strip() == "0 1"
+        return s.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{mouse_standard_flag}").strip() == "0 1 0"
 
     def test_needs_a_terminal(self):
         done = subprocess.run([harness.CTPROF, "live"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/base/clock.hpp"
@@ -97,6 +98,7 @@ class Live {
     opened_ns_ = monotonic_ns();
     next_ns_ = opened_ns_ + interval_ns_;
     drain_ns_ = opened_ns_ + kDrainEveryNs;
+    terminal.use_mouse(view_.uses_mouse());
     draw(terminal);
     while (!view_.quits() && !is_interrupted() && !terminal.is_gone()) {
       wait();
@@ -131,16 +133,18 @@ class Live {
     const std::uint64_t until = monotonic_ns() + kKeysNs;
     has_more_ = false;
     while (!has_more_) {
-      const auto key = terminal.key();
-      if (!key) break;
-      if (live::deed_of(*key) == live::Deed::Redraw) terminal.forget();
-      view_.take(*key);
+      const auto input = terminal.input();
+      if (!input) break;
+      const auto* const key = std::get_if<live::Key>(&*input);
+      if (key && live::deed_of(*key) == live::Deed::Redraw) terminal.forget();
+      std::visit([&](const auto& one) { view_.take(one); }, *input);
       write_wanted();
       is_new = true;
       if (view_.quits()) break;
       has_more_ = monotonic_ns() >= until;
     }
     if (is_new) process_.watch(view_.watched());
+    terminal.use_mouse(view_.uses_mouse());
     take_interval();
     return is_new;
   }

@@ -40,6 +40,8 @@ struct Remedy {
   std::size_t size = 0;
 };
 Remedy g_remedy;
+// Ends reports of a mouse, in either form that ncurses begins them.
+constexpr std::string_view kMouseOff = "\033[?1006;1000l";
 std::atomic<bool> g_goes_on{false};     // it was stopped, and goes on
 std::atomic<bool> g_is_resized{false};  // since it was looked at
 
@@ -66,6 +68,14 @@ void add_to_remedy(const char* capability) {
   // Delays ("$<5>") are for printers.
   for (; *text && *text != '$' && g_remedy.size < g_remedy.text.size(); ++text)
     g_remedy.text[g_remedy.size++] = *text;
+}
+
+// Terminals that have no mouse could print what they do not know.
+void add_mouse_to_remedy() {
+  const char* const key = ::tigetstr("kmous");
+  if (!key || key == reinterpret_cast<const char*>(-1)) return;
+  for (const char letter : kMouseOff)
+    if (g_remedy.size < g_remedy.text.size()) g_remedy.text[g_remedy.size++] = letter;
 }
 
 // Letters beyond ASCII are written as UTF-8, as everything that ctprof prints, whatever the locale.
@@ -169,6 +179,24 @@ std::optional<Special> special_of(wint_t code) {
   }
 }
 
+// What is reported of a mouse.
+constexpr mmask_t kMouseEvents = BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED;
+
+// None for what is not reported, such as a button that is released.
+std::optional<MouseEvent> mouse_event() {
+  MEVENT event{};
+  if (::getmouse(&event) != OK || event.x < 0 || event.y < 0) return std::nullopt;
+  MouseEvent found{.line = static_cast<std::size_t>(event.y),
+                   .column = static_cast<std::size_t>(event.x)};
+  if ((event.bstate & BUTTON4_PRESSED) != 0)
+    found.kind = MouseEvent::Kind::WheelUp;
+  else if ((event.bstate & BUTTON5_PRESSED) != 0)
+    found.kind = MouseEvent::Kind::WheelDown;
+  else if ((event.bstate & BUTTON1_PRESSED) == 0)
+    return std::nullopt;
+  return found;
+}
+
 // curses counts lines and columns in 16 bits with a sign.
 constexpr unsigned kMostCells = 32'767;
 
@@ -204,7 +232,7 @@ struct Terminal::Screen {
   ::SCREEN* screen = nullptr;
   struct sigaction continued {
   }, resized{};
-  bool watches_size = false;
+  bool watches_size = false, uses_mouse = false;
   std::array<std::pair<int, struct sigaction>, 2> ends{{{SIGQUIT, {}}, {SIGHUP, {}}}};
 
   Screen() = default;
@@ -285,8 +313,10 @@ Result<Terminal> Terminal::open(int input, int output) {
   ::keypad(stdscr, TRUE);
   ::nodelay(stdscr, TRUE);
   ::curs_set(0);
+  ::mouseinterval(0);  // a press is an event; nothing waits for a second one
   g_remedy = remedy;
   for (const char* capability : {"sgr0", "rmkx", "cnorm", "rmcup"}) add_to_remedy(capability);
+  add_mouse_to_remedy();
   screen->handle_signals();
   return Terminal(std::move(screen));
 }
@@ -316,7 +346,13 @@ void Terminal::draw(std::span<const Line> lines) {
   ::wrefresh(stdscr);
 }
 
-std::optional<Key> Terminal::key() {
+void Terminal::use_mouse(bool is_used) {
+  if (screen_->uses_mouse == is_used) return;
+  screen_->uses_mouse = is_used;
+  ::mousemask(is_used ? kMouseEvents : 0, nullptr);
+}
+
+std::optional<Input> Terminal::input() {
   const Utf8 utf8(screen_->locale);
   const bool goes_on = g_goes_on.exchange(false), is_resized = g_is_resized.exchange(false);
   if (goes_on) ::reset_prog_mode();
@@ -326,7 +362,9 @@ std::optional<Key> Terminal::key() {
     return live::key(Special::Resized);
   }
   wint_t code = 0;
-  const int what = ::wget_wch(stdscr, &code);
+  int what = ::wget_wch(stdscr, &code);
+  for (; what == KEY_CODE_YES && code == KEY_MOUSE; what = ::wget_wch(stdscr, &code))
+    if (const auto event = mouse_event()) return *event;
   if (what == ERR) return std::nullopt;
   if (what == KEY_CODE_YES) {
     const auto special = special_of(code);

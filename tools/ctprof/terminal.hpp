@@ -26,8 +26,11 @@ class Terminal {
 
   Size size() const;
   void draw(std::span<const Line> lines);
-  // The next key, if there is one already.
-  std::optional<Key> key();
+  // The next key, or what the mouse did, if there is something already.
+  std::optional<Input> input();
+  // Whether the terminal reports clicks and the wheel; otherwise it selects text. It begins
+  // without. Terminals that cannot report them go on as they are.
+  void use_mouse(bool is_used);
   // Everything is drawn anew the next time.
   void forget();
   // Whether who typed has gone away.

@@ -43,6 +43,10 @@ constexpr std::array kKeys{
             "hide threads of the kernel, or show them"},
     KeyInfo{Deed::Longer, U'+', U'=', "+", "", "longer windows, up to 60 s"},
     KeyInfo{Deed::Shorter, U'-', 0, "-", "", "shorter windows, down to 0.5 s"},
+    KeyInfo{Deed::Mouse, U'm', 0, "m", "mouse",
+            "turn the mouse off, so that the terminal selects text, or on: a click on a heading "
+            "sorts by it, another reverses the order, a click on a row selects it, the wheel "
+            "scrolls"},
     KeyInfo{Deed::Up, key(Special::Up), U'k', "Up k", "", "a line up"},
     KeyInfo{Deed::Down, key(Special::Down), U'j', "Down j", "", "a line down"},
     KeyInfo{Deed::PageUp, key(Special::PageUp), 0, "PgUp", "", "a screen up"},

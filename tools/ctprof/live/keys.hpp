@@ -5,10 +5,12 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace ctprof::live {
 
@@ -29,6 +31,14 @@ enum class Special : char32_t {
 };
 using Key = char32_t;
 constexpr Key key(Special special) { return static_cast<Key>(special); }
+
+// What a mouse did, at a place of the screen, from 0 on.
+struct MouseEvent {
+  enum class Kind : std::uint8_t { Press, WheelUp, WheelDown };
+  Kind kind = Kind::Press;
+  std::size_t line = 0, column = 0;
+};
+using Input = std::variant<Key, MouseEvent>;
 
 enum class Deed : std::uint8_t {
   None,
@@ -57,6 +67,7 @@ enum class Deed : std::uint8_t {
   KernelThreads,
   Longer,
   Shorter,
+  Mouse,
   Redraw,
   Help,
   Quit,

@@ -102,16 +102,17 @@ std::vector<Line> View::findings_page(Size size) const {
   return lines;
 }
 
-// "worker   state R   %CPU 14.8   %wait 86.3 ..."
+// "worker   state R   %CPU 14.8   %wait 86.3 ..."; empty where the thread is in no row.
 std::string View::thread_line() const {
   if (threads_.empty()) return {};
   const ThreadRow& thread = threads_.front();
   std::string line = told_name(thread.name);
+  if (!thread.state.empty()) line += "   state " + printable(thread.state);
   for (std::size_t at = 0; at < screen()->columns.size(); ++at)
     if (!std::isnan(thread.figures[at]))
       line += "   " + printable(screen()->columns[at].headline.label) + " " +
               column_text(at, thread.figures[at]);
-  return line + (thread.state.empty() ? "" : "   state " + printable(thread.state));
+  return line;
 }
 
 std::vector<Line> View::thread_lines(Size size) {

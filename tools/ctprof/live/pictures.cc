@@ -25,6 +25,7 @@ constexpr std::size_t kManyLines = 28, kFewestLines = 14;
 }  // namespace
 
 std::vector<Line> View::picture(Size size) {
+  drawn_ = {};
   std::vector<Line> lines = size.columns == 0 ? std::vector<Line>() : whole_picture(size);
   if (lines.size() > size.lines) lines.resize(size.lines);
   for (Line& line : lines)
@@ -62,6 +63,7 @@ std::vector<Line> View::body(Size size) {
   std::vector<Line> lines = head(size);
   if (lines.size() >= size.lines) return lines;
   const Size left{size.lines - lines.size(), size.columns};
+  drawn_.line = lines.size();
   if (!shown_.trouble.empty())
     add_text(lines, wrapped(printable(shown_.trouble), size.columns), Look::Loud);
   else if (!screen())
@@ -154,6 +156,17 @@ std::string View::no_rows() const {
   return filter_.empty() ? "all is quiet" : "no group that does something has that in its name";
 }
 
+// REQUIRES: lines of a table, with rows from that one on.
+void View::mark_table(std::vector<Line>& lines, std::size_t first, std::size_t count) {
+  if (lines.empty()) return;
+  lines.front().look = Look::Heading;
+  if (const std::size_t at = place().chosen - first + 1; at < lines.size())
+    lines[at].look = Look::Chosen;
+  drawn_.first = first;
+  drawn_.count = std::min(count, lines.size() - 1);
+  drawn_.heading = lines.front().text;
+}
+
 std::vector<Line> View::group_table(Size size) {
   if (rows_.empty()) return {{no_rows(), Look::Faint}};
   // The head of the table, and what is said below.
@@ -168,9 +181,7 @@ std::vector<Line> View::group_table(Size size) {
   const ScreenTableText table = screen_table(*shown_.report, shown, {.width = size.columns});
   std::vector<Line> lines;
   add_text(lines, table.text);
-  if (!lines.empty()) lines.front().look = Look::Heading;
-  if (const std::size_t at = place().chosen - first + 1; at < lines.size())
-    lines[at].look = Look::Chosen;
+  mark_table(lines, first, count);
   std::vector<std::string> rest;
   if (rows_.size() > count) rest.push_back(counted(rows_.size() - count, "more row"));
   if (!table.gone.empty()) rest.push_back("for width " + joined(table.gone, " "));
@@ -218,9 +229,7 @@ std::vector<Line> View::thread_table(Size size) {
   table.append_to(text, {.width = size.columns});
   std::vector<Line> lines;
   add_text(lines, text);
-  if (!lines.empty()) lines.front().look = Look::Heading;
-  if (const std::size_t at = place().chosen - first + 1; at < lines.size())
-    lines[at].look = Look::Chosen;
+  mark_table(lines, first, count);
   return lines;
 }
 

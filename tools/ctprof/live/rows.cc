@@ -12,8 +12,7 @@ namespace ctprof::live {
 namespace {
 
 // Words that the order is selected by, beside the labels of the screen's columns.
-constexpr std::string_view kByName = "name", kByThreads = "threads", kByTid = "tid",
-                           kByState = "state";
+constexpr std::string_view kByThreads = "threads", kByTid = "tid", kByState = "state";
 
 std::string in_lower_case(std::string_view text) {
   std::string lower(text);

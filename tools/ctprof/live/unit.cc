@@ -4,6 +4,7 @@
 #include "tools/ctprof/live/heading.cc"
 #include "tools/ctprof/live/history.cc"
 #include "tools/ctprof/live/keys.cc"
+#include "tools/ctprof/live/mouse.cc"
 #include "tools/ctprof/live/pages.cc"
 #include "tools/ctprof/live/picture_text.cc"
 #include "tools/ctprof/live/pictures.cc"

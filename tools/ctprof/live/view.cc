@@ -100,6 +100,7 @@ void View::act(Deed deed) {
     case Deed::KernelThreads: return toggle_kernel_threads();
     case Deed::Longer: return change_interval(1);
     case Deed::Shorter: return change_interval(-1);
+    case Deed::Mouse: return toggle_mouse();
     case Deed::Filter: is_typing_ = true; return;
     case Deed::Pause: return pause();
     case Deed::Earlier: return step(-1);
@@ -162,8 +163,13 @@ void View::move(std::ptrdiff_t by) {
     return;
   }
   if (rows_.empty()) return;
-  place().chosen = moved(place().chosen, rows_.size() - 1);
-  place().id = rows_[place().chosen].id;
+  choose(moved(place().chosen, rows_.size() - 1));
+}
+
+// It stays chosen wherever it moves.
+void View::choose(std::size_t row) {
+  place().chosen = row;
+  place().id = rows_[row].id;
   place().is_moved = true;
 }
 

@@ -9,7 +9,7 @@
 // chosen wherever it moves; until somebody moves, the first one is.
 //
 // Here:       the state and the keys (view.cc), the rows (rows.cc), pictures of it (pictures.cc,
-//             pages.cc).
+//             pages.cc), the mouse (mouse.cc).
 // Not here:   the history and its windows (history.hpp), what is told of them (told.hpp).
 //
 // Threads: one.
@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/compare/report/report.hpp"
@@ -52,12 +53,17 @@ inline constexpr std::size_t kDefaultInterval = 1;
 // "0.5 s", "10 s"
 std::string interval_in_words(std::uint64_t ns);
 
+// The word that orders rows by their names.
+inline constexpr std::string_view kByName = "name";
+
 class View {
  public:
   // REQUIRES: both outlive this.
   View(const Teller& teller, const History& history) : teller_(&teller), history_(&history) {}
 
   void take(Key key);
+  // Its place is one of the picture that was drawn last.
+  void take(const MouseEvent& event);
   // The history has another window. `latest`: the same, made of differences, if that is at hand.
   void take_window(std::optional<Snapshot> latest = {});
   // Whether it shows the newest window, whichever that is.
@@ -71,6 +77,8 @@ class View {
   std::vector<Line> picture(Size size);
 
   bool quits() const { return quits_; }
+  // Whether the terminal reports the mouse, instead of selecting text.
+  bool uses_mouse() const { return uses_mouse_; }
   // The thread whose every metric is shown, as long as it is.
   std::optional<ThreadId> watched() const;
   // How long windows are from now on.
@@ -92,6 +100,12 @@ class View {
     std::size_t chosen = 0, top = 0;
     std::string id;
     bool is_moved = false;
+  };
+  // The table of the last picture; without one there are no rows.
+  struct Drawn {
+    std::size_t line = 0;              // of its heading
+    std::size_t first = 0, count = 0;  // in rows_
+    std::string heading;
   };
   struct Order {
     std::string by;  // a label or another word of sort_words(); empty: by score
@@ -123,6 +137,7 @@ class View {
   void descend();
   void back();
   void move(std::ptrdiff_t by);
+  void choose(std::size_t row);
   void step(std::int64_t by);
   void pause();
   void mark(std::optional<Sample>& mark, const char* name);
@@ -138,6 +153,12 @@ class View {
   void fill_page();
   Order& order() { return orders_[level_ == Level::Threads ? 1 : 0]; }
   const Order& order() const { return orders_[level_ == Level::Threads ? 1 : 0]; }
+
+  // mouse.cc
+  void toggle_mouse();
+  void scroll(std::ptrdiff_t by);
+  void press(const MouseEvent& event);
+  void sort_at(std::size_t column);
 
   // rows.cc
   std::vector<std::string> sort_words() const;
@@ -161,6 +182,7 @@ class View {
   std::string no_rows() const;
   // A figure of a thread, as the screen's column shows it.
   std::string column_text(std::size_t column, double figure) const;
+  void mark_table(std::vector<Line>& lines, std::size_t first, std::size_t count);
   std::vector<Line> group_table(Size size);
   std::vector<Line> thread_table(Size size);
   std::size_t first_row(std::size_t room);
@@ -179,7 +201,7 @@ class View {
   Over over_ = Over::Nothing;
   std::size_t axis_ = 0;
   std::array<Order, 2> orders_;  // of groups, of threads
-  bool hides_kernel_threads_ = false;
+  bool hides_kernel_threads_ = false, uses_mouse_ = true;
   std::size_t hidden_ = 0;                   // rows of kernel threads
   std::size_t interval_ = kDefaultInterval;  // in kIntervalsMs
   std::string filter_;
@@ -198,6 +220,7 @@ class View {
   Compared compared_;
   std::vector<ThreadRow> threads_;  // of the group, or only the one that is shown
   std::vector<Row> rows_;
+  Drawn drawn_;
 };
 
 }  // namespace ctprof::live

@@ -1,0 +1,117 @@
+// The mouse in `ctprof live`: headings, rows and the wheel.
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "core/render/terminal_text.hpp"
+#include "tests/unit/support/live_view.hpp"
+
+namespace ctprof::live::live_mouse_test {
+namespace {
+
+using live_view::BusyFixture;
+using live_view::sample;
+
+// The line and the column of these words in a picture.
+MouseEvent press_at(const std::string& picture, const std::string& words) {
+  const std::size_t at = picture.find(words);
+  BOOST_REQUIRE(at != std::string::npos);
+  const std::size_t begin = picture.rfind('\n', at) + 1;
+  return {.line = static_cast<std::size_t>(
+              std::count(picture.begin(), picture.begin() + static_cast<std::ptrdiff_t>(at), '\n')),
+          .column = display_width(picture.substr(begin, at - begin))};
+}
+
+struct MouseFixture : BusyFixture {
+  void press(const std::string& words, std::size_t right = 0) {
+    MouseEvent event = press_at(text({30, 120}), words);
+    event.column += right;
+    view.take(event);
+  }
+  std::string chosen() {
+    for (const Line& line : view.picture({30, 120}))
+      if (line.look == Look::Chosen) return line.text.substr(0, line.text.find(' '));
+    return {};
+  }
+};
+
+BOOST_AUTO_TEST_SUITE(live_mouse_test)
+
+BOOST_FIXTURE_TEST_CASE(a_click_on_a_heading_sorts_and_another_reverses, MouseFixture) {
+  press("  sw/s", 2);
+  BOOST_TEST(rows() == "a c b kswapd0");
+  BOOST_TEST(shows("by sw/s   "));
+  press("  sw/s", 4);
+  BOOST_TEST(rows() == "kswapd0 b c a");
+  BOOST_TEST(shows("by sw/s, reversed"));
+  press("process ");
+  BOOST_TEST(rows() == "a b c kswapd0");
+  press("  %cpu", 2);
+  BOOST_TEST(rows() == "b c a kswapd0");
+  press("threads  ");
+  BOOST_TEST(shows("by threads   "));
+  view.take(MouseEvent{.line = press_at(text({30, 120}), "process ").line, .column = 119});
+  BOOST_TEST(shows("by held   "));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_click_on_a_row_selects_it, MouseFixture) {
+  BOOST_TEST(chosen() == "b");
+  press("\nc ", 40);  // the line above
+  BOOST_TEST(chosen() == "b");
+  view.take(MouseEvent{.line = press_at(text({30, 120}), "\nkswapd0 ").line + 1, .column = 70});
+  BOOST_TEST(chosen() == "kswapd0");
+  for (const std::size_t line : {0, 1, 29, 500}) view.take(MouseEvent{.line = line, .column = 2});
+  BOOST_TEST(chosen() == "kswapd0");
+  BOOST_TEST(rows() == "b c a kswapd0");
+}
+
+BOOST_FIXTURE_TEST_CASE(the_wheel_scrolls_rows_and_pages, MouseFixture) {
+  std::vector<made_screen::Did> many;
+  for (int i = 0; i < 100; ++i)
+    many.push_back({.name = std::string(1, static_cast<char>('a' + i % 26)) +
+                            std::string(1, static_cast<char>('a' + i / 26)),
+                    .cpu = static_cast<std::uint64_t>(1000 - i) * made_screen::kMs});
+  history.add(sample(2));
+  view.take_window(made_screen::window_of(many));
+  const MouseEvent down{.kind = MouseEvent::Kind::WheelDown}, up{.kind = MouseEvent::Kind::WheelUp};
+  BOOST_TEST(rows().substr(0, 5) == "aa ba");
+  view.take(down);
+  BOOST_TEST(rows().substr(0, 5) == "da ea");
+  BOOST_TEST(chosen() == "da");  // it is still on the screen
+  view.take(up);
+  BOOST_TEST(rows().substr(0, 5) == "aa ba");
+  BOOST_TEST(chosen() == "da");
+  view.take(up);
+  BOOST_TEST(rows().substr(0, 5) == "aa ba");
+  for (int i = 0; i < 100; ++i) view.take(down);
+  BOOST_TEST(shows("\nvd "));
+  view.take(U'?');
+  BOOST_TEST(shows("ctprof live: the last window"));
+  view.take(down);
+  BOOST_TEST(!shows("ctprof live: the last window"));
+}
+
+BOOST_FIXTURE_TEST_CASE(clicks_on_pages_do_nothing, MouseFixture) {
+  view.take(U'?');
+  const std::string help = text({30, 120});
+  for (std::size_t line = 0; line < 30; ++line) view.take(MouseEvent{.line = line, .column = 5});
+  BOOST_TEST(text({30, 120}) == help);
+  view.take(U'?');
+  BOOST_TEST(rows() == "b c a kswapd0");
+}
+
+BOOST_FIXTURE_TEST_CASE(the_mouse_can_be_turned_off, MouseFixture) {
+  BOOST_TEST(view.uses_mouse());
+  take(U"m");
+  BOOST_TEST(!view.uses_mouse());
+  BOOST_TEST(shows("the mouse is off: the terminal selects text"));
+  take(U"m");
+  BOOST_TEST(view.uses_mouse());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::live::live_mouse_test

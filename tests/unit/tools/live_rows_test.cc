@@ -1,0 +1,162 @@
+// The rows, findings and pages of `ctprof live`: what keys do to them.
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <string>
+
+#include "tests/unit/support/live_view.hpp"
+
+namespace ctprof::live::live_rows_test {
+namespace {
+
+using live_view::BusyFixture;
+using live_view::Fixture;
+using live_view::kSecond;
+
+BOOST_AUTO_TEST_SUITE(live_rows_test)
+
+BOOST_FIXTURE_TEST_CASE(reverses_any_order, BusyFixture) {
+  BOOST_TEST(rows() == "b c a kswapd0");
+  take(U"r");
+  BOOST_TEST(rows() == "kswapd0 a c b");
+  BOOST_TEST(shows("by score, reversed"));
+  take(U"r");
+  BOOST_TEST(rows() == "b c a kswapd0");
+  take(U"s");
+  BOOST_TEST(rows() == "a b c kswapd0");
+  take(U"r");
+  BOOST_TEST(rows() == "kswapd0 c b a");
+  BOOST_TEST(shows("by name, reversed"));
+  take(U"s");  // another column begins with the largest
+  BOOST_TEST(shows("by %cpu   "));
+  BOOST_TEST(rows() == "b c a kswapd0");
+  take(U"s");
+  BOOST_TEST(rows() == "a c b kswapd0");
+  take(U"r");
+  BOOST_TEST(rows() == "kswapd0 b c a");
+}
+
+BOOST_FIXTURE_TEST_CASE(keeps_the_order_of_groups_and_of_threads_apart, BusyFixture) {
+  take(U"r");
+  view.take(key(Special::Enter));
+  BOOST_TEST(shows("threads of kswapd0, by score   "));
+  BOOST_TEST(rows("thread") == "kswapd0");
+  view.take(key(Special::Escape));
+  BOOST_TEST(shows("by score, reversed"));
+}
+
+BOOST_FIXTURE_TEST_CASE(hides_kernel_threads_and_says_so, BusyFixture) {
+  take(U"K");
+  BOOST_TEST(rows() == "b c a");
+  BOOST_TEST(shows("kernel threads are hidden"));
+  BOOST_TEST(shows("1 row of kernel threads (K)"));
+  take(U"/k");
+  view.take(key(Special::Enter));
+  BOOST_TEST(shows("kernel threads are hidden; K shows them"));
+  view.take(key(Special::Escape));
+  take(U"K");
+  BOOST_TEST(rows() == "b c a kswapd0");
+  BOOST_TEST(!shows("of kernel threads (K)"));
+}
+
+BOOST_FIXTURE_TEST_CASE(hides_kernel_threads_of_a_group, BusyFixture) {
+  take(U"g");  // all are in one cgroup
+  view.take(key(Special::Enter));
+  BOOST_TEST(rows("thread") == "b c a kswapd0");
+  take(U"K");
+  BOOST_TEST(rows("thread") == "b c a");
+}
+
+BOOST_FIXTURE_TEST_CASE(shows_findings_above_the_table_only_where_there_are_some, BusyFixture) {
+  BOOST_TEST(!shows("\n1 "));
+  add_wait(2, "server");
+  const std::string picture = text({30, 120});
+  const std::size_t finding = picture.find("1 server waited 9.0 s for a CPU in 10.0 s");
+  BOOST_TEST(finding < picture.find("processes by name"));
+  BOOST_TEST(finding < picture.find("\nprocess "));
+  BOOST_TEST(picture.find("ctprof show") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(findings_take_few_lines_of_a_small_terminal, BusyFixture) {
+  const std::string name(80, 'n');
+  add_wait(2, name);
+  for (const std::size_t lines : {16, 24, 30, 60}) {
+    std::size_t taken = 0;
+    bool is_above = true;
+    for (const std::string_view line : split(text({lines, 40}), '\n')) {
+      is_above = is_above && line.find("now   ") != 0;
+      taken += is_above && (line.starts_with("1 ") || taken > 0);
+    }
+    BOOST_TEST(taken == (lines < 30 ? 2 : 3));
+  }
+  BOOST_TEST(text({14, 40}).find("\n1 nnn") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(shows_findings_in_full_with_their_commands, BusyFixture) {
+  take(U"f");
+  BOOST_TEST(shows("no findings in this window"));
+  take(U"f");
+  BOOST_TEST(rows() == "b c a kswapd0");
+  add_wait(2, "server");
+  take(U"f");
+  BOOST_TEST(shows("1 server waited 9.0 s for a CPU in 10.0 s (95 % of the time"));
+  BOOST_TEST(shows("ctprof show FILE --group-by comm --where 'pcomm == \"server\"'"));
+  view.take(key(Special::Escape));
+  BOOST_TEST(shows("processes by name"));
+}
+
+BOOST_FIXTURE_TEST_CASE(counts_the_lines_below_a_page, Fixture) {
+  view.take(U'?');
+  BOOST_TEST(text({200, 80}).find("more line") == std::string::npos);
+  BOOST_TEST(text({24, 80}).find("more lines: Down, PgDn --") != std::string::npos);
+  view.take(key(Special::End));
+  BOOST_TEST(text({24, 80}).find("more line") == std::string::npos);
+  BOOST_TEST(text({24, 80}).find("draw everything anew") != std::string::npos);
+  view.take(key(Special::Up));
+  BOOST_TEST(text({24, 80}).find("-- 2 more lines: Down, PgDn --") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_thread_page_begins_with_name_and_figures, BusyFixture) {
+  view.take(key(Special::Enter));
+  view.take(key(Special::Enter));
+  const std::string picture = text({30, 80});
+  const std::size_t name = picture.find("\nb   %cpu 50.0   sw/s 10.0");
+  BOOST_TEST(name != std::string::npos);
+  BOOST_TEST(name < picture.find("\nmetric "));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_thread_page_keeps_names_and_figures_whole, BusyFixture) {
+  view.take(key(Special::Enter));
+  view.take(key(Special::Enter));
+  for (const std::size_t width : {40, 60, 80, 120, 200})
+    for (const std::string_view line : split(text({40, width}), '\n')) {
+      if (!line.starts_with("start_time")) continue;
+      BOOST_TEST(line.find("start_time_clock_ticks  ") == 0);
+      BOOST_TEST(line.find("5ticks") < std::string::npos);
+    }
+  BOOST_TEST(text({40, 80}).find("start_time_clock_ticks") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(changes_the_interval_within_limits, Fixture) {
+  BOOST_TEST(view.interval_ns() == kSecond);
+  view.take(U'-');
+  BOOST_TEST(view.interval_ns() == kSecond / 2);
+  BOOST_TEST(text({24, 80}).find("windows take 0.5 s from now on") != std::string::npos);
+  view.take(U'-');
+  BOOST_TEST(view.interval_ns() == kSecond / 2);
+  BOOST_TEST(text({24, 80}).find("windows are at least 0.5 s") != std::string::npos);
+  for (int i = 0; i < 20; ++i) view.take(U'+');
+  BOOST_TEST(view.interval_ns() == 60 * kSecond);
+  BOOST_TEST(text({24, 80}).find("windows are at most 60 s") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(shows_another_interval_than_a_second, BusyFixture) {
+  BOOST_TEST(!shows("every"));
+  take(U"+");
+  BOOST_TEST(shows("every 2 s"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace ctprof::live::live_rows_test

@@ -1,0 +1,85 @@
+// What a mouse does to a view: clicks on headings sort, clicks on rows select, the wheel scrolls.
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "core/render/terminal_text.hpp"
+#include "tools/ctprof/live/view.hpp"
+
+namespace ctprof::live {
+namespace {
+
+constexpr std::ptrdiff_t kWheelLines = 3;
+
+// The label of a table's heading that is nearest to the column of the screen, and its number.
+struct Label {
+  std::string_view text;
+  std::size_t number = 0;
+};
+
+Label label_at(std::string_view heading, std::size_t column) {
+  const std::string gap(kColumnGap, ' ');
+  Label nearest;
+  std::size_t least = SIZE_MAX, number = 0;
+  for (std::size_t from = heading.find_first_not_of(' '); from < heading.size(); ++number) {
+    const std::size_t to = std::min(heading.find(gap, from), heading.size());
+    const std::size_t first = display_width(heading.substr(0, from)),
+                      last = display_width(heading.substr(0, to)) - 1;
+    const std::size_t distance = column < first ? first - column : column - std::min(column, last);
+    if (distance < least) nearest = {heading.substr(from, to - from), number}, least = distance;
+    from = heading.find_first_not_of(' ', to);
+  }
+  return nearest;
+}
+
+}  // namespace
+
+void View::take(const MouseEvent& event) {
+  message_.clear();
+  switch (event.kind) {
+    case MouseEvent::Kind::WheelUp: scroll(-kWheelLines); break;
+    case MouseEvent::Kind::WheelDown: scroll(kWheelLines); break;
+    case MouseEvent::Kind::Press: press(event); break;
+  }
+  refresh();
+}
+
+void View::toggle_mouse() {
+  uses_mouse_ = !uses_mouse_;
+  message_ = uses_mouse_ ? "the mouse is on" : "the mouse is off: the terminal selects text";
+}
+
+// The chosen row stays on the screen.
+void View::scroll(std::ptrdiff_t by) {
+  if (over_ != Over::Nothing || level_ == Level::Thread) return move(by);
+  if (rows_.empty()) return;
+  Place& now = place();
+  const std::size_t last_top = rows_.size() - std::min(rows_.size(), room_);
+  const auto top = static_cast<std::ptrdiff_t>(now.top) + by;
+  now.top = static_cast<std::size_t>(
+      std::clamp<std::ptrdiff_t>(top, 0, static_cast<std::ptrdiff_t>(last_top)));
+  choose(std::clamp(now.chosen, now.top, std::min(now.top + room_, rows_.size()) - 1));
+}
+
+void View::press(const MouseEvent& event) {
+  if (drawn_.count == 0 || event.line < drawn_.line) return;
+  const std::size_t below = event.line - drawn_.line;
+  if (below == 0) return sort_at(event.column);
+  if (below <= drawn_.count && drawn_.first + below <= rows_.size())
+    choose(drawn_.first + below - 1);
+}
+
+// Sorts by the column that was clicked; where it is the order already, reverses it.
+void View::sort_at(std::size_t column) {
+  const auto [text, number] = label_at(drawn_.heading, column);
+  const std::string label = number == 0 ? std::string(kByName) : std::string(text);
+  for (const std::string& word : sort_words()) {
+    if (word.empty() || printable(word) != label) continue;
+    order() = {word, word == order().by && !order().is_reversed};
+    return;
+  }
+  message_ = "rows cannot be sorted by '" + label + "'";
+}
+
+}  // namespace ctprof::live
