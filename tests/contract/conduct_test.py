@@ -140,6 +140,56 @@ class Hangs(Rude):
         self.assert_told(done.stderr, "within 5 s")
 
 
+class Interrupted(Rude):
+    """Of two interrupts while a window is opened or processed, the second ends the program. The plugin stops it at both places."""
+
+    def stopped_recording(self, stops, *words):
+        """A recording of this process that was stopped so many times."""
+        process = self.started("summarise:stop", "record", "--plugins", "rude", "-p", str(os.getpid()), "-d", "10ms", *words)
+        for stop in range(stops):
+            if stop > 0:
+                process.send_signal(signal.SIGCONT)
+            state = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            self.assertEqual(state.si_code, os.CLD_STOPPED, "it did not stop")
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+        return process
+
+    def interrupt(self, process, *signals):
+        """Two signals of one number would be one. Returns standard error."""
+        for number in (*signals, signal.SIGCONT):
+            process.send_signal(number)
+        said = process.communicate(timeout=harness.TIMEOUT)[1]
+        self.assertEqual(process.returncode in (-signal.SIGINT, -signal.SIGTERM), len(signals) > 1, (process.returncode, said))
+        return said
+
+    def test_the_second_one_says_that_nothing_was_written(self):
+        path = self.here / "un\x1bwritten.ctprof.zst"
+        for stops in (1, 2):
+            with self.subTest(stops=stops):
+                said = self.interrupt(self.stopped_recording(stops, "-o", str(path)), signal.SIGINT, signal.SIGTERM)
+                last = said.splitlines()[-1]
+                self.assertEqual(last, f"ctprof: interrupted again: nothing was written to '{self.here}/un\\x1bwritten.ctprof.zst'")
+                self.assertFalse(path.exists())
+
+    def test_the_first_one_writes_the_file(self):
+        process = self.stopped_recording(2, "-o", str(self.file), "--force")
+        said = self.interrupt(process, signal.SIGINT)
+        self.assertEqual(process.returncode, 0, said)
+        self.assertNotIn("interrupted again", said)
+        shown = self.run_rude("", "show", str(self.file))
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+
+    def test_names_the_window_of_several(self):
+        windows = self.here / "windows"
+        said = self.interrupt(self.stopped_recording(3, "--repeat", "3", "-o", str(windows)), signal.SIGINT, signal.SIGTERM)
+        self.assertIn(f"interrupted again: nothing was written to '{windows}/02.ctprof.zst'", said)
+        self.assertEqual([path.name for path in windows.iterdir()], ["01.ctprof.zst"])
+
+    def test_says_so_of_standard_output(self):
+        said = self.interrupt(self.stopped_recording(2, "-o", "-"), signal.SIGINT, signal.SIGTERM)
+        self.assertIn("interrupted again: nothing was written to standard output", said)
+
+
 class Throws(Rude):
     def test_what_probe_throws_is_one_sentence(self):
         for verb in (("plugins",), ("doctor",)):

@@ -155,6 +155,7 @@ Result<void> record(const Options& options, Shortfall& shortfall) {
   if (!session) return session.error();
   note(options, "recording into " + options.output + ", a window every " +
                     how_long(options.always.every_ns) + (*store)->limits());
+  set_interrupt_loss((*store)->interrupt_loss());
   return ContinuousRecording(options, *session, **store, shortfall).run();
 }
 

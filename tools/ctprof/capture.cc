@@ -182,11 +182,13 @@ Result<Outcome> write(const Snapshot& snapshot, const Registry& registry, const 
   if (auto dropped = drop_privileges(); !dropped) return dropped.error();
   const std::uint64_t start = monotonic_ns();
   const Busy busy(options, "writing " + target.name);
+  set_interrupt_loss(half_written(target));
   const auto written = write_file(snapshot, registry.vocabulary(), target.destination,
                                   {.layout = options.layout,
                                    .workers = options.jobs,
                                    .sync = options.sync,
                                    .standard_output = output_fd()});
+  set_interrupt_loss({});
   if (!written) return written.error();
   const Meta& meta = snapshot.meta;
   return Outcome{snapshot,
@@ -227,6 +229,7 @@ int run_capture(const Options& options) {
   if (auto may = check_replaced(*target, options); !may) return fail(may.error());
   if (!registry) return fail(registry.error());
   std::vector<Refusal> refused;
+  set_interrupt_loss(unwritten(*target));
   const auto& snapshot =
       never_freed(watched_capture(*registry, options, std::move(ahead), refused));
   if (!snapshot) return fail(snapshot.error());

@@ -10,10 +10,14 @@
 
 #include "core/file/file.hpp"
 #include "core/registry/loader.hpp"
+#include "core/render/terminal_text.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
 namespace {
+
+// A longer name loses its middle.
+constexpr std::size_t kMostNameInLoss = 700;
 
 using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
@@ -81,6 +85,17 @@ Result<Target> open_target(const Options& options) {
 Result<void> check_replaced(const Target& target, const Options& options, const FileKind& kind) {
   if (options.force) return {};
   return without_privileges([&] { return check_replaced(target.destination, kind); });
+}
+
+std::string unwritten(const Target& target) {
+  const std::string name = told_name(target.name, kMostNameInLoss);
+  return "nothing was written to " + (target.is_stdout ? name : "'" + name + "'");
+}
+
+std::string half_written(const Target& target) {
+  return target.is_stdout ? "the output is incomplete"
+                          : "'" + told_name(target.name, kMostNameInLoss) +
+                                "' was being written: it is complete, or was not written";
 }
 
 Result<Target> target_of(const Options& options, const FileKind& kind) {

@@ -35,6 +35,11 @@ struct Target {
   std::string name;  // as reported
 };
 
+// What a second interrupt loses (set_interrupt_loss): before the file is written, and meanwhile,
+// when it may have its name already. "nothing was written to 'run.ctprof.zst'"
+std::string unwritten(const Target& target);
+std::string half_written(const Target& target);
+
 // Finds it before the work that would be lost otherwise, with the user's own rights: whoever starts
 // a ctprof with capabilities writes only where they may themselves. Fails where -o is missing,
 // names the terminal, cannot be written, or is another kind of file, unless --force was said.

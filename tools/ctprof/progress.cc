@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <system_error>
@@ -17,8 +18,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirst{1000}, kNext{500};
 
+constexpr std::string_view kClearLine = "\r\33[K";
+
 std::mutex g_line;
-bool g_shown = false;
+std::atomic<bool> g_shown{false};
 
 void write(std::string_view text) { write_all(STDERR_FILENO, text); }
 
@@ -31,12 +34,18 @@ bool shows_progress(const Options& options) {
 void show_progress(std::string_view line) {
   const std::lock_guard lock(g_line);
   g_shown = true;
-  write("\r\33[K" + printable(line));
+  write(std::string(kClearLine) + printable(line));
 }
 
 void clear_progress() {
   const std::lock_guard lock(g_line);
-  if (std::exchange(g_shown, false)) write("\r\33[K");
+  if (g_shown.exchange(false)) write(kClearLine);
+}
+
+void clear_progress_in_handler() {
+  if (!g_shown.exchange(false)) return;
+  [[maybe_unused]] const ssize_t written =
+      ::write(STDERR_FILENO, kClearLine.data(), kClearLine.size());
 }
 
 std::string in_seconds(std::uint64_t ns) {

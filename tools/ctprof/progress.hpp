@@ -26,6 +26,8 @@ bool shows_progress(const Options& options);
 void show_progress(std::string_view line);
 // Takes away what is shown, if anything is.
 void clear_progress();
+// The same, safe in a handler of a signal that ends the program.
+void clear_progress_in_handler();
 
 // "2.0 s"
 std::string in_seconds(std::uint64_t ns);

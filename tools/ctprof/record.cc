@@ -133,6 +133,7 @@ class WindowRecording {
   Result<void> run(Target target) {
     opened_ = monotonic_ns();
     for (std::uint64_t number = 1;; ++number) {
+      set_interrupt_loss(unwritten(target));
       const bool goes_on = lasts_its_time(number) && number < options_.repeat;
       if (!goes_on) return end(target);
       if (auto written = lap(target); !written) return written;
@@ -214,11 +215,13 @@ class WindowRecording {
 
   Result<void> write(const Snapshot& window, const Target& target) {
     tell(window);
+    set_interrupt_loss(half_written(target));
     const auto written = write_file(window, registry_.vocabulary(), target.destination,
                                     {.layout = FileLayout::Columns,
                                      .workers = options_.jobs,
                                      .sync = options_.sync,
                                      .standard_output = output_fd()});
+    set_interrupt_loss({});
     if (!written) return written.error();
     if (!options_.quiet) say(line(window, target.name, *written));
     return {};
@@ -252,6 +255,7 @@ Result<void> record(const Options& options, const Registry& registry, Ahead ahea
   capture.record.names.stop = interrupted_flag();
   capture.level = options.level.value_or(Level::Fast);
   if (command) capture.command = static_cast<std::uint64_t>(command->pid());
+  set_interrupt_loss(unwritten(target));
   auto session = Session::open(registry, std::move(capture), std::move(ahead));
   if (!session) return session.error();
   if (auto begun = session->begin(); !begun) return begun;
@@ -310,6 +314,7 @@ int run_windows(const Options& options) {
   Ahead ahead(options.rootfs);
   auto registry = load_metrics(options, Load::Capture, &ahead);
   if (!registry) return fail(registry.error());
+  set_interrupt_loss(unwritten(*target));
   if (auto taken = take_interrupts(); !taken) return fail(taken.error());
   Shortfall shortfall(options);
   shortfall.add_refused(*registry);

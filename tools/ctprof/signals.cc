@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "core/file/write/out_file.hpp"
+#include "tools/ctprof/progress.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -60,8 +61,20 @@ const CallOwner* owner_on_stack(std::uintptr_t stack) {
 
 std::atomic<void (*)()> g_last_act{nullptr};
 
+// Written by one thread. A handler that runs meanwhile reads a size of 0.
+std::array<char, 1024> g_loss;
+std::atomic<std::size_t> g_loss_size{0};
+
 int g_interrupted = -1;
 std::atomic<bool> g_is_interrupted{false};
+
+void tell_loss() {
+  const std::size_t size = g_loss_size;
+  if (size == 0 || !is_own_process()) return;
+  SignalLine line;
+  line << "interrupted again: " << std::string_view(g_loss.data(), size);
+  line.say();
+}
 
 void on_interrupt(int signal) {
   const int number = errno;
@@ -70,6 +83,7 @@ void on_interrupt(int signal) {
   } else {
     do_last_act();
     remove_doomed_files();
+    tell_loss();
     ::signal(signal, SIG_DFL);
     ::raise(signal);  // it is blocked until this returns
   }
@@ -94,6 +108,20 @@ Result<void> take_interrupts() {
   ::sigemptyset(&action.sa_mask);
   for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
   return {};
+}
+
+void set_interrupt_loss(std::string_view sentence) {
+  const std::size_t size = std::min(sentence.size(), g_loss.size());
+  g_loss_size = 0;
+  std::copy_n(sentence.data(), size, g_loss.data());
+  g_loss_size = size;
+}
+
+void SignalLine::say() {
+  if (size_ == text_.size()) --size_;
+  text_[size_++] = '\n';
+  clear_progress_in_handler();
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text_.data(), size_);
 }
 
 void set_last_act(void (*act)()) { g_last_act = act; }

@@ -28,6 +28,9 @@ sigset_t signal_set(std::initializer_list<int> signals);
 // either, removes files under construction and ends the program as if nobody had handled it. Fails
 // where no more files can be opened. REQUIRES: called once.
 Result<void> take_interrupts();
+// What a second interrupt loses, such as "nothing was written to 'run.zst'": it prints the sentence
+// before it ends the program. Empty: it prints nothing. Printable text; a long one loses its end.
+void set_interrupt_loss(std::string_view sentence);
 // For poll(2); nothing is to be read.
 int interrupted_fd();
 bool is_interrupted();
@@ -77,12 +80,9 @@ class SignalLine {
     return *this;
   }
 
-  // Writes the line to standard error. REQUIRES: last.
-  void say() {
-    if (size_ == text_.size()) --size_;
-    text_[size_++] = '\n';
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text_.data(), size_);
-  }
+  // Writes the line to standard error, in the place of progress that is shown there. REQUIRES:
+  // last.
+  void say();
 
  private:
   static bool is_plain(char letter) { return letter >= ' ' && letter <= '~'; }

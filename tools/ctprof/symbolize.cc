@@ -137,11 +137,13 @@ Result<std::unique_ptr<Debuginfod>> open_servers(const Options& options) {
 
 Result<std::uint64_t> write(const Snapshot& window, const Vocabulary& vocabulary,
                             const Target& target, const Options& options) {
+  set_interrupt_loss(half_written(target));
   const auto written = write_file(window, vocabulary, target.destination,
                                   {.layout = FileLayout::Columns,
                                    .workers = options.jobs,
                                    .sync = options.sync,
                                    .standard_output = output_fd()});
+  set_interrupt_loss({});
   if (!written) return written.error();
   return written->file_bytes;
 }
@@ -212,6 +214,7 @@ int run_symbolize(const Options& given) {
   if (options.output.empty()) options.output = file;
   const auto target = target_of(options);
   if (!target) return fail(target.error());
+  set_interrupt_loss(unwritten(*target));
   return naming(options.arguments, "naming functions in", [&] {
     const Busy busy(options, "naming functions");
     return symbolize(file, *target, options);

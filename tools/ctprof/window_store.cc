@@ -70,6 +70,9 @@ class ArchiveStore final : public WindowStore {
   }
   std::uint64_t last_bytes() const override { return archive_.last_bytes(); }
   std::string limits() const override { return "; kept are " + in_words(options_.always.rules); }
+  std::string interrupt_loss() const override {
+    return "the last window may be missing from '" + told_name(options_.output) + "'";
+  }
 
   void note_all(const std::vector<std::string>& sentences) const {
     for (const std::string& sentence : sentences) note(options_, sentence);
@@ -110,6 +113,9 @@ class FileStore final : public WindowStore {
   }
   std::uint64_t last_bytes() const override { return last_bytes_; }
   std::string limits() const override { return {}; }
+  std::string interrupt_loss() const override {
+    return "nothing was written to '" + told_name(target_->name) + "'";
+  }
 
  private:
   const Options& options_;
