@@ -116,6 +116,15 @@ BOOST_FIXTURE_TEST_CASE(counts_the_lines_below_a_page, Fixture) {
   BOOST_TEST(text({24, 80}).find("-- 2 more lines: Down, PgDn --") != std::string::npos);
 }
 
+BOOST_FIXTURE_TEST_CASE(an_ellipsis_ends_what_is_cut_below_the_table, BusyFixture) {
+  take(U"K");
+  BOOST_TEST(text({30, 120}).find("not shown: 1 row of kernel threads (K)\n") != std::string::npos);
+  const std::string narrow = text({12, 40});
+  const std::size_t line = narrow.find("not shown: ");
+  BOOST_REQUIRE(line != std::string::npos);
+  BOOST_TEST(narrow.substr(line, narrow.find('\n', line) - line).ends_with("…"));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_thread_page_begins_with_name_and_figures, BusyFixture) {
   view.take(key(Special::Enter));
   view.take(key(Special::Enter));

@@ -191,8 +191,7 @@ std::vector<Line> View::group_table(Size size) {
     rest.push_back(counted(kernel, "quiet kernel thread"));
   if (hidden_ > 0) rest.push_back(counted(hidden_, "row") + " of kernel threads (K)");
   if (!rest.empty())
-    lines.push_back(
-        {folded("not shown: " + joined(rest, ", "), size.columns).front(), Look::Faint});
+    lines.push_back({cut_to("not shown: " + joined(rest, ", "), size.columns), Look::Faint});
   return lines;
 }
 
