@@ -64,6 +64,7 @@ std::string cpu_line(const WindowFacts& window) {
   text += share(cpu.unexplained, cpu) +
           (window.partial ? " by others or unaccounted (±" : " unaccounted (±") +
           share(cpu.error, cpu) + ")";
+  if (!window.sees_ends && cpu.unexplained > cpu.error) text += ", exited threads included";
   return text + taken(cpu.steal, cpu.steal_apart, "taken by the hypervisor", cpu) +
          taken(cpu.interrupts, cpu.interrupts_apart, "in interrupts", cpu);
 }
@@ -87,6 +88,17 @@ std::vector<std::string> rows_without_base(const WindowRows& rows) {
                     " that ran or waited for a CPU at an end; a BPF program would know for how "
                     "long");
   return lines;
+}
+
+// What a window lacks that root would have recorded, in one sentence instead of one for each cause;
+// empty where the recording had its rights.
+std::string without_rights(const WindowFacts& window) {
+  if (window.sees_ends || window.denied_metrics == 0) return {};
+  std::string text = "not read without the rights of root: exited threads, " +
+                     counted(window.denied_metrics, "metric");
+  if (window.rows.in_progress)
+    text += ", times of " + counted(window.rows.in_progress, "thread") + " that ran at an end";
+  return text + "; use `sudo ctprof`";
 }
 
 // The same, and metrics.
@@ -140,7 +152,11 @@ std::string window_line(const RunFacts& run, std::string_view file) {
 }
 
 std::vector<std::string> window_remarks(const RunFacts& run) {
-  std::vector<std::string> remarks = rows_without_base(run.window->rows);
+  std::vector<std::string> remarks;
+  if (const std::string text = without_rights(*run.window); !text.empty())
+    remarks.push_back(text);
+  else
+    remarks = rows_without_base(run.window->rows);
   for (const std::string& note : run.window->notes) remarks.push_back(told_name(note, kMostNote));
   return remarks;
 }
@@ -213,10 +229,7 @@ std::string window_in_short(const RunFacts& run, const std::string& who, std::si
   const WindowFacts& window = *run.window;
   std::string out;
   if (window.accounting && with_cpu) out += line(who + ": " + cpu_line(window), width);
-  for (const std::string& text : rows_without_base(window.rows))
-    out += line(who + ": " + text, width);
-  for (const std::string& note : window.notes)
-    out += line(who + ": " + told_name(note, kMostNote), width);
+  for (const std::string& remark : window_remarks(run)) out += line(who + ": " + remark, width);
   return out;
 }
 

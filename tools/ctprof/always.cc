@@ -21,6 +21,7 @@
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
 #include "ctprof/files.hpp"
+#include "tools/ctprof/missing_rights.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/progress.hpp"
 #include "tools/ctprof/signals.hpp"
@@ -122,7 +123,7 @@ class ContinuousRecording {
 
   Result<void> keep(const Snapshot& window) {
     if (told_.size() > kMostRemembered) told_.clear();
-    for (const std::string& sentence : window.meta.notes)
+    for (const std::string& sentence : notes_for_user(window, options_))
       if (told_.insert(sentence).second) note(options_, sentence);
     for (const std::string& sentence : window.window->notes) note(options_, sentence);
     if (auto kept = store_.keep(window); !kept) return kept;

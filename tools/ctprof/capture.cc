@@ -21,6 +21,7 @@
 #include "core/render/report_sentences.hpp"
 #include "core/render/terminal_text.hpp"
 #include "ctprof/gap.hpp"
+#include "tools/ctprof/missing_rights.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/progress.hpp"
 #include "tools/ctprof/signals.hpp"
@@ -169,7 +170,7 @@ void note_sources(const Snapshot& snapshot, const Registry& registry, const Opti
                         "' failed: " + cost.failed);
   for (const Takeover& takeover : snapshot.meta.takeovers)
     note(options, file_of(takeover.plugin, registry) + ": " + takeover_in_words(takeover));
-  for (const std::string& sentence : snapshot.meta.notes) note(options, sentence);
+  for (const std::string& sentence : notes_for_user(snapshot, options)) note(options, sentence);
   if (!options.verbose) return;
   for (const std::string& sentence : unread_processes(snapshot)) note(options, sentence);
   if (!snapshot.meta.left_out.empty()) note(options, left_out_in_words(snapshot.meta.left_out));

@@ -24,6 +24,7 @@
 #include "tools/ctprof/always.hpp"
 #include "tools/ctprof/command.hpp"
 #include "tools/ctprof/interleave.hpp"
+#include "tools/ctprof/missing_rights.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/progress.hpp"
 #include "tools/ctprof/signals.hpp"
@@ -229,7 +230,7 @@ class WindowRecording {
 
   // What sources have to say, each sentence once; and what happened to the host.
   void tell(const Snapshot& window) {
-    for (const std::string& sentence : window.meta.notes)
+    for (const std::string& sentence : notes_for_user(window, options_))
       if (told_.insert(sentence).second) note(options_, sentence);
     for (const std::string& sentence : window.window->notes) note(options_, sentence);
     if (!options_.verbose) return;

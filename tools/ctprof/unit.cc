@@ -28,6 +28,7 @@
 #include "tools/ctprof/loaded.cc"
 #include "tools/ctprof/main.cc"
 #include "tools/ctprof/manual.cc"
+#include "tools/ctprof/missing_rights.cc"
 #include "tools/ctprof/option_descriptions.cc"
 #include "tools/ctprof/option_values.cc"
 #include "tools/ctprof/options.cc"

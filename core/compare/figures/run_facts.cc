@@ -184,6 +184,11 @@ WindowFacts facts_of_window(const Snapshot& snapshot) {
   facts.unseen = window.ended_unseen;
   facts.merged = window.ended_merged;
   facts.sees_ends = window.sees_ends;
+  for (const Table& table : snapshot.tables)
+    facts.denied_metrics +=
+        static_cast<std::size_t>(std::ranges::count_if(table.columns, [](const Column& column) {
+          return column.provenance.plugin.empty() && column.provenance.gap == Gap::Denied;
+        }));
   facts.partial = window.partial;
   facts.accounting = account(snapshot);
   facts.load = host_load(snapshot);

@@ -44,6 +44,7 @@ struct WindowFacts {
   WindowRows rows;
   std::uint64_t lost = 0, unseen = 0, merged = 0;  // as in Window
   bool sees_ends = false, partial = false;
+  std::size_t denied_metrics = 0;  // columns that nothing filled, for lack of rights
   std::optional<Accounting> accounting;
   HostLoad load;
   std::vector<SettingChange> settings;  // those of most rows first

@@ -153,6 +153,33 @@ BOOST_AUTO_TEST_CASE(runs_that_are_explained_are_told_together) {
   BOOST_TEST(window_in_short(runs[2], "run 3", 0).starts_with("run 3: CPU 150 % of 200 %: "));
 }
 
+BOOST_AUTO_TEST_CASE(a_window_without_rights_says_so_in_one_sentence) {
+  RunFacts run = counted_run(100, 50);
+  run.window->rows.unmet = 1;
+  run.window->rows.in_progress = 10;
+  BOOST_TEST(window_remarks(run).size() == 2u);
+  run.window->denied_metrics = 36;
+  const std::vector<std::string> expected{
+      "not read without the rights of root: exited threads, 36 metrics, times of 10 threads that "
+      "ran at an end; use `sudo ctprof`"};
+  BOOST_TEST(window_remarks(run) == expected);
+  BOOST_TEST(window_in_short(run, "run 1", 0, false) == "run 1: " + expected.front() + "\n");
+  run.window->sees_ends = true;
+  BOOST_TEST(window_remarks(run).size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(unaccounted_time_names_exited_threads_that_are_not_seen) {
+  RunFacts run = counted_run(100, 50);
+  BOOST_TEST(window_in_short(run, "run 1", 0) ==
+             "run 1: CPU 100 % of 200 %: 0 % by living threads, 50 % unaccounted (±2 %), exited "
+             "threads included\n");
+  run.window->accounting->unexplained = 2;  // no more than what cannot be known
+  BOOST_TEST(window_in_short(run, "run 1", 0).find("exited") == std::string::npos);
+  run.window->accounting->unexplained = 50;
+  run.window->sees_ends = true;
+  BOOST_TEST(window_in_short(run, "run 1", 0).find("included") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
