@@ -1,5 +1,7 @@
 // ctprof doctor: what each plugin cannot do here, why, and what would change that.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -235,6 +237,15 @@ std::string last_words(const Advice& advice) {
   return commands.empty() ? "No command would bring more; see the remedies above.\n" : commands;
 }
 
+// What capabilities would bring to a user who is not root, and whose executable cannot get them.
+std::size_t filled_as_root(const Advice& advice) {
+  std::set<std::string> filled;
+  for (const Gain& gain : advice.gains)
+    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES)
+      filled.insert(gain.filled.begin(), gain.filled.end());
+  return ::geteuid() == 0 ? 0 : filled.size();
+}
+
 // The command that brings most, or that there is none.
 std::string first_line(const Advice& advice) {
   const auto filled_by = [](const AdvisedCommand& command) {
@@ -244,8 +255,12 @@ std::string first_line(const Advice& advice) {
   };
   if (!advice.live || advice.diagnoses.empty()) return {};
   const auto best = std::ranges::max_element(advice.commands, {}, filled_by);
-  if (best == advice.commands.end())
-    return "nothing to do: no command would enable more metrics\n\n";
+  if (best == advice.commands.end()) {
+    const std::size_t as_root = filled_as_root(advice);
+    return as_root == 0
+               ? "nothing to do: no command would enable more metrics\n\n"
+               : "run as root: sudo ctprof  # enables " + count(as_root, "metric") + "\n\n";
+  }
   return "as root: " + printable(best->text) +
          "  # enables most: " + count(filled_by(*best), "metric") + "\n\n";
 }
