@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::uint32_t kMagic116 = 0xfffffffa, kMagic118 = 0xfffffff0, kMagic120 = 0xfffffff1;
 constexpr std::uint8_t kPointerSize = 8;
+// Stacks of Go have at most 1 GiB.
+constexpr std::int32_t kLargestFrame = 1 << 30;
 // Bytes; instances of generic functions have long names.
 constexpr std::size_t kLongestGoName = 8192;
 // The linker's numbers of a table of values and of a function's data.
@@ -168,7 +170,7 @@ Rule GoTable::rule_at(FileAddress address) const {
 }
 
 Rule GoTable::rule_of(const Function& found, std::int32_t size) const {
-  if (size < 0) return Rule{};
+  if (size < 0 || size > kLargestFrame) return Rule{};
   Rule rule{.cfa = Cfa::Sp};
   const std::string_view function = name(found.name);
   if (is_one_of(kRoots, function)) {
