@@ -83,7 +83,8 @@ BOOST_FIXTURE_TEST_CASE(findings_take_few_lines_of_a_small_terminal, BusyFixture
   for (const std::size_t lines : {16, 24, 30, 60}) {
     std::size_t taken = 0;
     bool is_above = true;
-    for (const std::string_view line : split(text({lines, 40}), '\n')) {
+    const std::string picture = text({lines, 40});
+    for (const std::string_view line : split(picture, '\n')) {
       is_above = is_above && line.find("now   ") != 0;
       taken += is_above && (line.starts_with("1 ") || taken > 0);
     }
@@ -137,12 +138,14 @@ BOOST_FIXTURE_TEST_CASE(a_thread_page_begins_with_name_and_figures, BusyFixture)
 BOOST_FIXTURE_TEST_CASE(a_thread_page_keeps_names_and_figures_whole, BusyFixture) {
   view.take(key(Special::Enter));
   view.take(key(Special::Enter));
-  for (const std::size_t width : {40, 60, 80, 120, 200})
-    for (const std::string_view line : split(text({40, width}), '\n')) {
+  for (const std::size_t width : {40, 60, 80, 120, 200}) {
+    const std::string picture = text({40, width});
+    for (const std::string_view line : split(picture, '\n')) {
       if (!line.starts_with("start_time")) continue;
       BOOST_TEST(line.find("start_time_clock_ticks  ") == 0);
       BOOST_TEST(line.find("5ticks") < std::string::npos);
     }
+  }
   BOOST_TEST(text({40, 80}).find("start_time_clock_ticks") != std::string::npos);
 }
 
