@@ -1,19 +1,14 @@
 #include "core/capture/target_files.hpp"
 
 #include <fcntl.h>
-#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
-#include "core/base/local_file.hpp"
-
 namespace ctprof {
 namespace {
 
-// Each costs a process and the time that it was waited for.
-constexpr std::size_t kMostHeldUp = 5;
 constexpr std::size_t kMostLeftOut = 100;
 
 }  // namespace
@@ -27,27 +22,21 @@ TargetFiles::TargetFiles(int proc, std::chrono::milliseconds patience, bool is_l
             return message_of(opener_.open(request_in(std::move(request))));
           },
           opener_.descriptors()),
-      patience_(patience),
+      late_(patience),
       most_map_(most_map) {}
-
-// Disks of the host and what we run on ourselves always answer.
-bool TargetFiles::may_wait_for(const FileId& file) const {
-  if (silent_.contains(file.device)) return false;
-  return held_up_ < kMostHeldUp || major(file.device) != 0 || file.device == root_device();
-}
 
 void TargetFiles::leave_out(const std::string& path) {
   if (left_out_.size() < kMostLeftOut && !std::ranges::count(left_out_, path))
     left_out_.push_back(path);
 }
 
-sdk::Fd TargetFiles::in_time(const OpenRequest& request) {
+sdk::Fd TargetFiles::in_time(const OpenRequest& request, bool& is_late) {
   ChildMessage answer;
   is_left_out_ = true;
   last_ = {};
-  switch (child_.ask(message_of(request), patience_, answer)) {
+  switch (child_.ask(message_of(request), late_.patience(), answer)) {
     case ChildProcess::Outcome::Answered: break;
-    case ChildProcess::Outcome::Late: ++held_up_; return sdk::Fd();
+    case ChildProcess::Outcome::Late: is_late = true; return sdk::Fd();
     case ChildProcess::Outcome::Interrupted:
     case ChildProcess::Outcome::Failed: return sdk::Fd();
   }
@@ -57,12 +46,12 @@ sdk::Fd TargetFiles::in_time(const OpenRequest& request) {
 }
 
 sdk::Fd TargetFiles::open_mapped(const OpenRequest& request) {
-  const std::size_t before = held_up_;
+  bool is_late = false;
   is_left_out_ = true;
   last_ = {};
   sdk::Fd fd;
-  if (may_wait_for(request.file)) fd = in_time(request);
-  if (held_up_ > before) silent_.insert(request.file.device);
+  if (late_.may_ask(request.process, request.file)) fd = in_time(request, is_late);
+  if (is_late) late_.add(request.process, request.file);
   if (is_left_out_) leave_out(request.path);
   return fd;
 }
@@ -91,16 +80,21 @@ void TargetFiles::close(sdk::Fd fd) {
 }
 
 JitMap TargetFiles::perf_map(std::uint64_t process, const std::optional<TargetOwner>& owner) {
-  if (held_up_ >= kMostHeldUp) return {};
-  const auto fd = in_time({OpenRequest::Kind::PerfMap, process, owner});
+  if (!late_.may_ask(process)) return {};
+  bool is_late = false;
+  const auto fd = in_time({OpenRequest::Kind::PerfMap, process, owner}, is_late);
+  if (is_late) late_.add(process);
   return fd ? read_perf_map(fd.get(), most_map_) : JitMap();
 }
 
 sdk::Fd TargetFiles::open_named(const std::string& path) {
-  if (held_up_ >= kMostHeldUp) return sdk::Fd();
+  if (!late_.may_ask(0)) return sdk::Fd();
   OpenRequest request;
   request.path = path;
-  return in_time(request);
+  bool is_late = false;
+  sdk::Fd fd = in_time(request, is_late);
+  if (is_late) late_.add(0);
+  return fd;
 }
 
 std::string TargetFiles::kernel_symbols() {

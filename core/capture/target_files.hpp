@@ -19,8 +19,8 @@
 // A file server may never answer, and anybody may mount one. A thread that waits for it may not
 // even be killed. So a child process opens, and one that has taken a second is left behind. What is
 // on no disk of the host is copied by that process, whole, so that no later read waits for its
-// server. Copies are limited in all, less those that were closed by close(). A file system that did
-// not answer is not asked again, and after five of them only files on disks of the host are opened.
+// server. Copies are limited in all, less those that were closed by close(). After late answers
+// less is asked (late_answers.hpp).
 //
 // Threads: one at a time.
 
@@ -30,11 +30,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "core/base/child_process.hpp"
+#include "core/capture/late_answers.hpp"
 #include "core/capture/target_opener.hpp"
 #include "core/capture/target_owner.hpp"
 #include "core/stacks/address_space.hpp"
@@ -93,23 +93,20 @@ class TargetFiles {
   std::string kernel_symbols();
 
   // How often nobody answered.
-  std::size_t held_up() const { return held_up_; }
+  std::size_t held_up() const { return late_.count(); }
   // Files that were not opened for that, or because copies take too much memory: the first hundred.
   const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
   sdk::Fd open_mapped(const OpenRequest& request);
-  sdk::Fd in_time(const OpenRequest& request);
-  bool may_wait_for(const FileId& file) const;
+  sdk::Fd in_time(const OpenRequest& request, bool& is_late);
   void leave_out(const std::string& path);
 
   sdk::Fd proc_;
   TargetOpener opener_;
   ChildProcess child_;  // it runs the opener
-  std::chrono::milliseconds patience_;
-  std::size_t held_up_ = 0;
+  LateAnswers late_;
   std::size_t most_map_;
-  std::set<std::uint64_t> silent_;  // devices
   std::vector<std::string> left_out_;
   bool is_left_out_ = false;  // the last file, for lack of memory or an answer
   OpenedFile last_ = {};      // without its descriptor

@@ -8,6 +8,7 @@
 #include "core/capture/held.cc"
 #include "core/capture/host_pass.cc"
 #include "core/capture/identity_reader.cc"
+#include "core/capture/late_answers.cc"
 #include "core/capture/living_thread.cc"
 #include "core/capture/mapped_code.cc"
 #include "core/capture/meta.cc"
