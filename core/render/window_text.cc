@@ -77,33 +77,35 @@ std::string few(const std::vector<std::string>& names) {
   return text;
 }
 
-// Rows without differences, and why.
-std::vector<std::string> rows_without_base(const WindowRows& rows) {
-  std::vector<std::string> lines;
-  if (rows.unmet)
-    lines.push_back("no differences of " + counted(rows.unmet, "thread") +
-                    " not met when the window opened");
-  if (rows.in_progress)
-    lines.push_back("no run, wait and blocked time of " + counted(rows.in_progress, "thread") +
-                    " that ran or waited for a CPU at an end; a BPF program would know for how "
-                    "long");
-  return lines;
+// Threads without any difference, and why; empty where there are none.
+std::string not_met(const WindowRows& rows) {
+  if (rows.unmet == 0) return {};
+  return "no differences of " + counted(rows.unmet, "thread") + " not met when the window opened";
 }
 
-// What a window lacks that root would have recorded, in one sentence instead of one for each cause;
-// empty where the recording had its rights.
+// Threads without the differences of their times, and why; empty where there are none.
+std::string in_progress(const WindowRows& rows) {
+  if (rows.in_progress == 0) return {};
+  return "no run, wait and blocked time of " + counted(rows.in_progress, "thread") +
+         " that ran or waited for a CPU at an end; a BPF program would know for how long";
+}
+
+// What the recorder was denied, in one sentence instead of one for each cause; empty where nothing
+// was. It names no remedy: a recorder with the user ID of root may lack capabilities too.
 std::string without_rights(const WindowFacts& window) {
   if (window.sees_ends || window.denied_metrics == 0) return {};
-  std::string text = "not read without the rights of root: exited threads, " +
-                     counted(window.denied_metrics, "metric");
+  std::string text =
+      "not read for lack of rights: exited threads, " + counted(window.denied_metrics, "metric");
   if (window.rows.in_progress)
     text += ", times of " + counted(window.rows.in_progress, "thread") + " that ran at an end";
-  return text + "; use `sudo ctprof`";
+  return text + "; see `ctprof doctor` on that host";
 }
 
-// The same, and metrics.
+// Rows and metrics without differences, and why.
 std::vector<std::string> no_base(const WindowRows& rows) {
-  std::vector<std::string> lines = rows_without_base(rows);
+  std::vector<std::string> lines;
+  for (const std::string& text : {not_met(rows), in_progress(rows)})
+    if (!text.empty()) lines.push_back(text);
   if (!rows.unread.empty())
     lines.push_back("no differences of " + few(rows.unread) + ": not read when the window opened");
   return lines;
@@ -152,11 +154,11 @@ std::string window_line(const RunFacts& run, std::string_view file) {
 }
 
 std::vector<std::string> window_remarks(const RunFacts& run) {
+  const WindowRows& rows = run.window->rows;
+  const std::string denied = without_rights(*run.window);
   std::vector<std::string> remarks;
-  if (const std::string text = without_rights(*run.window); !text.empty())
-    remarks.push_back(text);
-  else
-    remarks = rows_without_base(run.window->rows);
+  for (const std::string& text : {denied, not_met(rows), denied.empty() ? in_progress(rows) : ""})
+    if (!text.empty()) remarks.push_back(text);
   for (const std::string& note : run.window->notes) remarks.push_back(told_name(note, kMostNote));
   return remarks;
 }

@@ -153,17 +153,19 @@ BOOST_AUTO_TEST_CASE(runs_that_are_explained_are_told_together) {
   BOOST_TEST(window_in_short(runs[2], "run 3", 0).starts_with("run 3: CPU 150 % of 200 %: "));
 }
 
-BOOST_AUTO_TEST_CASE(a_window_without_rights_says_so_in_one_sentence) {
+BOOST_AUTO_TEST_CASE(denied_metrics_are_reported_in_one_sentence_beside_threads_not_met) {
   RunFacts run = counted_run(100, 50);
   run.window->rows.unmet = 1;
   run.window->rows.in_progress = 10;
   BOOST_TEST(window_remarks(run).size() == 2u);
   run.window->denied_metrics = 36;
   const std::vector<std::string> expected{
-      "not read without the rights of root: exited threads, 36 metrics, times of 10 threads that "
-      "ran at an end; use `sudo ctprof`"};
+      "not read for lack of rights: exited threads, 36 metrics, times of 10 threads that ran at "
+      "an end; see `ctprof doctor` on that host",
+      "no differences of 1 thread not met when the window opened"};
   BOOST_TEST(window_remarks(run) == expected);
-  BOOST_TEST(window_in_short(run, "run 1", 0, false) == "run 1: " + expected.front() + "\n");
+  BOOST_TEST(window_in_short(run, "run 1", 0, false) ==
+             "run 1: " + expected[0] + "\nrun 1: " + expected[1] + "\n");
   run.window->sees_ends = true;
   BOOST_TEST(window_remarks(run).size() == 2u);
 }
