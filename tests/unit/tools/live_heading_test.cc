@@ -1,5 +1,6 @@
 // The heading of `ctprof live`: bars, and the text beside them, at any width.
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <limits>
 #include <string>
@@ -75,6 +76,20 @@ BOOST_AUTO_TEST_CASE(fits_any_width) {
   for (std::size_t width = 40; width < 250; ++width)
     for (const std::string& line : heading_lines(busy_run(), "20:31:05", width))
       BOOST_TEST(display_width(line) <= width);
+}
+
+BOOST_AUTO_TEST_CASE(keeps_memory_and_one_pressure_in_one_line_at_any_width) {
+  RunFacts run = busy_run();
+  run.window->load.cpu_pressure.reset();
+  run.window->load.memory_pressure.reset();
+  // Without bars the text has 39 columns.
+  for (std::size_t width = 45; width < 80; ++width) {
+    const std::vector<std::string> lines = heading_lines(run, "20:31:05", width);
+    const auto is_memory = [](const std::string& line) { return line.starts_with("mem "); };
+    const auto memory = std::ranges::find_if(lines, is_memory);
+    BOOST_REQUIRE(memory != lines.end());
+    BOOST_TEST(memory->ends_with("1.1 %"), width << ": " << *memory);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(leaves_bars_out_where_they_do_not_fit) {

@@ -13,7 +13,7 @@
 namespace ctprof::live {
 namespace {
 
-// Shorter bars tell nothing, longer ones take the space of text.
+// Shorter bars are too coarse to read, longer ones take the space of text.
 constexpr std::size_t kLeastBar = 8, kMostBar = 40;
 constexpr std::size_t kLeastSmallBar = 4, kMostSmallBar = 10;
 constexpr std::size_t kPressures = 3;
@@ -109,9 +109,11 @@ void add_memory(std::vector<std::string>& lines, const RunFacts& run, std::size_
   const std::size_t large = pieces.size() - small;
   const std::size_t free = width - std::min(taken, width);
   const bool has_bars = free >= large * kLeastBar + small * kLeastSmallBar;
-  // Half of what is left is for the bar of the memory.
+  // Half of what is left is for the bar of the memory, and never less than its minimum.
+  const std::size_t for_small = free - std::min(free, large * kLeastBar);
   const std::size_t of_small =
-      small == 0 ? 0 : std::clamp(free / (2 * small), kLeastSmallBar, kMostSmallBar);
+      small == 0 ? 0
+                 : std::clamp(std::min(free / 2, for_small) / small, kLeastSmallBar, kMostSmallBar);
   const std::size_t of_large =
       std::clamp(free - std::min(free, small * of_small), kLeastBar, kMostBar);
   std::string text;
