@@ -162,6 +162,12 @@ BOOST_FIXTURE_TEST_CASE(changes_the_interval_within_limits, Fixture) {
   BOOST_TEST(text({24, 80}).find("windows are at most 60 s") != std::string::npos);
 }
 
+BOOST_FIXTURE_TEST_CASE(shows_the_length_of_the_first_window_before_it_closes, Fixture) {
+  BOOST_TEST(text({24, 80}).starts_with("the first window takes 1 s ...\n"));
+  view.take(U'+');
+  BOOST_TEST(text({24, 80}).starts_with("the first window takes 2 s ...\n"));
+}
+
 BOOST_FIXTURE_TEST_CASE(shows_another_interval_than_a_second, BusyFixture) {
   BOOST_TEST(!shows("every"));
   take(U"+");

@@ -58,7 +58,8 @@ std::vector<Line> View::whole_picture(Size size) {
 std::vector<Line> View::body(Size size) {
   if (over_ == Over::Help) return scrolled(help_lines(size), size.lines);
   if (over_ == Over::Findings) return scrolled(findings_page(size), size.lines);
-  if (history_->empty()) return {{"the first window takes a second ...", Look::Plain}};
+  if (history_->empty())
+    return {{"the first window takes " + interval_in_words(interval_ns()) + " ...", Look::Plain}};
   if (over_ == Over::Comparison) return comparison(size);
   std::vector<Line> lines = head(size);
   if (lines.size() >= size.lines) return lines;
