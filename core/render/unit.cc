@@ -3,6 +3,7 @@
 #include "core/render/about_rows.cc"
 #include "core/render/asleep_text.cc"
 #include "core/render/columns.cc"
+#include "core/render/denials_text.cc"
 #include "core/render/evidence_json.cc"
 #include "core/render/evidence_text.cc"
 #include "core/render/findings_text.cc"

@@ -1,10 +1,12 @@
-// What a user who is not root misses, in one line with the command that helps, instead of a
-// sentence of each source.
+// The notes of a snapshot for a user who lacks capabilities: one line with the command that helps,
+// instead of a note of each source.
 //
 //   cannot read exited threads, 36 metrics and values of other users' processes: Permission denied;
 //   run as root: sudo ctprof record -d 10s (ctprof doctor lists more)
 //
-// The file keeps the sentences, and -v prints them.
+// The file keeps the notes, and -v prints them.
+//
+// See also: core/render/denials_text.hpp (which notes the line replaces).
 
 #pragma once
 
@@ -16,11 +18,8 @@
 
 namespace ctprof::cli {
 
-// The notes of the snapshot as this user reads them: where it is not root, one line replaces those
-// of what was denied. Unchanged with -v.
+// The notes to print. They are those of the snapshot with -v, for root, and for a ctprof that has
+// capabilities by its file: these users need each reason.
 std::vector<std::string> notes_for_user(const Snapshot& snapshot, const Options& options);
-
-// That line; empty where the user is root, or nothing was denied.
-std::string missing_rights(const Snapshot& snapshot);
 
 }  // namespace ctprof::cli

@@ -1,0 +1,25 @@
+// What the recorder of a snapshot could not read for lack of capabilities, in one line instead of a
+// note of each source.
+//
+//   cannot read exited threads, 36 metrics and values of other users' processes: Permission denied
+//
+// A denial that capabilities do not change (a security module, a seccomp profile, lockdown,
+// kernel.yama.ptrace_scope=3) keeps its own note, because the note is the only explanation.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof {
+
+struct NotesByRights {
+  std::string denied;               // that line, without a remedy; empty if no note is part of it
+  std::vector<std::string> others;  // the notes that the line does not replace, in their order
+};
+
+NotesByRights divide_notes(const Snapshot& snapshot);
+
+}  // namespace ctprof
