@@ -28,7 +28,9 @@ std::string own_command() {
   return command.size() > kLongestCommand || printable(command) != command ? "" : command;
 }
 
-std::string remedy() {
+// With the user's COMMAND no line is printed that would run it as root.
+std::string remedy_for(const Options& options) {
+  if (!options.command.empty()) return "; see `ctprof doctor`";
   const std::string command = own_command();
   return "; run as root" + (command.empty() ? "" : ": sudo" + command) +
          " (ctprof doctor lists more)";
@@ -39,7 +41,8 @@ std::string remedy() {
 std::vector<std::string> notes_for_user(const Snapshot& snapshot, const Options& options) {
   if (::geteuid() == 0 || options.verbose || runs_privileged()) return snapshot.meta.notes;
   NotesByRights notes = divide_notes(snapshot);
-  if (!notes.denied.empty()) notes.others.insert(notes.others.begin(), notes.denied + remedy());
+  if (!notes.denied.empty())
+    notes.others.insert(notes.others.begin(), notes.denied + remedy_for(options));
   return notes.others;
 }
 
