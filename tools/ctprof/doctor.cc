@@ -237,11 +237,11 @@ std::string last_words(const Advice& advice) {
   return commands.empty() ? "No command would bring more; see the remedies above.\n" : commands;
 }
 
-// What capabilities would bring to a user who is not root, and whose executable cannot get them.
+// The metrics that capabilities would bring to a user who is not root, where sudo can give them.
 std::size_t filled_as_root(const Advice& advice) {
   std::set<std::string> filled;
   for (const Gain& gain : advice.gains)
-    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES)
+    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES && sudo_would_give(gain.remedy.what))
       filled.insert(gain.filled.begin(), gain.filled.end());
   return ::geteuid() == 0 ? 0 : filled.size();
 }

@@ -28,9 +28,9 @@ std::string own_command() {
   return command.size() > kLongestCommand || printable(command) != command ? "" : command;
 }
 
-// With the user's COMMAND no line is printed that would run it as root.
+// No line is printed that would run the user's COMMAND as root, or that cannot work.
 std::string remedy_for(const Options& options) {
-  if (!options.command.empty()) return "; see `ctprof doctor`";
+  if (!options.command.empty() || !sudo_would_work()) return "; see `ctprof doctor`";
   const std::string command = own_command();
   return "; run as root" + (command.empty() ? "" : ": sudo" + command) +
          " (ctprof doctor lists more)";

@@ -132,12 +132,14 @@ bool is_in_first_user_namespace() {
   return ::stat("/proc/self/ns/user", &status) != 0 || status.st_ino == kFirstUserNamespace;
 }
 
+bool has_no_new_privs() { return ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1; }
+
 // Why capabilities of the file would have no effect; empty where they would not.
 std::string obstacle(const std::string& path) {
   if (!is_in_first_user_namespace())
     return "ctprof runs in a user namespace of its own, where capabilities are not the host's: "
            "start it outside";
-  if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+  if (has_no_new_privs())
     return "this process may get no new privileges (no_new_privs), so capabilities of its file "
            "would have no effect";
   if (path.empty()) return "the executable of ctprof was deleted and cannot get capabilities";
@@ -162,6 +164,12 @@ std::string quoted(const std::string& word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
   return text + "'";
+}
+
+bool sudo_would_work() { return is_in_first_user_namespace() && !has_no_new_privs(); }
+
+bool sudo_would_give(const std::string& capabilities) {
+  return sudo_would_work() && (mask_of(capabilities) & ~bounding_set()) == 0;
 }
 
 Setcap setcap_for(const std::set<std::string>& wanted) {

@@ -20,6 +20,14 @@ struct Setcap {
 // `wanted`: lists such as "cap_bpf,cap_perfmon". Unknown names are ignored.
 Setcap setcap_for(const std::set<std::string>& wanted);
 
+// Whether sudo would give a command rights over the host: only in the first user namespace, and
+// only without no_new_privs.
+bool sudo_would_work();
+
+// The same, with all of these capabilities: "cap_bpf,cap_perfmon". The bounding set limits root
+// too.
+bool sudo_would_give(const std::string& capabilities);
+
 // `word`, quoted for a shell if necessary.
 std::string quoted(const std::string& word);
 
