@@ -89,6 +89,8 @@ BOOST_AUTO_TEST_CASE(keeps_memory_and_one_pressure_in_one_line_at_any_width) {
     const auto memory = std::ranges::find_if(lines, is_memory);
     BOOST_REQUIRE(memory != lines.end());
     BOOST_TEST(memory->ends_with("1.1 %"), width << ": " << *memory);
+    // Text that is wrapped has single spaces.
+    BOOST_TEST(memory->find("   pressure io ") != std::string::npos, width << ": " << *memory);
   }
 }
 
