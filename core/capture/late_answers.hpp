@@ -7,7 +7,9 @@
 // processes that have mapped the same disk lose nothing.
 //
 // All waiting together is bounded: after five late answers each further one may take a twentieth of
-// the time, and after sixty of those nobody is asked any more.
+// the time, and after sixty of those nothing is opened any more.
+//
+// Threads: one at a time.
 
 #pragma once
 
@@ -27,6 +29,7 @@ class LateAnswers {
   // `patience`: how long an answer may take at first.
   explicit LateAnswers(std::chrono::milliseconds patience) : patience_(patience) {}
 
+  std::chrono::milliseconds full_patience() const { return patience_; }
   // How long the next answer may take.
   std::chrono::milliseconds patience() const {
     return count_ < kMostFull ? patience_ : patience_ / 20;

@@ -92,7 +92,10 @@ class TargetFiles {
   // What /proc/kallsyms says.
   std::string kernel_symbols();
 
-  // How often nobody answered.
+  // Waits for files again as if no answer had been late. held_up() begins at 0.
+  void forget_late() { late_ = LateAnswers(late_.full_patience()); }
+
+  // How many answers were late.
   std::size_t held_up() const { return late_.count(); }
   // Files that were not opened for that, or because copies take too much memory: the first hundred.
   const std::vector<std::string>& left_out() const { return left_out_; }

@@ -42,7 +42,8 @@ struct UnwindTables::Shared {
   std::optional<UnwindTable> table_of(const ElfFile& file);
   void keep(Answer answer);
 
-  TargetFiles files;  // the thread's
+  TargetFiles files;                // the thread's
+  std::uint64_t late_since_ns = 0;  // when late answers were forgotten last
   const std::uint64_t most_steps;
   std::uint64_t steps = 0;  // the thread's
   std::atomic<std::uint64_t> cpu_ns{0};
@@ -59,6 +60,8 @@ struct UnwindTables::Shared {
 namespace {
 
 constexpr std::size_t kLeastRequest = sizeof(ctprof_table_request);
+// A recorder works for days: what was late a minute ago may be asked for again.
+constexpr std::uint64_t kForgetLateNs = 60 * kNsPerSecond;
 
 bool is_sound(const ctprof_table_request* request) {
   return request && request->size >= kLeastRequest &&
@@ -110,18 +113,21 @@ std::optional<UnwindTable> UnwindTables::Shared::table_of(const ElfFile& file) {
   return table;
 }
 
-// Also fills in the content of the file, and of a file on an overlay how maps lists it. Of a copy
-// the file's own stamp counts. The copy is closed here: a recorder that works for days may ask for
-// more files than may be copied together.
+// Also fills in the content of the file. Of a copy the file's own stamp counts. The copy is closed
+// here: a recorder that works for days may ask for more files than may be copied together.
 std::optional<UnwindTable> UnwindTables::Shared::table_of(const Request& request, TableFile& file) {
   if (request.is_vdso) return table_of(ElfFile(own_vdso()));
+  if (const std::uint64_t now = monotonic_ns(); now - late_since_ns > kForgetLateNs) {
+    late_since_ns = now;
+    files.forget_late();
+  }
   sdk::Fd fd = files.open_stored(request.file.process, request.file.mapping);
   file.stamp = files.stamp().value_or(FileStamp());
-  if (files.on_overlay().inode != 0) {
-    file.mapping.file = files.on_overlay();
-    if (!files.path_on_overlay().empty()) file.mapping.path = files.path_on_overlay();
-  }
-  const bool is_the_content = fd && files.stamp() && file.stamp.size == request.size &&
+  // All containers of an image share the layer's file, and each lists it as another file. Its names
+  // would be looked for through the container that asked first, also when that has exited.
+  const bool is_on_overlay = files.on_overlay().inode != 0;
+  const bool is_the_content = fd && !is_on_overlay && files.stamp() &&
+                              file.stamp.size == request.size &&
                               file.stamp.changed_ns == request.changed_unix_ns;
   auto table = is_the_content ? table_of(ElfFile(fd.get())) : std::nullopt;
   files.close(std::move(fd));

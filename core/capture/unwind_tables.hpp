@@ -2,8 +2,8 @@
 //
 // A recorder asks for the table of a file when a stack first leads into it. A thread of its own
 // opens the file and packs its rules, so that no recorder waits for a file system. The file must be
-// the one that the kernel has: by device and inode, size and time of its last change. Of a file on
-// an overlay mount, the kernel has the file of a layer (overlay_mount.hpp).
+// the one that the kernel has: by device and inode, size and time of its last change. A file on
+// an overlay mount has no table: the kernel has the file of a layer, which many mounts share.
 //
 //   UnwindTables tables(proc);
 //   tables.want(&request);                  // returns at once
@@ -32,8 +32,7 @@
 
 namespace ctprof {
 
-// The module of a table, its content, and a process that had it mapped. A file on an overlay mount
-// is the one that /proc/PID/maps lists, and not that of a layer.
+// The module of a table, its content, and a process that had it mapped.
 struct TableFile {
   std::uint64_t process = 0;
   Mapping mapping;

@@ -19,7 +19,6 @@
 
 #include "tests/record/walked_samples.hpp"
 #include "tests/unit/capture/own_files.hpp"
-#include "tests/unit/capture/own_mounts.hpp"
 
 using namespace ctprof;
 using namespace ctprof::walked;
@@ -146,36 +145,6 @@ BOOST_AUTO_TEST_CASE(stacks_of_programs_are_those_of_their_copies) {
   BOOST_TEST(tally.walked - tally.not_compared == tally.equal);
   BOOST_TEST(tally.not_compared == 0u);
   BOOST_TEST(tally.unmapped * 100 <= tally.walked);
-}
-
-// Whether a child process can mount the overlay.
-bool can_mount_overlay(const hand_made::Scratch& scratch) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(own_mounts::leave_mounts() && own_mounts::mount_overlay(scratch) ? 0 : 1);
-  int status = 0;
-  return ::waitpid(child, &status, 0) == child && status == 0;
-}
-
-// As those of containers.
-BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
-BOOST_AUTO_TEST_CASE(stacks_of_a_program_on_an_overlay_are_walked) {
-  const hand_made::Scratch scratch;
-  own_mounts::make_layers(scratch);
-  std::filesystem::copy_file("/bin/bash", scratch / "lower/bash");
-  if (!can_mount_overlay(scratch)) {
-    BOOST_TEST_MESSAGE("skipped: no overlay can be mounted here");
-    return;
-  }
-  const std::string program = scratch / "merged/bash";
-  const Child bash([&] {
-    if (own_mounts::leave_mounts() && own_mounts::mount_overlay(scratch))
-      ::execl(program.c_str(), "bash", "-c",
-              "f() { for i in 1 2 3; do :; done; }; while :; do f; done", nullptr);
-  });
-  const Tally tally = compare(6s, {bash.pid()});
-  BOOST_TEST(tally.walked > 100u);
-  BOOST_TEST(tally.walked - tally.not_compared == tally.equal);
-  BOOST_TEST(tally.not_compared * 100 <= tally.walked);
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))

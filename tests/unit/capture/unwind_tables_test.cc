@@ -195,18 +195,16 @@ bool has_table_over_layer(const Scratch& scratch) {
   request.start = mapping.start;
   request.length = mapping.end - mapping.start;
   request.path = {};
-  const auto file = file_for(request);
-  ++request.changed_s;
-  return file && file->mapping.file == mapping.file && file->mapping.path == path &&
-         !file_for(request);
+  return file_for(request).has_value();
 }
 
-BOOST_AUTO_TEST_CASE(a_file_on_an_overlay_has_a_table, *own_mounts::needs_root()) {
+// Its names would be those of one of the containers that share the layer.
+BOOST_AUTO_TEST_CASE(a_file_on_an_overlay_has_no_table, *own_mounts::needs_root()) {
   const Scratch scratch;
   own_mounts::make_layers(scratch);
   std::filesystem::copy_file(own_program(), scratch / "lower/program");
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
-                              [&] { return has_table_over_layer(scratch); });
+                              [&] { return !has_table_over_layer(scratch); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
