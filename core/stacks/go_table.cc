@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -12,8 +13,8 @@ namespace {
 
 constexpr std::uint32_t kMagic116 = 0xfffffffa, kMagic118 = 0xfffffff0, kMagic120 = 0xfffffff1;
 constexpr std::uint8_t kPointerSize = 8;
-// Stacks of Go have at most 1 GiB.
-constexpr std::int32_t kLargestFrame = 1 << 30;
+// That a rule can express.
+constexpr std::int32_t kLargestFrame = std::numeric_limits<std::int32_t>::max() - kPointerSize;
 // Bytes; instances of generic functions have long names.
 constexpr std::size_t kLongestGoName = 8192;
 // The linker's numbers of a table of values and of a function's data.
