@@ -1,5 +1,9 @@
 // ctprof: finds the verb and runs it.
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -151,10 +155,26 @@ int status_of(int argc, char** argv) {
   }
 }
 
+// Without memory for an exception, the C++ runtime ends the program and says nothing of memory.
+bool has_memory_to_fail() {
+  constexpr std::size_t kLeast = 1 << 20;
+  void* const some =
+      ::mmap(nullptr, kLeast, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return some != MAP_FAILED && ::munmap(some, kLeast) == 0;
+}
+
+int fail_without_memory() {
+  constexpr std::string_view kSentence = "ctprof: not enough memory\n";
+  [[maybe_unused]] const ssize_t written =
+      ::write(STDERR_FILENO, kSentence.data(), kSentence.size());
+  return ctprof::cli::kFailed;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace ctprof::cli;
+  if (!has_memory_to_fail()) return fail_without_memory();
   keep_output();
   watch_conduct(argv);
   const ctprof::CLocale locale;
