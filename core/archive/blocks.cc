@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -16,19 +18,11 @@ namespace {
 
 // Blocks of so many autocorrelation times are nearly independent.
 constexpr double kTimesInBlock = 5;
-// A program's figures count if it has so large a share of a metric.
-constexpr double kLeastShare = 0.05;
+// A program's figures count if it has so large a share of a metric, and are kept where it has so
+// large a share of a window.
+constexpr double kLeastShare = 0.05, kLeastShareOfWindow = 0.01;
 
 double seconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
-
-std::uint64_t length_of(const WindowFigures& window) {
-  return window.ended.boottime_ns - std::min(window.opened.boottime_ns, window.ended.boottime_ns);
-}
-
-bool follows(const WindowFigures& next, const WindowFigures& window) {
-  return !next.boot_id.empty() && next.boot_id == window.boot_id &&
-         next.opened.boottime_ns == window.ended.boottime_ns;
-}
 
 // The programs of all rows, by id of their text.
 const Column* programs_of(const Table& threads) {
@@ -62,7 +56,8 @@ void add_rates(const Snapshot& window, const Column& column, double length_s, Wi
   const std::string& metric = column.def().name;
   out.rates[{metric, ""}] = sum;
   for (const auto& [id, rate] : sums)
-    out.rates[{metric, std::string(window.pools->texts[id])}] += rate;
+    if (rate >= kLeastShareOfWindow * sum)
+      out.rates[{metric, std::string(window.pools->texts[id])}] += rate;
 }
 
 // Blocks of a piece, as equal as can be, of at least that many windows.
@@ -76,64 +71,118 @@ void add_blocks(const WindowRange& piece, std::size_t windows, std::vector<Windo
   }
 }
 
-std::string too_few_blocks(std::size_t blocks, const WindowSeries& side, double block_ns) {
-  return "too few to test: windows resemble those before them, so that " +
-         std::to_string(side.size()) + " windows count as " + std::to_string(blocks) +
-         (blocks == 1 ? " independent block of " : " independent blocks of ") +
-         how_long(static_cast<std::uint64_t>(block_ns)) + "; each side needs " +
-         std::to_string(kLeastBlocks);
+std::string in_words(double ns) { return how_long(static_cast<std::uint64_t>(ns)); }
+
+// What a block of this plan is: at least so long, and why.
+struct BlockLength {
+  double ns = 0;
+  bool is_of_autocorrelation = false;  // otherwise the shorter side has the most blocks
+};
+
+BlockLength length_of_blocks(std::span<const WindowSeries> sides) {
+  double autocorrelation_ns = 0, shortest_ns = std::numeric_limits<double>::infinity();
+  for (const WindowSeries& side : sides) {
+    autocorrelation_ns = std::max(autocorrelation_ns, side.autocorrelation_ns());
+    shortest_ns = std::min(
+        shortest_ns, static_cast<double>(side.window_ns()) * static_cast<double>(side.size()));
+  }
+  const double needed_ns = kTimesInBlock * autocorrelation_ns;
+  const bool is_needed = needed_ns > shortest_ns / kMostBlocks;
+  return {is_needed ? needed_ns : shortest_ns / kMostBlocks, is_needed};
+}
+
+// Of one side.
+std::vector<WindowRange> blocks_of(const WindowSeries& side, double block_ns) {
+  std::vector<WindowRange> blocks;
+  const double window_ns = static_cast<double>(side.window_ns());
+  const double least = static_cast<double>(side.size()) / kMostBlocksOfLonger;
+  const double windows = std::max({std::ceil(block_ns / window_ns - 1e-3), std::ceil(least), 1.0});
+  if (windows > static_cast<double>(side.size())) return blocks;
+  for (const WindowRange& piece : side.pieces())
+    add_blocks(piece, static_cast<std::size_t>(windows), blocks);
+  return blocks;
+}
+
+std::string too_few_windows(const WindowSeries& side) {
+  if (side.size() >= kLeastWindows) return "too few to test: windows have no length";
+  return "too few to test: " + std::to_string(side.size()) + " windows on one side; at least " +
+         std::to_string(kLeastWindows) + " are needed";
+}
+
+// Gaps and the autocorrelation can be the cause.
+std::string too_few_blocks(std::size_t blocks, const WindowSeries& side,
+                           const BlockLength& length) {
+  std::string text = "too few to test: " + std::to_string(side.size()) + " windows";
+  if (side.pieces().size() > 1)
+    text += " in " + std::to_string(side.pieces().size()) + " parts with gaps between them";
+  text += " have " + std::to_string(blocks) + " independent blocks";
+  if (length.is_of_autocorrelation)
+    text += std::isinf(length.ns)
+                ? ", because figures change as slowly as the span is long"
+                : " of " + in_words(length.ns) + " (" + std::to_string(std::lround(kTimesInBlock)) +
+                      " autocorrelation times)";
+  return text + "; each side needs " + std::to_string(kLeastBlocks);
+}
+
+// "240 windows in 8 blocks of 2 min 30 s, each a run; 3 windows are in no block"
+std::string remark_of(const WindowSeries& side, std::span<const WindowRange> blocks) {
+  const std::size_t windows = windows_in(blocks);
+  const auto ns = static_cast<double>(side.window_ns()) * static_cast<double>(windows);
+  std::string text = std::to_string(windows) + " windows in " + std::to_string(blocks.size()) +
+                     " blocks of " + in_words(ns / static_cast<double>(blocks.size())) +
+                     ", each a run";
+  if (side.pieces().size() > 1)
+    text += "; gaps leave " + std::to_string(side.pieces().size()) + " parts";
+  if (windows < side.size())
+    text += "; " + std::to_string(side.size() - windows) + " windows beside gaps are in no block";
+  return text;
 }
 
 }  // namespace
 
 WindowFigures figures_of(const Snapshot& window) {
   WindowFigures figures{window.window->opened, window.meta.start, window.meta.boot_id, {}};
-  const double length_s = seconds(std::max<std::uint64_t>(length_of(figures), 1));
+  const double length_s = seconds(std::max<std::uint64_t>(figures.length_ns(), 1));
   for (const Column& column : window.threads().columns)
     if (column.def().headline && column.def().storage == Storage::U64 && counts_up(column.def()))
       add_rates(window, column, length_s, figures);
   return figures;
 }
 
-void WindowSeries::add(std::size_t number, WindowFigures figures) {
-  windows_.emplace_back(number, std::move(figures));
+void WindowSeries::add(std::size_t number, const WindowFigures& figures) {
+  const bool goes_on = !pieces_.empty() && number == pieces_.back().first + pieces_.back().count &&
+                       !boot_id_.empty() && figures.boot_id == boot_id_ &&
+                       figures.opened.boottime_ns == ended_.boottime_ns;
+  if (!goes_on) pieces_.push_back({number, 0});
+  ++pieces_.back().count;
+  for (const auto& [key, rate] : figures.rates)
+    rates_[key].emplace_back(lengths_ns_.size(), static_cast<float>(rate));
+  lengths_ns_.push_back(figures.length_ns());
+  ended_ = figures.ended;
+  boot_id_ = figures.boot_id;
 }
 
 std::uint64_t WindowSeries::window_ns() const {
-  std::uint64_t sum = 0;
-  for (const auto& [number, window] : windows_) sum += length_of(window);
-  return windows_.empty() ? 0 : sum / windows_.size();
-}
-
-std::vector<WindowRange> WindowSeries::pieces() const {
-  std::vector<WindowRange> pieces;
-  for (std::size_t at = 0; at < windows_.size(); ++at) {
-    const auto& [number, window] = windows_[at];
-    const bool goes_on =
-        at > 0 && number == windows_[at - 1].first + 1 && follows(window, windows_[at - 1].second);
-    if (!goes_on) pieces.push_back({number, 0});
-    ++pieces.back().count;
-  }
-  return pieces;
+  const std::uint64_t sum =
+      std::accumulate(lengths_ns_.begin(), lengths_ns_.end(), std::uint64_t{0});
+  return lengths_ns_.empty() ? 0 : sum / lengths_ns_.size();
 }
 
 // Those of all threads, and of programs that have a share of them that matters and that ran in at
 // least every other window: what a program of a moment did is in one block or two, whose rows
 // cannot be significant (core/statistics/eligible.hpp).
 std::vector<std::vector<double>> WindowSeries::series() const {
-  std::map<std::pair<std::string, std::string>, double> sums;
-  for (const auto& [number, window] : windows_)
-    for (const auto& [key, rate] : window.rates) sums[key] += rate;
+  std::map<std::string, double> sums;
   std::vector<std::vector<double>> series;
-  for (const auto& [key, sum] : sums) {
-    if (!(sum > 0) || sum < kLeastShare * sums[{key.first, ""}]) continue;
-    std::vector<double>& one = series.emplace_back();
-    for (const auto& [number, window] : windows_) {
-      const auto found = window.rates.find(key);
-      one.push_back(found == window.rates.end() ? 0 : found->second);
-    }
+  // The sum of all threads is the first of each metric, for its program has no name.
+  for (const auto& [key, rates] : rates_) {
+    std::vector<double> one(size());
+    for (const auto& [window, rate] : rates) one[window] = rate;
+    const double sum = std::accumulate(one.begin(), one.end(), 0.0);
+    if (key.second.empty()) sums[key.first] = sum;
     const auto idle = static_cast<std::size_t>(std::ranges::count(one, 0.0));
-    if (2 * idle > one.size()) series.pop_back();
+    if (sum > 0 && sum >= kLeastShare * sums[key.first] && 2 * idle <= size())
+      series.push_back(std::move(one));
   }
   return series;
 }
@@ -142,31 +191,22 @@ double WindowSeries::autocorrelation_ns() const {
   return statistics::shared_autocorrelation_time(series()) * static_cast<double>(window_ns());
 }
 
+std::size_t windows_in(std::span<const WindowRange> blocks) {
+  std::size_t count = 0;
+  for (const WindowRange& block : blocks) count += block.count;
+  return count;
+}
+
 BlockPlan plan_blocks(std::span<const WindowSeries> sides) {
   BlockPlan plan;
-  double longest_ns = 0;
+  for (const WindowSeries& side : sides)
+    if (side.size() < kLeastWindows || side.window_ns() == 0)
+      return {{}, {}, too_few_windows(side)};
+  const BlockLength length = length_of_blocks(sides);
   for (const WindowSeries& side : sides) {
-    if (side.size() < kLeastWindows) {
-      plan.why_none = "too few to test: " + std::to_string(side.size()) +
-                      " windows on one side; at least " + std::to_string(kLeastWindows) +
-                      " are needed";
-      return plan;
-    }
-    plan.autocorrelation_ns = std::max(plan.autocorrelation_ns, side.autocorrelation_ns());
-    longest_ns = std::max(longest_ns,
-                          static_cast<double>(side.window_ns()) * static_cast<double>(side.size()));
-  }
-  const double block_ns =
-      std::max(kTimesInBlock * plan.autocorrelation_ns, longest_ns / kMostBlocks);
-  for (const WindowSeries& side : sides) {
-    const double windows = std::ceil(block_ns / static_cast<double>(side.window_ns()) - 1e-3);
-    std::vector<WindowRange>& blocks = plan.sides.emplace_back();
-    for (const WindowRange& piece : side.pieces())
-      add_blocks(piece, static_cast<std::size_t>(std::max(windows, 1.0)), blocks);
-    if (blocks.size() >= kLeastBlocks) continue;
-    plan.why_none = too_few_blocks(blocks.size(), side, block_ns);
-    plan.sides.clear();
-    return plan;
+    const std::vector<WindowRange>& blocks = plan.sides.emplace_back(blocks_of(side, length.ns));
+    if (blocks.size() < kLeastBlocks) return {{}, {}, too_few_blocks(blocks.size(), side, length)};
+    plan.remarks.push_back(remark_of(side, blocks));
   }
   return plan;
 }
@@ -182,7 +222,7 @@ Result<Snapshot> joined(const WindowRange& block,
     auto next = read(block.first + at);
     if (!next) return next;
     if (next->meta.boot_id != boot_id || next->window->opened.boottime_ns != ended.boottime_ns)
-      return Error{"the windows changed while they were read"};
+      return Error{"reading consecutive windows: they changed while they were read; try again"};
     ended = next->meta.start;
     laps.add(std::move(*next));
   }

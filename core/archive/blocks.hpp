@@ -11,11 +11,12 @@
 // longer one varies less. No block covers a time without windows. What all sides together have
 // decides; which side has more of anything does not.
 //
-// Blocks are nearly independent and not quite: of simulated spans that do not differ, 3 to 8 of 100
-// have a row that is significant at 0.05 (tests/statistics/simulate_spans.cc).
+// Only figures that are counted take part: levels, such as memory, may resemble themselves for
+// longer, and are not tested by blocks (SideDesign::are_blocks).
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,10 +31,12 @@
 
 namespace ctprof {
 
-// Fewer windows, or blocks, on any side are not tested.
-inline constexpr std::size_t kLeastWindows = 30, kLeastBlocks = 4;
-// More blocks than these would take memory and add nothing.
-inline constexpr std::size_t kMostBlocks = 16;
+// With fewer windows, or blocks, on any side nothing is tested. Of simulated spans that do not
+// differ, those with four or five blocks have a significant row too often
+// (tests/statistics/simulate_spans.cc).
+inline constexpr std::size_t kLeastWindows = 30, kLeastBlocks = 6;
+// So many blocks on the shorter side, and on a longer one: more would add little.
+inline constexpr std::size_t kMostBlocks = 16, kMostBlocksOfLonger = 64;
 
 // Consecutive windows by their numbers.
 struct WindowRange {
@@ -42,11 +45,15 @@ struct WindowRange {
 };
 
 // What a window counted, per second: of each headline that counts up, the sum of all threads and
-// that of each program.
+// that of each program with a hundredth of it.
 struct WindowFigures {
   Moment opened, ended;
   std::string boot_id;
   std::map<std::pair<std::string, std::string>, double> rates;  // by metric and program ("": all)
+
+  std::uint64_t length_ns() const {
+    return ended.boottime_ns - std::min(opened.boottime_ns, ended.boottime_ns);
+  }
 };
 
 // REQUIRES: window.window, and that no differences were made. Time that a thread is running or
@@ -57,30 +64,38 @@ WindowFigures figures_of(const Snapshot& window);
 class WindowSeries {
  public:
   // REQUIRES: the numbers ascend.
-  void add(std::size_t number, WindowFigures figures);
+  void add(std::size_t number, const WindowFigures& figures);
 
-  std::size_t size() const { return windows_.size(); }
+  std::size_t size() const { return lengths_ns_.size(); }
   // The mean length of a window.
   std::uint64_t window_ns() const;
   // Windows that follow one another without a gap.
-  std::vector<WindowRange> pieces() const;
-  // For how long figures resemble themselves.
+  const std::vector<WindowRange>& pieces() const { return pieces_; }
+  // The longest autocorrelation time of the figures that are tested.
   double autocorrelation_ns() const;
 
  private:
   std::vector<std::vector<double>> series() const;
 
-  std::vector<std::pair<std::size_t, WindowFigures>> windows_;
+  std::vector<std::uint64_t> lengths_ns_;
+  std::vector<WindowRange> pieces_;
+  Moment ended_;         // the last window
+  std::string boot_id_;  // of the last window
+  // By metric and program; windows without an entry have none of it.
+  std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::size_t, float>>> rates_;
 };
 
 struct BlockPlan {
   std::vector<std::vector<WindowRange>> sides;  // the blocks of each side, or empty
-  double autocorrelation_ns = 0;                // the longest of all sides
+  std::vector<std::string> remarks;             // of each side: its blocks, and what is in none
   std::string why_none;                         // a sentence: why there are no blocks
 };
 
 // REQUIRES: two sides or more.
 BlockPlan plan_blocks(std::span<const WindowSeries> sides);
+
+// How many windows the blocks have.
+std::size_t windows_in(std::span<const WindowRange> blocks);
 
 // A block as one window. `read` gives a window by its number, called once for each in their order.
 // Fails as `read` does, and as make_window() does.

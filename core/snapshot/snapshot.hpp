@@ -91,6 +91,10 @@ struct PairMark {
   bool operator==(const PairMark&) const = default;
 };
 
+// What a run is of a span of consecutive windows: a block of them, which is tested as a run, or a
+// part of a span that cannot be tested. Not in files.
+enum class SpanPart : std::uint8_t { None, Block, Untested };
+
 // The format of files that this version writes.
 inline constexpr std::uint64_t kFileFormat = 1;
 
@@ -109,6 +113,7 @@ struct Meta {
   std::string cgroup_mount;
   std::string cgroup_root;  // what the mount shows of the hierarchy: / or a namespace's part
   std::optional<PairMark> pair{};
+  SpanPart span_part = SpanPart::None;
   std::uint64_t cpu_time_ns = 0;
   std::vector<std::uint64_t> own_threads;
   std::uint64_t rows_listed = 0;

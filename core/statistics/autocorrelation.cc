@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace ctprof::statistics {
 namespace {
 
-// The sum of correlations ends at so many times the time that it comes to.
+// The sum of correlations ends at a distance of so many autocorrelation times.
 constexpr double kSummedTimes = 5;
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // What makes the time of one series differ from that of all.
 constexpr double kStandardErrors = 1;
 
@@ -28,13 +30,14 @@ double correlation(const std::vector<double>& series, std::size_t distance) {
 }
 
 AutocorrelationTime time_of(std::span<const std::vector<double>> series) {
-  const std::size_t figures = series.front().size();
+  const std::size_t figures = series.front().size(), farthest = figures / 2;
   double time = 1;
   std::size_t distance = 0;
-  while (distance < figures / 2 &&
-         static_cast<double>(distance) < kSummedTimes * std::max(time, 1.0)) {
-    ++distance;
+  while (static_cast<double>(distance) < kSummedTimes * std::max(time, 1.0)) {
+    // Independent parts of it would be too few, however far the sum goes.
+    if (kSummedTimes * time > static_cast<double>(farthest)) return {kInfinite, 0};
     double sum = 0;
+    ++distance;
     for (const std::vector<double>& one : series) sum += correlation(one, distance);
     time += 2 * sum / static_cast<double>(series.size());
   }

@@ -22,9 +22,10 @@ struct AutocorrelationTime {
 };
 
 // That of the mean correlations of several series. The sum ends at a distance of five times the
-// result, where correlations are noise. Corrected for the means, which are estimated from the same
-// figures and make each correlation too small. A series of equal figures has no correlation.
-// REQUIRES: all have equally many figures, one at least.
+// result, where correlations are noise; infinite if that is more than half of the series. Corrected
+// for the means, which are estimated from the same figures and make each correlation too small. A
+// series of equal figures has no correlation. REQUIRES: all have equally many figures, one at
+// least.
 AutocorrelationTime autocorrelation_time(std::span<const std::vector<double>> series);
 
 // The time of several series that are tested together: that of their mean correlations, or, if it

@@ -257,14 +257,17 @@ Result<std::vector<Side>> read_windows(const Options& options,
                                        Rows rows) {
   if (rows == Rows::MayBeLater)
     if (auto outlines = load_outlines(asked, options)) return alike_sides_of(std::move(*outlines));
-  auto blocks = load_blocks(asked, vocabulary, options);
-  if (!blocks) return blocks.error();
-  if (*blocks) return alike_sides_of(std::move(**blocks));
+  const bool has_spans = compares_spans(asked);
+  if (has_spans) {
+    auto blocks = load_blocks(asked, vocabulary, options);
+    if (!blocks) return blocks.error();
+    if (*blocks) return alike_sides_of(std::move(**blocks));
+  }
   auto read = load_all(std::move(asked), vocabulary, options);
   if (!read) return read.error();
+  if (has_spans) mark_untested(*read);
   if (auto split = split_into_blocks(*read, options); !split) return split.error();
-  const bool is_span =
-      options.verb != "noise" && read->size() == 1 && are_back_to_back(read->front());
+  const bool is_span = options.verb != "noise" && read->size() == 1 && is_one_span(read->front());
   auto sides = sides_of(std::move(*read), false);
   if (!sides) return sides;
   if (is_span) return as_whole(std::move(sides->front()));

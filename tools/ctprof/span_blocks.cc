@@ -19,73 +19,62 @@
 namespace ctprof::cli {
 namespace {
 
-// Workers that read windows to see their figures; each holds one.
+// Workers that read windows to see their figures; each holds one window.
 constexpr unsigned kSeriesReaders = 4;
+constexpr std::size_t kFiguresAtOnce = 256;
+
+constexpr const char* kWhatPMeans = "p tests whether these spans differ, not why";
 
 bool is_span_side(const std::vector<Given>& side) {
   return side.size() == 1 && side.front().form == Form::Span;
 }
 
-// "good.ctprof.zst: 240 windows in 8 blocks of 2 min 30 s, each a run"
-std::string in_blocks(const std::string& name, const WindowSeries& side, std::size_t blocks) {
-  return name + ": " + count(side.size(), "window") + " in " + std::to_string(blocks) +
-         " blocks of " + how_long(side.window_ns() * side.size() / blocks) + ", each a run";
-}
+struct SpanRead {
+  SpanWindows windows;
+  std::vector<std::string> remarks;  // about windows that cannot be read
+};
 
-std::string what_p_means(const BlockPlan& plan) {
-  return "windows resemble those before them for " +
-         how_long(static_cast<std::uint64_t>(plan.autocorrelation_ns)) +
-         "; p tests whether these spans differ, not why";
-}
-
-// The figures of each window, in their order; a window that cannot be read has none.
-Result<WindowSeries> series_of(const SpanWindows& windows, const Vocabulary& vocabulary) {
-  std::vector<std::optional<WindowFigures>> figures(windows.size());
-  const unsigned workers = std::min(kSeriesReaders, spare_workers());
-  share(workers, windows.size(), [&](unsigned, std::size_t number) {
-    if (auto window = windows.read(number, vocabulary)) figures[number] = figures_of(*window);
-  });
+// The figures of each window, in their order. A window that cannot be read leaves a gap.
+Result<WindowSeries> series_of(SpanRead& span, const Vocabulary& vocabulary) {
   WindowSeries series;
-  for (std::size_t number = 0; number < figures.size(); ++number)
-    if (figures[number]) series.add(number, std::move(*figures[number]));
+  std::size_t unread = 0;
+  const unsigned workers = std::min(kSeriesReaders, spare_workers());
+  for (std::size_t first = 0; first < span.windows.size(); first += kFiguresAtOnce) {
+    std::vector<std::optional<WindowFigures>> figures(
+        std::min(kFiguresAtOnce, span.windows.size() - first));
+    share(workers, figures.size(), [&](unsigned, std::size_t at) {
+      if (auto window = span.windows.read(first + at, vocabulary))
+        figures[at] = figures_of(*window);
+    });
+    for (std::size_t at = 0; at < figures.size(); ++at)
+      figures[at] ? series.add(first + at, *figures[at]) : static_cast<void>(++unread);
+  }
+  if (unread > 0) span.remarks.push_back(count(unread, "window") + " cannot be read and left out");
   return series;
 }
 
 using ReadWindow = std::function<Result<Snapshot>(std::size_t)>;
 
-// The error says so if exited threads take too much memory.
+// The blocks as runs. Fails if the threads that exited take too much memory.
 Result<Runs> runs_of(std::span<const WindowRange> blocks, const ReadWindow& read,
-                     const std::string& name) {
-  Runs runs;
+                     const std::string& name, SpanPart part) {
   std::size_t memory = 0;
-  for (const WindowRange& block : blocks) {
-    auto run = joined(block, read);
-    if (!run) return run.error();
-    memory += memory_of_exited(*run);
+  const auto read_within = [&](std::size_t number) -> Result<Snapshot> {
+    auto window = read(number);
+    if (window) memory += memory_of_exited(*window);
     if (memory > limits::kMemory)
       return error("reading", name,
                    "the threads that exited take too much memory; select a shorter span");
+    return window;
+  };
+  Runs runs;
+  for (const WindowRange& block : blocks) {
+    auto run = joined(block, read_within);
+    if (!run) return run.error();
+    run->meta.span_part = part;
     runs.push_back(std::move(*run));
   }
   return runs;
-}
-
-struct SpanRead {
-  SpanWindows windows;
-  WindowSeries series;
-};
-
-Result<std::vector<SpanRead>> read_series(const std::vector<std::vector<Given>>& sides,
-                                          const Vocabulary& vocabulary) {
-  std::vector<SpanRead> all;
-  for (const auto& side : sides) {
-    auto windows = SpanWindows::find(side.front().text, side.front().span);
-    if (!windows) return windows.error();
-    auto series = series_of(*windows, vocabulary);
-    if (!series) return series.error();
-    all.push_back({std::move(*windows), std::move(*series)});
-  }
-  return all;
 }
 
 std::string name_of(const Given& given, const Runs& runs) {
@@ -94,15 +83,16 @@ std::string name_of(const Given& given, const Runs& runs) {
 }
 
 Result<LoadedSide> side_in_blocks(const Given& given, const SpanRead& span,
-                                  std::span<const WindowRange> blocks,
+                                  std::span<const WindowRange> blocks, const std::string& remark,
                                   const Vocabulary& vocabulary) {
   auto runs = runs_of(
-      blocks, [&](std::size_t number) { return span.windows.read(number, vocabulary); },
-      given.text);
+      blocks, [&](std::size_t number) { return span.windows.read(number, vocabulary); }, given.text,
+      SpanPart::Block);
   if (!runs) return runs.error();
   std::vector<std::string>& told = runs->front().told;
   std::ranges::copy(span.windows.told(), std::back_inserter(told));
-  told.push_back(in_blocks(given.text, span.series, blocks.size()));
+  std::ranges::copy(span.remarks, std::back_inserter(told));
+  told.push_back(given.text + ": " + remark);
   LoadedSide side;
   Loaded& one = side.emplace_back(Loaded{given, {}});
   one.given.text = name_of(given, *runs);
@@ -113,28 +103,56 @@ Result<LoadedSide> side_in_blocks(const Given& given, const SpanRead& span,
 Result<std::optional<std::vector<LoadedSide>>> spans_in_blocks(
     const std::vector<std::vector<Given>>& sides, const Vocabulary& vocabulary,
     const Options& options) {
-  auto all = read_series(sides, vocabulary);
-  if (!all) return all.error();
+  std::vector<SpanRead> spans;
   std::vector<WindowSeries> series;
-  for (const SpanRead& span : *all) series.push_back(span.series);
+  for (const auto& side : sides) {
+    auto windows = SpanWindows::find(side.front().text, side.front().span);
+    if (!windows) return windows.error();
+    spans.push_back({std::move(*windows), {}});
+    auto read = series_of(spans.back(), vocabulary);
+    if (!read) return read.error();
+    series.push_back(std::move(*read));
+  }
   const BlockPlan plan = plan_blocks(series);
-  if (!plan.why_none.empty()) {
-    note(options, plan.why_none);
-    return std::optional<std::vector<LoadedSide>>();
-  }
-  std::vector<LoadedSide> loaded;
+  note(options, plan.sides.empty() ? plan.why_none : kWhatPMeans);
+  std::optional<std::vector<LoadedSide>> loaded;
+  if (plan.sides.empty()) return loaded;
+  loaded.emplace();
   for (std::size_t at = 0; at < sides.size(); ++at) {
-    auto side = side_in_blocks(sides[at].front(), (*all)[at], plan.sides[at], vocabulary);
+    auto side =
+        side_in_blocks(sides[at].front(), spans[at], plan.sides[at], plan.remarks[at], vocabulary);
     if (!side) return side.error();
-    loaded.push_back(std::move(*side));
+    loaded->push_back(std::move(*side));
   }
-  note(options, what_p_means(plan));
-  return std::optional(std::move(loaded));
+  return loaded;
+}
+
+// All windows of the side, in the order of its arguments; they are moved out.
+Runs take_windows(LoadedSide& side) {
+  Runs windows;
+  for (Loaded& one : side)
+    for (Runs& runs : one.files) std::ranges::move(runs, std::back_inserter(windows));
+  for (Loaded& one : side)
+    for (Runs& runs : one.files) runs.clear();
+  return windows;
 }
 
 }  // namespace
 
-bool are_back_to_back(const LoadedSide& side) {
+bool has_consecutive_windows(const LoadedSide& side) {
+  bool any_follow = false;
+  for (const Loaded& one : side) {
+    if (one.given.form != Form::File) return false;
+    const Runs& runs = one.files.front();
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      if (!runs[run].window) return false;
+      any_follow = any_follow || (run > 0 && follows(runs[run], runs[run - 1]));
+    }
+  }
+  return any_follow;
+}
+
+bool is_one_span(const LoadedSide& side) {
   if (side.size() != 1 || side.front().given.form != Form::File) return false;
   const Runs& runs = side.front().files.front();
   for (std::size_t run = 1; run < runs.size(); ++run)
@@ -142,11 +160,21 @@ bool are_back_to_back(const LoadedSide& side) {
   return runs.size() > 1;
 }
 
+bool compares_spans(const std::vector<std::vector<Given>>& sides) {
+  const auto has_span = [](const std::vector<Given>& side) {
+    return std::ranges::any_of(side, [](const Given& one) { return one.form == Form::Span; });
+  };
+  return sides.size() > 1 && std::ranges::any_of(sides, has_span);
+}
+
 Result<std::optional<std::vector<LoadedSide>>> load_blocks(
     const std::vector<std::vector<Given>>& sides, const Vocabulary& vocabulary,
     const Options& options) {
   std::optional<std::vector<LoadedSide>> loaded;
-  if (sides.size() < 2 || !std::ranges::all_of(sides, &is_span_side)) return loaded;
+  if (!std::ranges::all_of(sides, &is_span_side)) {
+    note(options, "not tested: a span of a directory is compared with something else");
+    return loaded;
+  }
   const auto read = without_privileges([&]() -> Result<void> {
     auto found = spans_in_blocks(sides, vocabulary, options);
     if (!found) return found.error();
@@ -158,28 +186,34 @@ Result<std::optional<std::vector<LoadedSide>>> load_blocks(
 }
 
 Result<void> split_into_blocks(std::vector<LoadedSide>& sides, const Options& options) {
-  if (sides.size() < 2 || !std::ranges::all_of(sides, &are_back_to_back)) return {};
+  if (sides.size() < 2 || !std::ranges::all_of(sides, &has_consecutive_windows)) return {};
   std::vector<WindowSeries> series(sides.size());
   for (std::size_t at = 0; at < sides.size(); ++at) {
-    const Runs& runs = sides[at].front().files.front();
-    for (std::size_t run = 0; run < runs.size(); ++run) series[at].add(run, figures_of(runs[run]));
+    std::size_t number = 0;
+    for (const Loaded& one : sides[at])
+      for (const Snapshot& window : one.files.front()) series[at].add(number++, figures_of(window));
   }
   const BlockPlan plan = plan_blocks(series);
-  if (!plan.why_none.empty()) note(options, plan.why_none);
+  note(options, plan.sides.empty() ? plan.why_none : kWhatPMeans);
+  const SpanPart part = plan.sides.empty() ? SpanPart::Untested : SpanPart::Block;
   for (std::size_t at = 0; at < sides.size(); ++at) {
-    Loaded& side = sides[at].front();
-    Runs& windows = side.files.front();
-    const std::vector<WindowRange> whole{{0, windows.size()}};
-    const auto& blocks = plan.sides.empty() ? whole : plan.sides[at];
+    Runs windows = take_windows(sides[at]);
+    const auto& blocks = plan.sides.empty() ? series[at].pieces() : plan.sides[at];
+    const std::string& name = sides[at].front().given.text;
     const auto take = [&](std::size_t run) -> Result<Snapshot> { return std::move(windows[run]); };
-    auto runs = runs_of(blocks, take, side.given.text);
+    auto runs = runs_of(blocks, take, name, part);
     if (!runs) return runs.error();
-    if (!plan.sides.empty())
-      runs->front().told.push_back(in_blocks(side.given.text, series[at], blocks.size()));
-    windows = std::move(*runs);
+    if (!plan.sides.empty()) runs->front().told.push_back(name + ": " + plan.remarks[at]);
+    sides[at].front().files.front() = std::move(*runs);
   }
-  if (!plan.sides.empty()) note(options, what_p_means(plan));
   return {};
+}
+
+void mark_untested(std::vector<LoadedSide>& sides) {
+  for (LoadedSide& side : sides)
+    for (Loaded& one : side)
+      for (Runs& runs : one.files)
+        for (Snapshot& run : runs) run.meta.span_part = SpanPart::Untested;
 }
 
 }  // namespace ctprof::cli

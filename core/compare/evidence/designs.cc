@@ -33,13 +33,21 @@ void keep_common(ByPair& one, const ByPair& other) {
   std::erase_if(one, [&](const auto& pair) { return !other.contains(pair.first); });
 }
 
+bool is_untested(std::span<const RunFacts> runs, const SideRuns& side) {
+  return std::ranges::any_of(runs.subspan(side.first, side.count), [](const RunFacts& run) {
+    return run.meta.span_part == SpanPart::Untested;
+  });
+}
+
 std::optional<SideDesign> design_of(std::span<const RunFacts> runs, const SideRuns& baseline,
                                     const SideRuns& candidate) {
   if (baseline.count < 2 || candidate.count < 2) return std::nullopt;
-  SideDesign plain{{baseline.count, candidate.count, false}, {}};
+  if (is_untested(runs, baseline) || is_untested(runs, candidate)) return std::nullopt;
+  SideDesign plain{{baseline.count, candidate.count, false}, {}, false};
   for (const SideRuns& side : {baseline, candidate})
     for (std::size_t run = side.first; run < side.first + side.count; ++run)
       plain.runs.push_back(run);
+  plain.are_blocks = runs[baseline.first].meta.span_part == SpanPart::Block;
   const auto& first = runs[baseline.first].meta.pair;
   if (!first) return plain;
   auto one = by_pair(runs, baseline, first->seed);
@@ -48,7 +56,7 @@ std::optional<SideDesign> design_of(std::span<const RunFacts> runs, const SideRu
   keep_common(*one, *other);
   keep_common(*other, *one);
   if (one->size() < 2) return plain;
-  return SideDesign{{one->size(), other->size(), true}, in_order(*one, *other)};
+  return SideDesign{{one->size(), other->size(), true}, in_order(*one, *other), false};
 }
 
 }  // namespace

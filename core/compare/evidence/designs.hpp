@@ -21,9 +21,13 @@ struct SideDesign {
   statistics::Design design;
   // Numbers of all runs that are compared: the baseline's first, and of pairs both in their order.
   std::vector<std::size_t> runs;
+  // Whether the runs are blocks of consecutive windows, whose length follows from figures that are
+  // counted: levels, such as memory, may resemble themselves for longer, and are not tested.
+  bool are_blocks = false;
 };
 
-// Of each side but the first, against the first; none unless both have several runs.
+// Of each side but the first, against the first; none unless both have several runs, and none of a
+// span that cannot be tested.
 std::vector<std::optional<SideDesign>> designs_of(std::span<const RunFacts> runs,
                                                   std::span<const SideRuns> sides);
 

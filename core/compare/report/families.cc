@@ -56,12 +56,18 @@ void Families::add_headlines(std::span<const ScreenColumn> columns,
   headlines_ = std::make_unique<Evidence>(judge_headlines(columns, designs_));
 }
 
+bool Families::are_blocks() const {
+  return std::ranges::any_of(
+      designs_, [](const auto& design) { return design.has_value() && design->are_blocks; });
+}
+
 Evidence Families::judge_headlines(std::span<const ScreenColumn> columns,
                                    std::span<const std::optional<SideDesign>> designs,
                                    const std::vector<std::uint32_t>* only) const {
   std::vector<JudgedMetric> judged;
   for (const ScreenColumn& column : columns) {
     const bool is_level = column.headline.shown == CTPROF_SHOWN_LEVEL;
+    if (is_level && are_blocks()) continue;
     judged.push_back({static_cast<std::uint32_t>(column.metric),
                       is_level ? column.floor : column.headline.floor, entry_of(column.headline)});
   }
@@ -78,7 +84,7 @@ std::vector<JudgedMetric> Families::shown_metrics() const {
   std::vector<JudgedMetric> judged;
   for (std::uint32_t at = 0; at < plan_->metrics.size(); ++at) {
     const PlannedMetric& metric = plan_->metrics[at];
-    if (!can_be_judged(metric)) continue;
+    if (!can_be_judged(metric) || (are_blocks() && metric.family == "gauge")) continue;
     const bool has_floor = metric.headline && rollup_->tells_rates();
     const JoinsBy entry = has_floor ? entry_of(*metric.headline) : JoinsBy::Mean;
     judged.push_back({at, has_floor ? metric.headline->floor : 0, entry});

@@ -64,6 +64,7 @@ class Families {
   std::optional<Proof> any(std::uint32_t group, std::size_t metric, std::size_t side);
 
  private:
+  bool are_blocks() const;
   std::vector<std::uint32_t> groups() const;
   std::vector<JudgedMetric> shown_metrics() const;
 

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -64,6 +65,11 @@ BOOST_AUTO_TEST_CASE(the_autocorrelation_time_is_that_of_the_process) {
     BOOST_TEST(std::abs(found.time - (1 + r) / (1 - r)) < 3 * found.error, r << ": " << found.time);
     BOOST_TEST(found.error < 0.2 * found.time);
   }
+  // One that rises all the time resembles itself over all of it.
+  std::vector<double> rising(400);
+  std::iota(rising.begin(), rising.end(), 1.0);
+  const std::vector<std::vector<double>> trend{rising};
+  BOOST_TEST(std::isinf(statistics::shared_autocorrelation_time(trend)));
   const std::vector<std::vector<double>> equal{std::vector<double>(50, 3.0)};
   BOOST_TEST(statistics::shared_autocorrelation_time(equal) < 1.5);
   BOOST_TEST(statistics::shared_autocorrelation_time({}) == 1);
@@ -88,7 +94,7 @@ BOOST_AUTO_TEST_CASE(blocks_are_equal_cover_all_windows_and_follow_one_another) 
     const std::vector<WindowRange>& blocks = plan.sides[side];
     BOOST_TEST(windows_in(blocks) == sides[side].size());
     BOOST_TEST(blocks.size() >= kLeastBlocks);
-    BOOST_TEST(blocks.size() <= kMostBlocks);
+    BOOST_TEST(blocks.size() <= kMostBlocksOfLonger);
     std::size_t next = 0;
     for (const WindowRange& block : blocks) {
       BOOST_TEST(block.first == next);
@@ -130,6 +136,41 @@ BOOST_AUTO_TEST_CASE(windows_of_different_lengths_have_blocks_of_equal_time) {
   BOOST_TEST(std::abs(before - after) <= 2);
 }
 
+// The shorter side decides how long blocks are, and the longer one has more of them.
+BOOST_AUTO_TEST_CASE(a_longer_side_has_more_blocks) {
+  const std::vector<WindowSeries> sides{series_of(process(600, 0)), series_of(process(60, 0, 3))};
+  const BlockPlan plan = plan_blocks(sides);
+  BOOST_TEST(plan.why_none == "");
+  BOOST_REQUIRE(plan.sides.size() == 2u);
+  BOOST_TEST(plan.sides[0].size() > 4 * plan.sides[1].size());
+  BOOST_TEST(plan.sides[0].size() <= kMostBlocksOfLonger);
+}
+
+BOOST_AUTO_TEST_CASE(windows_between_gaps_that_are_too_close_are_counted) {
+  WindowSeries series;
+  const std::vector<double> rates = process(220, 0);
+  std::uint64_t from = 0;
+  for (std::size_t at = 0; at < rates.size(); ++at, from += kWindow) {
+    if (at > 200 && at % 4 == 0) from += kMinute;  // pieces of four windows
+    WindowFigures figures{{from, from}, {from + kWindow, from + kWindow}, "b", {}};
+    figures.rates[{"minflt", ""}] = rates[at];
+    series.add(at, figures);
+  }
+  const BlockPlan plan = plan_blocks(std::vector{series, series_of(process(220, 0, 2))});
+  BOOST_REQUIRE(plan.sides.size() == 2u);
+  BOOST_TEST(plan.remarks[0].find("gaps leave 5 parts") != std::string::npos, plan.remarks[0]);
+  BOOST_TEST(plan.remarks[0].find("16 windows beside gaps are in no block") != std::string::npos,
+             plan.remarks[0]);
+}
+
+BOOST_AUTO_TEST_CASE(windows_without_length_are_not_tested) {
+  WindowSeries empty;
+  for (std::size_t at = 0; at < 40; ++at) empty.add(at, {{5, 5}, {5, 5}, "b", {}});
+  const BlockPlan plan = plan_blocks(std::vector{empty, empty});
+  BOOST_TEST(plan.sides.empty());
+  BOOST_TEST(plan.why_none == "too few to test: windows have no length");
+}
+
 BOOST_AUTO_TEST_CASE(too_few_windows_or_blocks_are_not_tested) {
   const WindowSeries enough = series_of(process(100, 0)), few = series_of(process(29, 0)),
                      slow = series_of(process(100, 0.97));
@@ -138,7 +179,7 @@ BOOST_AUTO_TEST_CASE(too_few_windows_or_blocks_are_not_tested) {
   BOOST_TEST(of_few.why_none == "too few to test: 29 windows on one side; at least 30 are needed");
   const BlockPlan of_slow = plan_blocks(std::vector{enough, slow});
   BOOST_TEST(of_slow.sides.empty());
-  BOOST_TEST(of_slow.why_none.starts_with("too few to test: windows resemble those before them"));
+  BOOST_TEST(of_slow.why_none.starts_with("too few to test: 100 windows have "));
 }
 
 // The figures of a window are what it counted per second, and a block is the window of all.
@@ -176,7 +217,8 @@ BOOST_AUTO_TEST_CASE(windows_that_do_not_follow_one_another_are_not_joined) {
   const auto block = joined(
       {0, 2}, [&](std::size_t number) -> Result<Snapshot> { return std::move(windows[number]); });
   BOOST_REQUIRE(!block);
-  BOOST_TEST(block.error().text == "the windows changed while they were read");
+  BOOST_TEST(block.error().text ==
+             "reading consecutive windows: they changed while they were read; try again");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
