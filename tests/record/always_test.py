@@ -122,6 +122,21 @@ class Always(unittest.TestCase):
         self.assertEqual(status, 0, said)
         self.assertGreaterEqual(len(blocks(one)), 2)
 
+    @unittest.skipUnless(os.geteuid() == 0, "mounts a small file system")
+    def test_a_full_disk_leaves_the_windows_before_it(self):
+        small = self.place.parent / "small"
+        small.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(small)], check=True)
+        try:
+            done = ctprof("record", "--every", "1s", "-d", "60s", "-o", small / "one.ctprof.zst")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("No space left on device", done.stderr)
+            found = blocks(small / "one.ctprof.zst")
+            self.assertGreaterEqual(len(found), 1)
+            self.assertEqual(ctprof("show", small / "one.ctprof.zst").returncode, 0)
+        finally:
+            subprocess.run(["umount", str(small)], check=True)
+
     def test_a_directory_that_was_removed_is_reported_and_ends_it(self):
         with Recorder("--every", "1s", "-o", self.place) as recorder:
             self.assertTrue(soon(lambda: indexed(self.place) >= 1, 60))

@@ -82,8 +82,18 @@ class ContinuousRecording {
                       Shortfall& shortfall)
       : options_(options), session_(session), store_(store), shortfall_(shortfall) {}
 
-  // Returns when somebody interrupts, or --duration is over. REQUIRES: the session has begun.
+  // Returns when somebody interrupts, or --duration is over. After an error the windows before it
+  // are kept. REQUIRES: the session has begun.
   Result<void> run() {
+    auto done = record_windows();
+    if (done) return done;
+    const auto kept = without_privileges([&] { return store_.rescue(); });
+    if (!kept) note(options_, kept.error().text);
+    return done;
+  }
+
+ private:
+  Result<void> record_windows() {
     const std::uint64_t every = options_.always.every_ns, begun = monotonic_ns();
     const std::uint64_t end = options_.duration_ns > 0 ? begun + options_.duration_ns : UINT64_MAX;
     for (std::uint64_t due = begun + every;;) {
@@ -95,7 +105,6 @@ class ContinuousRecording {
     }
   }
 
- private:
   Result<void> lap() {
     const auto window = session_.lap();
     if (!window) return window.error();

@@ -5,6 +5,7 @@
 
 #include "core/archive/when.hpp"
 #include "core/base/clock.hpp"
+#include "core/file/write/destination.hpp"
 #include "tools/ctprof/amounts.hpp"
 #include "tools/ctprof/option_values.hpp"
 
@@ -43,6 +44,11 @@ Result<AlwaysOptions> read_always_options(const OptionValues& given) {
     if (has_option(given, name))
       return Error{"--every goes on until it is stopped, and --" + std::string(name) +
                    " a number of times: say one of them"};
+  const bool is_file =
+      has_option(given, "output") && last_value(given, "output").ends_with(kFileSuffix);
+  for (const char* name : {"keep", "max-size"})
+    if (is_file && has_option(given, name))
+      return Error{"--" + std::string(name) + " requires -o DIR: a file keeps all windows"};
   if (auto done = read_amount(given, "every", kWindowPeriods, &parse_length, options.every_ns);
       !done)
     return done.error();

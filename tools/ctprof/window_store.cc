@@ -1,6 +1,7 @@
 #include "tools/ctprof/window_store.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <optional>
@@ -10,11 +11,13 @@
 
 #include "core/archive/archive.hpp"
 #include "core/archive/when.hpp"
+#include "core/file/columns/allowance.hpp"
 #include "core/file/file.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/write/out_file.hpp"
 #include "core/render/terminal_text.hpp"
 #include "tools/ctprof/privileges.hpp"
+#include "tools/ctprof/signals.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -68,6 +71,8 @@ class ArchiveStore final : public WindowStore {
     note_all(archive_.finish());
     return {};
   }
+  // Each window is kept already.
+  Result<void> rescue() override { return {}; }
   std::uint64_t last_bytes() const override { return archive_.last_bytes(); }
   std::string limits() const override { return "; kept are " + in_words(options_.always.rules); }
   std::string interrupt_loss() const override {
@@ -89,39 +94,54 @@ class FileStore final : public WindowStore {
   FileStore(const Options& options, std::unique_ptr<Target> target, OutFile file)
       : options_(options), target_(std::move(target)), file_(std::move(file)) {}
 
-  // Nothing that a reader refuses is added, so that the windows before it are kept.
+  // Nothing that a reader refuses is added, and nothing of a block that was not written whole.
   Result<void> keep(const Snapshot& window) override {
-    auto block = block_of(window, options_.jobs);
+    const auto block = block_of(window, options_.jobs);
     if (!block) return block.error();
-    if (file_.bytes() + block->size() > limits::kFileBytes) {
-      ++left_out_;
-      return {};
+    memory_ += columns::memory_of(window);
+    if (file_.bytes() + block->size() > limits::kFileBytes || memory_ > limits::kMemory)
+      return error("recording into", target_->name,
+                   "the next window does not fit in a file that ctprof reads; record into a "
+                   "directory");
+    const std::uint64_t whole = file_.bytes();
+    if (auto done = file_.write(*block); !done) {
+      cut_back(whole);
+      return done;
     }
     last_bytes_ = block->size();
     ++windows_;
-    return file_.write(*block);
+    return {};
   }
   Result<void> finish() override {
+    set_interrupt_loss(half_written(*target_));
     if (auto done = file_.commit(options_.sync); !done) return done;
+    set_interrupt_loss({});
     if (!options_.quiet)
       say(count(windows_, "window") + "; " + printable(target_->name) + ", " +
           size_in_words(file_.bytes()) + "\n");
-    if (left_out_ == 0) return {};
-    return error("recording into", target_->name,
-                 "the last " + count(left_out_, "window") + " did not fit: a file has at most " +
-                     size_in_words(limits::kFileBytes) + "; record into a directory");
+    return {};
   }
+  Result<void> rescue() override { return windows_ > 0 ? finish() : Result<void>(); }
   std::uint64_t last_bytes() const override { return last_bytes_; }
   std::string limits() const override { return {}; }
   std::string interrupt_loss() const override {
-    return "nothing was written to '" + told_name(target_->name) + "'";
+    if (target_->destination.kind() == Destination::Kind::File) return unwritten(*target_);
+    return "'" + told_name(target_->name) + "' is incomplete";
   }
 
  private:
+  // A stream keeps what it got.
+  void cut_back(std::uint64_t bytes) {
+    if (::ftruncate(file_.descriptor(), static_cast<off_t>(bytes)) != 0) return;
+    ::lseek(file_.descriptor(), static_cast<off_t>(bytes), SEEK_SET);
+    file_.count_bytes();
+  }
+
   const Options& options_;
   std::unique_ptr<Target> target_;
   OutFile file_;
-  std::uint64_t last_bytes_ = 0, windows_ = 0, left_out_ = 0;
+  std::uint64_t last_bytes_ = 0, windows_ = 0;
+  std::size_t memory_ = 0;
 };
 
 Result<std::unique_ptr<WindowStore>> open_file_store(const Options& options) {
@@ -161,7 +181,7 @@ Result<void> check_store(const Options& options) {
   if (options.output.ends_with(kFileSuffix) && options.duration_ns == 0)
     return Error{"--every into a file requires --duration; without it, name a directory by -o"};
   if (records_one_file(options) && options.always.dry_run)
-    return Error{"--dry-run is about directories, and -o names a file"};
+    return Error{"--dry-run requires -o DIR"};
   return {};
 }
 

@@ -16,10 +16,12 @@ namespace ctprof::cli {
 class WindowStore {
  public:
   virtual ~WindowStore() = default;
-  // Adds a window, and notes what people should know of it. An error ends the recording.
+  // Adds a window, and notes which ones had to go or are missing. An error ends the recording.
   virtual Result<void> keep(const Snapshot& window) = 0;
   // After the last window. Without it, a file does not get its name.
   virtual Result<void> finish() = 0;
+  // Instead of that after an error: keeps the windows that were added, if there are any.
+  virtual Result<void> rescue() = 0;
   // Bytes of the last window that was added.
   virtual std::uint64_t last_bytes() const = 0;
   // What a second interrupt loses (signals.hpp).
