@@ -30,9 +30,9 @@ RowsByGroup rows_by_group(const Report& report) {
   return rows;
 }
 
-// The figure as the first screen tells it.
-double told(const Report& report, const RowsByGroup& on_screen, const Noise& noise,
-            const NoiseRow& row) {
+// The figure as the first screen shows it.
+double shown_figure(const Report& report, const RowsByGroup& on_screen, const Noise& noise,
+                    const NoiseRow& row) {
   if (const auto found = on_screen.find(row.group); found != on_screen.end())
     return report.screen()->figures(*found->second, row.column)[0].value;
   const Headline& headline = noise.columns[row.column].headline;
@@ -94,7 +94,7 @@ std::vector<TextCell> cells_of(const Report& report, const RowsByGroup& on_scree
   std::vector<TextCell> cells{
       {group_text(report.grouping(), name)},
       {printable(column.headline.label)},
-      {brief(told(report, on_screen, noise, row), unit_of(report, noise, row))},
+      {brief(shown_figure(report, on_screen, noise, row), unit_of(report, noise, row))},
       {without_sign(row.spread)},
       {without_sign(row.halves)}};
   for (const double shift : row.shows) cells.push_back({without_sign(shift)});

@@ -43,11 +43,11 @@ class About(unittest.TestCase):
         head, *rows = lines("svc", *NOISY, MINE | {"beyond": True})
         self.assertEqual([head, *rows[:-1]], without)
         self.assertEqual((rows[-1]["about"], rows[-1]["group"], rows[-1]["p"]), (True, "svc", rows[-1]["p_alone"]))
-        self.assertEqual(lines("nobody", *NOISY, MINE | {"beyond": True}), without)
+        self.assertEqual(lines("absent", *NOISY, MINE | {"beyond": True}), without)
 
     def test_match_selects_groups_by_name(self):
         names = ["svc", "svc worker", "a\"b\n", "caf\u00e9"]
-        for about, expected in (("svc", ["svc"]), ('group =~ "^svc"', names[:2]), ('group =~ "."', names), ("nobody", [])):
+        for about, expected in (("svc", ["svc"]), ('group =~ "^svc"', names[:2]), ('group =~ "."', names), ("absent", [])):
             run = match(about, names)
             self.assertEqual((run.returncode, [json.loads(line)["group"] for line in run.stdout.splitlines()]), (0, expected), about)
         for about in ("m < 3", None, 5):
@@ -56,7 +56,7 @@ class About(unittest.TestCase):
         self.assertIn(b"--about", match("m < 3", names).stderr)
 
     def test_no_group_matches(self):
-        self.assertFalse([row for row in lines("nobody", MINE, *NOISY) if row.get("about")])
+        self.assertFalse([row for row in lines("absent", MINE, *NOISY) if row.get("about")])
 
     def test_without_it(self):
         self.assertFalse([row for row in lines(None, MINE, *NOISY) if "about" in row])

@@ -292,8 +292,8 @@ class Compared(Fleet):
             self.assertEqual({row["group"] for row in beside["about"]}, {other})
             self.assertIn("use --format json", asked("--format", "csv", "--about", other)[1])
             for form in ("text", "json"):
-                self.assertIn("no judged group matches --about nobody", asked("--format", form, "--about", "nobody")[0])
-            self.assertIn("no judged group matches --about nobody", asked("--format", "csv", "--about", "nobody")[1])
+                self.assertIn("no judged group matches --about absent", asked("--format", form, "--about", "absent")[0])
+            self.assertIn("no judged group matches --about absent", asked("--format", "csv", "--about", "absent")[1])
 
     def test_nothing_is_found_where_there_is_none(self):
         proven, text = self.judged(None)

@@ -116,7 +116,7 @@ struct Spec {
   std::function<bool(std::string_view)> record_comparison{};
   Bar bar{};
   bool folds_waits = true;  // stacks of waits also without the kernel's frames, as text has them
-  bool judge_rows = true;   // rows of sections are told with their evidence, and ordered by it
+  bool judge_rows = true;   // rows of sections have their evidence, and are ordered by it
   // How many of the runs that are read belong to each side, in their order; none: each is a side.
   std::vector<std::size_t> side_sizes{};
 };

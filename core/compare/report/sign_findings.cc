@@ -57,7 +57,7 @@ class SignCauses {
 
  private:
   bool compares() const { return report_->compares(); }
-  // A first side of several runs has no signs: what is there may have been there before.
+  // A first side of several runs has no signs: what the last side has may not be new.
   bool knows_before() const { return !compares() || report_->runs(0).size() == 1; }
   std::span<const RunFacts> last_runs() const { return report_->runs(report_->sides().size() - 1); }
   const GroupSigns& now(std::uint32_t group) const {

@@ -73,7 +73,7 @@ ctprof_number as_number(double weight);
 // where that is not known (NaN).
 double went(std::span<const double> sides);
 
-// How many groups of a metric are told, and functions and stacks of a group (0: all), what the
+// How many groups of a metric are printed, and functions and stacks of a group (0: all), what the
 // files may ask for, and whether waits are folded.
 struct StackLimits {
   std::size_t limit = 0;
