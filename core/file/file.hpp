@@ -15,11 +15,12 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/file/write/destination.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
+
+class Destination;  // core/file/write/destination.hpp
 
 // How a file is laid out: rows as the reference's tools read them, or columns as ours read them
 // best (columns/write_columns.hpp).

@@ -3,8 +3,8 @@
 
     rules.py      prints each violation as path: what is wrong, and exits with 1 if there is one
 
-Rules: a source file has at most 400 lines; includes point in one direction (tools to core to sdk, plugins to sdk); the core names no plugin;
-each directory of sources has a README.md, itself or above.
+Rules: a source file has at most 400 lines; includes point in one direction (tools to core to sdk, plugins to sdk), and directories do not
+include each other in a circle; the core names no plugin; each directory of sources has a README.md, itself or above.
 """
 
 import os
@@ -56,6 +56,42 @@ def check_includes(path, text):
                     yield f"includes '{included}'; files in {directory} may include only {', '.join(allowed)}"
 
 
+def find_cycle(edges):
+    """Returns one circle of the graph as a list of nodes, or None."""
+    state = {}
+
+    def visit(node, path):
+        state[node] = "open"
+        for target in sorted(edges.get(node, ())):
+            if state.get(target) == "open":
+                return path[path.index(target) :] if target in path else [target]
+            if target not in state:
+                found = visit(target, path + [target])
+                if found:
+                    return found
+        state[node] = "done"
+        return None
+
+    for node in sorted(edges):
+        if node not in state:
+            found = visit(node, [node])
+            if found:
+                return found
+    return None
+
+
+def check_directory_cycles(paths):
+    edges = {}
+    for path in paths:
+        if path.startswith(tuple(MAY_INCLUDE)) and path.endswith((".cc", ".hpp", ".c", ".h")) and not path.endswith("/unit.cc"):
+            directory = os.path.dirname(path)
+            included = {os.path.dirname(name) for name in OURS.findall(read(path))}
+            edges.setdefault(directory, set()).update(included - {directory})
+    cycle = find_cycle(edges)
+    if cycle:
+        yield cycle[0], f"directories include each other in a circle: {' -> '.join(cycle + cycle[:1])}"
+
+
 def check_plugin_names(path, text, plugins):
     if path.startswith("core/"):
         for name in re.findall(rf"(?<![\w-])({'|'.join(plugins)})(?![\w-])", without_comments(text)):
@@ -82,6 +118,7 @@ def violations():
                 yield from ((path, wrong) for wrong in check)
             if path.endswith((".cc", ".hpp")):
                 yield from ((path, wrong) for wrong in check_plugin_names(path, text, plugins))
+    yield from check_directory_cycles(paths)
     yield from check_readmes(paths)
 
 

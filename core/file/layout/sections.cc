@@ -9,7 +9,6 @@
 #include "core/file/layout/fields.hpp"
 #include "core/file/layout/members.hpp"
 #include "core/file/layout/row_notes.hpp"
-#include "core/file/read/draft.hpp"
 
 namespace ctprof {
 namespace {
@@ -55,14 +54,14 @@ void write_meta(const SectionSource& source, JsonWriter& out) {
   out.close('}');
 }
 
-Result<void> begin_meta(std::string_view text, Draft& draft) {
-  if (auto done = read_meta(text, draft.snapshot.meta, draft.snapshot.unknown_meta); !done)
+Result<void> begin_meta(std::string_view text, SectionTarget& target) {
+  if (auto done = read_meta(text, target.snapshot.meta, target.snapshot.unknown_meta); !done)
     return done;
-  const std::uint64_t format = draft.snapshot.meta.format;
+  const std::uint64_t format = target.snapshot.meta.format;
   if (format > kFileFormat)
     return Error{"ctprof is of format " + std::to_string(format) + "; this version reads up to " +
                  std::to_string(kFileFormat)};
-  draft.has_meta = true;
+  target.has_meta = true;
   return {};
 }
 
@@ -72,10 +71,10 @@ void write_definitions(const SectionSource& source, JsonWriter& out) {
   write_registry(source.registry, out);
 }
 
-Result<void> begin_definitions(std::string_view text, Draft& draft) {
+Result<void> begin_definitions(std::string_view text, SectionTarget& target) {
   auto registry = read_registry(text);
   if (!registry) return registry.error();
-  draft.registry = std::move(*registry);
+  target.registry = std::move(*registry);
   return {};
 }
 
@@ -86,12 +85,13 @@ void write_all_gaps(const SectionSource& source, JsonWriter& out) {
                  [&](std::size_t entity) { write_gaps(source.columns[entity], out); });
 }
 
-Result<void> settle_gaps(const json::value& gaps, Draft& draft) {
-  return keep_unknown_tables(gaps, "gaps", draft.snapshot.unknown_gaps);
+Result<void> settle_gaps(const json::value& gaps, SectionTarget& target) {
+  return keep_unknown_tables(gaps, "gaps", target.snapshot.unknown_gaps);
 }
 
-Result<void> explain_gaps(const json::value& gaps, Entity entity, Draft& draft, Work& work) {
-  return apply_gaps(gaps, name(entity), draft.snapshot.table(entity), work);
+Result<void> explain_gaps(const json::value& gaps, Entity entity, SectionTarget& target,
+                          Work& work) {
+  return apply_gaps(gaps, name(entity), target.snapshot.table(entity), work);
 }
 
 // --- read_at: for each thread when it was read, in ns after the start ---
@@ -105,8 +105,8 @@ void write_read_at(const SectionSource& source, JsonWriter& out) {
   out.close(']');
 }
 
-Result<void> settle_read_at(const json::value& read_at, Draft& draft) {
-  Snapshot& snapshot = draft.snapshot;
+Result<void> settle_read_at(const json::value& read_at, SectionTarget& target) {
+  Snapshot& snapshot = target.snapshot;
   const bool fits = read_at.is_array() && (read_at.get_array().empty() ||
                                            read_at.get_array().size() == snapshot.threads().rows);
   if (!fits) return Error{"read_at is not an array of a time for each thread"};
@@ -128,12 +128,12 @@ void write_all_raw(const SectionSource& source, JsonWriter& out) {
   });
 }
 
-Result<void> settle_raw(const json::value& raw, Draft& draft) {
-  return keep_unknown_tables(raw, "raw", draft.snapshot.unknown_raw);
+Result<void> settle_raw(const json::value& raw, SectionTarget& target) {
+  return keep_unknown_tables(raw, "raw", target.snapshot.unknown_raw);
 }
 
-Result<void> explain_raw(const json::value& raw, Entity entity, Draft& draft, Work& work) {
-  return apply_raw(raw, name(entity), draft.snapshot.table(entity), draft.snapshot.pools->texts,
+Result<void> explain_raw(const json::value& raw, Entity entity, SectionTarget& target, Work& work) {
+  return apply_raw(raw, name(entity), target.snapshot.table(entity), target.snapshot.pools->texts,
                    work);
 }
 
@@ -143,11 +143,11 @@ void write_time(const SectionSource& source, JsonWriter& out) {
   out.number(source.snapshot.meta.start.wall_unix_ns);
 }
 
-Result<void> settle_time(const json::value& at, Draft& draft) {
+Result<void> settle_time(const json::value& at, SectionTarget& target) {
   boost::system::error_code failed;
   const auto wall = at.to_number<std::uint64_t>(failed);
   if (failed) return Error{"captured_at_unix_ns is not a whole number"};
-  draft.snapshot.meta.start.wall_unix_ns = wall;
+  target.snapshot.meta.start.wall_unix_ns = wall;
   return {};
 }
 

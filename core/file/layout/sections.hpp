@@ -10,6 +10,7 @@
 
 #include <array>
 #include <boost/json/fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,7 +23,6 @@
 
 namespace ctprof {
 
-class Draft;
 class Work;
 
 // What sections are written from.
@@ -32,6 +32,13 @@ struct SectionSource {
   const std::array<std::vector<const Column*>, kEntities>& columns;  // all but hidden ones
 };
 
+// The parts of a draft (read/draft.hpp) that sections fill.
+struct SectionTarget {
+  Snapshot snapshot;
+  std::optional<RegistryPart> registry;  // read, and not yet used
+  bool has_meta = false;                 // the file has a `ctprof` object
+};
+
 // A reader that a section has no use for is null. Errors are the place and the reason. A value of
 // null is the same as no such key, but for `begin`.
 struct FileSection {
@@ -39,12 +46,13 @@ struct FileSection {
   // Appends the value.
   void (*write)(const SectionSource& source, JsonWriter& out);
   // Takes what must be known before any row is read.
-  Result<void> (*begin)(std::string_view json, Draft& draft);
+  Result<void> (*begin)(std::string_view json, SectionTarget& target);
   // Takes what is said of the whole, when all rows are there and none has been moved.
-  Result<void> (*settle)(const boost::json::value& json, Draft& draft);
+  Result<void> (*settle)(const boost::json::value& json, SectionTarget& target);
   // Takes what is said of one table's rows, when they are all there; of processes, when those have
   // been rebuilt. What that takes is spent of `work`.
-  Result<void> (*explain)(const boost::json::value& json, Entity entity, Draft& draft, Work& work);
+  Result<void> (*explain)(const boost::json::value& json, Entity entity, SectionTarget& target,
+                          Work& work);
 };
 
 std::span<const FileSection> file_sections();

@@ -20,13 +20,14 @@
 #include "core/file/layout/layout.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/registry_part.hpp"
+#include "core/file/layout/sections.hpp"
 #include "core/file/read/row_filler.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
 
-class Draft {
+class Draft : public SectionTarget {
  public:
   Draft() : texts_(snapshot.pools->texts) { budget.pools = snapshot.pools.get(); }
   Draft(const Draft&) = delete;
@@ -41,12 +42,9 @@ class Draft {
   // Where the path of a cgroup goes, which is its key in the file.
   Slot& path_slot() { return filler(Root::Cgroup).slot(layout.leaves(Root::Cgroup)); }
 
-  Snapshot snapshot;
   Layout layout;
   Budget budget;
-  std::optional<RegistryPart> registry;  // found, and not yet used
-  bool has_meta = false;                 // the file has a `ctprof` object
-  bool has_own_registry = false;         // and a `registry` that the columns come from
+  bool has_own_registry = false;  // and a `registry` that the columns come from
   std::map<std::string, RawJson, std::less<>> sections;  // as they came, for later
   std::deque<Column> process_columns;  // process metrics, but a row for each thread
   std::deque<Column> marks;            // likewise: a foreign file's marks

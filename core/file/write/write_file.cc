@@ -8,6 +8,7 @@
 #include "core/file/columns/lines.hpp"
 #include "core/file/columns/write_columns.hpp"
 #include "core/file/file.hpp"
+#include "core/file/write/destination.hpp"
 #include "core/file/write/document.hpp"
 #include "core/file/write/out_file.hpp"
 

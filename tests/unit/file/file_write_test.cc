@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "core/file/file.hpp"
+#include "core/file/write/destination.hpp"
 #include "core/file/write/document.hpp"
 #include "core/file/write/out_file.hpp"
 #include "tests/unit/support/file_world.hpp"

@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "core/registry/loader.hpp"
-#include "tools/ctprof/help.hpp"
-#include "tools/ctprof/pager.hpp"
-#include "tools/ctprof/python.hpp"
-#include "tools/ctprof/verbs.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/python.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -25,17 +23,6 @@ constexpr Plumbing kPlumbing[] = {{"read", &run_fleet_read},
                                   {"match", &run_fleet_match},
                                   {"parse", &run_fleet_parse}};
 
-// The package's verbs, in the order of its own help.
-constexpr FleetQuestion kQuestions[] = {
-    {"index", "DIR|GLOB|FILE...", "read files into a table beside them, each once"},
-    {"rank", "[METRIC|EXPR]", "hosts by a figure, the most unusual first"},
-    {"compare", "--by FACT",
-     "hosts of one kernel (or another fact) with those of another, and how sure the difference is"},
-    {"top", "[METRIC]", "groups over all hosts"},
-    {"show", "HOST [-- OPTION...]", "what a host was doing: its newest capture, opened by ctprof"},
-    {"sql", "[QUERY]", "a query of your own"},
-};
-
 // The package calls back the ctprof that it was started by.
 int run_package(std::span<const char* const> words) {
   std::error_code failed;
@@ -48,16 +35,12 @@ int run_package(std::span<const char* const> words) {
 
 }  // namespace
 
-std::span<const FleetQuestion> fleet_questions() { return kQuestions; }
-
 int run_fleet_words(std::span<const char* const> words) {
   if (runs_privileged())
     return fail("fleet is not for a ctprof with capabilities of its file: call another one");
   const std::string_view first = words.empty() ? "" : words.front();
   for (const Plumbing& one : kPlumbing)
     if (one.name == first) return one.run(words.subspan(1));
-  if (first.empty() || first == "--help" || first == "-h")
-    return page(Options(), help_of(*find_verb("fleet")));
   return run_package(words);
 }
 

@@ -14,22 +14,15 @@
 // All text is JSON in UTF-8, an object a line. What is written, the package's README has whole.
 // Everything else that stands behind `fleet` is the package's.
 //
-// Not here: how to start the package (tools/ctprof/python.hpp).
+// Not here: how to start the package (tools/ctprof/runtime/python.hpp).
 
 #pragma once
 
 #include <span>
-#include <string_view>
 
-#include "tools/ctprof/options.hpp"
+#include "tools/ctprof/options/options.hpp"
 
 namespace ctprof::cli {
-
-// What the package can be asked.
-struct FleetQuestion {
-  std::string_view name, arguments, what;
-};
-std::span<const FleetQuestion> fleet_questions();
 
 // The verb, where it does not come first.
 int run_fleet(const Options& options);

@@ -8,7 +8,7 @@
 #include "core/compare/asked/expressions.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
 #include "tools/ctprof/fleet/input_lines.hpp"
-#include "tools/ctprof/verbs.hpp"
+#include "tools/ctprof/runtime/output.hpp"
 
 namespace ctprof::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/expression/tree.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
-#include "tools/ctprof/verbs.hpp"
+#include "tools/ctprof/runtime/output.hpp"
 
 namespace ctprof::cli {
 namespace {

@@ -23,10 +23,10 @@
 #include "core/compare/report/capture_figures.hpp"
 #include "core/file/each.hpp"
 #include "core/window/happened.hpp"
+#include "tools/ctprof/commands/report.hpp"
 #include "tools/ctprof/fleet/capture_line.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
-#include "tools/ctprof/report.hpp"
-#include "tools/ctprof/verbs.hpp"
+#include "tools/ctprof/runtime/output.hpp"
 
 namespace ctprof::cli {
 namespace {

@@ -13,9 +13,9 @@
 #include "core/render/screen_table.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/render/window_text.hpp"
+#include "tools/ctprof/inputs/screen_metrics.hpp"
 #include "tools/ctprof/live/picture_text.hpp"
 #include "tools/ctprof/live/view.hpp"
-#include "tools/ctprof/screen_metrics.hpp"
 
 namespace ctprof::live {
 namespace {

@@ -11,8 +11,8 @@
 #include "core/base/clock.hpp"
 #include "core/file/file.hpp"
 #include "core/window/happened.hpp"
+#include "tools/ctprof/inputs/screen_metrics.hpp"
 #include "tools/ctprof/live/copy.hpp"
-#include "tools/ctprof/screen_metrics.hpp"
 
 namespace ctprof::live {
 namespace {

@@ -27,9 +27,9 @@
 #include "core/registry/plugin_directory.hpp"
 #include "core/render/terminal_text.hpp"
 #include "ctprof/files.hpp"
-#include "tools/ctprof/options.hpp"
-#include "tools/ctprof/text.hpp"
-#include "tools/ctprof/verbs.hpp"
+#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/text.hpp"
 
 namespace ctprof::cli {
 namespace {

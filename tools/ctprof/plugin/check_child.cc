@@ -26,10 +26,10 @@
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_directory.hpp"
 #include "core/registry/probed.hpp"
-#include "tools/ctprof/options.hpp"
+#include "tools/ctprof/options/options.hpp"
 #include "tools/ctprof/plugin/check.hpp"
-#include "tools/ctprof/text.hpp"
-#include "tools/ctprof/verbs.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/text.hpp"
 
 namespace ctprof::cli {
 namespace {

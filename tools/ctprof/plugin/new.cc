@@ -7,11 +7,11 @@
 #include <string>
 #include <system_error>
 
-#include "tools/ctprof/options.hpp"
+#include "tools/ctprof/options/options.hpp"
 #include "tools/ctprof/plugin/plugin.hpp"
 #include "tools/ctprof/plugin/scaffold.hpp"
-#include "tools/ctprof/text.hpp"
-#include "tools/ctprof/verbs.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/text.hpp"
 
 namespace ctprof::cli {
 namespace {

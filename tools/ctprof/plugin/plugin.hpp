@@ -7,25 +7,9 @@
 
 #pragma once
 
-#include <string>
-#include <string_view>
-
-#include "core/base/result.hpp"
-#include "tools/ctprof/option_values.hpp"
+#include "tools/ctprof/options/options.hpp"
 
 namespace ctprof::cli {
-
-struct Options;
-
-// The options of this verb alone.
-struct PluginOptions {
-  std::string language = "c++";   // of `new`: a name in plugin_languages()
-  std::string source = "thread";  // of `new`: a name in plugin_sources()
-  bool as_root = false;           // of `check`: do not become nobody
-};
-
-// The error is one sentence that names the valid choices.
-Result<PluginOptions> read_plugin_options(const OptionValues& given);
 
 int run_plugin(const Options& options);
 

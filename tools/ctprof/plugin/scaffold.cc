@@ -7,6 +7,7 @@
 #include <span>
 
 #include "plugin_templates.hpp"
+#include "tools/ctprof/options/plugin_options.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -18,6 +19,7 @@ constexpr std::array kLanguages{
     Language{"c++", "cc", "cpp", "cpp_std=c++20", "CXX", kPluginCcIn},
     Language{"c", "c", "c", "c_std=gnu11", "C", kPluginCIn},
 };
+static_assert(std::ranges::equal(kLanguages, kPluginLanguages, {}, &Language::name));
 
 // A kind of source, with a metric that every kernel has. `cc` and `c` parts go into the templates.
 struct Source {
@@ -167,6 +169,7 @@ constexpr std::array kSources{
            .expected = R"({"host": 3})",
            .missing = "proc/stat"},
 };
+static_assert(std::ranges::equal(kSources, kPluginSources, {}, &Source::name));
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
@@ -218,13 +221,6 @@ Words words_of(std::string_view name, const Language& language, const Source& so
 }
 
 template <class Items>
-std::vector<std::string> names_of(const Items& items) {
-  std::vector<std::string> names;
-  for (const auto& item : items) names.emplace_back(item.name);
-  return names;
-}
-
-template <class Items>
 auto* find_named(const Items& items, std::string_view name) {
   const auto found =
       std::ranges::find_if(items, [&](const auto& item) { return item.name == name; });
@@ -232,11 +228,6 @@ auto* find_named(const Items& items, std::string_view name) {
 }
 
 }  // namespace
-
-std::vector<std::string> plugin_languages() { return names_of(kLanguages); }
-std::vector<std::string> plugin_sources() { return names_of(kSources); }
-bool is_plugin_language(std::string_view name) { return find_named(kLanguages, name); }
-bool is_plugin_source(std::string_view name) { return find_named(kSources, name); }
 
 bool is_plugin_name(std::string_view name) {
   constexpr std::size_t kLongest = 32;

@@ -2,7 +2,7 @@
 // source.
 //
 // To add a kind of source, add a line to kSources in scaffold.cc. To add a language, add a template
-// and a line to kLanguages.
+// and a line to kLanguages. Both names also belong to plugin_options.hpp.
 
 #pragma once
 
@@ -16,11 +16,6 @@ struct ScaffoldFile {
   std::string path;  // in the directory of the plugin
   std::string text;
 };
-
-std::vector<std::string> plugin_languages();
-std::vector<std::string> plugin_sources();
-bool is_plugin_language(std::string_view name);
-bool is_plugin_source(std::string_view name);
 
 // Whether a plugin can have this name: its metrics and its file begin with it.
 bool is_plugin_name(std::string_view name);

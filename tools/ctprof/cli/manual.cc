@@ -1,0 +1,267 @@
+#include "tools/ctprof/cli/manual.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/text.hpp"
+#include "core/base/version.hpp"
+#include "core/registry/metric_def.hpp"
+#include "tools/ctprof/cli/command_table.hpp"
+#include "tools/ctprof/cli/help.hpp"
+#include "tools/ctprof/commands/commands.hpp"
+#include "tools/ctprof/fleet/fleet.hpp"
+#include "tools/ctprof/fleet/questions.hpp"
+#include "tools/ctprof/live/keys.hpp"
+#include "tools/ctprof/options/option_table.hpp"
+#include "tools/ctprof/options/settings.hpp"
+#include "tools/ctprof/runtime/load_plugins.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/privileges.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// Of all pages; that of a build would make two builds differ.
+constexpr std::string_view kDate = "2026-11-23";
+
+constexpr std::string_view kWhat = "a host-wide per-thread profiler";
+
+struct Fact {
+  std::string_view term, text;
+};
+
+constexpr std::array kStatuses{
+    Fact{"0", "All is well."},
+    Fact{"1", "Rows for which an expression of --fail-on is true."},
+    Fact{"2", "Wrong usage, or a file that could not be read or written."},
+    Fact{"3", "With --strict: some requested data is missing."},
+    Fact{"other",
+         "After record -- COMMAND: the exit status of the command, or 128 plus the number of the "
+         "signal that killed it."},
+};
+
+constexpr std::array kEnvironment{
+    Fact{"CTPROF_OPTION",
+         "Sets the option of that name, in capitals and with _ for -, for every "
+         "command that takes it."},
+    Fact{"CTPROF_PLUGIN_PATH", "Directories with more plugins, separated by colons."},
+    Fact{"CTPROF_PAGER, PAGER", "Pager for long text on a terminal; empty or cat: none."},
+    Fact{"NO_COLOR, CLICOLOR_FORCE", "Switch colours off and on."},
+};
+
+constexpr std::array kConfigFiles{
+    Fact{"/etc/ctprof/ctprof.conf", "What is set for everybody on this host."},
+    Fact{"$XDG_CONFIG_HOME/ctprof/ctprof.conf", "What its user has set; by default in ~/.config."},
+    Fact{"$XDG_STATE_HOME/ctprof/compared",
+         "Hashes of runs that were compared, for --about; by default in ~/.local/state."},
+};
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return out;
+}
+
+// Text as roff would print it; nothing in it is a request or an escape.
+std::string plain(std::string_view text) {
+  constexpr std::array<std::pair<char, std::string_view>, 6> kSpecial{{{'\\', "\\e"},
+                                                                       {'-', "\\-"},
+                                                                       {'\'', "\\(aq"},
+                                                                       {'`', "\\(ga"},
+                                                                       {'^', "\\(ha"},
+                                                                       {'~', "\\(ti"}}};
+  std::string out = text.starts_with('.') ? "\\&" : "";
+  for (const char c : text) {
+    const auto special = std::ranges::find(kSpecial, c, &std::pair<char, std::string_view>::first);
+    special == kSpecial.end() ? void(out += c) : void(out += special->second);
+  }
+  return out;
+}
+
+class Page {
+ public:
+  Page(std::string_view name, std::string_view part, std::string_view what) {
+    text_ = ".TH " + plain(upper(name)) + " " + std::string(part) + " " + std::string(kDate) +
+            " \"ctprof " + std::string(kVersion) + "\"\n";
+    heading("NAME");
+    line(plain(name) + " \\- " + plain(what));
+  }
+
+  void heading(std::string_view title) {
+    line(".SH " + std::string(title));
+    is_begun_ = false;
+  }
+  void paragraph(std::string_view text) { line(apart() + plain(text)); }
+  void entry(std::string_view term, std::string_view text) {
+    line(".TP\n\\fB" + plain(term) + "\\fR\n" + plain(text));
+  }
+  void example(std::string_view command) { line(apart() + ".EX\n    " + plain(command) + "\n.EE"); }
+
+  template <class Facts>
+  void facts(std::string_view title, const Facts& facts) {
+    heading(title);
+    for (const Fact& fact : facts) entry(fact.term, fact.text);
+  }
+  void option(const OptionInfo& option);
+  void see_also(const std::vector<std::string>& pages) {
+    heading("SEE ALSO");
+    std::string list;
+    for (const std::string& page : pages)
+      list += (list.empty() ? "" : ",\n") + (".BR " + plain(page.substr(0, page.size() - 3)) + " " +
+                                             page.substr(page.size() - 3));
+    line(list);
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  void line(const std::string& text) {
+    text_ += text + "\n";
+    is_begun_ = true;
+  }
+  // Between paragraphs; none stands below a heading.
+  std::string apart() const { return is_begun_ ? ".PP\n" : ""; }
+
+  std::string text_;
+  bool is_begun_ = false;  // something stands below the heading
+};
+
+// "-o, --output FILE"
+void Page::option(const OptionInfo& option) {
+  const std::string_view name = option.name;
+  const auto comma = name.find(',');
+  std::string term =
+      "\\fB" +
+      (comma == name.npos ? "" : plain("-" + std::string(name.substr(comma + 1))) + "\\fR, \\fB") +
+      plain("--" + std::string(long_name(option))) + "\\fR";
+  if (option.value) term += " \\fI" + plain(option.value) + "\\fR";
+  line(".TP\n" + term + "\n" + plain(option.help));
+}
+
+bool is_common(const OptionInfo& option) { return option.verbs == kEvery; }
+
+std::string overview_page() {
+  Page page("ctprof", "1", kWhat);
+  page.heading("SYNOPSIS");
+  page.paragraph("ctprof COMMAND [OPTION...] [FILE...]");
+  page.heading("EXAMPLES");
+  for (const Verb& verb : verbs()) page.example(verb.example);
+  page.heading("DESCRIPTION");
+  page.paragraph(
+      "ctprof reports what every thread of a Linux host did between two moments, including threads "
+      "that exited: how long it ran, waited for a CPU and was blocked, what it read, wrote and "
+      "faulted, how much of the time of the machine that accounts for, and what differs between "
+      "two such windows.");
+  page.paragraph(
+      "Metrics come from plugins. A cell that could not be read is a gap with a reason, never a "
+      "zero. A recording is one file with everything that is needed to read it elsewhere.");
+  page.heading("COMMANDS");
+  for (const Verb& verb : verbs()) page.entry(verb.name, verb.summary);
+  page.heading("OPTIONS");
+  page.paragraph("These every command takes; options stand before or after it.");
+  for (const OptionInfo& option : kOptions)
+    if (is_common(option) || long_name(option) == "version") page.option(option);
+  page.facts("EXIT STATUS", kStatuses);
+  page.facts("ENVIRONMENT", kEnvironment);
+  page.facts("FILES", kConfigFiles);
+  std::vector<std::string> others;
+  for (const Verb& verb : verbs()) others.push_back("ctprof-" + std::string(verb.name) + "(1)");
+  for (const char* other : {"ctprof-metrics(7)", "ctprof-file(5)", "ctprof-sdk(3)"})
+    others.emplace_back(other);
+  page.see_also(others);
+  return page.take();
+}
+
+std::string page_of(const Verb& verb) {
+  const std::string name = "ctprof-" + std::string(verb.name);
+  Page page(name, "1", verb.summary);
+  page.heading("SYNOPSIS");
+  page.paragraph(usage_of(verb));
+  page.heading("EXAMPLES");
+  page.example(verb.example);
+  const bool asks = verb.run == &run_fleet;
+  page.heading(asks ? "QUESTIONS" : "OPTIONS");
+  for (const OptionInfo& option : kOptions)
+    if (is_listed(option.verbs, verb.name)) page.option(option);
+  for (const FleetQuestion& question : asks ? fleet_questions() : std::span<const FleetQuestion>())
+    page.entry(std::string(question.name) + " " + std::string(question.arguments), question.what);
+  if (verb.run == &run_live) page.heading("KEYS");
+  for (const live::KeyInfo& key :
+       verb.run == &run_live ? live::keys() : std::span<const live::KeyInfo>())
+    page.entry(std::string(key.shown), std::string(key.help));
+  page.facts("EXIT STATUS", kStatuses);
+  page.see_also({"ctprof(1)", "ctprof-metrics(7)", "ctprof-file(5)"});
+  return page.take();
+}
+
+// --- ctprof-metrics(7)
+
+struct Told {
+  std::string name, text;
+};
+
+template <class Def>
+std::string sentence_of(const Def& def) {
+  std::string text = def.description;
+  if (!def.caveat.empty()) text += " " + def.caveat;
+  text += " (" + std::string(name(def.entity)) + (def.unit == "none" ? "" : ", " + def.unit) +
+          (def.family.empty() ? "" : ", " + def.family) +
+          (def.config_gates.empty() ? "" : "; needs " + def.config_gates) + ")";
+  return text;
+}
+
+// A text alone could be an Error, too.
+Result<std::string> whole(std::string text) {
+  return {boost::system::in_place_value, std::move(text)};
+}
+
+Result<std::string> metrics_page() {
+  Options options;
+  options.quiet = true;
+  const auto registry = load_registry(options);
+  if (!registry) return registry.error();
+  std::map<std::string, std::vector<Told>> sections;
+  for (const MetricDef& metric : registry->vocabulary().metrics)
+    if (!metric.hidden) sections[metric.section].push_back({metric.name, sentence_of(metric)});
+  for (const DerivedDef& derived : registry->derived())
+    sections[derived.section].push_back(
+        {derived.name, sentence_of(derived) + " = " + derived.expression});
+  Page page("ctprof-metrics", "7", "metrics of threads, processes, cgroups and hosts");
+  page.heading("DESCRIPTION");
+  page.paragraph(
+      "The metrics of the plugins that ctprof contains, by section. The kernel decides which are "
+      "available: ctprof plugins lists them, and ctprof doctor explains how to enable others. "
+      "ctprof help METRIC describes one metric.");
+  for (auto& [section, metrics] : sections) {
+    page.heading(plain(upper(section)));
+    std::ranges::sort(metrics, {}, &Told::name);
+    for (const Told& metric : metrics) page.entry(metric.name, metric.text);
+  }
+  page.see_also({"ctprof(1)", "ctprof-metric-list(1)", "ctprof-plugins(1)", "ctprof-doctor(1)"});
+  return whole(page.take());
+}
+
+Result<std::string> page_named(std::string_view name) {
+  if (name == "ctprof.1") return whole(overview_page());
+  if (name == "ctprof-metrics.7") return metrics_page();
+  for (const Verb& verb : verbs())
+    if (name == "ctprof-" + std::string(verb.name) + ".1") return whole(page_of(verb));
+  return Error{"no manual page '" + std::string(name) + "'"};
+}
+
+}  // namespace
+
+int run_manual(std::span<const char* const> words) {
+  if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
+  if (words.size() != 1) return fail("manual takes the name of one page, such as ctprof.1");
+  const auto page = page_named(words.front());
+  return page ? print(*page) : fail(page.error());
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,295 @@
+// ctprof doctor: what each plugin cannot do here, why, and what would change that.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/json_writer.hpp"
+#include "core/base/text.hpp"
+#include "core/capture/roots.hpp"
+#include "core/render/terminal_text.hpp"
+#include "tools/ctprof/commands/commands.hpp"
+#include "tools/ctprof/commands/verdicts.hpp"
+#include "tools/ctprof/runtime/load_plugins.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/pager.hpp"
+#include "tools/ctprof/runtime/setcap.hpp"
+#include "tools/ctprof/runtime/text.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// A command to paste, and what each of its parts can bring.
+struct AdvisedCommand {
+  std::string text;
+  std::vector<Gain> gains;
+};
+
+struct Advice {
+  bool live = true;
+  std::vector<Diagnosis> diagnoses;
+  std::vector<Gain> gains;
+  std::vector<AdvisedCommand> commands;
+  std::vector<std::string> notes;  // about commands, and about those that are left out
+};
+
+// Leaves out a command that cannot be printed as it is: what is pasted would be another command.
+void add_command(Advice& advice, AdvisedCommand command) {
+  if (const std::string shown = printable(command.text); shown == command.text)
+    advice.commands.push_back(std::move(command));
+  else
+    advice.notes.push_back(
+        "a command is left out because it has characters that cannot be printed as they are: " +
+        shown);
+}
+
+void add_setcap(Advice& advice) {
+  AdvisedCommand command;
+  std::set<std::string> wanted;
+  for (const Gain& gain : advice.gains)
+    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES && !gain.for_root_alone)
+      wanted.insert(gain.remedy.what), command.gains.push_back(gain);
+  Setcap setcap = setcap_for(wanted);
+  advice.notes = std::move(setcap.notes);
+  command.text = std::move(setcap.command);
+  if (!command.text.empty()) add_command(advice, std::move(command));
+}
+
+// By ctprof_remedy.
+constexpr std::array<std::string_view, 5> kKinds{"none", "command", "capabilities", "boot",
+                                                 "kernel"};
+
+template <class Names>
+void put_names(JsonWriter& out, std::string_view key, const Names& names) {
+  out.key(key);
+  out.put('[');
+  for (const std::string& name : names) {
+    out.text(name);
+    out.put(',');
+  }
+  out.close(']');
+  out.put(',');
+}
+
+// "key":[{...},...], with `put` for what is in each object's braces.
+template <class Items, class Put>
+void put_objects(JsonWriter& out, std::string_view key, const Items& items, Put put) {
+  out.key(key);
+  out.put('[');
+  for (const auto& item : items) {
+    out.put('{');
+    put(item);
+    out.close('}');
+    out.put(',');
+  }
+  out.close(']');
+  out.put(',');
+}
+
+void put_remedy(JsonWriter& out, const Remedy& remedy) {
+  out.key("remedy");
+  if (remedy.kind == CTPROF_REMEDY_NONE) return out.raw("null,");
+  out.put('{');
+  out.member("kind", kKinds[remedy.kind]);
+  out.member("what", remedy.what);
+  out.close('}');
+  out.put(',');
+}
+
+void put_finding(JsonWriter& out, const Finding& finding) {
+  out.member("state", finding.state);
+  out.member("reason", finding.reason);
+  put_remedy(out, finding.remedy);
+  out.member("unfilled", finding.unfilled);
+  put_names(out, "metrics", finding.metrics);
+}
+
+void put_diagnosis(JsonWriter& out, const Diagnosis& diagnosis) {
+  out.member("name", diagnosis.plugin->name);
+  out.member("fills", diagnosis.fills);
+  out.member("second", diagnosis.second);
+  out.member("refused", diagnosis.refused);
+  put_objects(out, "findings", diagnosis.findings,
+              [&](const Finding& finding) { put_finding(out, finding); });
+}
+
+void put_gain(JsonWriter& out, const Gain& gain) {
+  put_remedy(out, gain.remedy);
+  put_names(out, "plugins", gain.plugins);
+  put_names(out, "filled", gain.filled);
+  put_names(out, "fuller", gain.fuller);
+  put_names(out, "better", gain.better);
+}
+
+void put_command(JsonWriter& out, const AdvisedCommand& command) {
+  out.member("command", command.text);
+  put_objects(out, "gains", command.gains, [&](const Gain& gain) { put_gain(out, gain); });
+}
+
+Advice advice_on(const Probed& probed, bool live) {
+  Advice advice{.live = live,
+                .diagnoses = diagnose(probed),
+                .gains = gains(probed),
+                .commands = {},
+                .notes = {}};
+  if (!live) return advice;
+  add_setcap(advice);
+  for (const Gain& gain : advice.gains)
+    if (gain.remedy.kind == CTPROF_REMEDY_COMMAND) add_command(advice, {gain.remedy.what, {gain}});
+  return advice;
+}
+
+std::string json_of(const Advice& advice, const Registry& registry) {
+  JsonWriter out(Escape::Unshowable);
+  out.raw("{\"schema\":1,\"live\":");
+  out.boolean(advice.live);
+  out.put(',');
+  put_objects(out, "plugins", advice.diagnoses,
+              [&](const Diagnosis& diagnosis) { put_diagnosis(out, diagnosis); });
+  put_refused(out, registry);
+  put_objects(out, "commands", advice.commands,
+              [&](const AdvisedCommand& command) { put_command(out, command); });
+  put_names(out, "notes", advice.notes);
+  out.close('}');
+  out.put('\n');
+  return std::string(out.view());
+}
+
+// The most names that are listed; `ctprof plugins` lists all.
+constexpr std::size_t kFewNames = 8;
+
+// The extra indentation of a sentence's second line.
+constexpr std::size_t kHanging = 4;
+
+// By ctprof_remedy: the words before the remedy.
+constexpr std::array<std::string_view, 5> kPhrases{
+    "", "as root: ", "with the capabilities ",
+    "on the kernel's command line: ", "another kernel: "};
+
+std::string state_of(const Diagnosis& diagnosis) {
+  std::string text = diagnosis.plugin->name + ": fills " + count(diagnosis.fills, "metric");
+  if (const std::size_t others = diagnosis.second - diagnosis.on_request; others > 0)
+    text += "; another source fills " + std::to_string(others) + " better";
+  if (diagnosis.on_request > 0)
+    text += "; records " + std::to_string(diagnosis.on_request) + " on request";
+  if (diagnosis.refused > 0) text += "; " + std::to_string(diagnosis.refused) + " unavailable";
+  return printable(text) + "\n";
+}
+
+// A command is not wrapped.
+std::string text_of(const Remedy& remedy, std::size_t width) {
+  if (remedy.kind == CTPROF_REMEDY_NONE) return {};
+  const std::string text = std::string(kPhrases[remedy.kind]) + remedy.what;
+  return remedy.kind == CTPROF_REMEDY_COMMAND ? "    -> " + printable(text) + "\n"
+                                              : wrapped("-> " + text, 4, width, kHanging);
+}
+
+std::string text_of(const Finding& finding, std::size_t width) {
+  const std::size_t all = finding.metrics.size(), others = all - finding.unfilled;
+  std::string head = finding.state + ", " + count(all, "metric");
+  if (finding.state != kInPart && others > 0)
+    head += others == all ? " that another source fills"
+                          : " (" + std::to_string(others) + " of them another source fills)";
+  std::string text = wrapped(head + ": " + finding.reason, 2, width, kHanging);
+  if (all <= kFewNames) text += wrapped(finding.metrics, 4, width);
+  return text + text_of(finding.remedy, width);
+}
+
+// What a remedy can bring, in a phrase.
+std::string text_of(const Gain& gain) {
+  std::string text;
+  const auto add = [&](std::size_t number, const char* which) {
+    if (number > 0) text += (text.empty() ? "" : ", ") + count(number, "metric") + " " + which;
+  };
+  add(gain.filled.size(), "that no plugin provides here");
+  add(gain.fuller.size(), "with fewer gaps");
+  add(gain.better.size(), "from a better source");
+  return text + " (" + joined(gain.plugins) + ")";
+}
+
+// Everything but the command is a shell comment, so that the whole text can be pasted.
+std::string text_of(const AdvisedCommand& command) {
+  std::string text = printable(command.text) + "\n";
+  for (const Gain& gain : command.gains) {
+    const bool is_part = gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES;
+    text += "  # " + printable((is_part ? gain.remedy.what + ": " : "") + text_of(gain)) + "\n";
+  }
+  return text;
+}
+
+std::string text_of_commands(const Advice& advice) {
+  std::string text;
+  for (const AdvisedCommand& command : advice.commands) text += text_of(command);
+  if (!text.empty()) text = "Commands for root, and the metrics that they enable:\n\n" + text;
+  for (const std::string& note : advice.notes)
+    text += (text.empty() ? "" : "  ") + ("# " + printable(note)) + "\n";
+  return text;
+}
+
+std::string last_words(const Advice& advice) {
+  if (advice.gains.empty()) return "Nothing is lacking that could be changed.\n";
+  if (!advice.live) return "The tree is a recording: the remedies above are for its host.\n";
+  const std::string commands = text_of_commands(advice);
+  return commands.empty() ? "No command would bring more; see the remedies above.\n" : commands;
+}
+
+// The metrics that capabilities would bring to a user who is not root, where sudo can give them.
+std::size_t filled_as_root(const Advice& advice) {
+  std::set<std::string> filled;
+  for (const Gain& gain : advice.gains)
+    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES && sudo_would_give(gain.remedy.what))
+      filled.insert(gain.filled.begin(), gain.filled.end());
+  return ::geteuid() == 0 ? 0 : filled.size();
+}
+
+// The command that brings most, or that there is none.
+std::string first_line(const Advice& advice) {
+  const auto filled_by = [](const AdvisedCommand& command) {
+    std::size_t filled = 0;
+    for (const Gain& gain : command.gains) filled += gain.filled.size();
+    return filled;
+  };
+  if (!advice.live || advice.diagnoses.empty()) return {};
+  const auto best = std::ranges::max_element(advice.commands, {}, filled_by);
+  if (best == advice.commands.end()) {
+    const std::size_t as_root = filled_as_root(advice);
+    return as_root == 0
+               ? "nothing to do: no command would enable more metrics\n\n"
+               : "run as root: sudo ctprof  # enables " + count(as_root, "metric") + "\n\n";
+  }
+  return "as root: " + printable(best->text) +
+         "  # enables most: " + count(filled_by(*best), "metric") + "\n\n";
+}
+
+std::string text_of(const Advice& advice, const Registry& registry) {
+  std::string text = first_line(advice);
+  for (const Diagnosis& diagnosis : advice.diagnoses) {
+    text += state_of(diagnosis);
+    for (const Finding& finding : diagnosis.findings) text += text_of(finding, text_width());
+    text += "\n";
+  }
+  text += text_of_refused(registry);
+  return advice.diagnoses.empty() ? text + "no plugin is loaded\n" : text + last_words(advice);
+}
+
+}  // namespace
+
+int run_doctor(const Options& options) {
+  const auto roots = open_roots(options.rootfs);
+  if (!roots) return fail(roots.error());
+  const auto registry = load_registry(options);
+  if (!registry) return fail(registry.error());
+  const Probed probed(*registry, roots->host(), Recorders::All);
+  note_unused(options, probed.thrown());
+  const Advice advice = advice_on(probed, roots->live);
+  return options.format == Format::Json ? print(json_of(advice, *registry))
+                                        : page(options, text_of(advice, *registry));
+}
+
+}  // namespace ctprof::cli

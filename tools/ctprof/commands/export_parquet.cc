@@ -1,0 +1,93 @@
+#include "tools/ctprof/commands/export_parquet.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/json_writer.hpp"
+#include "core/file/write/out_file.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/output_file.hpp"
+#include "tools/ctprof/runtime/python.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+constexpr const char* kScript = "ctprof_fleet/parquet.py";
+
+// What DuckDB calls it.
+std::string_view type_of(Storage storage) {
+  switch (storage) {
+    case Storage::U64:
+    case Storage::Stacks: return "UBIGINT";
+    case Storage::I64: return "BIGINT";
+    case Storage::F64: return "DOUBLE";
+    case Storage::Bool: return "BOOLEAN";
+    case Storage::String:
+    case Storage::Bitset: return "VARCHAR";
+    case Storage::Map: return "MAP(VARCHAR, UBIGINT)";
+    case Storage::Array: return "UBIGINT[]";
+  }
+  return "VARCHAR";
+}
+
+// Of what is no metric.
+std::string_view type_of(std::string_view field, bool is_long) {
+  if (field == "captured_at") return "TIMESTAMPTZ_NS";
+  if (field == "window_ns" || field == "exact") return "UBIGINT";
+  if (field == "born" || field == "ended") return "BOOLEAN";
+  if (field == "value") return "DOUBLE";
+  return field == "raw" && !is_long ? "MAP(VARCHAR, VARCHAR)" : "VARCHAR";
+}
+
+// The line that tells Python which columns there are.
+std::string columns_line(const TableShape& shape, const TableColumns& columns) {
+  const Entity entity = shape.entities.front();
+  const auto names = shape.is_long ? long_field_names() : field_names(columns, entity);
+  JsonWriter line;
+  line.raw("{\"columns\":[");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::size_t metric = i - kMarks.size();
+    const bool is_metric =
+        !shape.is_long && i >= kMarks.size() && metric < columns.of(entity).size();
+    line.put('[');
+    line.text(names[i]);
+    line.put(',');
+    line.text(is_metric ? type_of(columns.of(entity)[metric].storage)
+                        : type_of(names[i], shape.is_long));
+    line.raw("],");
+  }
+  line.close(']');
+  line.raw("}\n");
+  return std::string(line.view());
+}
+
+}  // namespace
+
+int export_parquet(const Options& options, const TableShape& shape, const Target& target) {
+  if (auto there = find_python(kScript); !there) return fail(there.error());
+  auto file = OutFile::create(target.destination, output_fd());
+  if (!file) return fail(file.error());
+  int status = kFine;
+  const auto done =
+      write_table(options, [&](const TableColumns& columns, const FillTable& fill) -> Result<void> {
+        PythonEnds ends{.script = kScript, .output = file->descriptor()};
+        ends.feed = [&](Sink& sink) -> Result<void> {
+          if (auto told = sink.write(columns_line(shape, columns)); !told) return told;
+          TableRows rows(shape, columns, sink);
+          return fill(rows);
+        };
+        const auto ended = run_python({}, ends);
+        if (!ended) return ended.error();
+        status = *ended;
+        return {};
+      });
+  if (!done) return fail(done.error());
+  if (status != kFine) return status;
+  file->count_bytes();
+  if (auto committed = file->commit(options.sync); !committed) return fail(committed.error());
+  return tell_written(options, target, file->bytes());
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,115 @@
+#include "tools/ctprof/commands/export_tables.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/tables/table_columns.hpp"
+#include "core/tables/table_rows.hpp"
+#include "tools/ctprof/commands/export_parquet.hpp"
+#include "tools/ctprof/commands/export_prometheus.hpp"
+#include "tools/ctprof/inputs/captures.hpp"
+#include "tools/ctprof/runtime/load_plugins.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/output_file.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host};
+
+// What is in the table. A file of one table has threads, unless the user says otherwise; that there
+// is more in the captures, they are told.
+Result<TableShape> shape_of(const Options& options, TableForm form, bool holds_one_table) {
+  const TableOptions& asked = options.tables;
+  TableShape shape{form, asked.entities, asked.is_long, options.csv_safe};
+  if (shape.is_long) {
+    if (shape.entities.empty()) shape.entities.assign(kAllEntities.begin(), kAllEntities.end());
+    return shape;
+  }
+  if (!holds_one_table) {
+    if (shape.entities.empty()) shape.entities = {Entity::Thread, Entity::Cgroup};
+    return shape;
+  }
+  if (shape.entities.size() > 1)
+    return Error{"a file in " + options.to +
+                 " holds one table: --rows threads, cgroups, processes, host or long"};
+  if (shape.entities.empty()) {
+    shape.entities = {Entity::Thread};
+    note(options,
+         "writing threads; --rows cgroups, processes or host has the others, long every figure");
+  }
+  return shape;
+}
+
+}  // namespace
+
+Result<void> write_table(const Options& options, const MakeTable& make) {
+  const auto layouts = load_registry(options, Load::Layouts);
+  if (!layouts) return layouts.error();
+  auto captures = Captures::find(options, layouts->vocabulary());
+  if (!captures) return captures.error();
+  TableColumns columns(options.metrics.value_or(std::vector<std::string>()));
+  if (auto done = captures->outlines([&](const Snapshot& capture) { columns.add(capture); }); !done)
+    return done;
+  if (auto there = columns.check_wanted(); !there) return there;
+  for (const std::string& sentence : columns.notes()) note(options, sentence);
+  return make(columns, [&](TableRows& rows) -> Result<void> {
+    auto taken = captures->take([&](Snapshot capture) {
+      rows.add(capture);
+      return rows.state();
+    });
+    return taken ? rows.finish() : taken;
+  });
+}
+
+namespace {
+
+int write_text(const Options& options, const Target& target, TableForm form) {
+  const auto shape = shape_of(options, form, form == TableForm::Csv);
+  if (!shape) return fail(shape.error());
+  const auto written = write_to(target, options, [&](Sink& sink) {
+    return write_table(options, [&](const TableColumns& columns, const FillTable& fill) {
+      TableRows rows(*shape, columns, sink);
+      return fill(rows);
+    });
+  });
+  return written ? tell_written(options, target, *written) : fail(written.error());
+}
+
+int write_ndjson(const Options& options, const Target& target) {
+  return write_text(options, target, TableForm::Ndjson);
+}
+
+int write_csv(const Options& options, const Target& target) {
+  return write_text(options, target, TableForm::Csv);
+}
+
+int write_parquet(const Options& options, const Target& target) {
+  const auto shape = shape_of(options, TableForm::Ndjson, true);
+  return shape ? export_parquet(options, *shape, target) : fail(shape.error());
+}
+
+constexpr std::array kTableExports{
+    TableExport{"ndjson", "{\"capture\":", &write_ndjson},
+    TableExport{"csv", "capture,captured_at,", &write_csv},
+    TableExport{"parquet", "PAR1", &write_parquet},
+    TableExport{kPrometheus, "# HELP ctprof_", &export_prometheus},
+};
+
+}  // namespace
+
+const TableExport* find_table_export(std::string_view name) {
+  const auto it = std::ranges::find(kTableExports, name, &TableExport::name);
+  return it == kTableExports.end() ? nullptr : &*it;
+}
+
+std::vector<std::string> table_export_names() {
+  std::vector<std::string> names;
+  for (const TableExport& form : kTableExports) names.emplace_back(form.name);
+  return names;
+}
+
+}  // namespace ctprof::cli

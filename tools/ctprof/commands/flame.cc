@@ -1,0 +1,225 @@
+// ctprof flame: the call stacks of windows, or what differs between two sides of them, as a picture
+// for browsers.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/compare/asked/expressions.hpp"
+#include "core/compare/evidence/designs.hpp"
+#include "core/compare/figures/metric_plan.hpp"
+#include "core/compare/figures/where.hpp"
+#include "core/file/file.hpp"
+#include "core/file/write/out_file.hpp"
+#include "core/flame/flame_page.hpp"
+#include "core/flame/window_profile.hpp"
+#include "core/render/terminal_text.hpp"
+#include "core/window/happened.hpp"
+#include "tools/ctprof/commands/commands.hpp"
+#include "tools/ctprof/commands/stack_files.hpp"
+#include "tools/ctprof/inputs/chosen_names.hpp"
+#include "tools/ctprof/inputs/loaded.hpp"
+#include "tools/ctprof/inputs/sides.hpp"
+#include "tools/ctprof/runtime/activity_error.hpp"
+#include "tools/ctprof/runtime/load_plugins.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/output_file.hpp"
+#include "tools/ctprof/runtime/progress.hpp"
+#include "tools/ctprof/runtime/redaction.hpp"
+#include "tools/ctprof/runtime/text.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// A window and its stacks, which point into it.
+struct LoadedRun {
+  std::string name;  // of its file or its side
+  Snapshot window;
+  StackProfile profile;
+
+  double seconds() const {
+    if (!window.window) return 0;
+    return static_cast<double>(window.meta.start.boottime_ns - window.window->opened.boottime_ns) /
+           1e9;
+  }
+};
+
+// Which threads --where keeps.
+Result<WantedThreads> wanted_threads(const Snapshot& window, const Options& options) {
+  Where where;
+  for (const std::string& text : options.where)
+    if (auto added = add_condition(where, text); !added) return added.error();
+  if (where.conditions.empty()) return WantedThreads();
+  const RuleBook rules;
+  const Snapshot* const sides[] = {&window};
+  const auto plan = plan_metrics(sides, Spec{}, {&rules, {}});
+  if (!plan) return plan.error();
+  const auto sorted = sort_out(where, sides, *plan);
+  if (!sorted) return sorted.error();
+  if (!sorted->groups.empty())
+    return Error{
+        "flame: --where accepts only metrics of threads, such as pcomm, comm or run_time_ns"};
+  return kept_threads(window, sorted->threads);
+}
+
+Result<LoadedRun> with_profile(std::string name, Snapshot window, const Options& options) {
+  const auto by = owners_by(options.group_by);
+  if (!by) return by.error();
+  for (const std::string& sentence : window.told) note(options, sentence);
+  std::vector<std::string> metrics;
+  if (!options.metric.empty()) metrics.push_back(options.metric);
+  if (window.window) to_differences(window);
+  const auto wanted = wanted_threads(window, options);
+  if (!wanted) return wanted.error();
+  auto profile = window_profile(window, metrics, *by, *wanted);
+  if (!profile) return Error{"reading '" + name + "': " + profile.error().text};
+  return LoadedRun{std::move(name), std::move(window), std::move(*profile)};
+}
+
+Result<LoadedRun> load(const std::string& file, const Options& options) {
+  const auto layouts = load_registry(options, Load::Layouts);
+  if (!layouts) return layouts.error();
+  auto window = load_one(file, layouts->vocabulary(), options);
+  if (!window) return window.error();
+  note_read(options, file, {&*window, 1});
+  if (auto done = redact_as_asked(*window, layouts->vocabulary(), options); !done)
+    return done.error();
+  return with_profile(file, std::move(*window), options);
+}
+
+Result<FlameStyle::Form> form_of(std::string_view output) {
+  if (names_output(output) || output.ends_with(".svg")) return FlameStyle::Form::Svg;
+  if (output.ends_with(".html")) return FlameStyle::Form::Html;
+  return Error{"invalid -o '" + std::string(output) + "': the name must end in .svg or .html"};
+}
+
+// --- what is drawn
+
+using LoadedRuns = std::vector<LoadedRun>;
+
+// Nobody asks for a snapshot of this host.
+Result<Snapshot> no_capture_for_flames() { return Error{"flame requires a recorded window"}; }
+
+// One side, or two: the baseline, and what is compared with it.
+Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
+  const auto layouts = load_registry(options, Load::Layouts);
+  if (!layouts) return layouts.error();
+  auto read = read_sides(options, layouts->vocabulary(), &no_capture_for_flames);
+  if (!read) return read.error();
+  if (read->sizes.size() > 2)
+    return Error{
+        "flame draws one side or the difference of two: separate the runs of two sides by --vs, as "
+        "in `ctprof flame A1 A2 --vs B1 B2`"};
+  std::vector<LoadedRuns> sides;
+  auto next = read->runs.begin();
+  for (std::size_t side = 0; side < read->sizes.size(); ++side) {
+    LoadedRuns& runs = sides.emplace_back();
+    for (std::size_t run = 0; run < read->sizes[side]; ++run) {
+      auto loaded = with_profile(read->names[side], std::move(*next++), options);
+      if (!loaded) return loaded.error();
+      runs.push_back(std::move(*loaded));
+    }
+  }
+  return sides;
+}
+
+// The runs' stacks of that metric.
+Result<FlameSide> side_of(const LoadedRuns& runs, const std::string& metric, bool shows_idle) {
+  FlameSide side;
+  for (const LoadedRun& run : runs) {
+    const auto& values = run.profile.values;
+    const auto found = std::ranges::find(values, metric, &StackValue::name);
+    if (found == values.end())
+      return Error{"reading '" + run.name + "': it has no stacks called '" + metric + "'"};
+    side.push_back({.profile = &run.profile,
+                    .value = static_cast<std::size_t>(found - values.begin()),
+                    .seconds = run.seconds(),
+                    .hides_idle = !shows_idle,
+                    .folds_recursion = true});
+  }
+  return side;
+}
+
+// None unless both sides have several runs.
+std::optional<SideDesign> design_of(const LoadedRuns& baseline, const LoadedRuns& candidate) {
+  std::vector<RunFacts> runs;
+  for (const LoadedRuns* side : {&baseline, &candidate})
+    for (const LoadedRun& run : *side) runs.emplace_back().meta = run.window.meta;
+  const std::array sides{SideRuns{0, baseline.size()}, SideRuns{baseline.size(), candidate.size()}};
+  return designs_of(runs, sides).front();
+}
+
+Result<FlameTree> tree_of(std::span<const LoadedRuns> sides, const std::string& metric,
+                          const Options& options) {
+  const auto candidate = side_of(sides.back(), metric, options.idle);
+  if (!candidate) return candidate.error();
+  if (sides.size() == 1) return make_flame_tree(*candidate);
+  const auto baseline = side_of(sides.front(), metric, options.idle);
+  if (!baseline) return baseline.error();
+  const auto design = design_of(sides.front(), sides.back());
+  if (!design) return make_flame_tree(*candidate, *baseline);
+  return make_flame_tree(*candidate, *baseline, {*design, {options.alpha, options.min_shift}});
+}
+
+// "oncpu_stacks: before → after (3 runs)"
+std::string title_of(std::span<const LoadedRuns> sides, const std::string& metric) {
+  std::string title = metric + ": ";
+  for (const LoadedRuns& runs : sides) {
+    title += (&runs == sides.data() ? "" : " → ") + runs.front().name;
+    if (runs.size() > 1) title += " (" + std::to_string(runs.size()) + " runs)";
+  }
+  return title;
+}
+
+// Of the metric that is asked for, or of the first that the candidate has.
+Result<void> draw(const Options& options, FlameStyle::Form form, Sink& out) {
+  const auto sides = load_sides(options);
+  if (!sides) return sides.error();
+  const StackValue& value = sides->back().front().profile.values.front();
+  const auto tree = tree_of(*sides, value.name, options);
+  if (!tree) return tree.error();
+  const FlameStyle style{.form = form,
+                         .title = title_of(*sides, value.name),
+                         .unit = value.unit,
+                         .icicle = !options.root_below,
+                         .waiting = value.waiting};
+  return out.write(flame_page(*tree, style));
+}
+
+}  // namespace
+
+Result<std::uint64_t> export_stacks(const std::string& file, const StackForm& form,
+                                    const Target& target, const Options& options) {
+  const auto loaded = load(file, options);
+  if (!loaded) return loaded.error();
+  return write_to(target, options, [&](Sink& sink) { return form.write(loaded->profile, sink); });
+}
+
+const StackForm* find_stack_form(std::string_view name) {
+  for (const StackForm& form : stack_forms())
+    if (form.name == name) return &form;
+  return nullptr;
+}
+
+int run_flame(const Options& asked) {
+  if (asked.arguments.empty() && !asked.vs.empty()) return fail(needs_both_sides());
+  if (asked.arguments.empty()) return fail("missing FILE; see `ctprof flame --help`");
+  const Options options = with_output(asked, ".svg");
+  const auto target = target_of(options, kPageFile);
+  if (!target) return fail(target.error());
+  const auto form = form_of(options.output);
+  if (!form) return fail(form.error());
+  return naming(options.arguments, "drawing", [&] {
+    const Busy busy(options, "drawing " + target->name);
+    const auto written =
+        write_to(*target, options, [&](Sink& out) { return draw(options, *form, out); });
+    return written ? tell_written(options, *target, *written) : fail(written.error());
+  });
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,53 @@
+// ctprof report: what show or compare would find, as a page for browsers.
+
+#include <string>
+#include <vector>
+
+#include "core/page/report_page.hpp"
+#include "tools/ctprof/commands/commands.hpp"
+#include "tools/ctprof/commands/report.hpp"
+#include "tools/ctprof/inputs/chosen_names.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/output_file.hpp"
+#include "tools/ctprof/runtime/privileges.hpp"
+#include "tools/ctprof/runtime/progress.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+Result<void> check_page_output(const Options& options) {
+  if (names_output(options.output) || options.output.ends_with(".html")) return {};
+  return Error{"invalid -o '" + options.output + "': the name must end in .html"};
+}
+
+int write_page(const Report& report, std::span<const std::string> files, const Options& options,
+               const Target& target) {
+  if (report.sides().size() > 2)
+    return fail("a page compares two sides: ctprof report BEFORE... --vs AFTER... -o report.html");
+  const bool all = options.details || !options.derive.empty();
+  const PageStyle style{options.command_line, all};
+  const Busy busy(options, "writing " + target.name);
+  const auto written = write_to(
+      target, options, [&](Sink& sink) { return sink.write(report_page(report, files, style)); });
+  return written ? tell_written(options, target, *written) : fail(written.error());
+}
+
+}  // namespace
+
+int run_report(const Options& asked) {
+  if (asked.arguments.empty() && !asked.vs.empty()) return fail(needs_both_sides());
+  if (asked.arguments.empty())
+    return fail(
+        "report takes files: ctprof report BEFORE... --vs AFTER... -o report.html; see `ctprof "
+        "report --help`");
+  const Options options = with_output(asked, ".html");
+  const auto target = target_of(options, kPageFile);
+  if (!target) return fail(target.error());
+  if (auto sound = check_page_output(options); !sound) return fail(sound.error());
+  return report_on(
+      options, [&](const Report& report, std::span<const std::string> files, const ColumnChoice&) {
+        return write_page(report, files, options, *target);
+      });
+}
+
+}  // namespace ctprof::cli

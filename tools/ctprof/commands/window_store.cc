@@ -1,0 +1,193 @@
+#include "tools/ctprof/commands/window_store.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/archive/archive.hpp"
+#include "core/archive/when.hpp"
+#include "core/file/columns/allowance.hpp"
+#include "core/file/file.hpp"
+#include "core/file/write/destination.hpp"
+#include "core/file/layout/limits.hpp"
+#include "core/file/write/out_file.hpp"
+#include "core/render/terminal_text.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/privileges.hpp"
+#include "tools/ctprof/runtime/signals.hpp"
+#include "tools/ctprof/runtime/text.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// Of a new directory.
+constexpr mode_t kOnlyOwnerWrites = 0755;
+
+Result<void> make_archive_directory(const std::string& path) {
+  return without_privileges([&]() -> Result<void> {
+    if (::mkdir(path.c_str(), kOnlyOwnerWrites) == 0 || errno == EEXIST) return {};
+    return errno_error("making the directory", path, errno);
+  });
+}
+
+Result<Archive> open_archive(const Options& options) {
+  std::optional<Archive> archive;
+  ArchiveOptions how;
+  how.rules = options.always.rules;
+  how.ahead_ns = options.always.every_ns;
+  how.sync = options.sync;
+  how.workers = options.jobs;
+  const auto opened = without_privileges([&]() -> Result<void> {
+    auto made = Archive::open(options.output, how);
+    if (!made) return made.error();
+    archive.emplace(std::move(*made));
+    return {};
+  });
+  if (!opened) return opened.error();
+  return std::move(*archive);
+}
+
+// "7 d, at most 2.0 GiB"
+std::string in_words(const KeepRules& rules) {
+  return how_long(rules.keep_ns) + ", at most " + size_in_words(rules.most_bytes);
+}
+
+class ArchiveStore final : public WindowStore {
+ public:
+  ArchiveStore(const Options& options, Archive archive)
+      : options_(options), archive_(std::move(archive)) {}
+
+  Result<void> keep(const Snapshot& window) override {
+    note_all(archive_.keep(window));
+    if (!archive_.is_removed()) return {};
+    return error("recording into the directory", options_.output,
+                 "it was removed; make it again, and start the recording again");
+  }
+  Result<void> finish() override {
+    note_all(archive_.finish());
+    return {};
+  }
+  // Each window is kept already.
+  Result<void> rescue() override { return {}; }
+  std::uint64_t last_bytes() const override { return archive_.last_bytes(); }
+  std::string limits() const override { return "; kept are " + in_words(options_.always.rules); }
+  std::string interrupt_loss() const override {
+    return "the last window may be missing from '" + told_name(options_.output) + "'";
+  }
+
+  void note_all(const std::vector<std::string>& sentences) const {
+    for (const std::string& sentence : sentences) note(options_, sentence);
+  }
+
+ private:
+  const Options& options_;
+  Archive archive_;
+};
+
+class FileStore final : public WindowStore {
+ public:
+  // `file` is that of the target's destination.
+  FileStore(const Options& options, std::unique_ptr<Target> target, OutFile file)
+      : options_(options), target_(std::move(target)), file_(std::move(file)) {}
+
+  // Nothing that a reader refuses is added, and nothing of a block that was not written whole.
+  Result<void> keep(const Snapshot& window) override {
+    const auto block = block_of(window, options_.jobs);
+    if (!block) return block.error();
+    memory_ += columns::memory_of(window);
+    if (file_.bytes() + block->size() > limits::kFileBytes || memory_ > limits::kMemory)
+      return error("recording into", target_->name,
+                   "the next window does not fit in a file that ctprof reads; record into a "
+                   "directory");
+    const std::uint64_t whole = file_.bytes();
+    if (auto done = file_.write(*block); !done) {
+      cut_back(whole);
+      return done;
+    }
+    last_bytes_ = block->size();
+    ++windows_;
+    return {};
+  }
+  Result<void> finish() override {
+    set_interrupt_loss(half_written(*target_));
+    if (auto done = file_.commit(options_.sync); !done) return done;
+    set_interrupt_loss({});
+    if (!options_.quiet)
+      say(count(windows_, "window") + "; " + printable(target_->name) + ", " +
+          size_in_words(file_.bytes()) + "\n");
+    return {};
+  }
+  Result<void> rescue() override { return windows_ > 0 ? finish() : Result<void>(); }
+  std::uint64_t last_bytes() const override { return last_bytes_; }
+  std::string limits() const override { return {}; }
+  std::string interrupt_loss() const override {
+    if (target_->destination.kind() == Destination::Kind::File) return unwritten(*target_);
+    return "'" + told_name(target_->name) + "' is incomplete";
+  }
+
+ private:
+  // A stream keeps what it got.
+  void cut_back(std::uint64_t bytes) {
+    if (::ftruncate(file_.descriptor(), static_cast<off_t>(bytes)) != 0) return;
+    ::lseek(file_.descriptor(), static_cast<off_t>(bytes), SEEK_SET);
+    file_.count_bytes();
+  }
+
+  const Options& options_;
+  std::unique_ptr<Target> target_;
+  OutFile file_;
+  std::uint64_t last_bytes_ = 0, windows_ = 0;
+  std::size_t memory_ = 0;
+};
+
+Result<std::unique_ptr<WindowStore>> open_file_store(const Options& options) {
+  auto target = target_of(options);
+  if (!target) return target.error();
+  // The file refers to its destination, which therefore moves before the file is made.
+  auto kept = std::make_unique<Target>(std::move(*target));
+  std::optional<OutFile> file;
+  const auto made = without_privileges([&]() -> Result<void> {
+    auto created = OutFile::create(kept->destination);
+    if (!created) return created.error();
+    file.emplace(std::move(*created));
+    return {};
+  });
+  if (!made) return made.error();
+  return std::unique_ptr<WindowStore>(
+      std::make_unique<FileStore>(options, std::move(kept), std::move(*file)));
+}
+
+Result<std::unique_ptr<WindowStore>> open_archive_store(const Options& options) {
+  if (auto made = make_archive_directory(options.output); !made) return made.error();
+  auto archive = open_archive(options);
+  if (!archive) return archive.error();
+  const std::vector<std::string> found = archive->found();
+  auto store = std::make_unique<ArchiveStore>(options, std::move(*archive));
+  store->note_all(found);
+  return std::unique_ptr<WindowStore>(std::move(store));
+}
+
+}  // namespace
+
+bool records_one_file(const Options& options) {
+  return options.duration_ns > 0 && options.output.ends_with(kFileSuffix);
+}
+
+Result<void> check_store(const Options& options) {
+  if (options.output.ends_with(kFileSuffix) && options.duration_ns == 0)
+    return Error{"--every into a file requires --duration; without it, name a directory by -o"};
+  if (records_one_file(options) && options.always.dry_run)
+    return Error{"--dry-run requires -o DIR"};
+  return {};
+}
+
+Result<std::unique_ptr<WindowStore>> open_store(const Options& options) {
+  return records_one_file(options) ? open_file_store(options) : open_archive_store(options);
+}
+
+}  // namespace ctprof::cli

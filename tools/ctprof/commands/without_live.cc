@@ -1,0 +1,14 @@
+// ctprof live, where it was built without ncurses.
+
+#include "tools/ctprof/commands/commands.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+
+namespace ctprof::cli {
+
+int run_live(const Options&) {
+  return fail(
+      "this ctprof was built without ncurses, which live draws with; install libncurses-dev and "
+      "build it again, or use `ctprof record -d 10s`");
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,73 @@
+// The captures that an argument of `export` names, one after the other, for tables.
+//
+//   FILE         every capture in it, snapshots and windows
+//   FILE#N       that one
+//   A..B         two snapshots of one boot: the window between them
+//   DIR          those of its files, by name; of `record --interleave`, those of both sides
+//   DIR of --every   its windows, or those of --since and --until
+//
+// Only one is in memory at a time, but for those of standard input. In a directory, files that
+// cannot be read are told and left out; so is a capture that was there before.
+//
+// Not here: what fits show and compare (sides.hpp).
+
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/archive/span.hpp"
+#include "core/base/keyed_hash.hpp"
+#include "core/base/result.hpp"
+#include "core/file/each.hpp"
+#include "core/registry/metric_def.hpp"
+#include "core/snapshot/snapshot.hpp"
+#include "tools/ctprof/options/options.hpp"
+
+namespace ctprof::cli {
+
+class Captures {
+ public:
+  // REQUIRES: options and vocabulary outlive this.
+  static Result<Captures> find(const Options& options, const Vocabulary& vocabulary);
+
+  // Calls look(capture) for each, windows made of differences; rows may be missing. What cannot be
+  // read is passed over here, unless nothing can.
+  Result<void> outlines(const std::function<void(const Snapshot&)>& look);
+  // Calls take(capture) for each, windows made of differences, and without names where the user
+  // asks for that. Tells what a reader should know. Fails where nothing can be read. REQUIRES:
+  // called once.
+  Result<void> take(const TakeCapture& take);
+
+ private:
+  Captures(const Options& options, const Vocabulary& vocabulary)
+      : options_(&options), vocabulary_(&vocabulary) {}
+  bool is_one_file() const { return !span_ && files_.size() == 1; }
+  std::size_t sources() const { return span_ ? span_->size() : files_.size(); }
+  using Told = std::vector<std::string>;
+  void tell(const Told& sentences) const;
+  // Returns what is left out at the source's end.
+  Result<Told> load(std::size_t source, const TakeCapture& take) const;
+  bool look_at_outline(std::size_t source, const std::function<void(const Snapshot&)>& look) const;
+  Result<void> each_source(const std::function<Result<void>(std::size_t)>& visit,
+                           bool tells_failures);
+  Result<void> hand_over(Snapshot capture, const TakeCapture& take);
+  bool is_new(const Snapshot& capture);
+
+  const Options* options_;
+  const Vocabulary* vocabulary_;
+  std::vector<std::string> files_;
+  std::optional<SpanWindows> span_;
+  std::vector<Snapshot> kept_;  // what is not read again: the only capture, or standard input
+  Told told_;                   // of its end
+  bool is_kept_ = false;
+  std::optional<KeyedHash::Key> key_;  // of pseudonyms
+  std::set<std::string> taken_;        // captures, by their id
+  bool is_stopped_ = false;            // by who takes them
+};
+
+}  // namespace ctprof::cli

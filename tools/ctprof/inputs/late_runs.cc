@@ -1,0 +1,48 @@
+#include "tools/ctprof/inputs/late_runs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/file/file.hpp"
+#include "core/window/happened.hpp"
+#include "tools/ctprof/runtime/activity_error.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+bool is_same(const Column& a, const Column& b) {
+  const MetricDef &one = a.def(), &other = b.def();
+  return one.name == other.name && one.storage == other.storage && one.newtype == other.newtype &&
+         one.rule == other.rule && one.unit == other.unit && one.map_keys == other.map_keys;
+}
+
+bool is_same(const DerivedDef& a, const DerivedDef& b) {
+  return a.name == b.name && a.expression == b.expression;
+}
+
+// Whether a report that was planned by the one fits the other.
+bool has_columns_of(const Snapshot& run, const Snapshot& outline) {
+  const auto same = [](const auto& a, const auto& b) { return is_same(a, b); };
+  for (std::size_t entity = 0; entity < kEntities; ++entity)
+    if (!std::ranges::equal(run.tables[entity].columns, outline.tables[entity].columns, same))
+      return false;
+  return std::ranges::equal(run.derived, outline.derived, same);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Snapshot>> LateRuns::take(std::size_t run) {
+  const std::string& file = files_[run];
+  auto read = naming({&file, 1}, "reading", [&] { return load_file(file, *vocabulary_); });
+  if (!read) return read.error();
+  if (read->window) to_differences(*read);
+  // What there is to tell of a file, such as an end that is torn off, is told where it is read
+  // whole.
+  if (!read->window || !read->told.empty() || !has_columns_of(*read, outlines_[run])) {
+    any_unlike_ = true;
+    return error("reading", file, "it changed while it was read");
+  }
+  return std::make_shared<const Snapshot>(std::move(*read));
+}
+
+}  // namespace ctprof::cli

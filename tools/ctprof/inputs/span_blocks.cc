@@ -1,0 +1,219 @@
+#include "tools/ctprof/inputs/span_blocks.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "core/archive/blocks.hpp"
+#include "core/archive/span.hpp"
+#include "core/archive/when.hpp"
+#include "core/base/workers.hpp"
+#include "core/file/layout/limits.hpp"
+#include "core/window/laps.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/privileges.hpp"
+#include "tools/ctprof/runtime/text.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// Workers that read windows to see their figures; each holds one window.
+constexpr unsigned kSeriesReaders = 4;
+constexpr std::size_t kFiguresAtOnce = 256;
+
+constexpr const char* kWhatPMeans = "p tests whether these spans differ, not why";
+
+bool is_span_side(const std::vector<Given>& side) {
+  return side.size() == 1 && side.front().form == Form::Span;
+}
+
+struct SpanRead {
+  SpanWindows windows;
+  std::vector<std::string> remarks;  // about windows that cannot be read
+};
+
+// The figures of each window, in their order. A window that cannot be read leaves a gap.
+Result<WindowSeries> series_of(SpanRead& span, const Vocabulary& vocabulary) {
+  WindowSeries series;
+  std::size_t unread = 0;
+  const unsigned workers = std::min(kSeriesReaders, spare_workers());
+  for (std::size_t first = 0; first < span.windows.size(); first += kFiguresAtOnce) {
+    std::vector<std::optional<WindowFigures>> figures(
+        std::min(kFiguresAtOnce, span.windows.size() - first));
+    share(workers, figures.size(), [&](unsigned, std::size_t at) {
+      if (auto window = span.windows.read(first + at, vocabulary))
+        figures[at] = figures_of(*window);
+    });
+    for (std::size_t at = 0; at < figures.size(); ++at)
+      figures[at] ? series.add(first + at, *figures[at]) : static_cast<void>(++unread);
+  }
+  if (unread > 0) span.remarks.push_back(count(unread, "window") + " cannot be read and left out");
+  return series;
+}
+
+using ReadWindow = std::function<Result<Snapshot>(std::size_t)>;
+
+// The blocks as runs. Fails if the threads that exited take too much memory.
+Result<Runs> runs_of(std::span<const WindowRange> blocks, const ReadWindow& read,
+                     const std::string& name, SpanPart part) {
+  std::size_t memory = 0;
+  const auto read_within = [&](std::size_t number) -> Result<Snapshot> {
+    auto window = read(number);
+    if (window) memory += memory_of_exited(*window);
+    if (memory > limits::kMemory)
+      return error("reading", name,
+                   "the threads that exited take too much memory; select a shorter span");
+    return window;
+  };
+  Runs runs;
+  for (const WindowRange& block : blocks) {
+    auto run = joined(block, read_within);
+    if (!run) return run.error();
+    run->meta.span_part = part;
+    runs.push_back(std::move(*run));
+  }
+  return runs;
+}
+
+std::string name_of(const Given& given, const Runs& runs) {
+  return given.text + ", " + local_time(runs.front().window->opened.wall_unix_ns) + " to " +
+         local_time(runs.back().meta.start.wall_unix_ns);
+}
+
+Result<LoadedSide> side_in_blocks(const Given& given, const SpanRead& span,
+                                  std::span<const WindowRange> blocks, const std::string& remark,
+                                  const Vocabulary& vocabulary) {
+  auto runs = runs_of(
+      blocks, [&](std::size_t number) { return span.windows.read(number, vocabulary); }, given.text,
+      SpanPart::Block);
+  if (!runs) return runs.error();
+  std::vector<std::string>& told = runs->front().told;
+  std::ranges::copy(span.windows.told(), std::back_inserter(told));
+  std::ranges::copy(span.remarks, std::back_inserter(told));
+  told.push_back(given.text + ": " + remark);
+  LoadedSide side;
+  Loaded& one = side.emplace_back(Loaded{given, {}});
+  one.given.text = name_of(given, *runs);
+  one.files.push_back(std::move(*runs));
+  return side;
+}
+
+Result<std::optional<std::vector<LoadedSide>>> spans_in_blocks(
+    const std::vector<std::vector<Given>>& sides, const Vocabulary& vocabulary,
+    const Options& options) {
+  std::vector<SpanRead> spans;
+  std::vector<WindowSeries> series;
+  for (const auto& side : sides) {
+    auto windows = SpanWindows::find(side.front().text, side.front().span);
+    if (!windows) return windows.error();
+    spans.push_back({std::move(*windows), {}});
+    auto read = series_of(spans.back(), vocabulary);
+    if (!read) return read.error();
+    series.push_back(std::move(*read));
+  }
+  const BlockPlan plan = plan_blocks(series);
+  note(options, plan.sides.empty() ? plan.why_none : kWhatPMeans);
+  std::optional<std::vector<LoadedSide>> loaded;
+  if (plan.sides.empty()) return loaded;
+  loaded.emplace();
+  for (std::size_t at = 0; at < sides.size(); ++at) {
+    auto side =
+        side_in_blocks(sides[at].front(), spans[at], plan.sides[at], plan.remarks[at], vocabulary);
+    if (!side) return side.error();
+    loaded->push_back(std::move(*side));
+  }
+  return loaded;
+}
+
+// All windows of the side, in the order of its arguments; they are moved out.
+Runs take_windows(LoadedSide& side) {
+  Runs windows;
+  for (Loaded& one : side)
+    for (Runs& runs : one.files) std::ranges::move(runs, std::back_inserter(windows));
+  for (Loaded& one : side)
+    for (Runs& runs : one.files) runs.clear();
+  return windows;
+}
+
+}  // namespace
+
+bool has_consecutive_windows(const LoadedSide& side) {
+  bool any_follow = false;
+  for (const Loaded& one : side) {
+    if (one.given.form != Form::File) return false;
+    const Runs& runs = one.files.front();
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      if (!runs[run].window) return false;
+      any_follow = any_follow || (run > 0 && follows(runs[run], runs[run - 1]));
+    }
+  }
+  return any_follow;
+}
+
+bool is_one_span(const LoadedSide& side) {
+  if (side.size() != 1 || side.front().given.form != Form::File) return false;
+  const Runs& runs = side.front().files.front();
+  for (std::size_t run = 1; run < runs.size(); ++run)
+    if (!follows(runs[run], runs[run - 1])) return false;
+  return runs.size() > 1;
+}
+
+bool compares_spans(const std::vector<std::vector<Given>>& sides) {
+  const auto has_span = [](const std::vector<Given>& side) {
+    return std::ranges::any_of(side, [](const Given& one) { return one.form == Form::Span; });
+  };
+  return sides.size() > 1 && std::ranges::any_of(sides, has_span);
+}
+
+Result<std::optional<std::vector<LoadedSide>>> load_blocks(
+    const std::vector<std::vector<Given>>& sides, const Vocabulary& vocabulary,
+    const Options& options) {
+  std::optional<std::vector<LoadedSide>> loaded;
+  if (!std::ranges::all_of(sides, &is_span_side)) {
+    note(options, "not tested: a span of a directory is compared with something else");
+    return loaded;
+  }
+  const auto read = without_privileges([&]() -> Result<void> {
+    auto found = spans_in_blocks(sides, vocabulary, options);
+    if (!found) return found.error();
+    loaded = std::move(*found);
+    return {};
+  });
+  if (!read) return read.error();
+  return loaded;
+}
+
+Result<void> split_into_blocks(std::vector<LoadedSide>& sides, const Options& options) {
+  if (sides.size() < 2 || !std::ranges::all_of(sides, &has_consecutive_windows)) return {};
+  std::vector<WindowSeries> series(sides.size());
+  for (std::size_t at = 0; at < sides.size(); ++at) {
+    std::size_t number = 0;
+    for (const Loaded& one : sides[at])
+      for (const Snapshot& window : one.files.front()) series[at].add(number++, figures_of(window));
+  }
+  const BlockPlan plan = plan_blocks(series);
+  note(options, plan.sides.empty() ? plan.why_none : kWhatPMeans);
+  const SpanPart part = plan.sides.empty() ? SpanPart::Untested : SpanPart::Block;
+  for (std::size_t at = 0; at < sides.size(); ++at) {
+    Runs windows = take_windows(sides[at]);
+    const auto& blocks = plan.sides.empty() ? series[at].pieces() : plan.sides[at];
+    const std::string& name = sides[at].front().given.text;
+    const auto take = [&](std::size_t run) -> Result<Snapshot> { return std::move(windows[run]); };
+    auto runs = runs_of(blocks, take, name, part);
+    if (!runs) return runs.error();
+    if (!plan.sides.empty()) runs->front().told.push_back(name + ": " + plan.remarks[at]);
+    sides[at].front().files.front() = std::move(*runs);
+  }
+  return {};
+}
+
+void mark_untested(std::vector<LoadedSide>& sides) {
+  for (LoadedSide& side : sides)
+    for (Loaded& one : side)
+      for (Runs& runs : one.files)
+        for (Snapshot& run : runs) run.meta.span_part = SpanPart::Untested;
+}
+
+}  // namespace ctprof::cli

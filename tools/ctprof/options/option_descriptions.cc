@@ -1,0 +1,62 @@
+#include "tools/ctprof/options/option_descriptions.hpp"
+
+#include <array>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tools/ctprof/options/option_table.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+// The options of record have groups in its help; the rest are in the last one.
+struct OptionGroup {
+  std::string_view caption;
+  std::string_view options;  // without short names
+};
+constexpr std::array kRecordGroups{
+    OptionGroup{"When and where", "duration,output,repeat,every,keep,max-size,dry-run,interleave"},
+    OptionGroup{"What", "pid,no-inherit,cgroup,metrics,level,plugins,set,no-hostname"},
+    OptionGroup{"Call stacks",
+                "recorders,freq,sleepers-freq,offcpu-period,offcpu-stacks,budget,max-depth,unwind,"
+                "stack-bytes,ring,debug-dir,inlines"},
+    OptionGroup{"Other options", ""}};
+
+std::string_view caption_of(const OptionInfo& option) {
+  for (const OptionGroup& group : kRecordGroups)
+    if (group.options.empty() || is_listed(group.options, long_name(option))) return group.caption;
+  return {};
+}
+
+}  // namespace
+
+po::options_description describe(std::string_view verb, std::string_view caption) {
+  po::options_description description(caption.empty() ? "Options" : std::string(caption));
+  for (const OptionInfo& option : kOptions) {
+    if (!verb.empty() && !is_listed(option.verbs, verb)) continue;
+    if (!caption.empty() && caption_of(option) != caption) continue;
+    if (option.value)
+      description.add_options()(option.name,
+                                po::value<std::vector<std::string>>()->value_name(option.value),
+                                option.help);
+    else
+      description.add_options()(option.name, option.help);
+  }
+  return description;
+}
+
+std::string options_help(const std::string& verb) {
+  std::ostringstream text;
+  if (verb != "record") {
+    text << describe(verb);
+    return text.str();
+  }
+  for (const OptionGroup& group : kRecordGroups)
+    text << (text.tellp() > 0 ? "\n" : "") << describe(verb, group.caption);
+  return text.str();
+}
+
+}  // namespace ctprof::cli

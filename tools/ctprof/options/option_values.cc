@@ -1,0 +1,29 @@
+#include "tools/ctprof/options/option_values.hpp"
+#include "core/base/text.hpp"
+
+#include <boost/program_options/variables_map.hpp>
+
+namespace ctprof::cli {
+
+bool has_option(const OptionValues& values, const char* option) { return values.count(option) > 0; }
+
+const std::vector<std::string>& all_values(const OptionValues& values, const char* option) {
+  return values[option].as<std::vector<std::string>>();
+}
+
+const std::string& last_value(const OptionValues& values, const char* option) {
+  return all_values(values, option).back();
+}
+
+Error no_choice(std::string_view option, std::string_view given,
+                std::span<const std::string> words) {
+  return {"invalid --" + std::string(option) + " '" + std::string(given) + "' (choose " +
+          joined(words) + ")" + nearest_hint(given, words)};
+}
+
+Error no_choice(std::string_view option, std::string_view given,
+                std::span<const std::string_view> words) {
+  return no_choice(option, given, std::vector<std::string>(words.begin(), words.end()));
+}
+
+}  // namespace ctprof::cli

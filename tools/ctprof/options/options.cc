@@ -1,0 +1,373 @@
+#include "tools/ctprof/options/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/program_options.hpp>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "core/archive/when.hpp"
+#include "core/base/text.hpp"
+#include "core/expression/expression_parser.hpp"
+#include "ctprof/files.hpp"
+#include "ctprof/newtypes.hpp"
+#include "tools/ctprof/options/always_options.hpp"
+#include "tools/ctprof/options/amounts.hpp"
+#include "tools/ctprof/options/option_descriptions.hpp"
+#include "tools/ctprof/options/option_table.hpp"
+#include "tools/ctprof/options/option_values.hpp"
+#include "tools/ctprof/options/record_options.hpp"
+#include "tools/ctprof/options/settings.hpp"
+#include "tools/ctprof/options/table_options.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+// Of --repeat: files in one directory.
+constexpr std::uint64_t kMostWindows = 99'999;
+
+// "a,b,c" of all occurrences of an option; an empty entry is an error.
+Result<std::vector<std::string>> list_of(std::string_view option,
+                                         const std::vector<std::string>& values) {
+  std::vector<std::string> items;
+  for (const std::string& value : values)
+    for (const std::string_view entry : split_names(value)) {
+      const std::string_view item = sdk::trimmed(entry);
+      if (item.empty())
+        return Error{"--" + std::string(option) + ": an empty entry between commas"};
+      items.emplace_back(item);
+    }
+  return items;
+}
+
+Result<std::uint64_t> number_of(std::string_view option, std::string_view text) {
+  const auto number = sdk::number<std::uint64_t>(text);
+  if (number) return number.value;
+  return Error{"--" + std::string(option) + ": '" + std::string(text) + "' is not a whole number"};
+}
+
+constexpr Range kDurations{1'000'000, 366ULL * 86400 * 1'000'000'000,
+                           "a time from 1ms to 366d (10s, 500ms, 2m, 1h30m)"};
+constexpr Range kHistories{1ULL << 20, 16ULL << 30, "a size from 1M to 16G"};
+
+// Fills Options from what program_options found.
+class OptionsReader {
+ public:
+  explicit OptionsReader(const OptionValues& given) : given_(given) {}
+
+  Result<Options> read() {
+    read_words();
+    read_switches();
+    read_lists();
+    read_numbers();
+    read_choices();
+    take(read_record_options(given_), options_.record);
+    read_always();
+    read_names();
+    if (has("stacks")) read_stacks();
+    if (error_) return *error_;
+    return options_;
+  }
+
+ private:
+  bool has(const char* name) const { return has_option(given_, name); }
+  const std::vector<std::string>& all(const char* name) const { return all_values(given_, name); }
+  const std::string& last(const char* name) const { return last_value(given_, name); }
+
+  void fail(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
+
+  void read_words() {
+    if (!has("words")) return;
+    options_.arguments = all("words");
+    options_.verb = options_.arguments.front();
+    options_.arguments.erase(options_.arguments.begin());
+  }
+
+  void read_switches() {
+    options_.help = has("help");
+    options_.version = has("version");
+    options_.json_schema = has("json-schema");
+    options_.wrap = has("wrap");
+    options_.details = has("details");
+    options_.csv_safe = has("csv-safe");
+    options_.quiet = has("quiet");
+    options_.pager = !has("no-pager");
+    options_.sync = !has("no-sync");
+    options_.hostname = !has("no-hostname");
+    options_.verbose = has("verbose");
+    options_.strict = has("strict");
+    options_.force = has("force");
+    options_.build = has("build");
+    if (has("output")) options_.output = last("output");
+    if (has("to")) options_.to = last("to");
+    options_.redact = has("redact");
+    if (has("redact-key")) options_.redact_key = last("redact-key");
+    if (has("metric")) options_.metric = last("metric");
+    options_.idle = has("idle");
+    options_.root_below = has("root-below");
+    if (has("rootfs")) options_.rootfs = last("rootfs");
+    if (has("interleave")) options_.interleave = all("interleave");
+    if (has("sections")) options_.sections = last("sections");
+    if (has("sort-by")) options_.sort_by = last("sort-by");
+    options_.rate = has("rate");
+    options_.lifetime = has("lifetime");
+    if (has("display-format")) options_.display_format = last("display-format");
+    if (has("columns")) options_.columns = last("columns");
+    options_.literal_names = has("no-thread-normalize");
+    options_.literal_cgroups = has("no-cg-normalize");
+    if (has("cgroup-flatten")) options_.cgroup_flatten = all("cgroup-flatten");
+    if (has("where")) options_.where = all("where");
+    if (has("derive")) options_.derive = all("derive");
+    if (has("about")) options_.about = last("about");
+    if (has("fail-on")) options_.fail_on = all("fail-on");
+    if (has("plugin-path")) options_.plugin_path = all("plugin-path");
+    if (has("set")) options_.set = all("set");
+    if (const char* path = std::getenv("CTPROF_PLUGIN_PATH"))
+      for (std::string_view rest = path; !rest.empty();)
+        if (const auto directory = sdk::take(rest, ':'); !directory.empty())  // not the current one
+          options_.plugin_path_of_environment.emplace_back(directory);
+  }
+
+  void read_list(const char* name, std::optional<std::vector<std::string>>& out) {
+    if (has(name)) take(list_of(name, all(name)), out);
+  }
+
+  void read_lists() {
+    read_cgroup();
+    read_list("plugins", options_.plugins);
+    read_list("metrics", options_.metrics);
+    std::optional<std::vector<std::string>> pids;
+    read_list("pid", pids);
+    for (const std::string& pid : pids.value_or(std::vector<std::string>{})) {
+      const auto number = number_of("pid", pid);
+      number ? options_.pids.push_back(*number) : fail(number.error());
+    }
+  }
+
+  // Windows of no given length would not be over.
+  void read_repeat(std::uint64_t repeat) {
+    options_.repeat = repeat;
+    if (repeat < 1 || repeat > kMostWindows)
+      fail({"--repeat: " + std::to_string(repeat) + " is not between 1 and " +
+            std::to_string(kMostWindows)});
+    else if (!has("duration"))
+      fail({"--repeat needs the length of each window, as in --repeat 8 -d 5s"});
+  }
+
+  // "/a.slice/" and "a.slice" are "/a.slice".
+  void read_cgroup() {
+    if (!has("cgroup")) return;
+    std::string& path = options_.cgroup = last("cgroup");
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    if (path.empty()) fail({"--cgroup: the path of a cgroup is empty, use /a.slice/b.service"});
+    if (!path.starts_with('/')) path.insert(0, "/");
+  }
+
+  // "0.05" or "5%", above zero.
+  void read_fraction(const char* name, double most, double& out) {
+    if (!has(name)) return;
+    const std::string& text = last(name);
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    const bool is_percent = std::string_view(end) == "%";
+    const double fraction = is_percent ? number / 100 : number;
+    if (end == text.c_str() || (*end && !is_percent) || !(fraction > 0 && fraction <= most))
+      return fail({"--" + std::string(name) + ": '" + text + "' is no share such as 0.05 or 5%"});
+    out = fraction;
+  }
+
+  template <class Number>
+  void read_amount(const char* name, const Range& range, ReadAmount read, Number& out) {
+    if (auto done = cli::read_amount(given_, name, range, read, out); !done) fail(done.error());
+  }
+
+  void read_numbers() {
+    read_amount("duration", kDurations, &parse_length, options_.duration_ns);
+    read_amount("history", kHistories, &parse_size, options_.history_bytes);
+    if (has("repeat")) {
+      const auto repeat = number_of("repeat", last("repeat"));
+      repeat ? read_repeat(*repeat) : fail(repeat.error());
+    }
+    if (has("limit")) take(number_of("limit", last("limit")), options_.limit);
+    read_fraction("alpha", 0.5, options_.alpha);
+    read_fraction("min-shift", 100, options_.min_shift);
+    read_fraction("shift", 100, options_.shift);
+    if (!has("jobs")) return;
+    const auto jobs = number_of("jobs", last("jobs"));
+    if (!jobs) return fail(jobs.error());
+    if (*jobs < 1 || *jobs > 1024)
+      return fail({"--jobs: " + last("jobs") + " is not between 1 and 1024"});
+    options_.jobs = static_cast<unsigned>(*jobs);
+  }
+
+  template <class T, class Out>
+  void take(Result<T> read, Out& out) {
+    read ? void(out = std::move(*read)) : fail(read.error());
+  }
+
+  void read_always() {
+    take(read_always_options(given_), options_.always);
+    take(read_table_options(given_), options_.tables);
+    take(read_spans(given_), options_.spans);
+    take(read_plugin_options(given_), options_.plugin);
+  }
+
+  // Where call stacks get names from.
+  void read_names() {
+    if (has("debug-dir")) options_.record.names.debug_directories = all("debug-dir");
+    options_.record.names.inlines = has("inlines");
+    options_.record.names.debuginfod = has("debuginfod");
+    const bool records = options_.verb == "record" || options_.verb == "live";
+    for (const char* option : {"debug-dir", "inlines"})
+      if (records && has(option) && !has("recorders"))
+        fail({"--" + std::string(option) + " requires recorders, such as --recorders on-cpu"});
+  }
+
+  // Sets `out` to the choice named; the table gives the words in the order of the enum.
+  template <class Enum, std::size_t N>
+  void read_choice(const char* name, const std::array<std::string, N>& words, Enum& out) {
+    if (!has(name)) return;
+    const auto it = std::find(words.begin(), words.end(), last(name));
+    if (it != words.end())
+      out = static_cast<Enum>(it - words.begin());
+    else
+      fail(no_choice(name, last(name), words));
+  }
+
+  // One look at all who sleep, beside a snapshot; rows have no place for it.
+  void read_stacks() {
+    if (has("layout") && options_.layout == FileLayout::Rows)
+      fail({"--stacks needs --layout columns: rows have no place for call stacks"});
+    options_.layout = FileLayout::Columns;
+    options_.record.recorders = {"sleepers"};
+    options_.record.once = true;
+  }
+
+  void read_choices() {
+    read_choice("format", std::array<std::string, 3>{"text", "json", "csv"}, options_.format);
+    read_choice("layout", std::array<std::string, 2>{"rows", "columns"}, options_.layout);
+    if (has("level"))
+      read_choice("level", std::array<std::string, 2>{"fast", "full"}, options_.level.emplace());
+    read_choice("color", std::array<std::string, 3>{"auto", "always", "never"}, options_.color);
+    if (has("group-by")) options_.group_by = last("group-by");
+  }
+
+  const OptionValues& given_;
+  Options options_;
+  std::optional<Error> error_;
+};
+
+Error unknown_option(const std::string& given) {
+  std::vector<std::string> names;
+  for (const OptionInfo& option : kOptions) names.push_back("--" + std::string(long_name(option)));
+  return {"unknown option '" + given + "'" + nearest_hint(given, names)};
+}
+
+// Options that the verb does not take are an error, not ignored.
+Result<void> check_verb_takes(const Options& options, const po::variables_map& given) {
+  for (const OptionInfo& option : kOptions) {
+    const std::string name(long_name(option));
+    if (!options.verb.empty() && given.count(name) > 0 && is_listed(kEvery, options.verb) &&
+        !is_listed(option.verbs, options.verb))
+      return Error{"'" + options.verb + "' does not take --" + name};
+  }
+  if (options.format == Format::Csv && is_listed(kEvery, options.verb) &&
+      !is_listed("show,compare", options.verb))
+    return Error{"'" + options.verb + "' has no csv; use --format json"};
+  if (options.csv_safe && options.format != Format::Csv && is_listed("show,compare", options.verb))
+    return Error{"--csv-safe requires --format csv"};
+  return {};
+}
+
+// Which arguments stand before the first --vs, and which behind each. The first word is the verb.
+void sort_by_side(const po::parsed_options& parsed, Options& options) {
+  options.arguments.clear();
+  bool is_verb = true;
+  for (const auto& option : parsed.options) {
+    const bool begins_side = option.string_key == "vs";
+    if (begins_side) options.vs.emplace_back();
+    if (!begins_side && (option.position_key < 0 || std::exchange(is_verb, false))) continue;
+    auto& side = options.vs.empty() ? options.arguments : options.vs.back();
+    side.insert(side.end(), option.value.begin(), option.value.end());
+  }
+}
+
+// What looks like an option is no file behind --vs.
+Result<void> check_vs(std::span<const char* const> words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (std::string_view(words[i]) != "--vs") continue;
+    const std::string_view next = i + 1 < words.size() ? words[i + 1] : "--";
+    if (next == "--vs") return Error{"no file between --vs and --vs"};
+    if (next.starts_with("--")) return needs_both_sides();
+  }
+  return {};
+}
+
+// Of --interleave 'A' 'B' the second word is an argument, for the parser.
+Result<void> take_commands(Options& options) {
+  if (options.interleave.empty()) return {};
+  if (options.interleave.size() != 1 || options.arguments.size() != 1)
+    return Error{"--interleave takes two commands, one of each side: --interleave 'CMD_A' 'CMD_B'"};
+  options.interleave.push_back(std::move(options.arguments.front()));
+  options.arguments.clear();
+  if (options.repeat == 0)
+    return Error{"--interleave needs the number of pairs, as in --repeat 8 -d 3s"};
+  return {};
+}
+
+Result<Options> parse_words(int argc, const char* const* argv,
+                            const std::vector<SettingsSource>& settings) {
+  if (auto sound = check_vs({argv, static_cast<std::size_t>(argc)}); !sound) return sound.error();
+  po::options_description all = describe("");
+  all.add_options()("words", po::value<std::vector<std::string>>());
+  po::positional_options_description positional;
+  positional.add("words", -1);
+  po::variables_map given;
+  po::parsed_options parsed(&all);
+  try {
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    parsed =
+        po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run();
+    po::store(parsed, given);
+    if (given.count("words") > 0)
+      add_settings(given["words"].as<std::vector<std::string>>().front(), settings, all, given);
+  } catch (const po::unknown_option& exception) {
+    return unknown_option(exception.get_option_name());
+  } catch (const po::error& exception) {
+    return Error{exception.what()};
+  }
+  auto options = OptionsReader(given).read();
+  if (options) sort_by_side(parsed, *options);
+  if (options)
+    if (auto takes = check_verb_takes(*options, given); !takes) return takes.error();
+  if (options)
+    if (auto taken = take_commands(*options); !taken) return taken.error();
+  return options;
+}
+
+}  // namespace
+
+Error needs_both_sides() { return {"--vs needs files on both sides, as in A1 A2 --vs B1 B2"}; }
+
+Result<Options> parse_options(int argc, const char* const* argv,
+                              const std::vector<SettingsSource>& settings) {
+  const auto end = std::find_if(argv, argv + argc,
+                                [](const char* word) { return std::string_view(word) == "--"; });
+  auto options = parse_words(static_cast<int>(end - argv), argv, settings);
+  if (end == argv + argc) return options;
+  // Behind -- stands a command with options of its own; for other verbs, words that are no options.
+  if (!options || options->verb != "record") return parse_words(argc, argv, settings);
+  if (end + 1 == argv + argc) return Error{"missing the command behind --"};
+  options->command.assign(end + 1, argv + argc);
+  if (!options->interleave.empty())
+    return Error{"--interleave has its own commands and accepts none after --"};
+  return options;
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,29 @@
+#include "tools/ctprof/options/plugin_options.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "tools/ctprof/options/option_values.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+bool is_one_of(std::span<const std::string_view> words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+}  // namespace
+
+Result<PluginOptions> read_plugin_options(const OptionValues& given) {
+  PluginOptions options;
+  if (has_option(given, "lang")) options.language = last_value(given, "lang");
+  if (has_option(given, "source")) options.source = last_value(given, "source");
+  options.as_root = has_option(given, "as-root");
+  if (!is_one_of(kPluginLanguages, options.language))
+    return no_choice("lang", options.language, kPluginLanguages);
+  if (!is_one_of(kPluginSources, options.source))
+    return no_choice("source", options.source, kPluginSources);
+  return options;
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,28 @@
+// The options of `ctprof plugin` alone.
+
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.hpp"
+#include "tools/ctprof/options/option_values.hpp"
+
+namespace ctprof::cli {
+
+// The values of --lang and --source; scaffold.cc has a template for each.
+inline constexpr std::array<std::string_view, 2> kPluginLanguages{"c++", "c"};
+inline constexpr std::array<std::string_view, 4> kPluginSources{"thread", "process", "cgroup",
+                                                                "host"};
+
+struct PluginOptions {
+  std::string language = "c++";   // of `new`: a name in plugin_languages()
+  std::string source = "thread";  // of `new`: a name in plugin_sources()
+  bool as_root = false;           // of `check`: do not become nobody
+};
+
+// The error is one sentence that names the valid choices.
+Result<PluginOptions> read_plugin_options(const OptionValues& given);
+
+}  // namespace ctprof::cli

@@ -1,0 +1,91 @@
+#include "tools/ctprof/runtime/load_plugins.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/capture/capture.hpp"
+#include "core/registry/loader.hpp"
+#include "core/registry/plugin_directory.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/text.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// An option that leads nowhere is a mistake; the environment may name what another host has.
+std::vector<std::string> plugin_directories(const Options& options) {
+  std::vector<std::string> directories = options.plugin_path;
+  for (const std::string& directory : options.plugin_path_of_environment)
+    if (PluginDirectory::open(directory, Trust::Anybody)) directories.push_back(directory);
+  return directories;
+}
+
+// Notes what was asked for and is ignored.
+void note_ignored(const Options& options) {
+  if (runs_privileged() && !options.plugin_path.empty())
+    note(options,
+         "--plugin-path is ignored: this ctprof has capabilities from its file, and loads its "
+         "own plugins alone");
+  for (const std::string& directory : options.plugin_path_of_environment)
+    if (const auto open = PluginDirectory::open(directory, Trust::Anybody); !open)
+      note(options, "CTPROF_PLUGIN_PATH: looking for plugins in " + open.error().text);
+}
+
+// Whether a capture or window may need a plugin that has nothing but recorders: to record, to say
+// that a metric is a recorder's, or to take an option.
+bool may_record(const Options& options) {
+  return !options.record.recorders.empty() || options.metrics || !options.set.empty();
+}
+
+}  // namespace
+
+Result<Registry> load_registry(const Options& options, Load which, Ahead* ahead) {
+  LoadOptions load{own_plugin_directory(), plugin_directories(options), options.plugins,
+                   which == Load::Layouts, which == Load::Capture};
+  load.recorders = which != Load::Capture || may_record(options);
+  if (ahead) load.ahead = [&](const Plugin& plugin) { ahead->open(plugin); };
+  auto loaded = load_plugins(load);
+  if (!loaded) return loaded.error();
+  if (auto set = apply_settings(loaded->plugins, options.set); !set) return set.error();
+  Registry registry(std::move(*loaded));
+  if (which == Load::Layouts) return registry;
+  note_loaded(options, registry);
+  note_ignored(options);
+  for (const Refusal& refusal : registry.refused())
+    note(options, "refused: " + refusal.what + ": " + refusal.reason);
+  return registry;
+}
+
+Result<Registry> load_metrics(const Options& options, Load which, Ahead* ahead) {
+  auto registry = load_registry(options, which, ahead);
+  if (!registry || std::any_of(registry->plugins().begin(), registry->plugins().end(),
+                               [](const Plugin& p) { return !p.layout; }))
+    return registry;
+  const auto& refused = registry->refused();
+  const std::string why =
+      refused.empty() ? "" : "; " + refused.front().what + ": " + refused.front().reason;
+  return Error{"no plugin could be loaded, and metrics come from plugins" + why};
+}
+
+void note_unused(const Options& options, const std::vector<Refusal>& unused) {
+  for (const Refusal& refusal : unused)
+    note(options, "not used: " + refusal.what + ": " + refusal.reason);
+}
+
+void note_loaded(const Options& options, const Registry& registry) {
+  if (!options.verbose) return;
+  for (const Plugin& plugin : registry.plugins())
+    if (!plugin.layout)
+      note(options, "plugin " + plugin.name + " " + plugin.version + ": " + plugin.path);
+}
+
+void note_read(const Options& options, const std::string& file,
+               std::span<const Snapshot> captures) {
+  if (!options.verbose) return;
+  for (const Snapshot& capture : captures)
+    note(options, file + ": a " + (capture.window ? "window" : "snapshot") + " of " +
+                      count(capture.rows_of(Entity::Thread), "thread") + ", by " +
+                      (capture.foreign ? "another tool" : "ctprof " + capture.meta.tool));
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,49 @@
+#include "tools/ctprof/runtime/missing_rights.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "core/base/text.hpp"
+#include "core/registry/loader.hpp"
+#include "core/render/denials_text.hpp"
+#include "core/render/terminal_text.hpp"
+#include "ctprof/files.hpp"
+#include "tools/ctprof/runtime/setcap.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+constexpr std::size_t kLongestCommand = 300;
+
+// The words that this process was started with, for a shell; empty where they cannot be printed.
+std::string own_command() {
+  sdk::TextFile file;
+  const auto words = file.read(AT_FDCWD, "/proc/self/cmdline");
+  if (!words) return {};
+  std::string command;
+  for (std::string_view rest = words.value; !rest.empty();)
+    command += " " + quoted(std::string(sdk::take(rest, '\0')));
+  return command.size() > kLongestCommand || printable(command) != command ? "" : command;
+}
+
+// No line is printed that would run the user's COMMAND as root, or that cannot work.
+std::string remedy_for(const Options& options) {
+  if (!options.command.empty() || !sudo_would_work()) return "; see `ctprof doctor`";
+  const std::string command = own_command();
+  return "; run as root" + (command.empty() ? "" : ": sudo" + command) +
+         " (ctprof doctor lists more)";
+}
+
+}  // namespace
+
+std::vector<std::string> notes_for_user(const Snapshot& snapshot, const Options& options) {
+  if (::geteuid() == 0 || options.verbose || runs_privileged()) return snapshot.meta.notes;
+  NotesByRights notes = divide_notes(snapshot);
+  if (!notes.denied.empty())
+    notes.others.insert(notes.others.begin(), notes.denied + remedy_for(options));
+  return notes.others;
+}
+
+}  // namespace ctprof::cli

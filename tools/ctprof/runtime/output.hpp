@@ -1,0 +1,63 @@
+// Where everything that ctprof prints goes: standard output for results, standard error for
+// messages. Only tools/ prints.
+//
+// Exit status: 0 success; 1 --fail-on matched; 2 usage error, or input that cannot be read; 3 some
+// requested data is missing, with --strict.
+//
+// Plugins share the process and can print too. So ctprof moves standard output to another
+// descriptor before it loads a plugin, and what plugins write to descriptor 1, or leave in stdio's
+// buffers, goes to standard error.
+
+#pragma once
+
+#include <string_view>
+
+#include "core/base/result.hpp"
+#include "tools/ctprof/options/options.hpp"
+
+namespace ctprof::cli {
+
+// Moves standard output. Opens /dev/null on those of descriptors 0 to 2 that are closed, so that no
+// file of ours gets their numbers. REQUIRES: called once, before anything else.
+void keep_output();
+
+// The descriptor of standard output, or -1 if it was closed.
+int output_fd();
+
+// Whether `path` is a name of standard output, such as "-" or /dev/stdout.
+bool names_output(std::string_view path);
+
+// Writes all of `text`. Returns 0, or errno.
+int write_all(int fd, std::string_view text);
+
+inline constexpr int kFine = 0;
+inline constexpr int kFindings = 1;
+inline constexpr int kFailed = 2;
+inline constexpr int kPartial = 3;
+
+// Prints the error as one line on standard error. Returns kFailed.
+int fail(const Error& error);
+int fail(std::string_view sentence);
+// Writes `text` to standard error, unchanged.
+void say(std::string_view text);
+// Prints a line on standard error, unless --quiet.
+void note(const Options& options, std::string_view sentence);
+
+// Writes to standard output. Returns kFine, also if the reader has gone away, or fails.
+int print(std::string_view text);
+
+// A line of progress on standard error that the next one, or a message, replaces. Printable text.
+void show_progress(std::string_view line);
+// Removes the line of progress, if there is one.
+void clear_progress();
+// The same, safe in a handler of a signal that ends the program.
+void clear_progress_in_handler();
+
+// Whether text on standard output may be coloured.
+bool use_color(const Options& options);
+// The width of the terminal; 0 if standard output is not one.
+unsigned terminal_width();
+// Its lines; 24 if standard output is not one.
+unsigned terminal_lines();
+
+}  // namespace ctprof::cli

@@ -1,0 +1,200 @@
+#include "tools/ctprof/runtime/setcap.hpp"
+
+#include <linux/capability.h>
+#include <linux/limits.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/text.hpp"
+#include "core/registry/loader.hpp"
+#include "core/render/terminal_text.hpp"
+#include "ctprof/files.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// By number, as setcap and include/uapi/linux/capability.h call them, without "cap_".
+constexpr std::array<std::string_view, 41> kCapabilities{"chown",
+                                                         "dac_override",
+                                                         "dac_read_search",
+                                                         "fowner",
+                                                         "fsetid",
+                                                         "kill",
+                                                         "setgid",
+                                                         "setuid",
+                                                         "setpcap",
+                                                         "linux_immutable",
+                                                         "net_bind_service",
+                                                         "net_broadcast",
+                                                         "net_admin",
+                                                         "net_raw",
+                                                         "ipc_lock",
+                                                         "ipc_owner",
+                                                         "sys_module",
+                                                         "sys_rawio",
+                                                         "sys_chroot",
+                                                         "sys_ptrace",
+                                                         "sys_pacct",
+                                                         "sys_admin",
+                                                         "sys_boot",
+                                                         "sys_nice",
+                                                         "sys_resource",
+                                                         "sys_time",
+                                                         "sys_tty_config",
+                                                         "mknod",
+                                                         "lease",
+                                                         "audit_write",
+                                                         "audit_control",
+                                                         "setfcap",
+                                                         "mac_override",
+                                                         "mac_admin",
+                                                         "syslog",
+                                                         "wake_alarm",
+                                                         "block_suspend",
+                                                         "audit_read",
+                                                         "perfmon",
+                                                         "bpf",
+                                                         "checkpoint_restore"};
+static_assert(kCapabilities[CAP_NET_ADMIN] == "net_admin" &&
+              kCapabilities[CAP_SYS_PTRACE] == "sys_ptrace" &&
+              kCapabilities[CAP_SYSLOG] == "syslog" && kCapabilities[CAP_BPF] == "bpf");
+
+using Mask = std::uint64_t;
+
+constexpr std::uint64_t kFirstUserNamespace = 0xEFFFFFFD;  // the kernel's include/linux/proc_ns.h
+
+Mask mask_of(std::string_view names) {
+  Mask mask = 0;
+  for (std::string_view name : split(names)) {
+    if (!name.starts_with("cap_")) continue;
+    name.remove_prefix(4);
+    const auto at = std::find(kCapabilities.begin(), kCapabilities.end(), name);
+    if (at != kCapabilities.end()) mask |= Mask{1} << (at - kCapabilities.begin());
+  }
+  return mask;
+}
+
+// "cap_bpf,cap_perfmon", in alphabetical order.
+std::string names_of(Mask mask) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < kCapabilities.size(); ++i)
+    if ((mask >> i & 1) != 0) names.insert("cap_" + std::string(kCapabilities[i]));
+  return joined(names, ",");
+}
+
+Mask bounding_set() {
+  Mask mask = 0;
+  for (std::size_t i = 0; i < kCapabilities.size(); ++i)
+    if (::prctl(PR_CAPBSET_READ, i, 0, 0, 0) == 1) mask |= Mask{1} << i;
+  return mask;
+}
+
+// What the file gives already. Numbers on disk are little-endian.
+Mask permitted_by_file(const std::string& path) {
+  std::array<unsigned char, sizeof(vfs_ns_cap_data)> data{};
+  if (::getxattr(path.c_str(), "security.capability", data.data(), data.size()) <
+      ssize_t{XATTR_CAPS_SZ_2})
+    return 0;
+  const auto word = [&](std::size_t at) {
+    return Mask{data[at]} | Mask{data[at + 1]} << 8 | Mask{data[at + 2]} << 16 |
+           Mask{data[at + 3]} << 24;
+  };
+  constexpr std::size_t kPermittedLow = 4, kPermittedHigh = 12;  // vfs_cap_data::data[0], [1]
+  return word(kPermittedLow) | word(kPermittedHigh) << 32;
+}
+
+// The path of the file that we were started from; empty if it is gone.
+std::string executable() {
+  std::array<char, PATH_MAX> path;
+  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+  std::string name(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  struct stat ours, named;
+  const bool same = ::stat("/proc/self/exe", &ours) == 0 && ::stat(name.c_str(), &named) == 0 &&
+                    ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+  return same ? name : std::string();
+}
+
+bool is_nosuid(const std::string& path) {
+  struct statvfs status;
+  return ::statvfs(path.c_str(), &status) == 0 && (status.f_flag & ST_NOSUID) != 0;
+}
+
+bool is_in_first_user_namespace() {
+  struct stat status;
+  return ::stat("/proc/self/ns/user", &status) != 0 || status.st_ino == kFirstUserNamespace;
+}
+
+bool has_no_new_privs() { return ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1; }
+
+// Why capabilities of the file would have no effect; empty where they would not.
+std::string obstacle(const std::string& path) {
+  if (!is_in_first_user_namespace())
+    return "ctprof runs in a user namespace of its own, where capabilities are not the host's: "
+           "start it outside";
+  if (has_no_new_privs())
+    return "this process may get no new privileges (no_new_privs), so capabilities of its file "
+           "would have no effect";
+  if (path.empty()) return "the executable of ctprof was deleted and cannot get capabilities";
+  if (printable(path) != path)
+    return "the path of this executable has characters that cannot be printed as they are, so no "
+           "command for it can be given: " +
+           path;
+  if (is_nosuid(path))
+    return "capabilities of " + path + " would have no effect: its filesystem is mounted nosuid";
+  if (const std::string why = closed_to_privileged(own_plugin_directory()); !why.empty())
+    return "a ctprof with file capabilities loads only plugins that only root can change, but " +
+           why + ": install it as root, in directories that only root can change, and run that one";
+  return {};
+}
+
+}  // namespace
+
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,=:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+bool sudo_would_work() { return is_in_first_user_namespace() && !has_no_new_privs(); }
+
+bool sudo_would_give(const std::string& capabilities) {
+  return sudo_would_work() && (mask_of(capabilities) & ~bounding_set()) == 0;
+}
+
+Setcap setcap_for(const std::set<std::string>& wanted) {
+  Mask all = 0;
+  for (const std::string& names : wanted) all |= mask_of(names);
+  if (all == 0) return {};
+  const std::string path = executable();
+  if (const std::string why = obstacle(path); !why.empty()) return {{}, {why}};
+  Setcap setcap;
+  const Mask reachable = bounding_set();
+  if (const Mask beyond = all & ~reachable; beyond != 0)
+    setcap.notes.push_back(names_of(beyond) +
+                           ": not available here (not in the bounding set, as in a container): " +
+                           "start the container with them");
+  if ((all & reachable) == 0) return setcap;
+  setcap.command = "setcap " + names_of((all & reachable) | (permitted_by_file(path) & reachable)) +
+                   "+ep " + quoted(path);
+  setcap.notes.emplace_back(
+      "every user who may execute that file can then see the processes of other users, their I/O, "
+      "delays, memory and heap sizes, but no contents of memory or files: restrict its permissions "
+      "(docs/security.md)");
+  setcap.notes.emplace_back(
+      "with them it refuses --rootfs, and loads no plugins of --plugin-path and "
+      "CTPROF_PLUGIN_PATH: for those, use one without");
+  return setcap;
+}
+
+}  // namespace ctprof::cli

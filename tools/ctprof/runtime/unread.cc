@@ -1,0 +1,114 @@
+#include "tools/ctprof/runtime/unread.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "core/registry/identity.hpp"
+#include "core/render/terminal_text.hpp"
+#include "ctprof/gap.hpp"
+#include "tools/ctprof/runtime/text.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+constexpr std::size_t kMostNamedProcesses = 50;  // in a sentence
+
+bool is_failure(Gap gap) {
+  return gap == Gap::Denied || gap == Gap::Unsupported || gap == Gap::Malformed ||
+         gap == Gap::Busy || gap == Gap::SourceFailed;
+}
+
+// The rows of a process, as the column of process ids has them one after the other.
+struct Process {
+  std::size_t first;
+  std::size_t last;
+};
+
+std::vector<Process> processes_of(std::span<const std::uint64_t> tgids) {
+  std::vector<Process> processes;
+  for (std::size_t first = 0, last = 0; first < tgids.size(); first = last) {
+    while (last < tgids.size() && tgids[last] == tgids[first]) ++last;
+    processes.push_back({first, last});
+  }
+  return processes;
+}
+
+// Why no thread of the process has a value: the first failure found; None: some have one, or
+// there is no failure.
+Gap why_unread(const Column& column, const Process& process) {
+  Gap failure = Gap::None;
+  for (std::size_t row = process.first; row < process.last; ++row) {
+    if (column.has_value(row)) return Gap::None;
+    if (failure == Gap::None && is_failure(column.gap(row))) failure = column.gap(row);
+  }
+  return failure;
+}
+
+// Metrics of one plugin that failed in the same way for the same processes share a sentence.
+struct Failure {
+  std::string plugin;
+  Gap gap;
+  std::vector<std::size_t> processes;
+  auto operator<=>(const Failure&) const = default;
+};
+using Failures = std::map<Failure, std::vector<std::string>>;  // to metrics
+
+void add_failures(const Column& column, const std::vector<Process>& processes, Failures& failures) {
+  std::map<Gap, std::vector<std::size_t>> unread;
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    if (const Gap gap = why_unread(column, processes[i]); gap != Gap::None)
+      unread[gap].push_back(i);
+  for (auto& [gap, which] : unread)
+    failures[{column.provenance.plugin, gap, std::move(which)}].push_back(column.def().name);
+}
+
+std::string and_others(std::size_t count, std::string_view what) {
+  if (count == 0) return {};
+  return " and " + std::to_string(count) + " other" + std::string(what) + (count == 1 ? "" : "s");
+}
+
+// "redis[812], envoy[99] and 3 others"
+template <class Name>
+std::string named_processes(const std::vector<std::size_t>& processes, Name name) {
+  std::string text;
+  const std::size_t shown = std::min(processes.size(), kMostNamedProcesses);
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + name(processes[i]);
+  return text + and_others(processes.size() - shown, "");
+}
+
+}  // namespace
+
+std::vector<std::string> unread_processes(const Snapshot& snapshot) {
+  const Table& threads = snapshot.threads();
+  const auto tgids = threads.find(kTgid)->u64();
+  const Column& names = *threads.find(kPcomm);
+  const auto processes = processes_of(tgids);
+  Failures failures;
+  for (const Column& column : threads.columns)
+    if (!column.provenance.plugin.empty()) add_failures(column, processes, failures);
+
+  const auto name_of = [&](std::size_t process) {
+    const std::size_t row = processes[process].first;
+    const std::string_view text =
+        names.has_value(row) ? snapshot.pools->texts[names.ids()[row]] : std::string_view{};
+    return printable(text) + '[' + std::to_string(tgids[row]) + ']';
+  };
+  std::vector<std::string> sentences;
+  for (const auto& [failure, metrics] : failures)
+    sentences.push_back(
+        failure.plugin + ": " + metrics.front() + and_others(metrics.size() - 1, " metric") + ": " +
+        std::string(name(failure.gap)) + " for " + named_processes(failure.processes, name_of));
+  return sentences;
+}
+
+std::string without_costly(const Meta& meta) {
+  if (meta.left_out.empty()) return {};
+  return "; without " + count(meta.left_out.size(), "expensive metric") + " (--level full)";
+}
+
+}  // namespace ctprof::cli
