@@ -23,8 +23,8 @@ namespace {
 
 using ValueType = Condition::ValueType;
 
-// Whether the text is a condition. The name of a group that has one of these characters needs one:
-// group == "a&b".
+// Returns whether the text is a condition rather than a group name. A group whose name contains one
+// of these characters needs a condition: group == "a&b".
 bool has_operator(std::string_view text) { return text.find_first_of("\"=<>~&|") != text.npos; }
 
 std::string quoted(std::string_view name) {
@@ -49,7 +49,8 @@ constexpr FigureWord kFigures[] = {{"pct", Figure::Percent},
                                    {"low", Figure::Low},
                                    {"high", Figure::High}};
 
-// Whether the figure is one that such a report has: a value, or what two sides make.
+// Checks that the report has this figure: show has only values, a comparison only figures of two
+// sides.
 Result<void> check_figure(const Condition& condition, const std::string& input, Figure figure,
                           bool of_comparison) {
   if (of_comparison && figure == Figure::Value)
@@ -128,7 +129,7 @@ Result<Condition> parse_fail_on(std::string_view text, bool of_comparison) {
 
 namespace {
 
-// Whether an expression could read it as a name.
+// Returns whether an expression parses the text as one name.
 bool is_name(std::string_view text) {
   const auto inputs = inputs_of(text);
   return inputs.size() == 1 && inputs.front() == text && text.find('[') == text.npos;

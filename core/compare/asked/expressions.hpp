@@ -1,13 +1,14 @@
-// What the user writes in the grammar of expressions: --where, --about, --fail-on and --derive.
+// The options whose arguments are expressions: --where, --about, --fail-on and --derive.
 //
-//   --where 'pcomm =~ "^nginx" && nice < 0'   which threads are counted, and which groups are shown
-//   --fail-on 'run_time_ns.pct > 10'          which rows of a comparison mean exit status 1
-//   --fail-on 'run_time_ns > 1000000000'      ... and of what is shown
-//   --about 'pcomm == "svc"'                which groups of a comparison are tested by themselves
-//   --derive 'ipc = instructions / cycles'    a metric of the user's own
+//   --where 'pcomm =~ "^nginx" && nice < 0'   selects the threads to count and the groups to show
+//   --fail-on 'run_time_ns.pct > 10'          selects rows of a comparison; a match is exit status
+//   1
+//   --fail-on 'run_time_ns > 1000000000'      the same for rows of show
+//   --about 'pcomm == "svc"'                  selects the groups to test separately in a comparison
+//   --derive 'ipc = instructions / cycles'    defines a metric
 //
-// Only the text is checked here, before any file is opened. What the names mean depends on the
-// files: see figures/where.hpp, report/failed_rows.hpp and figures/added_metrics.hpp.
+// These functions check only the text, before any file is opened. The meaning of the names depends
+// on the files: see figures/where.hpp, report/failed_rows.hpp and figures/added_metrics.hpp.
 
 #pragma once
 
@@ -23,37 +24,38 @@
 
 namespace ctprof {
 
-// What conditions can ask of a group besides its metrics.
-inline constexpr std::string_view kGroupThreads = "threads";  // how many it has
-inline constexpr std::string_view kGroupName = "group";       // as text shows it
+// Names that a condition can use for properties of a group other than its metrics.
+inline constexpr std::string_view kGroupThreads = "threads";  // its number of threads
+inline constexpr std::string_view kGroupName = "group";       // its name as shown in text
 
 inline bool is_of_groups(std::string_view input) {
   return input == kGroupThreads || input == kGroupName;
 }
 
-// The conditions of --where, all of which must be true. One is about threads if it names metrics of
-// threads. It is about groups if it names `threads`, `group`, or metrics that only groups have:
-// those of processes and cgroups, derived ones, thread_count.
+// The conditions of --where, all of which must be true. A condition that names metrics of threads
+// applies to threads. A condition applies to groups if it names `threads`, `group` or a metric that
+// only groups have: metrics of processes and cgroups, derived metrics, and thread_count.
 struct Where {
   std::vector<Condition> conditions{};
 };
 
-// Adds the parts that && joins at the top level. The error is about the text alone.
+// Adds the parts of the condition that && joins at the top level. Errors concern only the text.
 Result<void> add_condition(Where& where, std::string_view text);
 
-// Parses --about: a condition on names of groups, or a name. `axis` is what groups are named after,
-// such as "pcomm"; the condition knows that word and `group`. Which groups are tested by themselves
-// must not depend on figures, so it knows no metrics. The error is about the text alone.
+// Parses --about: a condition on group names, or one group name. `axis` is the axis word that names
+// groups, such as "pcomm"; the condition can use that word and `group`. It cannot use metrics,
+// because the selection of separately tested groups must not depend on measured values. Errors
+// concern only the text.
 Result<Condition> parse_about(std::string_view text, std::string_view axis);
 
-// Whether the condition of --about is true of a group of that name.
+// Returns whether the condition of --about is true for a group with this name.
 bool is_about(const Condition& condition, std::string_view group);
 
-// Parses a condition on rows. Of a comparison, METRIC.pct (of the baseline, in percent),
-// METRIC.delta, METRIC.baseline and METRIC.candidate are numbers of a group, `threads` is its
-// number of threads in the candidate, and `group` its name; between sides of several runs there are
-// METRIC.p, METRIC.shift, METRIC.low and METRIC.high, the last three in percent. Of what is shown,
-// METRIC is the number itself. The error is about the text alone.
+// Parses a condition on rows. In a comparison, METRIC.pct (percent of the baseline), METRIC.delta,
+// METRIC.baseline and METRIC.candidate are numbers of a group, `threads` is its number of threads
+// in the candidate, and `group` is its name. Sides with several runs also have METRIC.p,
+// METRIC.shift, METRIC.low and METRIC.high, the last three in percent. In show, METRIC is the value
+// itself. Errors concern only the text.
 Result<Condition> parse_fail_on(std::string_view text, bool of_comparison = true);
 
 enum class Figure : std::uint8_t {
@@ -67,22 +69,22 @@ enum class Figure : std::uint8_t {
   Low,
   High
 };
-// Whether only sides of several runs have it.
+// Returns whether the figure exists only for sides with several runs.
 inline bool is_of_proof(Figure figure) { return figure >= Figure::P; }
 struct NamedFigure {
   std::string_view metric;
   Figure figure;
 };
 
-// The metric and figure of an input such as "run_time_ns.pct"; another name is that of a metric,
-// and means its value. None for `group` and `threads`.
+// Splits an input such as "run_time_ns.pct" into metric and figure. Any other name is a metric name
+// with the figure Value. Returns no value for `group` and `threads`.
 std::optional<NamedFigure> figure_named(std::string_view name);
 
-// Parses 'name = expression'. The error is about the text alone. Entity and unit follow from the
-// inputs once they are known.
+// Parses 'name = expression'. Errors concern only the text. The entity and the unit are derived
+// from the inputs once these are known.
 Result<DerivedDef> parse_derive(std::string_view text);
 
-// "reading --derive '<text>': <cause>"
+// Returns the error "reading --derive '<text>': <cause>".
 Error derive_refusal(std::string_view text, const std::string& cause);
 
 }  // namespace ctprof

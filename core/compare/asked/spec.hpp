@@ -1,6 +1,6 @@
-// What the user asks of show and compare, read and checked before any file is opened.
+// The options of show and compare, parsed and checked before any file is opened.
 //
-// Whether a metric of that name exists depends on the files (figures/metric_plan.hpp).
+// Whether a metric with a requested name exists depends on the files (figures/metric_plan.hpp).
 
 #pragma once
 
@@ -23,36 +23,36 @@
 
 namespace ctprof {
 
-// What the sides of a comparison are called: "baseline", "candidate", "candidate_2" ... All are
-// compared with the first.
+// Returns the name of a side: "baseline", "candidate", "candidate_2" ... Every side is compared
+// with the first.
 inline std::string side_name(std::size_t side) {
   if (side == 0) return "baseline";
   return side == 1 ? "candidate" : "candidate_" + std::to_string(side);
 }
 
-// The axis: what threads are grouped by.
+// The axis: the key by which threads are grouped.
 enum class GroupBy : std::uint8_t {
-  Pcomm,  // the process's name
+  Pcomm,  // process name
   Cgroup,
-  Comm,  // the thread's name
+  Comm,  // thread name
   CommExact,
-  All,          // cgroup, process and thread at once
+  All,          // cgroup, process and thread together
   Pid,          // each process
   ProcessText,  // a text metric of processes
   Service,      // the unit, container or pod of the cgroup
-  Tree,         // a process and all that it started
+  Tree,         // a process and its descendants
 };
 
-// All but ProcessText, which is named by its metric.
+// Returns the words of all axes except ProcessText, which is named by its metric.
 std::vector<std::string> axis_words();
-// A word with a dot or an underscore is taken for a metric's name. Whether there is such a metric
-// turns out when the files are read (grouping/process_keys.hpp).
+// Parses an axis word. A word with a dot or an underscore is taken for a metric name; whether that
+// metric exists is checked when the files are read (check_axis in grouping/key_families.hpp).
 Result<GroupBy> parse_group_by(std::string_view word);
 
-// Columns of the first screen beside headlines.
+// Columns of the first screen that are not headlines.
 inline constexpr std::string_view kThreadsColumn = "threads", kMovedColumn = "moved most";
 
-// What rows are sorted by: a word of the table in spec.cc, or else a metric's name or a column of
+// One sort key of rows: a word of the table in spec.cc, or the name of a metric or of a column of
 // the first screen.
 struct SortKey {
   enum class By : std::uint8_t { Movers, Delta, Percent, Name, Metric };
@@ -64,88 +64,89 @@ struct SortKey {
 enum class ReportKind : std::uint8_t { Show, Compare };
 
 // Parses "run_time_ns:asc,name,-%wait". The direction is optional: `asc` for `name`, otherwise
-// `desc`; a minus before the word reverses it. "moved most" is Movers with that as its metric.
-// Empty entries, duplicates and unknown directions are errors, and so is sorting by differences
-// under show.
+// `desc`; a minus before the word reverses it. "moved most" becomes Movers with that text as its
+// metric. Empty entries, duplicates, unknown directions, and sorting by differences under show are
+// errors.
 Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind);
 
-// What rows can be sorted by besides metrics.
+// Returns the words that rows can be sorted by, without metric names.
 std::vector<std::string> sort_words(ReportKind kind);
 
-// Parses "a,b,c". Empty entries and duplicates are errors, which quote `option`.
+// Parses "a,b,c". Empty entries and duplicates are errors; the error quotes `option`.
 Result<std::vector<std::string>> parse_names(std::string_view text, std::string_view option);
 
-// The same for sections. Upper and lower case are the same.
+// Parses section names in the same way, ignoring case.
 Result<std::vector<std::string>> parse_sections(std::string_view text);
 
-// How cgroup paths become keys.
+// Options that determine how cgroup paths become group keys.
 struct CgroupNaming {
   std::vector<PathGlob> flatten{};
-  bool literal = false;  // no patterns, only the globs
+  bool literal = false;  // apply only the globs, not the patterns
 };
 
-// What a difference between sides of several runs has to reach to be called proven.
+// Conditions for calling a difference between sides with several runs significant.
 struct Bar {
-  double alpha = 0.05;   // p is at most that
-  double min_shift = 0;  // and its interval lies at least so far from none, as a fraction
+  double alpha = 0.05;   // p must be at most this
+  double min_shift = 0;  // minimum distance of the interval from zero, as a fraction
 };
 
 struct Spec {
   GroupBy group_by = GroupBy::Pcomm;
-  std::string group_metric{};  // of ProcessText
-  // Keeps names of processes and threads as they are, and shows metrics of processes for each one.
+  std::string group_metric{};  // only for ProcessText
+  // Keeps names of processes and threads unchanged, and shows process metrics for each process.
   bool literal_names = false;
   CgroupNaming cgroups{};
-  std::vector<std::string> metrics{};   // none: all
-  std::vector<std::string> sections{};  // none: all
-  std::vector<std::string> plugins{};   // only metrics that these filled; none: all
-  std::vector<SortKey> sort{};          // none: movers under compare, name under show
+  std::vector<std::string> metrics{};   // empty: all
+  std::vector<std::string> sections{};  // empty: all
+  std::vector<std::string> plugins{};   // only metrics that these plugins filled; empty: all
+  std::vector<SortKey> sort{};          // empty: movers under compare, name under show
   std::size_t limit = 0;                // lines per section; 0: all
-  bool rate = false;                    // also differences per second
-  bool busiest = true;                  // also the busiest thread of each group
-  // Leaves out, and counts, rows that did not change; under show those that are zero.
+  bool rate = false;                    // also show differences per second
+  bool busiest = true;                  // also show the busiest thread of each group
+  // Omits and counts rows that did not change; under show, rows that are zero.
   bool moved_only = false;
-  Where where{};                     // only these threads and groups
-  std::vector<DerivedDef> derive{};  // metrics besides those of the files
-  std::vector<Condition> fail_on{};  // which rows to pick out
-  // Names the groups whose headlines are tested by themselves.
+  Where where{};                     // restricts threads and groups
+  std::vector<DerivedDef> derive{};  // metrics that the user defines
+  std::vector<Condition> fail_on{};  // selects rows for exit status 1
+  // Selects the groups whose headlines are tested separately.
   std::optional<Condition> about{};
-  // Called once for a comparison of sides of several runs, with a key of these runs: records it,
-  // and returns whether the user has seen one of them that was not about these groups. None:
-  // unknown.
+  // Called once for a comparison of sides with several runs, with a key for these runs. Records the
+  // comparison, and returns whether the user has already seen a comparison of these runs that did
+  // not select these groups. Empty function: unknown.
   std::function<bool(std::string_view)> record_comparison{};
   Bar bar{};
-  bool folds_waits = true;  // stacks of waits also without the kernel's frames, as text has them
-  bool judge_rows = true;   // rows of sections have their evidence, and are ordered by it
-  // How many of the runs that are read belong to each side, in their order; none: each is a side.
+  bool folds_waits = true;  // text also shows wait stacks without kernel frames
+  bool judge_rows = true;   // section rows have p values and are ordered by them
+  // The number of runs of each side, in the order of the runs; empty: each run is a side.
   std::vector<std::size_t> side_sizes{};
 };
 
-// One side's share of the runs that are read.
+// The runs of one side, as a range of all runs that are read.
 struct SideRuns {
   std::size_t first = 0, count = 1;
 };
-// The sides of so many runs. REQUIRES: Spec::side_sizes is empty, or adds up to `runs`.
+// Divides the runs among the sides. REQUIRES: Spec::side_sizes is empty, or its sum is `runs`.
 std::vector<SideRuns> sides_of(const Spec& spec, std::size_t runs);
 
-// The word for the axis, as the user wrote it.
+// Returns the word of the axis as the user wrote it.
 std::string_view axis_word(const Spec& spec);
 
-// The heading of the first column of the first screen: "process", or the axis.
+// Returns the heading of the first column of the first screen: "process", or the axis word.
 std::string group_column(const Spec& spec);
-// Whether the word names that column.
+// Returns whether the word names that column.
 bool names_groups(std::string_view word, const Spec& spec);
 
-// Where functions and stacks are told, of every metric that has stacks.
+// The section that shows functions and stacks of every metric that has stacks.
 inline constexpr std::string_view kStacksSection = "stacks";
 
-// The section of that name in the table of ctprof/newtypes.hpp, or null.
+// Returns the section with this name from the table of ctprof/newtypes.hpp, or null.
 const SectionInfo* find_section(std::string_view name);
 
-// For sorting sections: those of the table in its order, then a third party's by name.
+// Returns a sort key for sections: the table's sections in its order, then third-party sections by
+// name.
 std::tuple<std::size_t, std::string_view> section_place(std::string_view name);
 
-// A sentence for each section that the user asked for but that needs another axis.
+// Returns a message for each requested section that needs another axis.
 std::vector<std::string> misplaced_sections(const Spec& spec);
 
 }  // namespace ctprof

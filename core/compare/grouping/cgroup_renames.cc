@@ -10,16 +10,16 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kLeastInCommon = 10;
-// Of all kinds that either has: this many in so many.
+// The minimum ratio of shared kinds to all kinds of two similar cgroups: kAlike / kOutOf.
 constexpr std::size_t kAlike = 9, kOutOf = 10;
 
-// The work of comparing pairs, in kinds. Ten thousand real cgroups make a few thousand pairs of
-// some dozen kinds.
+// Limits the work of comparing pairs, counted in kinds. Ten thousand real cgroups produce a few
+// thousand pairs with a few dozen kinds each.
 constexpr std::size_t kMostKinds = 16'000'000;
 
 using Kinds = std::vector<std::uint32_t>;
 
-// A cgroup that one side alone has.
+// A cgroup that exists on only one side.
 struct Candidate {
   std::string_view key;
   Kinds kinds;  // ascending
@@ -27,18 +27,18 @@ struct Candidate {
 };
 
 struct Likeness {
-  std::uint32_t baseline, candidate;  // which
+  std::uint32_t baseline, candidate;  // indices
   std::size_t in_common, in_all;
 };
 
-// Both names, in an order that does not depend on the sides.
+// Returns both names in an order that does not depend on the sides.
 std::pair<std::string_view, std::string_view> names_of(
     const Likeness& like, const std::array<std::vector<Candidate>, 2>& sides) {
   const std::string_view a = sides[0][like.baseline].key, b = sides[1][like.candidate].key;
   return {std::min(a, b), std::max(a, b)};
 }
 
-// The paths without their common end.
+// Returns the paths without their common end.
 std::pair<std::string_view, std::string_view> roots_of(std::string_view a, std::string_view b) {
   while (true) {
     const auto x = a.rfind('/'), y = b.rfind('/');
@@ -84,7 +84,7 @@ class Finder {
   }
 
  private:
-  // Takes the keys of one cgroup, unless its name is empty.
+  // Adds the keys of one cgroup, unless its name is empty.
   void take(std::size_t begin, std::size_t end) {
     std::array<Candidate, 2> of{Candidate{keys_[begin].cgroup, {}},
                                 Candidate{keys_[begin].cgroup, {}}};
@@ -103,9 +103,9 @@ class Finder {
     sides_[side].push_back(std::move(of[side]));
   }
 
-  // Replicas can be many, and identical ones are as alike as can be. So the first ones of both
-  // sides are paired, the second ones and so on, which is what comparing all pairs would give.
-  // Those beyond are paired with the first of the other side.
+  // There can be many replicas with identical kinds. Pairs the first cgroups of both sides, then
+  // the second ones and so on, which gives the same result as comparing all pairs. Surplus cgroups
+  // of one side are paired with the first cgroup of the other side.
   void pair_identical(std::vector<Likeness>& left_over) {
     std::map<Kinds, std::array<std::vector<std::uint32_t>, 2>> having;
     for (std::size_t side = 0; side < 2; ++side)
@@ -125,7 +125,7 @@ class Finder {
     for (const Likeness& like : found) pair(like, std::string(sides_[0][like.baseline].key));
   }
 
-  // Pairs that are alike but not identical, and of which at least one is not paired yet.
+  // Returns pairs that are similar but not identical, of which at least one cgroup is unpaired.
   std::vector<Likeness> all_alike() {
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> having,
         free;  // kind -> candidates
@@ -152,13 +152,13 @@ class Finder {
     return found;
   }
 
-  // The most alike first; what ties, by name.
+  // Sorts the most similar pairs first, and equally similar pairs by name.
   void sort(std::vector<Likeness>& likenesses) const {
     std::sort(likenesses.begin(), likenesses.end(),
               [&](const Likeness& a, const Likeness& b) { return before(a, b); });
   }
 
-  // So many of the kinds that two sets which are alike must share one of them.
+  // Returns the first kinds of a set, enough that any two similar sets have one of them in common.
   static std::span<const std::uint32_t> telling(const Kinds& kinds) {
     if (kinds.size() < kLeastInCommon) return {};
     const std::size_t most_left = (kAlike * kinds.size() + kOutOf - 1) / kOutOf - 1;
@@ -196,7 +196,7 @@ class Finder {
     rename.only_candidate = beyond(b.kinds, a.kinds);
   }
 
-  // Kinds that only the first has, by name.
+  // Returns the kinds that only the first set contains, ordered by name.
   std::vector<ThreadKind> beyond(const Kinds& kinds, const Kinds& others) const {
     Kinds alone;
     std::set_difference(kinds.begin(), kinds.end(), others.begin(), others.end(),
@@ -209,7 +209,7 @@ class Finder {
     return found;
   }
 
-  // REQUIRES: sorted by name.
+  // REQUIRES: `side` is sorted by name.
   static Candidate* find(std::vector<Candidate>& side, std::string_view key) {
     const auto it =
         std::lower_bound(side.begin(), side.end(), key,

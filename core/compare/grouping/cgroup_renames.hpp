@@ -1,16 +1,15 @@
-// Renamed cgroups: finds cgroups that only the baseline has and that the candidate has under
-// another name.
+// Renamed cgroups: finds cgroups of the baseline that have another name in the candidate.
 //
-// A cgroup is recognised by what runs in it: its kinds of threads, each a pattern of a process name
-// and one of a thread name. Two cgroups are taken for one if they have at least ten kinds in
-// common, and these are at least nine in ten of all kinds that either has. The most alike are
-// paired first, each with one other; a cgroup that is left over joins the pair of the one that it
-// is most like. Below the part in which a pair's paths differ, cgroups with equal paths are paired
-// too, whatever runs in them. Exchanging the sides exchanges the names and changes nothing else.
+// A cgroup is recognized by its kinds of threads: pairs of a process name pattern and a thread name
+// pattern. Two cgroups are considered the same if they share at least ten kinds, and these are at
+// least nine tenths of all kinds of both. The most similar cgroups are paired first, each with one
+// other. A remaining cgroup joins the pair of the cgroup that it is most similar to. Below the
+// differing part of a pair's paths, cgroups with equal relative paths are paired too, independent
+// of their threads. Exchanging the sides exchanges the names and changes nothing else.
 //
-// A cgroup that both sides have is never taken as renamed.
+// A cgroup that exists on both sides is never considered renamed.
 //
-// Not here: what happens to the groups (grouping.hpp), how pairs are printed (render/).
+// See also: grouping.hpp merges the groups, render/ prints the pairs.
 
 #pragma once
 
@@ -26,37 +25,37 @@
 
 namespace ctprof {
 
-// Names of processes and threads, or their patterns.
+// Names or name patterns of a process and a thread.
 struct ThreadKind {
   std::string pcomm, comm;
 };
 
 struct CgroupRename {
   std::string baseline, candidate;            // keys of cgroups
-  std::string baseline_root, candidate_root;  // these without their common end
+  std::string baseline_root, candidate_root;  // these paths without their common end
   std::uint32_t in_common = 0, in_all = 0;    // kinds of threads
   std::vector<ThreadKind> only_baseline, only_candidate;
   std::vector<std::pair<std::string, std::string>>
-      below;  // cgroups that are paired because their parents are
+      below;  // cgroups paired because their parents are paired
 };
 
 struct CgroupRenames {
-  std::vector<CgroupRename> found;  // the most alike first
+  std::vector<CgroupRename> found;  // the most similar first
   std::map<std::string, std::string, std::less<>>
-      name_of;  // for each cgroup in a pair, the baseline's name
+      name_of;  // the baseline's name of each paired cgroup
   std::map<std::string, std::string, std::less<>>
-      after;            // the candidate's name of each cgroup of the baseline in a pair
-  bool is_cut = false;  // so many are alike that not all pairs were compared
+      after;            // the candidate's name of each paired cgroup of the baseline
+  bool is_cut = false;  // not all pairs were compared, because too many are similar
 };
 
-// A group's key under `all`, and which sides have it.
+// A group key of the axis `all`, and the sides that have the group.
 struct SidedKey {
   std::string_view cgroup;
   std::string_view pcomm, comm;
   bool on_baseline = false, on_candidate = false;
 };
 
-// REQUIRES: keys in order.
+// REQUIRES: `keys` are sorted.
 CgroupRenames find_cgroup_renames(std::span<const SidedKey> keys);
 
 }  // namespace ctprof

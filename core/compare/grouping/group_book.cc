@@ -13,10 +13,10 @@
 namespace ctprof {
 namespace {
 
-// The axis is read from the thread's process instead.
+// Marks an axis that is read from the thread's process instead of a thread column.
 constexpr std::string_view kNoColumn;
 
-// What an axis reads of a thread.
+// The columns of a thread from which an axis builds its key.
 struct Axis {
   GroupBy by;
   std::vector<std::string_view> columns;
@@ -57,7 +57,7 @@ std::vector<std::uint32_t> count_rows(const std::vector<std::uint32_t>& of_row,
   return rows;
 }
 
-// Numbers a run's groups in the order in which they appear.
+// Numbers the groups of a run in order of appearance.
 class Numbering {
  public:
   explicit Numbering(RunGroups& groups) : groups_(&groups) {}
@@ -81,7 +81,8 @@ class Numbering {
   std::vector<std::uint32_t> of_key_;
 };
 
-// How many threads each group has; one of a process has the process's.
+// Returns the number of threads of each group. A group of a single process has the threads of that
+// process.
 std::vector<std::uint64_t> count_threads(const RowGroups& run, const Snapshot& snapshot) {
   const auto& processes = run.of_row[static_cast<std::size_t>(Entity::Process)];
   const auto& of_thread = run.of_row[static_cast<std::size_t>(Entity::Thread)];
@@ -101,7 +102,7 @@ std::vector<std::uint64_t> count_threads(const RowGroups& run, const Snapshot& s
   return threads;
 }
 
-// Fills in what follows from the groups of the rows.
+// Computes the counts that follow from the groups of the rows.
 void finish(RowGroups& run, const Snapshot& snapshot) {
   const auto rows_of = [&](Entity entity) -> auto& {
     return run.of_row[static_cast<std::size_t>(entity)];
@@ -113,7 +114,8 @@ void finish(RowGroups& run, const Snapshot& snapshot) {
   run.groups.threads = count_threads(run, snapshot);
 }
 
-// The groups of the rows, by the numbers of another run; kNoGroup where that lacks the group.
+// Converts the group numbers of rows to those of another run; kNoGroup where that run lacks the
+// group.
 decltype(RowGroups::of_row) renumbered(RowGroups rows, const RowGroups& run) {
   std::unordered_map<std::uint32_t, std::uint32_t> number_of;
   for (std::uint32_t group = 0; group < run.groups.keys.size(); ++group)
@@ -127,7 +129,7 @@ decltype(RowGroups::of_row) renumbered(RowGroups rows, const RowGroups& run) {
   return std::move(rows.of_row);
 }
 
-// The row of each thread that exited inside the window, by (tid, start).
+// The row of each thread that exited inside the window, by (tid, start time).
 using EndedRows = std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t>;
 EndedRows ended_rows(const Snapshot& snapshot) {
   EndedRows found;
@@ -138,9 +140,9 @@ EndedRows ended_rows(const Snapshot& snapshot) {
   return found;
 }
 
-// A thread that exited is in the group of its row in the window, and its process with it, whatever
-// they were called when the window opened. With `by_text` this does not apply to processes that
-// exited: they are named by what the opening has of them.
+// Moves a thread that exited, and its process, to the group of its row in the window, whatever
+// their names were at the opening. With `by_text`, processes that exited are not moved: the opening
+// contains their texts.
 void follow_ended(RowGroups& run, const Snapshot& snapshot, bool by_text) {
   const Snapshot& opening = *snapshot.window->opening_only;
   const EndedRows ended = ended_rows(snapshot);
@@ -183,8 +185,8 @@ GroupBook::GroupBook(const Spec& spec)
   joints_.resize(parts_.size() - 1);
 }
 
-// The numbers of the names in a column. Names repeat, so each is looked up once. A cell without a
-// value has the empty name.
+// Returns the name number of each row of a column. Each distinct name is looked up only once. A
+// cell without a value has the empty name.
 GroupBook::Rows GroupBook::take(Part& part, const Snapshot& snapshot, const Table& table,
                                 std::string_view name, const Kept& kept) {
   const Column* column = table.find(name);
@@ -206,7 +208,7 @@ GroupBook::Rows GroupBook::take(Part& part, const Snapshot& snapshot, const Tabl
   return of_row;
 }
 
-// The same for the processes of threads.
+// Returns the name number of each thread's process.
 GroupBook::Rows GroupBook::take_processes(Part& part, const Snapshot& snapshot, const Kept& kept,
                                           std::optional<ProcessTrees>& trees) {
   const ProcessKeys processes(snapshot);
@@ -226,7 +228,7 @@ GroupBook::Rows GroupBook::take_processes(Part& part, const Snapshot& snapshot, 
   return of_row;
 }
 
-// Gives groups of threads and groups of single processes common numbers.
+// Numbers groups of threads and groups of single processes together.
 void GroupBook::put_apart(Rows& threads, Rows& cgroups, Rows& processes, const Snapshot& snapshot) {
   const ProcessKeys keys(snapshot);
   const auto tgids = numbers_of_living(snapshot, kTgid), tids = numbers_of_living(snapshot, kTid);
@@ -235,7 +237,7 @@ void GroupBook::put_apart(Rows& threads, Rows& cgroups, Rows& processes, const S
     if (processes[row] == kNoGroup) continue;
     const std::size_t leader = leader_row(process_tgids[row], tgids, tids);
     const std::uint32_t name = process_names_.add(keys.of_process(row, leader));
-    // Under `all` the process's name is put between its leader's cgroup and thread.
+    // Under `all`, the process name is inserted between the cgroup and the thread of its leader.
     const std::uint64_t beside = by_ == GroupBy::All ? processes[row] : 0;
     processes[row] = number_apart((beside + 1) << 32 | name);
   }
@@ -251,7 +253,7 @@ std::uint32_t GroupBook::number_apart(std::uint64_t pair) {
   return place->second;
 }
 
-// Joins the next part's number to each row's.
+// Combines the group number of each row with the name number of the next key part.
 void GroupBook::combine(Rows& rows, const Rows& next, std::size_t part) {
   Joint& joint = joints_[part - 1];
   for (std::size_t row = 0; row < rows.size(); ++row) {

@@ -1,14 +1,15 @@
-// The group book: gives each row of a run its group, and each group its key.
+// The group book: assigns a group to each row of a run, and a key to each group.
 //
-// Threads are grouped by an axis. A process follows its leader, or under --no-thread-normalize is a
-// group of its own, as in the reference. A cgroup is grouped by its path if that is the axis, and
-// otherwise not at all. The host is one group, whatever the axis.
+// The axis groups threads. A process is in the group of its leader; under --no-thread-normalize it
+// is a group of its own, as in the reference. Cgroups are grouped by path if the axis is `cgroup`,
+// and otherwise not grouped. The host is one group on every axis.
 //
-// Runs are added one by one, and each numbers its groups by itself. The book grows with groups, not
-// with threads; the caller keeps the groups of the rows as long as it has the snapshot. Names get
-// one pattern over all runs, so keys are known only when all runs are added (grouping.hpp).
+// Runs are added one after the other, and each run numbers its own groups. The memory of the book
+// grows with the number of groups, not of threads; the caller keeps the row groups only while it
+// has the snapshot. Patterns depend on the names of all runs, so keys are known only after all runs
+// were added (grouping.hpp).
 //
-// Not here: what readings are reduced to (figures/run_figures.hpp).
+// See also: figures/run_figures.hpp reduces the readings of a group.
 
 #pragma once
 
@@ -30,49 +31,51 @@
 
 namespace ctprof {
 
-// The group of a row that counts nowhere; rules know it too (abi.h, ctprof_rows).
+// The group of a row that is not counted anywhere; rules use the same value (abi.h, ctprof_rows).
 inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
 
 // The groups of one run, numbered from 0.
 struct RunGroups {
-  std::vector<std::uint32_t> keys;                            // of each group in the book
-  std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
+  std::vector<std::uint32_t> keys;  // the key number of each group in the book
+  std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // the number of rows of each group
 
-  // How many threads each group has; a group of one process has the process's.
+  // The number of threads of each group. A group of a single process has the threads of that
+  // process.
   std::vector<std::uint64_t> threads;
 
-  // The number of groups for metrics of this entity.
+  // Returns the number of groups for metrics of this entity.
   std::size_t count(Entity entity) const { return entity == Entity::Host ? 1 : keys.size(); }
   std::uint32_t rows(Entity entity, std::uint32_t group) const {
     return rows_of[static_cast<std::size_t>(entity)][group];
   }
 };
 
-// These, and the group of each row of the snapshot.
+// The groups of a run, and the group of each row of its snapshot.
 struct RowGroups {
   RunGroups groups;
   std::array<std::vector<std::uint32_t>, kEntities> of_row;
-  // The same of rows that only the opening of a window has; kNoGroup also where no other row of the
+  // The groups of rows that only the opening of a window has; kNoGroup also if no other row of the
   // run is in that group.
   std::array<std::vector<std::uint32_t>, kEntities> of_opening_only;
-  bool knows_opening_only = true;  // false: whether --where keeps those rows is unknown
+  bool knows_opening_only = true;  // false: it is unknown whether --where keeps those rows
 };
 
-// For each row of a side's threads, whether it is kept. Empty: all are.
+// For each thread row of a side, whether it is kept. Empty: all rows are kept.
 using Kept = std::vector<bool>;
 
 class GroupBook {
  public:
   explicit GroupBook(const Spec& spec);
 
-  // Threads that are not kept, and processes whose leader is not, are in no group and do not affect
-  // patterns. `kept_of_opening` is of the threads that only the opening of a window has.
+  // Adds a run and returns its groups. Threads that are not kept, and processes whose leader is not
+  // kept, are in no group and do not affect patterns. `kept_of_opening` refers to the threads that
+  // only the opening of a window has.
   RowGroups add(const Snapshot& snapshot, const Kept& kept = {}, const Kept& kept_of_opening = {});
 
-  // The key of each group, by number; under `all` of several parts (key_parts).
+  // Returns the key of each group, by number; under `all` a key has several parts (key_parts).
   std::vector<std::string> keys() const;
-  // The same by what no other names change: groups of books that do not know of one another are
-  // joined by these.
+  // Returns the pattern of each group, which does not depend on other names. Groups of independent
+  // books are joined by patterns.
   std::vector<std::string> patterns() const;
 
  private:
@@ -87,7 +90,7 @@ class GroupBook {
             const Kept& kept);
   void combine(Rows& rows, const Rows& next, std::size_t part);
 
-  // `trees`: of the snapshot, if the axis is the process tree.
+  // `trees`: the process trees of the snapshot, if the axis is the process tree.
   Rows take_processes(Part& part, const Snapshot& snapshot, const Kept& kept,
                       std::optional<ProcessTrees>& trees);
   RowGroups add_rows(const Snapshot& snapshot, const Kept& kept,
@@ -100,21 +103,22 @@ class GroupBook {
 
   GroupBy by_;
   std::string group_metric_;
-  bool each_process_;  // whether processes have groups of their own
+  bool each_process_;  // each process is a group
   std::vector<Part> parts_;
-  // Combines the numbers of two parts of a key into one; a third part is joined to that.
+  // Combines the numbers of two key parts into one number; a third part is combined with the
+  // result.
   struct Joint {
     std::unordered_map<std::uint64_t, std::uint32_t, SeededHash> known;
     std::vector<std::uint64_t> pairs;
   };
   std::vector<Joint> joints_;
-  // If processes have groups of their own: their names, and the numbers of all groups. A pair below
+  // Only if each process is a group: the process names, and the numbers of all groups. A pair below
   // 2^32 is a group of threads.
   LiteralNames process_names_;
   Joint apart_;
 };
 
-// Between the parts of a key. Names of processes, threads and cgroups cannot contain it.
+// Separates the parts of a key. Names of processes, threads and cgroups cannot contain it.
 inline constexpr char kBetweenParts = '\0';
 
 }  // namespace ctprof

@@ -14,13 +14,13 @@ namespace {
 
 using Rows = std::vector<std::uint32_t>;
 
-// Names of groups, and which of them each group of the book has.
+// Distinct keys, and the index of the key of each group in the book.
 struct Keyed {
   std::vector<std::string> keys;
   Rows of_book;
 };
 
-// Gives equal keys one index, in order of appearance.
+// Assigns one index to equal keys, in order of appearance.
 void unite(Keyed& keyed) {
   std::unordered_map<std::string, std::uint32_t, SeededHash> known;
   Rows index;
@@ -34,7 +34,7 @@ void unite(Keyed& keyed) {
   keyed.keys = std::move(keys);
 }
 
-// Puts the keys in the order of their bytes.
+// Sorts the keys by their bytes.
 void sort_keys(Keyed& keyed) {
   Rows order(keyed.keys.size()), new_index(keyed.keys.size());
   std::iota(order.begin(), order.end(), 0);
@@ -61,7 +61,7 @@ Keyed keyed_by(const GroupBook& book) {
 // The runs of one side.
 using Runs = std::span<const RunGroups* const>;
 
-// Keys of which the baseline or the candidate has threads.
+// Returns the keys for which the baseline or the candidate has threads.
 std::vector<SidedKey> sided_keys(const Keyed& keyed, Runs baseline, Runs candidate) {
   std::vector<SidedKey> keys;
   for (const std::string& key : keyed.keys) {
@@ -82,8 +82,8 @@ std::vector<SidedKey> sided_keys(const Keyed& keyed, Runs baseline, Runs candida
   return keys;
 }
 
-// Gives the groups of cgroups that the candidate has under another name one name and place.
-// REQUIRES: keys of cgroups, processes and threads.
+// Merges the groups of renamed cgroups under one name and index. REQUIRES: each key has a cgroup, a
+// process and a thread.
 void unite_renamed(Keyed& keyed, Grouping& grouping, Runs baseline, Runs candidate) {
   CgroupRenames renames = find_cgroup_renames(sided_keys(keyed, baseline, candidate));
   grouping.renames_are_cut = grouping.renames_are_cut || renames.is_cut;
@@ -109,7 +109,7 @@ RunPlaces places_of(const RunGroups& run, const Keyed& keyed) {
   return places;
 }
 
-// What one run has of each group.
+// Returns the rows and threads that one run has in each group.
 SideGroups side_of(const RunGroups& run, const RunPlaces& places) {
   SideGroups side;
   for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup}) {

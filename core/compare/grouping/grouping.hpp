@@ -1,10 +1,9 @@
-// Grouping: the groups of all sides, joined by their keys.
+// Grouping: joins the groups of all sides by their keys.
 //
-// One list of groups serves all sides, so a group has the same index and name on each. Under `all`
-// the groups of a cgroup that was renamed in between (cgroup_renames.hpp) are under the baseline's
-// name.
+// All sides share one list of groups, so a group has the same index and name on each side. Under
+// `all`, the groups of a renamed cgroup (cgroup_renames.hpp) have the baseline's name.
 //
-// Not here: the groups of one run (group_book.hpp), their figures (figures/).
+// See also: group_book.hpp for the groups of one run, figures/ for their values.
 
 #pragma once
 
@@ -22,20 +21,20 @@
 
 namespace ctprof {
 
-// Where the groups of one run are here.
+// Maps the groups of one run to the joined groups.
 struct RunPlaces {
-  std::vector<std::uint32_t> group_of;  // for each of the run's own groups; several can be one
-  std::vector<std::uint32_t> own;       // the first of the run's own groups; kNoGroup if none
+  std::vector<std::uint32_t> group_of;  // indexed by the run's own groups; several can map to one
+  std::vector<std::uint32_t> own;  // the first own group of each joined group; kNoGroup if none
 
-  // Converts the run's own groups of rows to groups here.
+  // Converts the run's own group of each row to the joined group.
   std::vector<std::uint32_t> groups_of(std::span<const std::uint32_t> own_rows) const;
 };
 
-// The groups of one side. Of several runs a group has as many rows as in the run that has most of
-// them, and the median of the threads in all of them, which can end in a half.
+// The groups of one side. For several runs, the row count of a group is the largest of all runs,
+// and its thread count is the median, which can end in a half.
 struct SideGroups {
-  std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
-  std::vector<double> threads_of;                             // threads, or those of its process
+  std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // the number of rows of each group
+  std::vector<double> threads_of;  // threads of each group, or of its single process
 
   std::uint32_t rows(Entity entity, std::uint32_t group) const {
     const auto& rows = rows_of[static_cast<std::size_t>(entity)];
@@ -45,47 +44,49 @@ struct SideGroups {
 };
 
 struct Grouping {
-  // Names or patterns, sorted by their bytes; under `all` of three parts (key_parts). A renamed
-  // cgroup is sorted by the smaller of its names, so that exchanging the sides does not change the
-  // order.
+  // Names or patterns, sorted by their bytes; under `all` a name has three parts (key_parts). A
+  // renamed cgroup is sorted by the smaller of its names, so that exchanging the sides does not
+  // change the order.
   std::vector<std::string> names;
   std::vector<SideGroups> sides;
-  std::vector<RunPlaces> runs;        // those of the first side first
-  std::vector<CgroupRename> renames;  // for each candidate, the most alike first
+  std::vector<RunPlaces> runs;        // the runs of the first side come first
+  std::vector<CgroupRename> renames;  // for each candidate, the most similar first
   std::map<std::string, std::string, std::less<>>
-      renamed;  // the baseline's cgroup to the candidate's; of several, the most alike
-  bool renames_are_cut = false;  // too many cgroups are alike; there may be more renames
+      renamed;  // from the baseline's cgroup to the candidate's; for several candidates, the most
+                // similar
+  bool renames_are_cut = false;  // too many cgroups are similar, so more renames may exist
 
-  // The number of groups for metrics of this entity; the host has one, named `host`.
+  // Returns the number of groups for metrics of this entity. The host has one group, named `host`.
   std::size_t count(Entity entity) const { return entity == Entity::Host ? 1 : names.size(); }
   const std::string& name(Entity entity, std::uint32_t group) const;
-  // Whether any run of the side has the group. The medians of such a group can still be zero.
+  // Returns whether any run of the side has the group. The medians of such a group can still be
+  // zero.
   bool has(std::size_t side, std::uint32_t group) const {
     return sides[side].threads(group) > 0 || sides[side].rows(Entity::Thread, group) > 0 ||
            sides[side].rows(Entity::Process, group) > 0 ||
            sides[side].rows(Entity::Cgroup, group) > 0;
   }
-  // Empties the groups that do not stay. Metrics of the host are not affected. REQUIRES: one entry
-  // for each name.
+  // Empties the groups for which `stays` is false. Metrics of the host are not affected. REQUIRES:
+  // `stays` has one entry for each name.
   void keep(const std::vector<bool>& stays);
 };
 
-// The median of one count in the runs of a side: of an even number of runs, the mean of the middle
-// two. REQUIRES: one count at least.
+// Returns the median of one count over the runs of a side. For an even number of runs it is the
+// mean of the middle two. REQUIRES: `counts` is not empty.
 double median_count(std::vector<double> counts);
 
-// The parts of a group's name: one, or under `all` its cgroup, process and thread.
+// Splits the name of a group into its parts: one part, or under `all` cgroup, process and thread.
 std::vector<std::string_view> key_parts(std::string_view name);
-// The candidate's name of a group's cgroup if it was renamed, otherwise nothing.
+// Returns the candidate's name of the group's cgroup if it was renamed, otherwise an empty text.
 std::string_view renamed_to(const Grouping& grouping, std::string_view name);
-// A name of several parts in one line: "cgroup > process > thread".
+// Formats a name of several parts in one line: "cgroup > process > thread".
 std::string readable_key(std::string_view name);
 
-// Joins the groups of the runs; the first side is the baseline. `sides` says whose the runs are.
-// REQUIRES: runs added to the book, under that axis.
+// Joins the groups of the runs; the first side is the baseline. `sides` assigns runs to sides.
+// REQUIRES: the runs were added to the book, whose axis is `by`.
 Grouping join(const GroupBook& book, std::span<const RunGroups* const> runs,
               std::span<const SideRuns> sides, GroupBy by);
-// The same where each run is a side.
+// Joins the groups where each run is a side.
 Grouping join(const GroupBook& book, std::span<const RunGroups* const> sides, GroupBy by);
 
 }  // namespace ctprof

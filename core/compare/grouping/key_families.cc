@@ -12,7 +12,7 @@ namespace {
 using RandomPart = NameFamilies::RandomPart;
 constexpr std::size_t kMark = 3;  // bytes of {U} and of {H}
 
-// A name's pattern, and the parts that are {U} or {H} in it. Names are shorter than 4 GiB.
+// The pattern of a name, and the parts that {U} or {H} replace in it. Names are shorter than 4 GiB.
 struct Shape {
   std::string_view name;
   std::string pattern;
@@ -65,7 +65,7 @@ Shape shape_of(std::string_view name) {
   return shape;
 }
 
-// Keeps the random parts that are the same in the other name.
+// Keeps only the random parts whose text is the same in the other name.
 void keep_common(std::vector<RandomPart>& common, std::string_view name, const Shape& other) {
   std::erase_if(common, [&, next = other.random.begin()](const RandomPart& piece) mutable {
     while (next != other.random.end() && next->at < piece.at) ++next;
@@ -177,7 +177,8 @@ std::uint32_t CgroupFamilies::meet(Identity identity, std::string_view path) {
 std::vector<std::string> CgroupFamilies::keys() const {
   const auto patterns = names_.keys();
   std::vector<std::string> keys;
-  std::unordered_map<std::string, std::optional<std::string>, SeededHash> only;  // path of a key
+  std::unordered_map<std::string, std::optional<std::string>, SeededHash>
+      only;  // the path of each key
   for (const Family& family : families_) {
     const auto& [origin, text] = *family.identity;
     keys.push_back(origin == Origin::Pattern ? patterns[std::stoul(text)] : text);
@@ -185,7 +186,7 @@ std::vector<std::string> CgroupFamilies::keys() const {
     const auto [known, is_new] = only.try_emplace(keys.back(), family.only_path);
     if (!is_new && known->second != family.only_path) known->second.reset();
   }
-  // A key with a single path is that path.
+  // A key with a single path is replaced by that path.
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (families_[i].identity->first == Origin::Pattern)
       if (const auto& path = only.at(keys[i])) keys[i] = *path;

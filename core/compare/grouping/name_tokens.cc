@@ -16,7 +16,8 @@ constexpr std::array<std::size_t, 5> kUuidParts{8, 4, 4, 4, 12};
 bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 bool is_hex(char c) { return is_lower_hex(c) || (c >= 'A' && c <= 'F'); }
 
-// The length of the UUID that `text` begins with, or 0. It has only dashes or only underscores.
+// Returns the length of the UUID at the start of `text`, or 0. All its separators are dashes, or
+// all are underscores.
 std::size_t uuid_at(std::string_view text) {
   constexpr std::size_t kLength = 36, kFirstDash = 8;
   if (text.size() < kLength || (text[kFirstDash] != '-' && text[kFirstDash] != '_')) return 0;

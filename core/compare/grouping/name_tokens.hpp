@@ -1,7 +1,7 @@
-// The tokens of a name, of which key_families.hpp says what families they make.
+// Splits a name into tokens, from which key_families.hpp builds families.
 //
-// A token is what stands between separators: . - _ / : @ + [ ] and white space. A UUID is found
-// before tokens are, since it has separators of its own.
+// A token is the text between separators: . - _ / : @ + [ ] and white space. UUIDs are found before
+// tokens, because they contain separators.
 
 #pragma once
 
@@ -20,17 +20,18 @@ std::size_t run_of(std::string_view text, Is is) {
   return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is) - text.begin());
 }
 
-// The length of the separator that `text` begins with, or 0. REQUIRES: not empty.
+// Returns the length of the separator at the start of `text`, or 0. REQUIRES: `text` is not empty.
 std::size_t separator_at(std::string_view text);
-// The length of the token that `text` begins with, 0 where a separator is.
+// Returns the length of the token at the start of `text`; 0 if it starts with a separator.
 std::size_t token_at(std::string_view text);
 
 // A UUID, and the letters before it, such as "pod".
 struct UuidPlace {
   std::size_t letters = 0;
-  std::size_t size = 0;  // 0: there is none
+  std::size_t size = 0;  // 0: no UUID
 };
-// What `text` begins with. The letters may be hexadecimal digits too, so every start is tried.
+// Finds a UUID at the start of `text`, possibly after letters. The letters may also be hexadecimal
+// digits, so every start position is tried.
 UuidPlace uuid_in(std::string_view text);
 
 enum class TokenKind : std::uint8_t {
@@ -40,7 +41,7 @@ enum class TokenKind : std::uint8_t {
   NumberLetters,  // 7worker
   Other,
 };
-// The first that fits. REQUIRES: not empty.
+// Returns the first kind that matches. REQUIRES: `token` is not empty.
 TokenKind kind_of_token(std::string_view token);
 
 }  // namespace ctprof

@@ -9,7 +9,7 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint64_t kInit = 1;
-constexpr std::size_t kMostDepth = 256;  // a hostile file has circles
+constexpr std::size_t kMostDepth = 256;  // a malicious file can contain cycles
 
 }  // namespace
 
@@ -33,7 +33,7 @@ std::string_view ProcessTrees::text(const Column* column, std::size_t row) const
                                           : std::string_view{};
 }
 
-// An unknown cgroup may be any.
+// A missing cgroup counts as equal to any other.
 bool ProcessTrees::in_one_cgroup(const Place& a, const Place& b) {
   const std::string_view one = a.trees->text(a.trees->cgroups_, a.row),
                          other = b.trees->text(b.trees->cgroups_, b.row);

@@ -1,14 +1,14 @@
-// Process trees: a process and all that it started, as far as they are in its cgroup.
+// Process trees: a process and its descendants, as long as they are in the same cgroup.
 //
 //   systemd(1) ─ sshd(7) ─ bash(20) ─ make(30) ─ cc1plus(31)     all in bash[20], if sshd is in
 //                                                                another cgroup than bash
 //
-// The root of a tree is the ancestor that the kernel or process 1 started, or one in another
-// cgroup, or one that is in no row. Threads of the kernel are one tree, kthreadd's. A process whose
-// parent exited belongs to the process that adopted it.
+// The root of a tree is the first ancestor that was started by the kernel or by process 1, whose
+// parent is in another cgroup, or whose parent has no row. Kernel threads form one tree, rooted at
+// kthreadd. A process whose parent exited belongs to the process that adopted it.
 //
-// Rows that only the opening of a window has lack the processes that live: a search for their
-// parents continues in the window.
+// The rows that only the opening of a window has do not include living processes, so the search for
+// their parents continues in the window.
 
 #pragma once
 
@@ -26,16 +26,16 @@ namespace ctprof {
 
 class ProcessTrees {
  public:
-  // `rest` has the processes that have no row in the snapshot; null: there are none. REQUIRES: both
-  // outlive this.
+  // `rest` contains the processes without a row in the snapshot; null if there are none. REQUIRES:
+  // both outlive this object.
   explicit ProcessTrees(const Snapshot& snapshot, const ProcessTrees* rest = nullptr);
 
-  // "bash[20]", for a row of threads; a thread without a process id has the empty name. Valid as
-  // long as this.
+  // Returns a name such as "bash[20]" for a thread row; empty for a thread without a process id.
+  // The result is valid for the lifetime of this object.
   std::string_view of_thread(std::size_t row);
 
  private:
-  // A row of threads, of this or of `rest`.
+  // A thread row of this object or of `rest`.
   struct Place {
     const ProcessTrees* trees;
     std::size_t row;
@@ -50,8 +50,9 @@ class ProcessTrees {
   const ProcessTrees* rest_;
   std::span<const std::uint64_t> tgids_, parents_;
   const Column *parent_, *names_, *cgroups_;
-  std::unordered_map<std::uint64_t, std::size_t> row_of_;  // of a process's first thread, by tgid
-  std::unordered_map<std::size_t, std::string> tree_of_;   // by that row, as they are found
+  std::unordered_map<std::uint64_t, std::size_t>
+      row_of_;  // the row of a process's leader, or of its first thread, by tgid
+  std::unordered_map<std::size_t, std::string> tree_of_;  // cache, by that row
 };
 
 }  // namespace ctprof

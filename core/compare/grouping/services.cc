@@ -14,7 +14,8 @@ std::string_view without_suffix(std::string_view part, std::string_view suffix) 
   return part.ends_with(suffix) ? part.substr(0, part.size() - suffix.size()) : part;
 }
 
-// "docker-0123456789ab" of docker-<id>.scope, and of <id> in docker; empty: no container.
+// Returns "docker-0123456789ab" for docker-<id>.scope and for <id> below docker; empty if the part
+// is no container.
 std::string container_of(std::string_view part, std::string_view parent) {
   const std::string_view name = without_suffix(part, ".scope");
   if (name.size() < kIdSize) return {};
@@ -29,7 +30,8 @@ std::string container_of(std::string_view part, std::string_view parent) {
 
 bool is_uid_digit(char c) { return is_id_digit(c) || c == '-' || c == '_'; }
 
-// "pod1a2b_3c4d" of kubepods-burstable-pod1a2b_3c4d.slice and of pod1a2b_3c4d; empty: no pod.
+// Returns "pod1a2b_3c4d" for kubepods-burstable-pod1a2b_3c4d.slice and for pod1a2b_3c4d; empty if
+// the part is no pod.
 std::string pod_of(std::string_view part) {
   const std::string_view name = without_suffix(part, ".slice");
   const auto at = name.starts_with("pod") ? 0 : name.find("-pod");

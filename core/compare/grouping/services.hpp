@@ -1,4 +1,4 @@
-// Services: the unit, container or pod that a cgroup belongs to, by its path.
+// Services: determines the unit, container or pod of a cgroup from its path.
 //
 //   /system.slice/nginx.service                                   nginx.service
 //   /user.slice/user-7.slice/user@7.service/app.slice/a.service   a.service
@@ -7,8 +7,8 @@
 //   /docker/0123456789ab...                                       docker-0123456789ab
 //   /kubepods.slice/...-pod1a2b_3c4d.slice/cri-containerd-01...   pod1a2b_3c4d/cri-containerd-01...
 //
-// A unit inside of a container follows it after a slash. A path without any of these is its own
-// service.
+// A unit inside a container follows the container after a slash. A path without unit, container or
+// pod is its own service.
 
 #pragma once
 
