@@ -8,8 +8,8 @@ namespace {
 
 using ByPair = std::map<std::uint64_t, std::size_t>;
 
-// The side's runs by the numbers of their pairs; none where a run has none, or of another seed, or
-// one that another run has.
+// Maps pair numbers to the side's runs. Returns no value if a run has no pair, a pair of another
+// seed, or the same pair as another run.
 std::optional<ByPair> by_pair(std::span<const RunFacts> runs, const SideRuns& side,
                               std::uint64_t seed) {
   ByPair found;
@@ -28,7 +28,7 @@ std::vector<std::size_t> in_order(const ByPair& one, const ByPair& other) {
   return runs;
 }
 
-// Drops the pairs that the other side lacks.
+// Removes the pairs that the other side lacks.
 void keep_common(ByPair& one, const ByPair& other) {
   std::erase_if(one, [&](const auto& pair) { return !other.contains(pair.first); });
 }

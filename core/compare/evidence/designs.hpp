@@ -1,8 +1,8 @@
-// How two sides' runs belong together: any with any, or in pairs.
+// Determines how the runs of two sides are compared: all with all, or in pairs.
 //
-// Runs that were taken in turns (`record --interleave`) carry the number of their pair and the seed
-// of the order in which they were taken. Two sides are paired if all their runs are of one such
-// recording, and have pairs in common; a run whose partner is missing has no part in the evidence.
+// Runs recorded in alternation (`record --interleave`) contain the number of their pair and the
+// seed of their order. Two sides are paired if all their runs belong to one such recording and they
+// have pairs in common. A run without a partner is not used.
 
 #pragma once
 
@@ -19,23 +19,23 @@ namespace ctprof {
 
 struct SideDesign {
   statistics::Design design;
-  // Numbers of all runs that are compared: the baseline's first, and of pairs both in their order.
+  // Numbers of all compared runs, the baseline's first; for pairs, both sides are in pair order.
   std::vector<std::size_t> runs;
-  // Whether the runs are blocks of consecutive windows, whose length follows from figures that are
-  // counted: levels, such as memory, may resemble themselves for longer, and are not tested.
+  // Whether the runs are blocks of consecutive windows. The block length was derived from counters.
+  // Gauges such as memory can be correlated over longer times, so they are not tested.
   bool are_blocks = false;
 };
 
-// Of each side but the first, against the first; none unless both have several runs, and none of a
-// span that cannot be tested.
+// Returns the design of each side except the first, compared with the first. A side has no design
+// unless both sides have several runs, or if its windows cannot be tested.
 std::vector<std::optional<SideDesign>> designs_of(std::span<const RunFacts> runs,
                                                   std::span<const SideRuns> sides);
 
-// Whether any side can be judged.
+// Returns whether any side can be tested.
 bool any_judged(std::span<const SideRuns> sides);
 
-// Whether all runs of one side were taken before all of the other. So they would differ by whatever
-// else changed with time.
+// Returns whether all runs of one side were taken before all runs of the other. Then any other
+// change over time also makes the sides differ.
 bool are_one_after_other(std::span<const RunFacts> one, std::span<const RunFacts> other);
 
 }  // namespace ctprof

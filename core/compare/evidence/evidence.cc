@@ -65,7 +65,7 @@ std::size_t Evidence::below_least_shift(std::size_t side) const {
   return count;
 }
 
-// Intervals of the other rows need not be found.
+// Computes no intervals for the other rows.
 std::optional<Proof> Evidence::small_p(std::size_t row, std::size_t side) const {
   const RowFamily& its = *sides_[side - 1];
   return its.family().p(row) <= bar_.alpha ? its.proof(row, bar_) : std::nullopt;

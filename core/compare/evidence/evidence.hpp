@@ -1,16 +1,17 @@
-// Evidence: how sure the difference of two sides of several runs is, for each row of a family.
+// Evidence: the significance of the difference between two sides with several runs, for each row of
+// a family.
 //
-// A row's figures are those of the runs, rates where rates are told. Its logarithms are compared,
-// with the floor added to each (row_family.hpp): so a shift is a factor, nothing is no problem, and
-// what happens far below the floor weighs little.
+// The values of a row are those of its runs; counters are rates where the report shows rates. The
+// test compares their logarithms after adding the floor to each (row_family.hpp). So a shift is a
+// factor, zero is a valid value, and changes far below the floor have little effect.
 //
-// A group that a run does not have counts as zero in sums that the run has of others; any other gap
-// is a gap.
+// For sums, a group that a run lacks counts as zero if the run measured the metric. Any other gap
+// remains a missing value.
 //
-// With more than two sides each is judged against the first by itself.
+// With more than two sides, each side is compared separately with the first.
 //
-// Not here: which rows are above their floors, and the arithmetic (row_family.hpp); which metrics a
-// family has (report/families.hpp).
+// See also: row_family.hpp applies the floors and the arithmetic, report/families.hpp selects the
+// metrics of a family.
 
 #pragma once
 
@@ -31,38 +32,39 @@
 
 namespace ctprof {
 
-// A metric whose rows are judged.
+// A metric whose rows are tested.
 struct JudgedMetric {
-  std::uint32_t metric = 0;  // in the plan
-  // In the figures' unit, per second where they are. 0: a share of what all groups come to.
+  std::uint32_t metric = 0;  // index in the plan
+  // In the unit of the values, per second for rates. 0: a share of the sum over all groups.
   double floor = 0;
   JoinsBy entry = JoinsBy::Mean;
 };
 
 class Evidence {
  public:
-  // Judges the groups that are not `left_out` (by group; empty: none is). REQUIRES: the rollup
-  // outlives this; as many designs as it has sides but the first.
+  // Tests the rows of `groups`. REQUIRES: the rollup and the plan outlive this object; `designs`
+  // has one entry for each side except the first.
   Evidence(const Rollup& rollup, const MetricPlan& plan, std::span<const std::uint32_t> groups,
            std::span<const JudgedMetric> metrics,
            std::span<const std::optional<SideDesign>> designs, const Bar& bar);
 
-  // None where the side is not judged, or the row is not in the family.
+  // Returns no value if the side is not tested or the row is not in the family.
   std::optional<Proof> of(std::uint32_t group, std::size_t metric, std::size_t side) const;
-  // The rows of its family, ascending, each a group and a metric.
+  // The rows of the side's family in ascending order, each a group and a metric.
   using Row = RowFamily::Row;
   std::span<const Row> rows(std::size_t side) const {
     return sides_[side - 1] ? sides_[side - 1]->rows() : std::span<const Row>();
   }
-  // All of them.
+  // Returns the test results of all these rows.
   std::vector<std::optional<Proof>> proofs(std::size_t side) const;
-  // Whether a row of any side is proven.
+  // Returns whether a row of any side is significant.
   bool any_proven() const;
-  // How many rows of the side only --min-shift keeps from being proven.
+  // Returns the number of rows of the side that would be significant without --min-shift.
   std::size_t below_least_shift(std::size_t side) const;
-  // What a row of the family is judged by, by its place in rows(). REQUIRES: the side is judged.
+  // Returns the values of a row of the family, by its index in rows(). REQUIRES: the side is
+  // tested.
   RowFigures figures(std::size_t row, std::size_t side) const;
-  // The family of the side; null if it is not judged.
+  // Returns the family of the side; null if the side is not tested.
   const statistics::Family* family(std::size_t side) const {
     return sides_[side - 1] ? &sides_[side - 1]->family() : nullptr;
   }

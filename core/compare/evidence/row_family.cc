@@ -18,7 +18,7 @@ double mean(const RowFigures& row) {
   return sum / count;
 }
 
-// NaN for gaps compares with nothing.
+// Comparisons with NaN are false, so gaps are ignored.
 double range(const RowFigures& row) {
   double least = std::numeric_limits<double>::infinity(), most = -least;
   for (const double figure : row.runs) {
@@ -28,7 +28,7 @@ double range(const RowFigures& row) {
   return most - least;
 }
 
-// Whether the row brings its group into the family.
+// Returns whether the row admits its group to the family.
 bool is_above_floor(const RowFigures& row) {
   switch (row.entry) {
     case JoinsBy::Mean: return mean(row) >= row.floor;
@@ -40,7 +40,7 @@ bool is_above_floor(const RowFigures& row) {
 
 constexpr double kShareOfTotal = 1e-3, kShareOfLargest = 1e-2;
 
-// Gives the rows of a metric without a floor that of their total, or of the largest of them.
+// Sets missing floors to a share of the metric's total over all rows, or of its largest row.
 void set_floors(std::span<RowFigures> rows) {
   struct Sum {
     double total = 0, most = 0;
@@ -64,13 +64,13 @@ std::vector<RowFigures> in_family(std::vector<RowFigures> rows) {
   for (const RowFigures& row : rows)
     if (is_above_floor(row)) groups.insert(row.group);
   std::erase_if(rows, [&](const RowFigures& row) {
-    if (row.floor <= 0) return true;  // nothing but zeros
+    if (row.floor <= 0) return true;  // all values are zero
     return !is_above_floor(row) && (row.entry == JoinsBy::Mean || !groups.contains(row.group));
   });
   return rows;
 }
 
-// NaN stays a gap.
+// NaN remains NaN.
 double log_above(double figure, double floor) { return std::log(figure + floor); }
 
 }  // namespace
@@ -87,7 +87,7 @@ struct RowFamily::Judged {
   statistics::FamilyRows figures;
 };
 
-// Figures are let go one row after the other: of many hosts they are most of the memory.
+// Frees the values row by row, because for many hosts they use most of the memory.
 RowFamily::Judged RowFamily::judged(std::vector<RowFigures> all, const statistics::Design& design,
                                     double alpha) {
   std::erase_if(all, [](const RowFigures& row) { return !can_be_judged(row); });
@@ -120,15 +120,15 @@ RowFamily::RowFamily(Judged judged, const statistics::Design& design)
 
 namespace {
 
-constexpr double kRounding = 1e-9;  // of the floor: what is left of a mean of zeros
+constexpr double kRounding = 1e-9;  // as a fraction of the floor: rounding error of a mean of zeros
 
 double without(double floor, double log_mean) {
   const double figure = std::exp(log_mean) - floor;
   return figure > kRounding * floor ? figure : 0;
 }
 
-// Whether the whole interval is beyond the least shift, on the side to which the row moved. Readers
-// see the interval without the floor, except where the baseline is zero.
+// Returns whether the whole interval exceeds the minimum shift in the direction of the change. Uses
+// the interval without the floor, as reports show it, unless the baseline is zero.
 bool is_beyond(const Proof& proof, double min_shift) {
   if (min_shift == 0) return true;
   const Proof shown = proof.before == 0 ? proof : without_floor(proof);
@@ -140,7 +140,7 @@ std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row,
   if (std::isnan(family.shift(row))) return std::nullopt;
   Proof proof{std::expm1(family.shift(row)), std::expm1(interval.low), std::expm1(interval.high),
               family.p(row)};
-  if (std::isinf(interval.low)) proof.low = interval.low;  // else -1
+  if (std::isinf(interval.low)) proof.low = interval.low;  // expm1 would return -1
   proof.p_alone = family.p_alone(row);
   proof.floor = floor;
   proof.before = without(floor, family.mean_before(row));

@@ -31,7 +31,7 @@ std::set<std::string> names_in(const Spec& spec) {
   return names;
 }
 
-// All keys that the map has on any side.
+// Returns all keys that the map has on any side.
 std::set<std::string_view> keys_of(const PlannedMetric& map,
                                    std::span<const Snapshot* const> sides) {
   std::set<std::string_view> keys;
@@ -106,7 +106,7 @@ bool is_input(const PlannedMetric& metric) {
   return !metric.expression && metric.has_number() && metric.total_of.empty();
 }
 
-// Cgroups have metrics only where they are the groups.
+// Cgroups have metrics only if the axis groups by cgroup.
 bool is_of_cgroups(std::span<const Snapshot* const> sides, const std::string& name) {
   return std::any_of(sides.begin(), sides.end(), [&](const Snapshot* side) {
     return side->table(Entity::Cgroup).find(name) != nullptr;
@@ -131,7 +131,7 @@ Result<std::size_t> find_input(const MetricPlan& plan, std::span<const Snapshot*
   return refusal(asked, "no metric '" + name + "' in what was read" + nearest_hint(name, names));
 }
 
-// "threads", "cgroups": what the metric is of.
+// Returns the plural of the entity for messages: "threads", "cgroups".
 std::string plural(Entity entity) {
   if (entity == Entity::Host) return "the host";
   return std::string(name(entity)) + (entity == Entity::Process ? "es" : "s");

@@ -1,10 +1,9 @@
-// Metrics that the user adds to a plan: keys of maps ("process.smaps_rollup[Rss]"), wherever one is
-// named, and those of --derive.
+// Metrics that the user adds to a plan: keys of maps such as "process.smaps_rollup[Rss]", and the
+// metrics of --derive.
 //
-// Both are numbers like any other: they can be shown, sorted by, computed with and failed on, and
-// have a rate if they count up.
+// Both can be shown, sorted by, used in expressions and in --fail-on; counters also have rates.
 //
-// Not here: their values (run_figures.hpp).
+// See also: run_figures.hpp for their values.
 
 #pragma once
 
@@ -14,17 +13,18 @@
 
 namespace ctprof {
 
-// Adds each key of a map that `spec` names. The error says which map lacks the key, with the
-// nearest one. A name whose map is unknown is skipped; looking it up will fail later.
+// Adds each map key that `spec` names. The error names the map that lacks the key, and the nearest
+// existing key. Skips a name whose map is unknown; its later lookup fails.
 Result<void> add_key_metrics(MetricPlan& plan, std::span<const Snapshot* const> sides,
                              const Spec& spec);
 
-// Whether `spec` names something that may be the key of a map: which keys there are, only rows say.
+// Returns whether `spec` contains a name that may be a map key. Only rows contain the existing
+// keys.
 bool names_keys(const Spec& spec);
 
-// Adds the metrics of --derive. The error names what is wrong: a name that exists already, an input
-// that is unknown (with the nearest one) or not a number, inputs of different entities, or units
-// that do not fit.
+// Adds the metrics of --derive. The error names the cause: a name that already exists, an input
+// that is unknown (with the nearest name) or not a number, inputs of different entities, or
+// incompatible units.
 Result<void> add_derived(MetricPlan& plan, std::span<const Snapshot* const> sides,
                          std::span<const DerivedDef> asked);
 

@@ -7,7 +7,7 @@
 namespace ctprof {
 namespace {
 
-// Bytes for a value of one side and its part of a row.
+// Estimated bytes of one side's value, including its share of the row.
 constexpr std::size_t kCell = 48;
 
 void add_named(std::set<std::string_view>& names, std::span<const Condition> conditions) {
@@ -15,7 +15,7 @@ void add_named(std::set<std::string_view>& names, std::span<const Condition> con
     for (const auto& input : condition.inputs()) {
       const std::string_view name = input.name;
       names.insert(name);
-      names.insert(name.substr(0, name.rfind('.')));  // of METRIC.pct
+      names.insert(name.substr(0, name.rfind('.')));  // without the suffix of METRIC.pct
     }
 }
 
@@ -32,7 +32,8 @@ CostlyMetrics::CostlyMetrics(const MetricPlan& plan, const Spec& spec,
     if (names.contains(plan.metrics[i].name)) name(i);
 }
 
-// Inputs are plain metrics or keys of maps; the input of a key is its map.
+// Marks the metric and its inputs. Inputs are plain metrics or map keys; the input of a key is its
+// map.
 void CostlyMetrics::name(std::size_t metric) {
   named_[metric] = true;
   for (const auto& input : plan_->metrics[metric].inputs)
@@ -73,7 +74,7 @@ std::vector<bool> CostlyMetrics::of_all(const Grouping& grouping,
 }
 
 void leave_out(MetricPlan& plan, const std::vector<bool>& costly, std::size_t groups) {
-  std::size_t count = 0;  // of those that would have been shown; and the first of them
+  std::size_t count = 0;  // number of omitted metrics that would have been shown
   std::string first;
   for (std::size_t i = 0; i < costly.size(); ++i) {
     PlannedMetric& metric = plan.metrics[i];

@@ -1,9 +1,9 @@
-// What files may ask of a report, in proportion to their size: steps of work, bytes of output, and
-// which metrics are left out beyond that.
+// Limits the work and output that input files can cause, in proportion to their size: counts steps
+// of work and bytes of output, and selects the metrics to omit beyond the limit.
 //
 // A few bytes of a file can be repeated in many places of a report: a name in every row, an
-// expression for every group. Real files cause some 15 bytes of output for each byte of their text,
-// and less than one step of work.
+// expression for every group. Real files cause about 15 bytes of output for each byte of their
+// text, and less than one step of work.
 
 #pragma once
 
@@ -22,7 +22,8 @@ namespace ctprof {
 
 class Allowance {
  public:
-  // For one kind of work in all. Snapshots that come from no file may ask for anything.
+  // An allowance for one kind of work over all sides. Snapshots that do not come from a file are
+  // not limited.
   explicit Allowance(std::span<const Snapshot* const> sides) {
     for (const Snapshot* side : sides) allow(side->text_bytes);
   }
@@ -32,9 +33,9 @@ class Allowance {
   explicit Allowance(std::span<const std::size_t> text_bytes) {
     for (const std::size_t bytes : text_bytes) allow(bytes);
   }
-  // The part of one of so many runs.
+  // The share of one of `runs` runs.
   Allowance(std::size_t text_bytes, std::size_t runs) : left_(kFree / runs) { allow(text_bytes); }
-  // Takes the amount. False if that is more than is left, and from then on.
+  // Subtracts the amount. Returns false if less than that amount was left, and in all later calls.
   bool spend(std::size_t amount) {
     left_ = amount > left_ ? 0 : left_ - amount;
     return left_ > 0;
@@ -49,24 +50,25 @@ class Allowance {
   }
 
   static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
-  static constexpr std::size_t kFree = 64 * 1024 * 1024;  // for files of any size
+  static constexpr std::size_t kFree = 64 * 1024 * 1024;  // added for files of any size
   static constexpr std::size_t kPerByte = 32;
 
   std::size_t left_ = kFree;
 };
 
-// Which metrics are left out for their cost: each has a value and a row for every group, and a file
-// of few bytes can have thousands of both. Metrics that the user named (--metrics, --sort-by,
-// --where, --fail-on) and their inputs always stay. The others that are shown come first, in the
-// order of the plan.
+// Selects the metrics to omit because of their cost. Each metric has a value and a row for every
+// group, and a small file can declare thousands of both. Metrics that the user named (--metrics,
+// --sort-by, --where, --fail-on) and their inputs are always kept. The other metrics are considered
+// in the order of the plan, shown metrics before inputs.
 class CostlyMetrics {
  public:
-  // REQUIRES: all outlive this.
+  // REQUIRES: all arguments outlive this object.
   CostlyMetrics(const MetricPlan& plan, const Spec& spec, std::span<const Condition> of_groups);
 
-  // Those that a run of so many groups alone has no room for, by metric.
+  // Returns, by metric, which exceed the share of one run with these groups.
   std::vector<bool> of_run(const RunGroups& groups, std::size_t text_bytes, std::size_t runs) const;
-  // Those that all runs together have no room for; `text_bytes` are of each.
+  // Returns, by metric, which exceed the allowance of all runs; `text_bytes` has one entry for each
+  // run.
   std::vector<bool> of_all(const Grouping& grouping, std::span<const std::size_t> text_bytes) const;
 
  private:
@@ -78,7 +80,7 @@ class CostlyMetrics {
   std::vector<bool> named_;
 };
 
-// Sets `left_out` of these metrics, and adds a note.
+// Sets `left_out` of these metrics, and adds a note to the plan.
 void leave_out(MetricPlan& plan, const std::vector<bool>& costly, std::size_t groups);
 
 }  // namespace ctprof

@@ -85,7 +85,8 @@ std::vector<PartChange> Changes::parts(std::uint32_t group, std::size_t metric,
 
 namespace {
 
-// When the group's threads were read on average, in ns after the capture's start; NaN if unknown.
+// Returns the mean read time of the group's threads, in ns after the start of the capture; NaN if
+// unknown.
 double mean_read_at(const Rollup& rollup, const Grouping& grouping, std::size_t side,
                     std::uint32_t group) {
   const GroupTimes* times = rollup.times(side, group);
@@ -93,14 +94,14 @@ double mean_read_at(const Rollup& rollup, const Grouping& grouping, std::size_t 
   return times && rows > 0 ? times->read_at / rows : kNaN;
 }
 
-// How much later the candidate's capture began, in ns. The clock cannot be set.
+// Returns how much later the candidate's capture started, in ns. The boot-time clock cannot be set.
 double later_by(const RunFacts& baseline, const RunFacts& candidate) {
   return difference(number_of(baseline.meta.start.boottime_ns),
                     number_of(candidate.meta.start.boottime_ns))
       .real;
 }
 
-// NaN if no time went by.
+// Returns the absolute duration in seconds; NaN if it is zero.
 double as_seconds(double ns) { return ns != 0 ? std::fabs(ns) / kNsPerSecond : kNaN; }
 
 std::string without_times(const RunFigures& baseline, const RunFigures& candidate) {
@@ -130,7 +131,7 @@ Rates::Rates(std::span<const RunFacts> runs, std::size_t side, const MetricPlan&
     const double before = mean_read_at(rollup, grouping, 0, group),
                  after = mean_read_at(rollup, grouping, side, group);
     threads_apart_.push_back(
-        as_seconds(later + (after - before)));  // exchanging the sides only turns the sign
+        as_seconds(later + (after - before)));  // exchanging the sides changes only the sign
   }
 }
 
@@ -172,7 +173,7 @@ std::vector<std::string> Rates::why_not() const {
 
 Lives::Lives(const Meta& meta, const Rollup& rollup, std::size_t side, const Grouping& grouping)
     : threads_(grouping.names.size(), kNaN) {
-  // What was read last counts until the end.
+  // Metrics that were read last count until the end of the capture.
   const auto end_ns = static_cast<double>(std::max(meta.start.boottime_ns, meta.end.boottime_ns));
   host_ = as_seconds(end_ns);
   const double ns_in_tick = 1e9 / static_cast<double>(std::max<std::uint64_t>(meta.user_hz, 1));
@@ -198,10 +199,10 @@ std::vector<double> uptimes(const Rollup& rollup, const Grouping& grouping) {
   for (std::uint32_t group = 0; group < count; ++group) {
     const GroupTimes* times = rollup.times(last, group);
     if (!times) continue;
-    lifetimes[group] = newest - times->starts / times->threads_started;  // NaN where none is known
+    lifetimes[group] = newest - times->starts / times->threads_started;  // NaN if no start is known
     if (grouping.has(0, group) && lifetimes[group] > longest) longest = lifetimes[group];
   }
-  for (double& lifetime : lifetimes) lifetime /= longest;  // NaN where all began at once
+  for (double& lifetime : lifetimes) lifetime /= longest;  // NaN if all started simultaneously
   return lifetimes;
 }
 

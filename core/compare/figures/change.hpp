@@ -1,9 +1,9 @@
-// What changed between the first side and another, in one metric of a group; and figures that need
-// time: rates per second between two sides, and per second of how long groups have lived.
+// Changes between the first side and another in one metric of a group. Also computes values that
+// need a duration: rates between two sides, and lifetime totals divided by the age of a group.
 //
-// The seconds between the two values of a group are those between the mean times at which its
-// threads were read; for processes, cgroups and the host, those between the starts of the captures.
-// Exchanging the files does not turn a rate's sign: it has that of the difference.
+// The duration for the threads of a group is the time between their mean read times on both sides;
+// for processes, cgroups and the host it is the time between the starts of the captures. Exchanging
+// the files does not change the sign of the duration: a rate has the sign of the difference.
 
 #pragma once
 
@@ -24,36 +24,36 @@ enum class Moved : std::uint8_t {
   No,
   Yes,
   OneSide,  // only one side has a value
-  Nowhere,  // no value on either
+  Nowhere,  // no side has a value
 };
 
 struct Change {
   Moved moved = Moved::Nowhere;
   Difference difference;
-  std::string word;   // if the rule has no number for it: "differs"
-  double pct = 0;     // of the baseline, as a fraction; NaN for none
-  bool alike = true;  // both sides are made of the same parts (MadeOf); otherwise there is no pct
+  std::string word;   // result of a rule without a number, such as "differs"
+  double pct = 0;     // fraction of the baseline; NaN if unavailable
+  bool alike = true;  // both sides have the same parts (MadeOf); otherwise pct is unavailable
 };
 
-// One key of a map on both sides.
+// One map key on both sides.
 struct PartChange {
   std::string_view key;
   std::string_view unit;
-  ctprof_number baseline, candidate;  // none if that side lacks the key
+  ctprof_number baseline, candidate;  // no number if that side lacks the key
   Difference difference;
-  double pct = 0;  // NaN for none
+  double pct = 0;  // NaN if unavailable
 };
 
 class Changes {
  public:
-  // Both outlive this.
+  // REQUIRES: both outlive this object.
   Changes(const Rollup& rollup, const MetricPlan& plan) : rollup_(&rollup), plan_(&plan) {}
 
-  // Of the side against the first. REQUIRES: there are two sides at least.
+  // Returns the change from the first side to `side`. REQUIRES: there are at least two sides.
   Change of(std::uint32_t group, std::size_t metric, std::size_t side) const;
-  // The same if both sides have been read already.
+  // Returns the change between two values that were already read.
   Change between(const CellValue& baseline, const CellValue& candidate, std::size_t metric) const;
-  // The keys that either side has, in the order of their bytes.
+  // Returns the keys that either side has, ordered by their bytes.
   std::vector<PartChange> parts(std::uint32_t group, std::size_t metric, std::size_t side) const;
 
  private:
@@ -61,53 +61,54 @@ class Changes {
   const MetricPlan* plan_;
 };
 
-// The difference as a fraction of the baseline; NaN if the baseline is missing or zero.
+// Returns the difference as a fraction of the baseline; NaN if the baseline is missing or zero.
 double percent_of(const Difference& difference, const ctprof_number& baseline);
 
-// Of one side against the first. Windows and sides of several runs have none.
+// Rates of one side relative to the first. Windows and sides with several runs have none.
 class Rates {
  public:
-  // REQUIRES: plan and grouping outlive this.
+  // REQUIRES: plan and grouping outlive this object.
   Rates(std::span<const RunFacts> runs, std::size_t side, const MetricPlan& plan,
         const Rollup& rollup, const Grouping& grouping);
 
-  // In the metric's unit, per second; NaN for none.
+  // Returns the rate in the metric's unit per second; NaN if unavailable.
   double of(std::uint32_t group, std::size_t metric, const Difference& difference) const;
-  // The same for one key of a map.
+  // Returns the rate of one map key.
   double of_key(std::uint32_t group, std::size_t metric, std::string_view key,
                 const Difference& difference) const;
-  // A sentence for each reason why there are no rates.
+  // Returns one sentence for each reason why rates are missing.
   std::vector<std::string> why_not() const;
 
  private:
   double seconds(std::uint32_t group, Entity entity) const;
 
   const MetricPlan* plan_;
-  std::string why_none_;  // a sentence; empty: there are rates, if of one boot
+  std::string why_none_;  // a sentence; empty: rates exist if the sides are of one boot
   bool one_boot_ = false;
-  std::string lacks_times_;  // says which side lacks the times at which its threads were read
-  double apart_ = 0;         // seconds between the captures; NaN for none
+  std::string lacks_times_;            // names the side without read times of threads
+  double apart_ = 0;                   // seconds between the captures; NaN if unknown
   std::vector<double> threads_apart_;  // by group
 };
 
-// How old the groups of one side's snapshot were at its end: a group is as old as its oldest
-// thread, the host is as old as its boot. The total of a lifetime is divided by that age, so that
-// CPU time per second never exceeds the number of CPUs.
+// The ages of the groups of one side at the end of its snapshot. A group is as old as its oldest
+// thread; the host is as old as its boot. Dividing a lifetime total by this age keeps CPU time per
+// second at or below the number of CPUs.
 class Lives {
  public:
   Lives(const Meta& meta, const Rollup& rollup, std::size_t side, const Grouping& grouping);
 
-  // Of what counts up; NaN for none, and where the age is unknown.
+  // Returns the rate of a counter; NaN for other metrics and where the age is unknown.
   double per_second(CellAt at, const PlannedMetric& metric, const Rollup& rollup) const;
 
  private:
-  double host_ = 0;              // seconds; NaN for none
+  double host_ = 0;              // seconds; NaN if unknown
   std::vector<double> threads_;  // by group
 };
 
-// How long the threads of each group have lived, as a share of the group that has lived longest;
-// NaN if unknown. A lifetime is from the mean of the threads' starts to the newest start in the
-// last candidate. The longest is taken among groups that the baseline has too.
+// Returns the mean lifetime of the threads of each group, as a fraction of the largest group
+// lifetime; NaN if unknown. A lifetime is the time from the mean start of the group's threads to
+// the newest start in the last candidate. The largest lifetime is taken from groups that the
+// baseline also has.
 std::vector<double> uptimes(const Rollup& rollup, const Grouping& grouping);
 
 }  // namespace ctprof

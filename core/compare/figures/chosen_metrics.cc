@@ -12,7 +12,7 @@
 namespace ctprof {
 namespace {
 
-// Offers the nearest of the plan's metrics and of `names`.
+// The error suggests the nearest name among the plan's metrics and `names`.
 Error unknown_metric(const MetricPlan& plan, const std::string& name,
                      std::vector<std::string> names = {}) {
   for (const PlannedMetric& metric : plan.metrics)
@@ -20,7 +20,8 @@ Error unknown_metric(const MetricPlan& plan, const std::string& name,
   return {"no metric '" + name + "' in what was read" + nearest_hint(name, names)};
 }
 
-// Whether one of the plugins filled the metric on some side, or an input of a derived one.
+// Returns whether one of the plugins filled the metric, or an input of a derived metric, on some
+// side.
 bool is_from(const MetricPlan& plan, const PlannedMetric& metric,
              std::span<const Snapshot* const> sides, const std::vector<std::string>& plugins) {
   if (metric.counts_rows) return true;
@@ -68,7 +69,7 @@ bool is_wanted(const std::vector<T>& wanted, const T& name) {
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
 }
 
-// Metrics of stacks are in the section of stacks too, whichever they name.
+// Metrics of stacks also belong to the section of stacks.
 bool is_in_sections(const std::vector<std::string>& wanted, const PlannedMetric& metric) {
   return is_wanted(wanted, metric.section) ||
          (metric.has_stacks && is_wanted(wanted, std::string(kStacksSection)));

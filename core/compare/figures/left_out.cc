@@ -8,7 +8,7 @@
 namespace ctprof {
 namespace {
 
-// A file that names more is no capture of ours: it shall not cost more work than others.
+// A capture of ctprof has fewer names; the limit bounds the work that another file can cause.
 constexpr std::size_t kMostNames = 64;
 
 std::span<const std::string> names_in(const Meta& meta) {

@@ -1,5 +1,5 @@
-// What the captures left out as costly (Meta::left_out), so that a report can say so. A metric that
-// one run has and another left out is a column like any other, absent on one side.
+// Metrics that captures did not read because they are expensive (Meta::left_out), for a note in the
+// report. A metric that only some runs left out is an ordinary column that is missing on one side.
 
 #pragma once
 
@@ -11,16 +11,16 @@
 
 namespace ctprof {
 
-// How to have what was left out.
+// Explains how to read the omitted metrics.
 inline constexpr const char* kHowToReadCostly = "--level full, or --metrics, reads it";
 
 bool is_left_out(const Meta& meta, const std::string& metric);
 
-// Metrics that were left out of some run, and that no run has; in order, each once.
+// Returns the metrics that some run left out and no run contains, sorted and without duplicates.
 std::vector<std::string> left_out_of_all(std::span<const Snapshot* const> runs);
 
-// "not read, as costly: process.smaps_rollup (--level full, or --metrics, reads it)"; empty if
-// there is none.
+// Returns "not recorded, because expensive to read: process.smaps_rollup (--level full, or
+// --metrics, reads it)"; empty if there are no metrics.
 std::string left_out_in_words(const std::vector<std::string>& metrics);
 
 }  // namespace ctprof

@@ -1,8 +1,9 @@
-// Long waits: waits that make up half of the time, of threads that waited three times at most. Such
-// a thread waited for something to do, whichever function it waited in, so the wait is idle.
+// Long waits: waits that cover at least half of the time, of threads that waited at most three
+// times. Such a thread waited for work, independent of the function in which it waited, so the wait
+// is idle.
 //
-// The time is that which the recorder covered, otherwise that between the two readings of threads.
-// Of a thread whose number of waits is missing, no wait is long.
+// The time is the time that the recorder covered, otherwise the time between the two readings of
+// threads. A thread whose number of waits is missing has no long wait.
 
 #pragma once
 
@@ -15,13 +16,13 @@ namespace ctprof {
 
 class LongWaits {
  public:
-  // REQUIRES: differences were made of the window, which outlives this.
+  // REQUIRES: the window contains differences and outlives this object.
   explicit LongWaits(const Snapshot& window);
 
-  // Whether the thread waited three times at most.
+  // Returns whether the thread waited at most three times.
   bool waits_rarely(std::size_t row) const;
-  // The weight from which on a stack of such a thread is a long wait, in ns. None where the weights
-  // are no times, or the length of the window is unknown.
+  // Returns the minimum weight of a long wait's stack, in ns. Returns no value if the weights are
+  // not times, or the length of the window is unknown.
   std::optional<double> least_ns(const Column& stacks) const;
 
  private:

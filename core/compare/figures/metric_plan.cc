@@ -25,8 +25,8 @@ namespace {
 constexpr std::string_view kCumulative = "cumulative";
 constexpr std::string_view kLimit = "limit";
 
-// What metrics are sorted by. Files may have their columns in different orders: the smaller index
-// counts, then the name, so that exchanging the files changes nothing.
+// The sort key of metrics. Columns can have different orders in different files: the smallest index
+// of all files is used, then the name, so exchanging the files changes nothing.
 struct PlanOrder {
   Entity entity = Entity::Thread;
   bool derived = false;
@@ -49,27 +49,27 @@ std::string describe(const MetricDef& def) {
          std::string(name(def.entity));
 }
 
-// "first", "second", "third", "4th" ...
+// Returns "first", "second", "third", "4th" ...
 std::string ordinal(std::ptrdiff_t at) {
   constexpr std::string_view kWords[] = {"first", "second", "third"};
   if (at < std::ssize(kWords)) return std::string(kWords[at]);
   return std::to_string(at + 1) + "th";
 }
 
-// A third party's names begin with its plugin's name, ctprof's own never do
+// Metric names of a third party begin with the name of its plugin; names of ctprof's own never do
 // (registry/registry.hpp).
 bool is_third_party(std::string_view metric, std::string plugin) {
   std::replace(plugin.begin(), plugin.end(), '-', '_');
   return metric.starts_with(plugin + "_");
 }
 
-// The entity whose rows are in the same groups as those of this one.
+// Returns the entity whose rows have the same groups as the rows of this one.
 Entity grouped_with(Entity entity) {
   if (entity == Entity::Thread) return Entity::Process;
   return entity == Entity::Process ? Entity::Thread : entity;
 }
 
-// Whether the rule can read such cells: it takes a newtype that is stored this way.
+// Returns whether the rule can read cells of this storage: it accepts a newtype stored that way.
 bool reads_storage(const ctprof_rule& rule, Storage storage) {
   return std::any_of(kNewtypes.begin(), kNewtypes.end(), [&](const NewtypeInfo& newtype) {
     return is_listed(rule.newtypes, newtype.name) &&
@@ -101,7 +101,7 @@ class Planner {
  private:
   struct Columns {
     PlanOrder order;
-    std::vector<const Column*> of;  // of each side; null: it has none
+    std::vector<const Column*> of;  // by side; null: the side has no such column
   };
   struct Derived {
     PlanOrder order;
@@ -109,7 +109,7 @@ class Planner {
     bool contradicted = false;
   };
 
-  // Whether the axis gives groups to the rows of the entity.
+  // Returns whether the axis groups the rows of the entity.
   bool has_groups(Entity entity) const {
     return entity != Entity::Cgroup || by_ == GroupBy::Cgroup;
   }
@@ -187,7 +187,7 @@ class Planner {
     return metric;
   }
 
-  // A limit is a setting, so no thread is to be named for the largest.
+  // A limit is a setting, so the thread with the largest limit is not reported.
   static void set_rule(PlannedMetric& metric, const ctprof_rule* rule, bool is_limit) {
     metric.rule = rule;
     metric.is_sum = rule->reduction == CTPROF_REDUCES_BY_SUM;
@@ -202,7 +202,7 @@ class Planner {
       if (!found.def) found.def = &defs[i];
       const bool same = found.def->expression == defs[i].expression &&
                         found.def->unit == defs[i].unit && found.def->entity == defs[i].entity;
-      // Only files can contradict each other; what is loaded here just fills in.
+      // Only files can contradict each other; definitions of loaded plugins fill in missing ones.
       found.contradicted =
           found.contradicted || (!same && defs.data() != knowledge_->derived.data());
     }
@@ -233,8 +233,8 @@ class Planner {
     ordered_.push_back({order, std::move(metric)});
   }
 
-  // Settles the family by the kinds of the inputs. An input that no file has is not known to be of
-  // any; then the definition decides where the formula does not.
+  // Determines the family from the kinds of the inputs. The kind of an input that no file has is
+  // unknown; then the definition decides if the formula does not.
   Result<void> take_family(PlannedMetric& metric, const DerivedDef& def) {
     std::vector<FigureKind> kinds;
     bool are_known = true;
@@ -252,7 +252,7 @@ class Planner {
     return {};
   }
 
-  // Finds the inputs of derived metrics among the metrics that have a number and the same groups.
+  // Finds the inputs of derived metrics among the metrics with a number and the same groups.
   void connect() {
     std::map<std::pair<Entity, std::string_view>, std::size_t> numbers;
     for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
@@ -268,7 +268,8 @@ class Planner {
     }
   }
 
-  // In windows counters are differences: levels that are computed from totals read those.
+  // In windows counters are differences, so gauges that are computed from totals read separate
+  // totals.
   void connect_totals() {
     if (!std::ranges::any_of(sides_, [](const Snapshot* side) { return !!side->window; })) return;
     std::map<std::size_t, std::size_t> totals;  // by counter
@@ -287,7 +288,7 @@ class Planner {
   static PlannedMetric total_of(const PlannedMetric& counter) {
     PlannedMetric total = counter;
     total.total_of = counter.name;
-    total.name += " (total)";  // no name that a user could write
+    total.name += " (total)";  // the space prevents users from naming it
     total.family = "gauge";
     total.adds_up = total.shown = false;
     total.headline.reset();
@@ -295,8 +296,8 @@ class Planner {
     return total;
   }
 
-  // The most work that computing it for every group can take: there are at most as many groups as
-  // rows.
+  // Returns an upper bound for the work of computing the metric for every group: the number of
+  // groups is at most the number of rows.
   std::size_t steps(const DerivedDef& def) const {
     std::size_t rows = 0;
     for (const Snapshot* side : sides_) rows += side->rows_of(def.entity);
@@ -321,11 +322,11 @@ class Planner {
   GroupBy by_;
   const Knowledge* knowledge_;
   Allowance work_;
-  std::vector<std::string> costly_;  // derived metrics that the allowance did not cover
+  std::vector<std::string> costly_;  // derived metrics beyond the allowance
   std::map<std::string, Columns> columns_;
   std::map<std::string, Derived> derived_;
-  std::map<std::string, FigureKind, std::less<>> kinds_;  // of metrics with a column
-  std::set<std::string> of_totals_;                       // derived levels that read totals
+  std::map<std::string, FigureKind, std::less<>> kinds_;  // by metric; metrics with a column
+  std::set<std::string> of_totals_;                       // derived gauges that read totals
   std::map<std::pair<std::string, std::string>, std::string> fallbacks_;
   std::vector<Ordered> ordered_;
   MetricPlan plan_;
@@ -333,7 +334,7 @@ class Planner {
 
 }  // namespace
 
-// A definition that tells its keys apart names the gauges; the other keys count up.
+// A definition that distinguishes keys names the gauges; the other keys are counters.
 bool PlannedMetric::key_adds_up(std::string_view of_map) const {
   return (adds_up || !map_keys.empty()) && !rules::kind_of_key(map_keys, of_map).gauge;
 }

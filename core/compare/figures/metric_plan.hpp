@@ -1,11 +1,11 @@
-// Which metrics are shown or compared, from the definitions that the files carry.
+// Determines the metrics of a report from the definitions in the files.
 //
-// Metrics are in the order of their columns, derived ones after the others of their entity, and
-// totals of counters that derived levels read (PlannedMetric::total_of) at the end. A metric that
-// two files define differently, or whose rule is unknown in this version, is left out, and a note
-// says so.
+// Metrics are in the order of their columns. Derived metrics follow the other metrics of their
+// entity, and totals of counters that derived gauges read (PlannedMetric::total_of) are last. A
+// metric that two files define differently, or whose rule is unknown in this version, is omitted
+// with a note.
 //
-// Not here: metrics that the user adds (added_metrics.hpp), values (run_figures.hpp).
+// See also: added_metrics.hpp adds the user's metrics, run_figures.hpp computes values.
 
 #pragma once
 
@@ -28,63 +28,65 @@ struct PlannedMetric {
   std::string name;
   Entity entity = Entity::Thread;
   std::string unit;
-  std::string family;  // of its definition
+  std::string family;  // from its definition
   std::string section;
   std::vector<std::string> tags;          // tags_of()
-  bool adds_up = false;                   // cumulative, so a group has a share of the whole
+  bool adds_up = false;                   // cumulative, so a group has a share of the total
   const ctprof_rule* rule = nullptr;      // null: derived
   const CallOwner* rule_owner = nullptr;  // null: the rule is built in
-  bool is_sum = false;                    // the rule adds up, so each thread has a part in it
-  bool is_maximum = false;                // the rule takes the largest, so one thread has it
+  bool is_sum = false;                    // the rule is a sum, so each thread contributes
+  bool is_maximum = false;                // the rule is a maximum, so one thread has the value
   bool counts_rows = false;               // thread_count, which has no column
   std::optional<Expression> expression;   // of a derived metric
-  std::optional<std::string> key;         // of a map, which is its only input (added_metrics.hpp)
-  std::string map_keys;                   // what its definition says of a map's keys
+  std::optional<std::string> key;         // a key of its only input, a map (added_metrics.hpp)
+  std::string map_keys;                   // the definition of the map's keys
   bool has_stacks = false;                // its cells are weighted sets of stacks
-  bool of_window = false;                 // a peak in the window, not of a thread's life
+  bool of_window = false;                 // a peak within the window, not over a thread's life
   std::optional<Headline> headline;       // a column of the first screen
-  std::string role{};                     // of its definition
-  bool setting = false;                   // chosen by the user or administrator
-  bool never_negative = false;            // a derived metric whose result below zero is no value
-  bool is_third_party = false;            // a plugin's that is not ctprof's own
-  std::vector<std::optional<std::size_t>> inputs;  // of the expression, in the plan; none: unknown
-  bool shown = true;                               // otherwise it is only an input
-  // The total of this counter where a window has its difference; only an input, of a derived level.
+  std::string role{};                     // from its definition
+  bool setting = false;                   // set by the user or administrator
+  bool never_negative = false;  // a derived metric; a result below zero becomes a missing value
+  bool is_third_party = false;  // of a plugin that is not part of ctprof
+  std::vector<std::optional<std::size_t>>
+      inputs;         // of the expression, as indices in the plan; no value: unknown
+  bool shown = true;  // false: only an input
+  // The name of the counter whose total this is; only an input of a derived gauge in a window,
+  // where the counter itself is a difference.
   std::string total_of{};
-  bool left_out = false;  // it has no values, because the files ask for too much (allowance.hpp)
+  bool left_out = false;  // no values, because the files exceed their allowance (allowance.hpp)
 
-  // Whether a group's value is one number.
+  // Returns whether the value of a group is one number.
   bool has_number() const { return expression || key || (rule && rule->number); }
-  // Whether the value is a map, told key by key.
+  // Returns whether the value is a map, which is shown key by key.
   bool is_map() const { return rule && rule->parts; }
-  // Whether its stacks can be told one by one: they are added up by the built-in rule.
+  // Returns whether its stacks can be listed: the built-in rule adds them up.
   bool tells_stacks() const { return has_stacks && rules::gathers_stacks(*rule); }
-  // Whether the map's rule adds up this key, so that it is zero where there are no rows.
+  // Returns whether the map's rule adds up this key, so that the key is zero if there are no rows.
   bool key_is_sum(std::string_view of_map) const;
-  // Whether this key of the map counts up.
+  // Returns whether this key of the map is a counter.
   bool key_adds_up(std::string_view of_map) const;
 };
 
 struct MetricPlan {
   std::vector<PlannedMetric> metrics;
   std::vector<std::string> notes;
-  bool tells_busiest = true;  // whether to find the busiest thread of each group
+  bool tells_busiest = true;  // find the busiest thread of each group
 
   const PlannedMetric* find(std::string_view name) const;
-  // The metric that is shown in the first screen's column of that label; null where none is.
+  // Returns the metric shown in the first screen's column with that label; null if there is none.
   const PlannedMetric* find_column(std::string_view label) const;
-  // Whether cells of a metric are stacks, so that figures need the stacks' numbers (RunNodes).
+  // Returns whether cells of a metric are stacks, so that the stacks need numbers (RunNodes).
   bool has_stacks() const;
 };
 
-// What loaded plugins add to the files: rules, and derived metrics for files without any. REQUIRES:
-// what it points to outlives everything that is made with it.
+// Definitions that loaded plugins add to those of the files: rules, and derived metrics for files
+// without any. REQUIRES: the referenced objects outlive everything that uses them.
 struct Knowledge {
   const RuleBook* rules = nullptr;
   std::span<const DerivedDef> derived;
 };
 
-// The error names a metric of `spec` that no file has, with the nearest one.
+// The error names a metric of `spec` that no file has, with the nearest name.
 Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec,
                                 const Knowledge& knowledge);
 

@@ -9,13 +9,14 @@ namespace {
 
 enum class Life : std::uint8_t { Unknown, Stays, Turns };
 
-// A thread of one side, for looking it up on the other.
+// A thread of one side, used to find it on the other.
 struct Found {
   std::uint64_t tid, start;
   std::uint32_t row;
 };
 
-// Threads in a group whose start was read, sorted by tid, which is unique at any one time.
+// Returns the threads in a group whose start time was read, sorted by tid. A tid is unique at any
+// one time.
 std::vector<Found> threads_by_tid(const GroupedThreads& side) {
   const Column *tids = side.snapshot->threads().find_u64(kTid),
                *starts = side.snapshot->threads().find_u64(kStartTime);
@@ -29,7 +30,7 @@ std::vector<Found> threads_by_tid(const GroupedThreads& side) {
   return found;
 }
 
-// The threads of one side, one by one.
+// The states of the threads of one side.
 struct SideLives {
   explicit SideLives(const GroupedThreads& side)
       : threads(threads_by_tid(side)),
@@ -40,7 +41,7 @@ struct SideLives {
 
   std::vector<Found> threads;
   std::vector<Life> lives;  // by row
-  std::vector<bool> met;    // by row: the other side has the thread, in whatever group
+  std::vector<bool> met;    // by row: the other side has the thread, in any group
 };
 
 void pair(SideLives& before, SideLives& after, const GroupedThreads& baseline,
@@ -72,7 +73,7 @@ class BootPair {
   }
 
   void count() {
-    // A thread that stays is on both sides; it is counted on the first.
+    // A thread that stays is on both sides; it is counted on the baseline.
     const auto on_baseline = [](OneBoot::Counts& counts, Life life) {
       counts.unknown += life == Life::Unknown;
       counts.turnover.alive += life == Life::Stays;
@@ -101,7 +102,7 @@ class BootPair {
     }
   }
 
-  // By group, the values of threads that stay and of those that do not.
+  // Returns, by group, the sums over threads that stay and over threads that do not.
   std::vector<OneBoot::Split> split(const PlannedMetric& metric, const GroupedThreads& side,
                                     const SideLives& lives) const {
     std::vector<OneBoot::Split> splits(told_->groups_.size());

@@ -1,10 +1,10 @@
-// Two snapshots of one boot, thread by thread: which threads both have, and how much of a group's
-// difference is due to threads that stayed, are new, or are gone.
+// Compares two snapshots of one boot thread by thread: finds the threads that both have, and
+// divides a group's difference into the parts of staying, new and gone threads.
 //
-// Threads are identified by tid and start time; without a start time nothing is known of a thread.
-// A thread stays if the group has it on both sides. Otherwise it is new or gone: it started or
-// ended in between, or moved between groups. Everything is found out while both snapshots exist,
-// and refers to neither.
+// Threads are identified by tid and start time; a thread without a start time is unknown. A thread
+// stays if the group has it on both sides. Otherwise it is new or gone: it started or exited
+// between the snapshots, or changed its group. The constructor computes everything; the object does
+// not refer to the snapshots afterwards.
 
 #pragma once
 
@@ -20,19 +20,19 @@
 
 namespace ctprof {
 
-// How many threads stay, are new and are gone.
+// The numbers of threads that stay, are new and are gone.
 struct Turnover {
   std::uint64_t alive = 0, fresh = 0, gone = 0;
 };
 
-// The parts of a sum's difference, which add up to it.
+// The parts of a sum's difference; their sum is the difference.
 struct Origin {
-  Difference alive;  // what threads on both sides did in between
-  Difference fresh;  // all that new threads have done
-  Difference gone;   // minus all that gone threads had done
+  Difference alive;  // change of threads that are on both sides
+  Difference fresh;  // values of new threads
+  Difference gone;   // minus the values of gone threads
 };
 
-// A snapshot with the group of each of its threads.
+// A snapshot and the group of each of its threads.
 struct GroupedThreads {
   const Snapshot* snapshot;
   std::vector<std::uint32_t> groups;
@@ -40,20 +40,20 @@ struct GroupedThreads {
 
 class OneBoot {
  public:
-  // Knows nothing.
+  // Creates an object without information.
   OneBoot() = default;
-  // Nothing is known of snapshots of different boots. `wanted`: the metrics that need an origin.
+  // For snapshots of different boots, nothing is known. `wanted`: the metrics that need an origin.
   OneBoot(const GroupedThreads& baseline, const GroupedThreads& candidate, std::size_t groups,
           const MetricPlan& plan, const std::vector<bool>& wanted);
 
-  // Whether the sides are of one boot.
+  // Returns whether both sides are of one boot.
   bool known() const { return known_; }
-  // None if a thread's start was not read.
+  // Returns no value if the start time of a thread is missing.
   std::optional<Turnover> in_group(std::uint32_t group) const { return told(groups_, group); }
-  // The same for all threads that are in a group. A thread that changed its group stays.
+  // Returns the counts over all threads that are in a group. A thread that changed its group stays.
   std::optional<Turnover> in_all() const { return told({&all_, 1}, 0); }
-  // None if the metric is not a sum over threads, a side has no value, a sum is too large to be
-  // exact, or a thread with a value cannot be identified.
+  // Returns no value if the metric is not a sum over threads, a side has no value, a sum overflows,
+  // or a thread with a value cannot be identified.
   std::optional<Origin> origin(std::uint32_t group, std::size_t metric) const;
 
  private:
@@ -61,7 +61,7 @@ class OneBoot {
     Turnover turnover;
     std::uint64_t unknown = 0;
   };
-  // One side of a group's sum.
+  // The sum of a group on one side.
   struct Split {
     std::uint64_t stays = 0, turns = 0, total = 0;
     bool any = false, unknown = false;
@@ -80,7 +80,7 @@ class OneBoot {
   friend class BootPair;
 };
 
-// Whether both files say that they are of the same boot.
+// Returns whether both files have the same known boot id.
 bool of_one_boot(const Meta& a, const Meta& b);
 
 }  // namespace ctprof

@@ -17,7 +17,7 @@ void hand_part(void* visit, ctprof_text key, ctprof_number number, ctprof_text u
       {{key.data, key.size}, number, {unit.data, unit.size}});
 }
 
-// Visits the keys of a map in the order of their bytes; none where nothing was read.
+// Visits the keys of a map, ordered by their bytes; none if nothing was read.
 void visit_parts(const PlannedMetric& map, const void* state,
                  const std::function<void(const Part&)>& visit) {
   if (!state) return;
@@ -52,7 +52,7 @@ Rollup::Rollup(std::vector<RunFigures> runs, std::vector<SideRuns> sides,
   for (RunFigures& run : runs_) run.finish();
 }
 
-// Merges those of the run's own groups that are one here.
+// Merges the run's own groups that form one joined group.
 void Rollup::unite_groups(std::size_t run) {
   const RunPlaces& places = grouping_->runs[run];
   for (std::uint32_t own = 0; own < places.group_of.size(); ++own)
@@ -60,13 +60,13 @@ void Rollup::unite_groups(std::size_t run) {
       runs_[run].unite(first, own);
 }
 
-// Whether a run's figure is a number, also to programs.
+// Returns whether the value of a run is a number, also in JSON.
 bool Rollup::has_median(std::size_t metric) const {
   const PlannedMetric& planned = plan_->metrics[metric];
   return !planned.rule || (planned.rule->number && !planned.rule->json);
 }
 
-// The states of the rows of all runs, of metrics that have no median.
+// Merges the states of all runs of the side, for metrics without a median.
 std::vector<States> Rollup::pool(const SideRuns& side) const {
   std::vector<States> pooled(plan_->metrics.size());
   for (std::size_t metric = 0; metric < pooled.size(); ++metric) {
@@ -98,7 +98,7 @@ bool Rollup::key_per_second(std::size_t metric, std::string_view key) const {
   return !seconds_.empty() && plan_->metrics[metric].key_adds_up(key);
 }
 
-// None of a window without length.
+// Returns no number for a window of length zero.
 ctprof_number Rollup::per_second(const ctprof_number& number, std::size_t run,
                                  std::size_t metric) const {
   const double covered = runs_[run].covered_ns(metric) / kNsPerSecond;
@@ -106,7 +106,7 @@ ctprof_number Rollup::per_second(const ctprof_number& number, std::size_t run,
   return has_value(number) && seconds > 0 ? number_of(as_double(number) / seconds) : no_number();
 }
 
-// Whether the side's only run tells its figure as it is.
+// Returns whether the side has a single run whose value is used unchanged.
 bool Rollup::is_plain(CellAt at) const {
   const bool is_scaled = !seconds_.empty() &&
                          (plan_->metrics[at.metric].is_map() || plan_->metrics[at.metric].adds_up);
@@ -133,13 +133,13 @@ bool Rollup::lacks_rows(std::size_t run, CellAt at) const {
   return its == kNoGroup || runs_[run].coverage(its, at.metric).rows == 0;
 }
 
-// Whether the run lacks the group or its rows, and so has nothing of it in what is a sum.
+// Returns whether the run lacks the group or its rows, and therefore counts as zero in a sum.
 bool Rollup::has_nothing(std::size_t run, CellAt at) const {
   return lacks_rows(run, at) && runs_[run].counts_absence(at.metric);
 }
 
-// What the median of a side's runs is of: number(run, own group) of the runs that have rows of the
-// group, and zeros for those that have nothing. Empty if no run has rows.
+// Returns the numbers of which the median is computed: number(run, own group) for runs with rows of
+// the group, and zeros for runs that count as zero. Empty if no run has rows.
 template <class Number>
 std::vector<ctprof_number> Rollup::numbers_of_runs(CellAt at, Number number) const {
   const SideRuns& side = sides_[at.side];
@@ -155,7 +155,7 @@ std::vector<ctprof_number> Rollup::numbers_of_runs(CellAt at, Number number) con
   return numbers;
 }
 
-// What clocks and schedulers are exact to, and the pages that memory is counted in.
+// The precision of clocks and schedulers, and the page size in which memory is counted.
 constexpr double kClockNs = 1000, kPageBytes = 4096;
 
 double Rollup::resolution(std::size_t metric, std::span<const std::size_t> runs) const {
@@ -210,7 +210,7 @@ CellValue Rollup::read_together(CellAt at) const {
   return together;
 }
 
-// As many as a median of totals is of (numbers_of_runs).
+// Returns as many entries as numbers_of_runs() does.
 std::vector<RunStacks> Rollup::stacks(CellAt at) const {
   const SideRuns& side = sides_[at.side];
   std::vector<RunStacks> found;
@@ -273,7 +273,8 @@ Difference Rollup::change(CellAt at) const {
   return change_over_runs(at);
 }
 
-// A run without rows of the group has a change if all of its processes exited in the window.
+// A run without rows of the group still has a change if all processes of the group exited in the
+// window.
 Difference Rollup::change_over_runs(CellAt at) const {
   const SideRuns& side = sides_[at.side];
   std::vector<ctprof_number> changes;
@@ -317,7 +318,8 @@ void Rollup::parts(CellAt at, const std::function<void(const Part&)>& visit) con
   for (const auto& [key, part] : parts_together(at)) visit(part);
 }
 
-// Each key's median over the runs that have it, and over those that lack the group's rows.
+// Returns the median of each key over the runs that have it and the runs that lack the group's
+// rows.
 std::map<std::string_view, Part> Rollup::parts_together(CellAt at) const {
   std::map<std::string_view, std::pair<Part, std::vector<ctprof_number>>> found;
   for_each_run(at, [&](std::size_t run, std::uint32_t group) {

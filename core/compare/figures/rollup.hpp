@@ -1,20 +1,20 @@
-// A rollup: the figures of all sides by the groups that they have in common.
+// A rollup: the values of all sides, by their common groups.
 //
-// Values are kept as the rules' states; numbers, texts and JSON are made on request. It owns the
-// figures of the runs and needs no snapshot.
+// Values are stored as states of the rules; numbers, texts and JSON are produced on request. The
+// rollup owns the results of the runs and needs no snapshot.
 //
-// Of a side of several runs a number is the median of the runs that have one (of an even number of
-// them, the mean of the two in the middle), for maps key by key. A run without the group, or
-// without rows of it that the metric is about, counts as zero in what is a sum; one in which it
-// could not be read does not count, nor does a key that the run's map lacks. What a rule tells in
-// words of its own, such as a range or what most are, is that of the rows of all runs together.
-// Coverage is that of all runs.
+// For a side with several runs, a number is the median of the runs that have one; for an even
+// number of runs, the mean of the middle two. The median of a map is computed for each key. In a
+// sum, a run without the group, or without applicable rows in it, counts as zero. A run that could
+// not read the metric is not counted, and neither is a key that the run's map lacks. A rule with
+// its own output format, such as a range or the most frequent value, is applied to the rows of all
+// runs together. Coverage is the sum over all runs.
 //
-// Windows have lengths of their own. Where several are told together, what counts up is told per
-// second of the run's length, before any median.
+// Windows have different lengths. If several windows are combined, counters are divided by the
+// length of the run in seconds before the median is computed.
 //
-// Not here: reducing a run (run_figures.hpp), comparing two sides (change.hpp), order
-// (report/order.hpp).
+// See also: run_figures.hpp reduces a run, change.hpp compares two sides, report/order.hpp orders
+// rows.
 
 #pragma once
 
@@ -37,88 +37,91 @@ namespace ctprof {
 struct CellAt {
   std::size_t side;
   std::uint32_t group;
-  std::size_t metric;  // in the plan
+  std::size_t metric;  // index in the plan
 };
 
-// One key of a map.
+// One map key and its value.
 struct Part {
   std::string_view key;
   ctprof_number number;
   std::string_view unit;
 };
 
-// What a run has of a metric of stacks.
+// The stacks of one metric in one run.
 struct RunStacks {
   std::span<const ctprof_stack> stacks{};
-  double scale = 1;  // makes a weight what is told of it
+  double scale = 1;  // factor from a stack's weight to the shown value
 };
 
 class Rollup {
  public:
-  // REQUIRES: figures of the runs of the grouping, not finished; `sides` are theirs; grouping and
-  // plan outlive this. `seconds`: how long each run's window is; empty: totals are told.
+  // REQUIRES: `runs` are the runs of the grouping and not finished; `sides` refers to them;
+  // grouping and plan outlive this object. `seconds`: the length of each run's window; empty: show
+  // totals.
   Rollup(std::vector<RunFigures> runs, std::vector<SideRuns> sides, std::vector<double> seconds,
          const Grouping& grouping, const MetricPlan& plan);
 
   std::size_t sides() const { return sides_.size(); }
-  // Whether what counts up is told per second.
+  // Returns whether counters are shown per second.
   bool tells_rates() const { return !seconds_.empty(); }
-  // How long a metric covers the window of the side's first run, in ns, which is the time that
-  // rates are taken over; 0: as long as threads were there.
+  // Returns how much of the window of the side's first run the metric covers, in ns. Rates use this
+  // time. 0: the lifetime of the threads in the window.
   double covered_ns(std::size_t side, std::size_t metric) const {
     return run(side).covered_ns(metric);
   }
-  // Whether the metric is told per second. Of a map, this depends on the key.
+  // Returns whether the metric is shown per second. For a map, this depends on the key.
   bool per_second(std::size_t metric) const;
   bool key_per_second(std::size_t metric, std::string_view key) const;
-  // How many runs the side has, and how many of them have a value.
+  // Returns the number of runs of the side, and the number of those with a value.
   std::size_t runs(std::size_t side) const { return sides_[side].count; }
   std::size_t runs_with(CellAt at) const;
   CellValue read(CellAt at) const;
-  // The number of one run, of all runs: NaN for a gap. Zero of a sum where the run has nothing of
-  // the group, and measures the metric.
+  // Returns the number of one run, indexed over all runs; NaN for a gap. Zero for a sum if the run
+  // lacks the group but measures the metric.
   double figure_of_run(std::size_t run, std::uint32_t group, std::size_t metric) const;
-  // The smallest difference that two such numbers can have: one count, byte, page or clock tick in
-  // the shortest of these runs. 0 of derived metrics, where it is unknown.
+  // Returns the smallest possible difference between two such numbers: one count, byte, page or
+  // clock tick in the shortest of these runs. 0 for derived metrics, where it is unknown.
   double resolution(std::size_t metric, std::span<const std::size_t> runs) const;
-  // The same of each of the side's runs.
+  // Returns figure_of_run() for each run of the side.
   std::vector<double> run_numbers(CellAt at) const;
   Coverage coverage(CellAt at) const;
-  // For people: "1.234ms", or "-" if nothing was read.
+  // Formats the value for people: "1.234ms", or "-" if nothing was read.
   std::string text(CellAt at) const;
-  // "null" if nothing was read.
+  // Appends "null" if nothing was read.
   void append_json(std::string& out, CellAt at) const;
-  // What the rule tells besides the value, as an object; "null" if there is nothing.
+  // Appends the rule's additional output as an object; "null" if there is none.
   void append_extras(std::string& out, CellAt at) const;
-  // The keys of a map, in the order of their bytes.
+  // Visits the keys of a map, ordered by their bytes.
   void parts(CellAt at, const std::function<void(const Part&)>& visit) const;
-  // Of each run that counts the stacks of a metric that tells them (PlannedMetric::tells_stacks);
-  // none of a run without the group. Valid as long as this.
+  // Returns the stacks of each run of the side, for a metric with listable stacks
+  // (PlannedMetric::tells_stacks). Runs without the group have no entry. The result is valid as
+  // long as this object.
   std::vector<RunStacks> stacks(CellAt at) const;
-  // The same of one run, of all runs: none where they could not be read; no stack where the run has
-  // nothing of the group, and measures the metric.
+  // Returns the stacks of one run, indexed over all runs. Returns no value if they could not be
+  // read, and no stacks if the run lacks the group but measures the metric.
   std::optional<RunStacks> stacks_of_run(std::size_t run, std::uint32_t group,
                                          std::size_t metric) const;
-  // Which parts a derived figure is made of.
+  // Returns which optional inputs a derived value consists of.
   MadeOf made_of(CellAt at) const;
   // Null if there is none.
   const Busiest* busiest(CellAt at) const;
-  // Of a gauge in a window: how much more it is than when that opened, and from what.
+  // Returns the change of a gauge since the opening of the window, and the opening value.
   Difference change(CellAt at) const;
-  // The same of a map's key, which is `now`; none for a side of several runs.
+  // Returns the change of a map key whose value is `now`; no value for a side with several runs.
   Difference change(CellAt at, std::string_view key, const ctprof_number& now) const;
   Beginning beginning(CellAt at) const;
-  // Of a group's threads in the side's first run; null if that lacks the group.
+  // Returns the times of a group's threads in the side's first run; null if that run lacks the
+  // group.
   const GroupTimes* times(std::size_t side, std::uint32_t group) const;
-  // The side's first run.
+  // Returns the side's first run.
   const RunFigures& run(std::size_t side) const { return runs_[sides_[side].first]; }
 
  private:
-  // The run's own number of the group; kNoGroup for none.
+  // Returns the run's own number of the group; kNoGroup if it has none.
   std::uint32_t own(std::size_t run, CellAt at) const;
   bool lacks_rows(std::size_t run, CellAt at) const;
   bool has_nothing(std::size_t run, CellAt at) const;
-  // Calls visit(run, own group) for those of the side's runs that have the group.
+  // Calls visit(run, own group) for each run of the side that has the group.
   template <class Visit>
   void for_each_run(CellAt at, Visit visit) const {
     const SideRuns& side = sides_[at.side];
@@ -143,10 +146,10 @@ class Rollup {
   std::vector<RunFigures> runs_;
   std::vector<SideRuns> sides_;
   std::vector<double> seconds_;              // by run
-  std::vector<std::vector<States>> pooled_;  // by side and metric; of sides of several runs
+  std::vector<std::vector<States>> pooled_;  // by side and metric; only for sides with several runs
 };
 
-// The middle of those that are numbers; none if none is.
+// Returns the median of the finite numbers; no number if there are none.
 ctprof_number median(std::vector<ctprof_number> numbers);
 
 }  // namespace ctprof

@@ -1,4 +1,4 @@
-// Cells as text and as JSON.
+// Formats the values of a rollup as text and as JSON.
 
 #include <string>
 #include <string_view>

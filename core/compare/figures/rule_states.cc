@@ -96,7 +96,7 @@ const ctprof_entry* KeptContent::map_of(const void* core, std::uint32_t id, std:
   return copy_of(std::span<const ctprof_entry>(kept.entries_), kept.arena()).data();
 }
 
-// Several of the run's stacks may be one in the book; they stand side by side, then.
+// Several stacks of the run can map to one stack of the book; sorting makes them adjacent.
 const ctprof_stack* KeptContent::stacks_of(const void* core, std::uint32_t id,
                                            std::size_t* stacks) {
   const View& view = *static_cast<const View*>(core);

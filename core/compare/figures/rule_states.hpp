@@ -1,7 +1,8 @@
-// Rules at work: calls of their functions, the states that they make, and copies of what the states
-// point to.
+// Calls the functions of rules, and owns the states they produce and copies of the data that the
+// states point to.
 //
-// A rule may belong to a plugin. Calls into it are marked, so that a crash can name it.
+// A rule can belong to a plugin. Calls into plugins are marked, so that a crash report can name the
+// plugin.
 
 #pragma once
 
@@ -23,8 +24,8 @@
 
 namespace ctprof {
 
-// Returns what `call` returns. `owner` is null for a built-in rule. If a plugin's rule throws,
-// throws PluginThrew, which names its file.
+// Returns the result of `call`. `owner` is null for a built-in rule. If a plugin's rule throws,
+// throws PluginThrew, which names the plugin's file.
 template <class Call>
 auto call_rule(const CallOwner* owner, const char* function, Call&& call) {
   if (!owner) return call();
@@ -41,22 +42,22 @@ auto call_rule(const CallOwner* owner, const char* function, Call&& call) {
   }
 }
 
-// For a rule's text: appends to `text`, which must outlive the sink.
+// Returns a sink that appends a rule's text to `text`, which must outlive the sink.
 ctprof_sink sink_into(std::string& text);
 
-// A run's stacks among those of all: the book, which outlives this, and the number there of each
-// node of the run's table. No book: stacks are not wanted.
+// The numbers of a run's stacks in the book: the book, which outlives this object, and the book's
+// number of each node of the run's table. Null book: stacks are not used.
 struct RunNodes {
   const StackBook* book = nullptr;
   std::span<const std::uint32_t> numbers{};
 };
 
-// Copies of a snapshot's texts, sets, maps and stacks for rules to read. A state may point to what
-// its rule was shown (abi.h, ctprof_rows), and outlives the snapshot.
+// Copies of a snapshot's texts, sets, maps and stacks, for use by rules. A state may point to data
+// that its rule received (abi.h, ctprof_rows), and outlives the snapshot.
 //
-// Texts, sets and keys of maps are copied when first asked for; the entries of a map and weighted
-// stacks only for rules of plugins, because built-in rules do not point to them. Stacks have the
-// numbers that they have in the book. Threads: one at a time.
+// Texts, sets and map keys are copied on first use. Map entries and weighted stacks are copied only
+// for rules of plugins, because built-in rules do not keep pointers to them. Stacks have their
+// numbers in the book. Not thread-safe.
 class KeptContent {
  public:
   KeptContent() = default;
@@ -65,19 +66,19 @@ class KeptContent {
 
   // Reads from this snapshot from now on.
   void show(const Snapshot& snapshot, const RunNodes& nodes);
-  // Forgets the snapshot, but keeps the copies.
+  // Releases the snapshot, but keeps the copies.
   void let_go();
-  // Also keeps what the other has copied.
+  // Also keeps the copies of `other` alive.
   void join(const KeptContent& other);
 
-  // Sets the functions by which rules read the contents of `rows`. REQUIRES: this outlives
-  // the states made of them.
+  // Sets the functions by which rules read the contents of `rows`. REQUIRES: this object outlives
+  // the states that are built from them.
   void fill(ctprof_rows& rows, bool for_plugin);
   std::string_view copy(std::string_view text) { return arena().copy(text); }
   std::string_view text(Id id);
 
  private:
-  // The `core` of ctprof_rows.
+  // The `core` pointer of ctprof_rows.
   struct View {
     KeptContent* kept;
     bool for_plugin;
@@ -90,20 +91,20 @@ class KeptContent {
   Arena& arena() { return *arenas_.front(); }
   const char* kept_key(ctprof_text key);
 
-  // A copied key, by its address in the snapshot's pool.
+  // A copied key, identified by its address in the snapshot's pool.
   struct Key {
     const char* from = nullptr;
     const char* copy = nullptr;
   };
   static constexpr std::size_t kKeys = 1024;
 
-  std::vector<std::shared_ptr<Arena>> arenas_{std::make_shared<Arena>()};  // ours first
+  std::vector<std::shared_ptr<Arena>> arenas_{std::make_shared<Arena>()};  // our own arena first
   View built_in_{this, false}, plugins_{this, true};
   const Pools* pools_ = nullptr;
   std::vector<ctprof_text> texts_;  // by id; null if not copied yet
   std::unordered_map<Id, std::span<const std::uint64_t>> sets_;
   std::unordered_map<const char*, const char*> keys_;
-  std::vector<Key> near_keys_;  // a cache: maps repeat their keys
+  std::vector<Key> near_keys_;  // a cache, because maps repeat their keys
   std::vector<ctprof_entry> entries_;
   RunNodes nodes_;
   std::vector<ctprof_stack> stacks_;
@@ -114,8 +115,8 @@ class KeptContent {
 class States {
  public:
   States() = default;
-  // Zeroed, then initialised by the rule. `owner` is null for a built-in rule. REQUIRES: the rule
-  // outlives this.
+  // Zeroes the states, then calls the rule's init. `owner` is null for a built-in rule. REQUIRES:
+  // the rule outlives this object.
   States(const ctprof_rule& rule, std::size_t count, const CallOwner* owner = nullptr)
       : rule_(&rule),
         owner_(owner),
@@ -142,7 +143,7 @@ class States {
   void add(const ctprof_rows& rows) {
     call_rule(owner_, "add", [&] { rule_->add(bytes_.get(), &rows); });
   }
-  // Merges a state, of these or of others of the same rule, into one of these.
+  // Merges a state of this or another object of the same rule into one of this object.
   void merge(std::size_t into, const States& other, std::size_t from) {
     call_rule(owner_, "merge",
               [&] { rule_->merge(bytes_.get() + into * rule_->state_size, other[from]); });

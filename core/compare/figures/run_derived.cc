@@ -1,4 +1,4 @@
-// Derived metrics of a run, computed from the other figures of a group.
+// Computes the derived metrics of a run from the other values of a group.
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,8 @@
 
 namespace ctprof {
 
-// Computes it from the values of the group, not thread by thread. It covers what its inputs cover.
+// Evaluates the expression with the values of the group, not thread by thread. The coverage is that
+// of the inputs.
 RunFigures::Cells RunFigures::derive(const PlannedMetric& metric) const {
   Cells cells;
   if (metric.left_out) return cells;
@@ -59,8 +60,8 @@ Beginning RunFigures::derived_beginning(std::uint32_t group, const PlannedMetric
   return latest;
 }
 
-// None for a counter, for a ratio of counters, and if any input was not read when the window
-// opened.
+// Returns no value for a counter, for a ratio of counters, and if any input was not read at the
+// opening.
 Difference RunFigures::derived_change(std::uint32_t group, const PlannedMetric& metric,
                                       const ctprof_number& now) const {
   if (metric.adds_up || !ctprof::has_value(now)) return {};

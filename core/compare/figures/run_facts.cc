@@ -18,8 +18,7 @@
 namespace ctprof {
 namespace {
 
-// --- the host's context
-// -----------------------------------------------------------------------------------------------
+// Parsing of the host's context.
 
 namespace json = boost::json;
 
@@ -28,7 +27,8 @@ constexpr std::size_t kMostPath = 1024;
 
 using Members = HostMembers;
 
-// A file may have a size both as "..._kb" and "..._kib", for readers of either. It is told once.
+// A file can contain a size as both "..._kb" and "..._kib", for different readers. Both spellings
+// become one member.
 std::string one_spelling(std::string key) {
   if (key.ends_with("_kb")) key.replace(key.size() - 1, 1, "ib");
   return key;
@@ -64,10 +64,9 @@ std::optional<std::string> text_in(const std::string& member) {
   return std::string(value.get_string());
 }
 
-// --- what changed in a window
-// -----------------------------------------------------------------------------------------
+// Settings that changed in a window.
 
-// Changes that differ in something, beyond which a file is not believed to mean well.
+// The maximum number of distinct changes; more indicate a malicious file.
 constexpr std::size_t kMostChanges = 1000;
 
 SettingValue number_value(const ctprof_number& number, const MetricDef& def) {
@@ -90,7 +89,7 @@ SettingValue setting_value(const Column& column, std::size_t row, const Pools& p
   }
 }
 
-// The settings of a window's rows that differ between its ends.
+// Finds the settings of a window's rows that differ between its ends.
 class Settings {
  public:
   explicit Settings(const Snapshot& window) : window_(&window) {}
@@ -106,7 +105,7 @@ class Settings {
   }
 
  private:
-  // What rows have in common that are told in one line: metric, family, before, after.
+  // The key of rows that are shown in one line: metric, family, before, after.
   using Same = std::tuple<std::string, std::uint32_t, std::string, std::string>;
 
   void compare(const Column& now, const Column& then) {
@@ -124,7 +123,7 @@ class Settings {
     }
   }
 
-  // Of the host's context, texts are what somebody set; numbers are sizes and counts.
+  // In the host's context, texts are settings; numbers are sizes and counts.
   void compare_hosts() {
     const auto host = window_->objects.find(kHostContext);
     if (window_->window->host.empty() || host == window_->objects.end()) return;

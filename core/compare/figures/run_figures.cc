@@ -41,7 +41,7 @@ ctprof_rows rows_of_counts(const std::vector<std::uint64_t>& counts, Groups grou
 // The number of cells with each gap.
 using Tally = std::array<std::size_t, kGapNames.size()>;
 
-// Most columns have the same gap, or none, in all their cells.
+// Fast path: most columns have the same gap, or none, in all cells.
 Tally tally_of(const Column& column) {
   Tally tally{};
   const auto gaps = column.gaps();
@@ -60,8 +60,8 @@ Absence absence_of(const Tally& tally, std::size_t rows) {
   return {true, rows, static_cast<ctprof_gap>(most - tally.begin()), unsupported};
 }
 
-// A limit that is null in a file of the reference is either "no limit" or unknown. So the rows of a
-// group that has one count in no group, and the group has no value.
+// In a file of the reference, a limit that is null is either "no limit" or unknown. If a group has
+// such a row, removes all its rows, so that the group has no value.
 std::vector<std::uint32_t> without_doubtful_limits(const Column& column, Groups groups,
                                                    std::size_t count) {
   std::vector<bool> is_doubtful(count);
@@ -93,7 +93,7 @@ bool has_readings(Storage storage) {
   return storage == Storage::U64 || storage == Storage::I64 || storage == Storage::Stacks;
 }
 
-// The value, or 0 if it is negative; of stacks what they weigh.
+// Returns the value, or 0 if it is negative; for stacks, their total weight.
 std::uint64_t above_zero(const Column& column, std::size_t row, const Pools& pools) {
   if (column.def().storage == Storage::U64) return column.u64()[row];
   if (column.def().storage == Storage::Stacks) return total_of(pools.stacks[column.ids()[row]]);
@@ -114,7 +114,7 @@ RunFigures::RunFigures(const Snapshot& snapshot, const RowGroups& rows, const Me
   content_->let_go();
 }
 
-// How many rows each group has that could have a value, and how many have one.
+// Returns for each group the number of rows that can have a value, and of those that have one.
 std::vector<RunFigures::Count> RunFigures::count_readings(std::span<const ctprof_gap> gaps,
                                                           std::span<const std::uint32_t> groups,
                                                           std::size_t count) {
@@ -166,7 +166,8 @@ RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& 
   return cells;
 }
 
-// The column's rows as the metric's rule takes them, with contents that outlive the snapshot.
+// Returns the column's rows in the form that the metric's rule reads. Their contents outlive the
+// snapshot.
 ctprof_rows RunFigures::readings_of(const Column& column, std::span<const std::uint32_t> groups,
                                     const PlannedMetric& metric, bool all_there) {
   ctprof_rows rows = rows_of(column, groups, all_there);
@@ -251,7 +252,7 @@ CellValue RunFigures::read(std::uint32_t group, std::size_t metric) const {
   return reading;
 }
 
-// None if the map lacks the key. `state`: of the map's rule.
+// Returns no number if the map lacks the key. `state` belongs to the map's rule.
 ctprof_number RunFigures::number_in(const void* state, std::size_t map,
                                     std::string_view key) const {
   if (!state) return no_number();
@@ -300,7 +301,7 @@ bool RunFigures::counts_absence(std::size_t metric) const {
 }
 
 Coverage RunFigures::coverage(std::uint32_t group, std::size_t metric) const {
-  // A key covers what its map covers.
+  // The coverage of a key is that of its map.
   if (plan_->metrics[metric].key) return coverage(group, *plan_->metrics[metric].inputs.front());
   const Cells& cells = metrics_[metric];
   if (!cells.counts.empty()) return {cells.counts[group].values, cells.counts[group].rows};

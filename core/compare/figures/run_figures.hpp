@@ -1,12 +1,10 @@
-// What a run comes to: for each of its groups and each metric the rule's state, and how much of the
-// group it covers.
+// The reduced values of one run: for each group and metric the state of the rule and its coverage.
 //
-// The figures own what they tell, so the snapshot can be freed once they are made. Their size
-// depends on the number of groups, not of threads. Figures of parts of a host, or of groups that
-// turn out to be one, can be merged. Derived metrics are computed last, from the group's other
-// figures.
+// The object owns its data, so the snapshot can be freed after construction. Its size depends on
+// the number of groups, not of threads. Results for parts of a host, or for groups that turn out to
+// be equal, can be merged. Derived metrics are computed last, from the other values of the group.
 //
-// Not here: several sides and their common groups (rollup.hpp).
+// See also: rollup.hpp for several sides and their common groups.
 
 #pragma once
 
@@ -27,17 +25,17 @@
 
 namespace ctprof {
 
-// An input of a derived metric, for one group. Only optional ones ("name?") can be missing.
+// The state of an input of a derived metric in one group. Only optional inputs ("name?") can be
+// missing.
 enum class InputState : std::uint8_t {
   Required,
-  Impossible,  // Unsupported on this side, or meaningless for the group: not a part of the figure
-  Missing,     // switched off, denied, or not in the file
+  Impossible,  // Unsupported on this side, or not applicable to the group: no part of the value
+  Missing,     // disabled, denied, or not in the file
   Present,
 };
 
-// Which parts a derived figure is made of: those optional inputs that are there. Figures of
-// different parts answer different questions, so there is a difference between them but no
-// percentage.
+// The optional inputs that a derived value consists of. Values with different parts have different
+// meanings, so their difference has no percentage.
 struct MadeOf {
   // By input of the expression. Empty if no input is optional, or the side lacks the group.
   std::span<const InputState> inputs{};
@@ -53,7 +51,7 @@ struct MadeOf {
   }
 };
 
-// Also true if one of them has no parts.
+// Returns whether both have the same parts. Also true if one of them has no parts.
 inline bool same_parts(const MadeOf& a, const MadeOf& b) {
   return !a.has_parts() || !b.has_parts() ||
          std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end(),
@@ -62,51 +60,52 @@ inline bool same_parts(const MadeOf& a, const MadeOf& b) {
                     });
 }
 
-// How much of a group a value covers: cells with a value, of all cells for which the metric has a
-// meaning.
+// The coverage of a group: the number of cells with a value, and of all cells to which the metric
+// applies.
 struct Coverage {
   std::uint64_t values = 0;
   std::uint64_t rows = 0;
   bool full() const { return values == rows; }
 };
 
-// The value of one group's metric.
+// The value of one metric in one group.
 struct CellValue {
-  const void* state = nullptr;  // the rule's; null if nothing was read, or the metric is derived
-  ctprof_number number{};       // none if nothing was read, or the rule has no number
+  const void* state =
+      nullptr;  // the state of the rule; null if nothing was read or the metric is derived
+  ctprof_number number{};  // no number if nothing was read, or the rule has no number
   Coverage coverage;
-  MadeOf made_of;  // of derived metrics with optional inputs
+  MadeOf made_of;  // for derived metrics with optional inputs
 
   bool has_value() const { return state || ctprof::has_value(number); }
 };
 
-// The busiest thread of a group: the one with the largest reading, for sums and maxima. Of equals
-// the first in the file, by process and thread.
+// The busiest thread of a group: the thread with the largest reading, for sums and maxima. Of equal
+// threads it is the first in the file, which is sorted by process and thread.
 struct Busiest {
   std::uint64_t reading = 0;  // 0 if there is none
   std::uint64_t tid = 0;
   std::string_view comm;  // empty if it was not read
 };
 
-// When a group's threads started, in clock ticks, and were read.
+// The start times of a group's threads in clock ticks, and their read times.
 struct GroupTimes {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  double starts = 0, threads_started = 0;  // sum and number of known starts
+  double starts = 0, threads_started = 0;  // sum and number of known start times
   double newest = 0;
-  double oldest = kNever;  // the first known start; kNever if none is known
-  double read_at = 0;      // sum, in ns after the capture's start
+  double oldest = kNever;  // earliest known start; kNever if none is known
+  double read_at = 0;      // sum of read times, in ns after the start of the capture
 };
 
-// What is known of a group's gauge when the window opened, also of rows that exited inside. Of two,
-// the later one is that of both.
+// The state of a group's gauge at the opening of the window, including rows that exited inside. Two
+// states combine into the later one in this list.
 enum class Beginning : std::uint8_t {
   None,     // no window, or no row
-  Born,     // all that is there began inside
-  There,    // it was read then; what began inside counts from zero
-  Unknown,  // something was there, and was not read or is not in the file
+  Born,     // all existing rows started inside the window
+  There,    // it was read at the opening; rows started later count from zero
+  Unknown,  // it existed, but was not read or is not in the file
 };
 
-// Why a run has no value of a metric at all.
+// The reason why a run has no value of a metric.
 struct Absence {
   bool in_file = false;
   std::size_t rows = 0;
@@ -116,19 +115,20 @@ struct Absence {
 
 class RunFigures {
  public:
-  // `left_out`: metrics that get no figures. REQUIRES: `rows` are of this snapshot, and the plan
-  // outlives this; `nodes` are of its stacks if the plan has a metric of stacks (has_stacks).
+  // `left_out`: metrics that are not computed. REQUIRES: `rows` belongs to this snapshot; the plan
+  // outlives this object; `nodes` refers to the snapshot's stacks if the plan has a metric of
+  // stacks (has_stacks).
   RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan,
              const std::vector<bool>& left_out, const RunNodes& nodes);
   RunFigures(RunFigures&&) = default;
   RunFigures& operator=(RunFigures&&) = default;
 
-  // Adds another part of the same host. REQUIRES: groups of the same book, the same plan, neither
-  // finished.
+  // Adds another part of the same host. REQUIRES: groups of the same book, the same plan, and
+  // neither object is finished.
   void merge(const RunFigures& other);
-  // Merges one of its groups into another; the first is not used any more. REQUIRES: not finished.
+  // Merges one group into another; `from` is not used any more. REQUIRES: not finished.
   void unite(std::uint32_t into, std::uint32_t from);
-  // Computes derived metrics. Called once, after merging.
+  // Computes the derived metrics. Called once, after merging.
   void finish();
 
   const RunGroups& groups() const { return groups_; }
@@ -138,51 +138,52 @@ class RunFigures {
   MadeOf made_of(std::uint32_t group, std::size_t metric) const;
   // Null if there is none.
   const Busiest* busiest(std::uint32_t group, std::size_t metric) const;
-  // Of a gauge, its value at the end less its value when the window opened, over the rows that each
-  // end has; a sum of no rows is zero. The same of a derived level, by its inputs at both ends.
-  // None outside of windows, and where it is not known.
+  // Returns the value of a gauge at the end minus its value at the opening, over the rows of each
+  // end; a sum over no rows is zero. For a derived gauge, evaluates it with its inputs at both
+  // ends. Returns no value outside windows and where the change is unknown.
   Difference change(std::uint32_t group, std::size_t metric) const;
-  // Of a map's key that is a gauge and is `now`. A key that the map lacked then was zero.
+  // Returns the change of a map key that is a gauge with value `now`. A key missing at the opening
+  // counts as zero.
   Difference change(std::uint32_t group, std::size_t map, std::string_view key,
                     const ctprof_number& now) const;
   Beginning beginning(std::uint32_t group, std::size_t metric) const;
   const GroupTimes& times(std::uint32_t group) const { return times_[group]; }
-  // Whether the file says when each thread was read, and when it started.
+  // Returns whether the file contains the read time and the start time of each thread.
   bool knows_read_at() const { return knows_read_at_; }
   bool knows_starts() const { return knows_starts_; }
-  // Of a metric with a column: whether any cell has a value, or is one in which it has no meaning.
+  // For a metric with a column: returns whether any cell has a value or is not applicable.
   bool is_measured(std::size_t metric) const { return metrics_[metric].is_measured; }
-  // Of any metric: whether the run measures it, or all that it is computed from.
+  // For any metric: returns whether the run measures it, or all inputs that it needs.
   bool measures(std::size_t metric) const;
-  // Whether a group without rows has nothing of the metric, rather than no figure: the metric is a
-  // sum, and was measured.
+  // Returns whether a group without rows counts as zero rather than as missing: the metric is a sum
+  // and was measured.
   bool counts_absence(std::size_t metric) const;
-  // How long the metric covers the run's window, in ns; 0: as long as threads were there. Of a
-  // derived metric what all of its inputs cover, if that is the same.
+  // Returns how much of the run's window the metric covers, in ns; 0: the lifetime of the threads
+  // in the window. For a derived metric, the coverage of its inputs if it is equal.
   double covered_ns(std::size_t metric) const;
   const Absence& absence(std::size_t metric) const { return metrics_[metric].absence; }
-  // Of a metric with a rule, by group; empty if there is no value.
+  // For a metric with a rule, returns its states by group; empty if there is no value.
   const States& states(std::size_t metric) const { return metrics_[metric].states; }
 
  private:
   struct Count {
     std::uint32_t values = 0, rows = 0;
   };
-  // A gauge when the window opened, by group.
+  // The values of a gauge at the opening of the window, by group.
   struct Opened {
     States states;
     std::vector<Beginning> beginnings;
   };
-  // One metric, by group.
+  // The values of one metric, by group.
   struct Cells {
-    States states;                   // of a metric with a rule, if there is a value
-    std::vector<double> values;      // of a derived metric; NaN for none
-    std::vector<InputState> inputs;  // and its inputs, group by group, if any is optional
-    std::vector<Count> counts;       // empty if every row has a value, or none has
+    States states;                   // for a metric with a rule, if there is a value
+    std::vector<double> values;      // for a derived metric; NaN if unavailable
+    std::vector<InputState> inputs;  // its inputs, group by group, if any is optional
+    std::vector<Count> counts;       // empty if all rows have a value, or none has
     bool has_none = false;           // no row has a value
-    bool is_measured = false;        // any cell has a value, or no meaning
-    std::vector<Busiest> busiest;    // if wanted, and there is any
-    Opened opened;                   // of a gauge, or a map with gauges, in a window
+    bool is_measured = false;        // any cell has a value or is not applicable
+    std::vector<Busiest> busiest;    // if requested, and there is any
+    Opened opened;                   // for a gauge, or a map with gauges, in a window
     Absence absence;
     double covered_ns = 0;
   };
@@ -218,7 +219,7 @@ class RunFigures {
 
   const MetricPlan* plan_;
   RunGroups groups_;
-  std::unique_ptr<KeptContent> content_;  // what the states point to
+  std::unique_ptr<KeptContent> content_;  // the data that the states point to
   std::vector<Cells> metrics_;            // by metric of the plan
   std::vector<GroupTimes> times_;         // by group
   bool knows_read_at_ = false, knows_starts_ = false;

@@ -1,4 +1,4 @@
-// Merging figures: of another part of the same run, or of two groups that turn out to be one.
+// Merges results of another part of the same run, or of two groups that turn out to be equal.
 
 #include <algorithm>
 #include <unordered_map>
@@ -23,7 +23,7 @@ void add_rows(RunGroups& into, std::uint32_t into_group, const RunGroups& other,
   into.threads[into_group] += other.threads[group];
 }
 
-// The states, with room for more groups.
+// Returns the states with capacity for more groups.
 States wider(States& states, std::size_t groups, const PlannedMetric& metric) {
   if (states.empty() || states.count() == groups) return std::move(states);
   States wider(*metric.rule, groups, metric.rule_owner);
@@ -61,7 +61,7 @@ void RunFigures::merge(const RunFigures& other) {
   knows_starts_ = knows_starts_ && other.knows_starts_;
 }
 
-// Returns the number here of each group of the other; adds groups that are new.
+// Adds the groups that are new, and returns this object's number of each group of `other`.
 std::vector<std::uint32_t> RunFigures::take_groups(const RunFigures& other) {
   std::unordered_map<std::uint32_t, std::uint32_t> known;  // by key
   for (std::uint32_t group = 0; group < groups_.keys.size(); ++group)
@@ -80,7 +80,7 @@ std::vector<std::uint32_t> RunFigures::take_groups(const RunFigures& other) {
   return into;
 }
 
-// Makes room for all groups in a metric's cells, each with its own count.
+// Resizes a metric's cells to all groups, each with its own count.
 void RunFigures::widen(std::size_t metric) {
   const PlannedMetric& planned = plan_->metrics[metric];
   Cells& cells = metrics_[metric];
@@ -120,7 +120,7 @@ void RunFigures::merge_opened(std::size_t metric, std::uint32_t into, const Open
   own.beginnings[into] = std::max(own.beginnings[into], other.beginnings[from]);
 }
 
-// REQUIRES: the metric has its own counts, and room for the group.
+// REQUIRES: the metric has counts for each group, including `into`.
 void RunFigures::merge_cells(std::size_t metric, std::uint32_t into, const RunFigures& other,
                              std::uint32_t from) {
   const PlannedMetric& planned = plan_->metrics[metric];

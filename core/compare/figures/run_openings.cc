@@ -1,4 +1,4 @@
-// What gauges of a run were when its window opened, and how much they changed since.
+// The values of gauges at the opening of the window, and their changes since then.
 
 #include <algorithm>
 
@@ -11,15 +11,16 @@ namespace {
 
 using Groups = std::span<const std::uint32_t>;
 
-// Whether a row has nothing of the metric any more: it exited, or the metric lost its meaning.
+// Returns whether the row has no value any more: the thread exited, or the metric is no longer
+// applicable.
 bool left_nothing(const Column& column, std::size_t row) {
   return column.gap(row) == Gap::NotApplicable || column.gap(row) == Gap::ThreadGone;
 }
 
 }  // namespace
 
-// Reduces what a gauge was when the window opened, in the rows that have a value now or nothing any
-// more. Threads that exited are rows of Window::opening_only, too.
+// Reduces the opening values of a gauge over the rows that have a value at the end, or none any
+// more. Threads that exited are also rows of Window::opening_only.
 RunFigures::Opened RunFigures::opened(const Snapshot& snapshot, const Column& column,
                                       std::span<const std::uint32_t> groups,
                                       const PlannedMetric& metric) {
@@ -34,7 +35,7 @@ RunFigures::Opened RunFigures::opened(const Snapshot& snapshot, const Column& co
   Opened found;
   found.beginnings.resize(groups_.count(metric.entity));
   for (std::size_t row = 0; row < there.size(); ++row) {
-    // Totals of counters are known of threads that exited, too.
+    // Totals of counters also include threads that exited.
     const bool exited = metric.total_of.empty() && metric.entity == Entity::Thread &&
                         row >= snapshot.window->living;
     const bool left = metric.total_of.empty() && left_nothing(column, row) && then->has_value(row);
@@ -51,7 +52,7 @@ RunFigures::Opened RunFigures::opened(const Snapshot& snapshot, const Column& co
   return found;
 }
 
-// Adds to what gauges were at the opening the rows that only the opening has.
+// Adds the rows that only the opening has to the opening values of gauges.
 void RunFigures::add_opening_only(const Snapshot& snapshot, const RowGroups& rows) {
   const Snapshot* const opening_only = snapshot.window->opening_only.get();
   if (!opening_only) return add_exited_unknown(snapshot, rows);
@@ -74,8 +75,8 @@ void RunFigures::add_opening_only(Opened& found, const Snapshot& opening_only,
   if (then && !groups.empty()) found.states.add(readings_of(*then, groups, metric, false));
 }
 
-// Without Window::opening_only the beginning is unknown of each group that had a thread that
-// exited, or a process whose leader did; of all groups where some threads exited unseen.
+// Without Window::opening_only, the opening value is unknown for each group with a thread that
+// exited, or a process whose leader exited. If threads exited unseen, it is unknown for all groups.
 void RunFigures::add_exited_unknown(const Snapshot& snapshot, const RowGroups& rows) {
   const Window& window = *snapshot.window;
   const Groups groups = rows.of_row[static_cast<std::size_t>(Entity::Thread)];

@@ -9,7 +9,7 @@
 namespace ctprof {
 namespace {
 
-// As many as one run can have (core/stacks/stack_table.cc), with 60 bytes each.
+// As many as one run can have (core/stacks/stack_table.cc); 60 bytes each.
 constexpr std::size_t kMostStacks = 4 << 20;
 constexpr std::uint32_t kNoNode = std::numeric_limits<std::uint32_t>::max();
 
@@ -29,7 +29,7 @@ std::string module_name(const Module& module) {
   return "[unknown]";
 }
 
-// Lengths keep apart what only looks alike when put together.
+// The key contains the length of the name, so that different parts never form equal keys.
 std::string key_of(std::string_view name, const Module& module, std::uint64_t offset) {
   const std::string kind = std::to_string(static_cast<int>(module.kind));
   if (!name.empty())
@@ -54,7 +54,7 @@ std::uint32_t StackBook::add_function(const std::string& key, StackFunction func
   return known->second;
 }
 
-// By frame of the run.
+// Returns the number of each frame of the run.
 std::vector<std::uint32_t> StackBook::add_functions(const StackTable& run) {
   std::vector<std::uint32_t> numbers;
   const std::string& truncated = run.name(StackTable::kTruncated);
@@ -104,7 +104,7 @@ std::vector<std::uint32_t> StackBook::functions_of(std::uint32_t stack, std::siz
   return functions;
 }
 
-// Walks down the tree once, and counts how often each function is open.
+// Walks the tree once from the root, and counts how often each function is active.
 std::vector<bool> StackBook::outermost() const {
   std::vector<std::uint32_t> open(functions_.size()), child(size()), next(size());
   for (std::uint32_t stack = static_cast<std::uint32_t>(size()) - 1; stack != kEmpty; --stack)

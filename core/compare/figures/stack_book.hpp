@@ -1,14 +1,14 @@
-// The stack book: the functions and stacks of all runs, under numbers that they have in common.
+// The stack book: assigns common numbers to the functions and stacks of all runs.
 //
-// A run's frames are instructions (core/stacks). Here a frame is a function: known by its name and
-// its module's file name, so that two builds of one program, on two hosts, have the same; one
-// without a name is known by its module's build id (by its path, where it has none) and its place
-// there. Stacks of the same functions are one stack.
+// A frame of a run is an instruction (core/stacks). A frame of the book is a function, identified
+// by its name and the file name of its module, so two builds of a program on two hosts share
+// functions. A function without a name is identified by its offset and the build id of its module,
+// or the path if there is no build id. Stacks with the same functions are one stack.
 //
-// Runs are added one by one, and their tables are not needed afterwards. There is a limit: stacks
-// beyond it are the empty stack, and are counted.
+// Runs are added one by one; their tables are not needed afterwards. The number of stacks is
+// limited: stacks beyond the limit become the empty stack, and are counted.
 //
-// Not here: what stacks weigh (stack_figures.hpp).
+// See also: stack_figures.hpp computes the weights of stacks.
 
 #pragma once
 
@@ -24,12 +24,12 @@
 
 namespace ctprof {
 
-// A function, or an instruction that is in none which has a name.
+// A function, or an instruction outside all named functions.
 struct StackFunction {
-  std::string name;          // empty: none is known
-  std::string module;        // a file's name, or "[kernel]", "[vdso]", "[anonymous]", "[unknown]"
-  std::uint64_t offset = 0;  // in the module, where there is no name
-  bool is_guessed = false;   // it was only found by guesses, and may be wrong
+  std::string name;          // empty: unknown
+  std::string module;        // a file name, or "[kernel]", "[vdso]", "[anonymous]", "[unknown]"
+  std::uint64_t offset = 0;  // in the module, if there is no name
+  bool is_guessed = false;   // found only by guessing, so it may be wrong
 };
 
 class StackBook {
@@ -38,24 +38,24 @@ class StackBook {
 
   StackBook();
 
-  // By node of the run's table, its number here.
+  // Returns the book's number of each node of the run's table.
   std::vector<std::uint32_t> add(const StackTable& run);
 
   const std::vector<StackFunction>& functions() const { return functions_; }
-  // The number of stacks. A stack's callers have smaller numbers.
+  // Returns the number of stacks. The callers of a stack have smaller numbers.
   std::size_t size() const { return nodes_.size(); }
   std::uint32_t function(std::uint32_t stack) const { return nodes_[stack].function; }
-  // The stack without its leaf.
+  // Returns the stack without its leaf.
   std::uint32_t caller(std::uint32_t stack) const { return nodes_[stack].caller; }
-  // Whether its leaf was only found by guesses, and may be wrong.
+  // Returns whether the leaf was found only by guessing, so it may be wrong.
   bool is_guessed(std::uint32_t stack) const { return nodes_[stack].is_guessed; }
-  // How many functions it has.
+  // Returns the number of functions in the stack.
   std::uint32_t depth(std::uint32_t stack) const { return nodes_[stack].depth; }
-  // The first of the stack's functions, leaf first.
+  // Returns the first functions of the stack, at most `most`, leaf first.
   std::vector<std::uint32_t> functions_of(std::uint32_t stack, std::size_t most) const;
-  // Whether the stack's leaf is not one of its callers as well, by stack.
+  // Returns, by stack, whether the function of its leaf does not occur among its callers.
   std::vector<bool> outermost() const;
-  // Stacks of runs that have no number of their own.
+  // Returns the number of stacks that exceeded the limit.
   std::size_t beyond() const { return beyond_; }
 
  private:

@@ -16,8 +16,8 @@ double middle(std::vector<double> values, std::size_t runs) {
   return as_double(median(std::move(numbers)));
 }
 
-// Joins the lists of several runs, which are ascending by `key`: of those items that are of the
-// same, `join` makes one.
+// Merges the lists of several runs, which are ascending by `key`. `join` combines the items with
+// equal keys into one.
 template <class Item, class Key, class Join>
 std::vector<Item> joined(const std::vector<std::vector<Item>>& runs, Key key, Join join) {
   std::vector<Item> all, made;
@@ -66,7 +66,8 @@ void StackFigures::take(std::uint32_t function, double self, double total) {
   found_[place_[function] - 1].total += total;
 }
 
-// Callers have smaller numbers: from the largest down, each stack is whole when it is met.
+// Callers have smaller numbers. Processing stacks in descending order completes each total before
+// it is added to the caller.
 std::vector<FunctionWeight> StackFigures::of_run(const RunStacks& run) {
   for (const ctprof_stack& each : run.stacks) {
     const auto stack = static_cast<std::uint32_t>(each.stack);

@@ -1,13 +1,12 @@
-// What the functions of a group's stacks weigh: by themselves, and with all that they call.
+// Computes the self and total weight of the functions in a group's stacks.
 //
-// A stack's weight counts for its leaf itself (`self`), and once for each of its functions
-// (`total`), also where one of them calls itself.
+// The weight of a stack counts once for its leaf (`self`), and once for each of its functions
+// (`total`), also if a function is recursive.
 //
-// Of a side of several runs each figure is the median over the runs, in which a run that lacks the
-// function or stack has zero of it. Where several windows are told together, figures are per
-// second.
+// For a side with several runs, each value is the median over the runs; a run that lacks the
+// function or stack counts as zero. If several windows are combined, values are per second.
 //
-// Not here: which groups and rows are told (report/stack_section.hpp).
+// See also: report/stack_section.hpp selects the groups and rows to show.
 
 #pragma once
 
@@ -26,7 +25,7 @@ struct FunctionWeight {
   double self = 0, total = 0;
 };
 
-// Figures of one side. Not known: the side has the group, and its stacks could not be read.
+// The weights of one side. Unknown: the side has the group, but its stacks could not be read.
 struct SideStacks {
   bool is_known = true;
   std::vector<FunctionWeight> functions;  // ascending by function
@@ -39,14 +38,14 @@ struct SideStacks {
 
 class StackFigures {
  public:
-  // The book is complete, and outlives this.
+  // REQUIRES: the book is complete, and outlives this object.
   explicit StackFigures(const StackBook& book);
 
-  // REQUIRES: a metric with stacks.
+  // Returns the weights of one side. REQUIRES: a metric with stacks.
   SideStacks of(const Rollup& rollup, CellAt at);
-  // Of one run, ascending by function.
+  // Returns the weights of one run, ascending by function.
   std::vector<FunctionWeight> of_run(const RunStacks& run);
-  // What either takes of a run, at most: a step for each function of each stack.
+  // Returns an upper bound for the work on one run: one step for each function of each stack.
   std::size_t steps(const RunStacks& run) const;
 
  private:
@@ -55,12 +54,12 @@ class StackFigures {
 
   const StackBook* book_;
   std::vector<bool> outermost_;
-  // All zero between two calls.
-  std::vector<double> at_stack_;  // of the stack and all that were called from there
+  // All elements are zero between two calls.
+  std::vector<double> at_stack_;  // weight of the stack and all stacks called from it
   std::vector<double> self_;
   std::vector<bool> is_met_;
-  std::vector<std::uint32_t> place_;  // by function, 1 and more
-  // The stacks that a set is about, and their callers.
+  std::vector<std::uint32_t> place_;  // by function: index in found_ plus 1
+  // The stacks of the current set and their callers.
   std::vector<std::uint32_t> met_;
   std::vector<FunctionWeight> found_;
 };

@@ -14,19 +14,19 @@ namespace {
 using Value = Condition::Value;
 using ValueType = Condition::ValueType;
 
-// An input of a condition, looked up in the files.
+// An input of a condition, found in the files.
 struct FoundInput {
   bool of_groups = false;
   ValueType type = ValueType::Unknown;
 };
 
-// The column of threads that a condition may read, or null.
+// Returns the thread column that a condition may read, or null.
 const Column* find_thread_column(const Snapshot& side, std::string_view name) {
   const Column* column = side.threads().find(name);
   return column && !column->def().hidden && !column->def().is_mark ? column : nullptr;
 }
 
-// What such cells are for a condition; Unknown if it cannot read them.
+// Returns the condition type of cells with this storage; Unknown if a condition cannot read them.
 ValueType type_of(Storage storage) {
   switch (storage) {
     case Storage::U64:
@@ -39,7 +39,7 @@ ValueType type_of(Storage storage) {
   }
 }
 
-// What a metric of threads is on the sides that have it; Unknown if none has it.
+// Returns the type of a thread metric on the sides that have it; Unknown if none has it.
 Result<ValueType> type_of_threads(std::span<const Snapshot* const> sides,
                                   const Condition& condition, const std::string& name) {
   ValueType found = ValueType::Unknown;
@@ -94,7 +94,8 @@ Result<FoundInput> found_in(std::span<const Snapshot* const> sides, const Metric
 Result<void> add_sorted(SortedWhere& sorted, const Condition& condition,
                         std::span<const Snapshot* const> sides, const MetricPlan& plan) {
   std::vector<ValueType> types;
-  const std::string *of_threads = nullptr, *of_groups = nullptr;  // an input of these
+  const std::string *of_threads = nullptr,
+                    *of_groups = nullptr;  // the name of an input of each kind
   for (const auto& input : condition.inputs()) {
     const auto found = found_in(sides, plan, condition, input.name);
     if (!found) return found.error();
@@ -183,7 +184,7 @@ std::string kept_in_words(std::span<const KeptCount> counts, std::span<const Sid
 
 namespace {
 
-// A condition on groups, with its metrics looked up in the plan.
+// A condition on groups, with its metrics resolved in the plan.
 class GroupCondition {
  public:
   GroupCondition(const Condition& condition, const Grouping& grouping, const MetricPlan& plan,
@@ -212,7 +213,7 @@ class GroupCondition {
   const Condition* condition_;
   const Grouping* grouping_;
   const Rollup* rollup_;
-  std::vector<std::size_t> metrics_;  // of each input; 0 if it is none
+  std::vector<std::size_t> metrics_;  // by input; 0 if it is no metric
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
-// --where, applied: conditions are sorted into those about threads and those about groups, and
-// leave out what they are not true of.
+// Applies --where: sorts its conditions into conditions on threads and on groups, and removes
+// threads and groups that do not meet them.
 //
-// Conditions on threads come first, so a group's figures are those of the threads that are left.
-// Under compare a group is kept on all sides if each condition is true of it on one of them, so
-// that exchanging the files changes nothing.
+// Conditions on threads are applied first, so the values of a group are those of the remaining
+// threads. Under compare, a group is kept on all sides if each condition is true for it on at least
+// one side, so exchanging the files changes nothing.
 
 #pragma once
 
@@ -21,35 +21,36 @@
 
 namespace ctprof {
 
-// The conditions by what they are about.
+// Conditions on threads and conditions on groups.
 struct SortedWhere {
   std::vector<Condition> threads{};
   std::vector<Condition> groups{};
 };
 
-// The error names a metric that no file has, with the nearest one, or one that a condition cannot
-// use.
+// The error names a metric that no file has, with the nearest name, or a metric that a condition
+// cannot use.
 Result<SortedWhere> sort_out(const Where& where, std::span<const Snapshot* const> sides,
                              const MetricPlan& plan);
 
-// Which threads of a run the conditions are true of; empty without any. REQUIRES: conditions on
-// threads.
+// Returns for which threads of a run the conditions are true; empty without conditions. REQUIRES:
+// conditions on threads.
 Kept kept_threads(const Snapshot& run, std::span<const Condition> conditions);
 
-// Whether the run has a column for everything that the conditions read. REQUIRES: as above.
+// Returns whether the run has a column for each input of the conditions. REQUIRES: conditions on
+// threads.
 bool can_judge_threads(const Snapshot& run, std::span<const Condition> conditions);
 
-// How many rows of threads a run has, and how many of them are kept.
+// The number of thread rows of a run, and the number of kept rows.
 struct KeptCount {
   std::size_t kept = 0, all = 0;
 };
 
-// "--where keeps 3 of 12 threads of the baseline and 4 of 13 of the candidate", of all runs of each
-// side together. `counts` is of each run.
+// Returns "--where keeps 3 of 12 threads of the baseline and 4 of 13 of the candidate", summed over
+// the runs of each side. `counts` has one entry for each run.
 std::string kept_in_words(std::span<const KeptCount> counts, std::span<const SideRuns> sides);
 
-// Empties the groups that are left out. REQUIRES: conditions on groups, from sort_out with this
-// plan.
+// Empties the groups that do not meet the conditions. REQUIRES: conditions on groups, from
+// sort_out() with this plan.
 void keep_groups(Grouping& grouping, std::span<const Condition> conditions, const Rollup& rollup,
                  const MetricPlan& plan);
 
