@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kThreadRows = static_cast<std::size_t>(Entity::Thread);
 constexpr std::size_t kCgroupRows = static_cast<std::size_t>(Entity::Cgroup);
 
-// Metrics without a number have no place here, and so are not reduced.
+// Marks metrics without a number, which an index does not reduce.
 std::vector<bool> without_number(const MetricPlan& plan) {
   std::vector<bool> found;
   for (const PlannedMetric& metric : plan.metrics) found.push_back(!metric.has_number());
@@ -30,7 +30,7 @@ Result<MetricPlan> plan_of(const Snapshot& capture, Spec spec, const Knowledge& 
   return plan_metrics({&side, 1}, spec, knowledge);
 }
 
-// Whether any of the paths is one that this is below.
+// Returns whether one of the paths is an ancestor of this path.
 bool is_below(const std::unordered_set<std::string_view, SeededHash>& paths,
               std::string_view path) {
   if (path != "/" && paths.contains("/")) return true;
@@ -39,7 +39,7 @@ bool is_below(const std::unordered_set<std::string_view, SeededHash>& paths,
   return false;
 }
 
-// The cgroups that are below no other are one group, the others none.
+// Assigns the cgroups without ancestors to group 0, and the others to no group.
 std::vector<std::uint32_t> topmost(const Snapshot& capture) {
   const Table& table = capture.table(Entity::Cgroup);
   std::vector<std::uint32_t> groups(table.rows, kNoGroup);
@@ -100,8 +100,8 @@ Result<CapturePlan> CapturePlan::make(const Snapshot& capture, const Spec& spec,
   return plan;
 }
 
-// What is left out of a plan because its file asks for too much depends on the file's size. So a
-// plan is for those alone that ask for little.
+// Which metrics of an expensive file are omitted depends on the size of that file. So only plans of
+// files far below the limit are reused.
 bool CapturePlan::asks_for_little(const Snapshot& capture) const {
   constexpr std::size_t kWork = std::size_t{1} << 26;
   std::size_t most_rows = 1;
@@ -144,7 +144,7 @@ CaptureFigures::CaptureFigures(const Snapshot& capture, const CapturePlan& plan)
   reduce_cgroups(capture, {&stacks, numbers});
 }
 
-// The last group is all of them together.
+// Reduces the groups; an additional last group contains all rows.
 void CaptureFigures::reduce(const Snapshot& capture, RowGroups rows, const RunNodes& nodes) {
   const MetricPlan& plan = plan_->metrics();
   std::vector<bool> left_out =
@@ -188,7 +188,7 @@ ctprof_number CaptureFigures::figure(std::uint32_t group, std::size_t metric) co
   return figures_->read(group, metric).number;
 }
 
-// The host has one group, whatever the axis.
+// The host has one group on every axis.
 std::uint32_t CaptureFigures::total_group(const PlannedMetric& metric) const {
   return metric.entity == Entity::Host ? 0 : static_cast<std::uint32_t>(names_.size());
 }

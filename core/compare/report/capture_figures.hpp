@@ -1,15 +1,14 @@
-// What one capture comes to, by groups and in all: what an index of many captures keeps of each.
+// Reduces one capture to its values by group and in total, for an index of many captures.
 //
-// A report of a thousand hosts at once would hold a thousand runs. An index reduces each capture by
-// itself, by the same rules, and lets it go: so two of its rows are as comparable as two sides of a
-// report. What they have in common is the plan, which is made once for all captures that define
-// their metrics in the same way.
+// A report of a thousand hosts would keep a thousand runs in memory. An index reduces each capture
+// separately and frees it. It uses the same rules as a report, so two of its rows are as comparable
+// as two sides of a report. Captures that define their metrics in the same way share one plan.
 //
-// The total is of all rows, by each metric's own rule; of cgroups of those that are below no other,
-// because a cgroup's figures include those below it. In a group that has no rows of a sum that the
-// capture measures, the sum is zero, as it is where runs are compared.
+// The total covers all rows, by the rule of each metric. For cgroups it covers only the topmost
+// ones, because the values of a cgroup include those of its descendants. If a group has no rows for
+// a sum that the capture measures, the sum is zero, as in a comparison of runs.
 //
-// Not here: text (tools/ctprof/fleet), what an index does with it (tools/fleet).
+// See also: tools/ctprof/fleet formats the text, tools/fleet is the index.
 
 #pragma once
 
@@ -32,17 +31,17 @@ namespace ctprof {
 
 class CapturePlan {
  public:
-  // The error says that the axis of `spec` is none of this capture.
+  // The error reports that the capture does not have the axis of `spec`.
   static Result<CapturePlan> make(const Snapshot& capture, const Spec& spec,
                                   const Knowledge& knowledge);
-  // Whether it would be the same for another capture.
+  // Returns whether another capture would have the same plan.
   bool fits(const Snapshot& capture) const;
 
   const Spec& spec() const { return spec_; }
-  // The metrics of the groups, and those of cgroups, which only some axes have groups for.
+  // The metrics of groups, and the metrics of cgroups, for which only some axes have groups.
   const MetricPlan& metrics() const { return metrics_; }
   const MetricPlan& of_cgroups() const { return of_cgroups_; }
-  // Which metrics have a number: where in either plan. Cgroups' are of of_cgroups().
+  // A metric with a number: its plan and its index there. Metrics of cgroups are in of_cgroups().
   struct Numbered {
     bool of_cgroups;
     std::size_t metric;
@@ -51,9 +50,9 @@ class CapturePlan {
   const PlannedMetric& planned(const Numbered& one) const {
     return (one.of_cgroups ? of_cgroups_ : metrics_).metrics[one.metric];
   }
-  // The columns of the first screen, in its order: where they are in metrics().
+  // Returns the columns of the first screen in its order, as indices in metrics().
   std::span<const std::size_t> headlines() const { return headlines_; }
-  // The newtype of a metric with a column; empty for others.
+  // Returns the newtype of a metric with a column; empty for other metrics.
   const std::string& newtype(const PlannedMetric& metric) const;
 
  private:
@@ -67,28 +66,29 @@ class CapturePlan {
   std::vector<std::size_t> headlines_;
   Definitions definitions_;
   std::vector<DerivedDef> derived_;
-  std::size_t derived_bytes_ = 0;  // of their expressions
+  std::size_t derived_bytes_ = 0;  // total length of the derived expressions
   bool is_window_ = false, is_for_others_ = false;
 };
 
 class CaptureFigures {
  public:
-  // REQUIRES: a window is made of differences already; the plan fits, and outlives this.
+  // REQUIRES: a window already contains differences; the plan fits the capture, and outlives this
+  // object.
   CaptureFigures(const Snapshot& capture, const CapturePlan& plan);
 
-  // Names as a report of this capture alone has them; and what groups of several captures are
-  // joined by, which is the same whatever else ran there.
+  // Names as in a report of only this capture; and patterns, by which groups of several captures
+  // are joined, because they do not depend on other names in the capture.
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<std::string>& patterns() const { return patterns_; }
   std::uint64_t threads(std::uint32_t group) const { return figures_->groups().threads[group]; }
-  // Whether all its threads are of the process that recorded.
+  // Returns whether all threads of the group belong to the recording process.
   bool is_own(std::uint32_t group) const { return is_own_[group]; }
-  // None: a gap. `metric`: of metrics().
+  // Returns no number for a gap. `metric` is an index in metrics().
   ctprof_number figure(std::uint32_t group, std::size_t metric) const;
 
   ctprof_number total(const CapturePlan::Numbered& metric) const;
   Coverage coverage(const CapturePlan::Numbered& metric) const;
-  // How many metrics have no figures, because that is more than such a file may ask for.
+  // Returns the number of metrics without values, because they exceed the allowance of the file.
   std::size_t left_out() const { return left_out_; }
 
  private:

@@ -24,7 +24,7 @@ Result<const PlannedMetric*> metric_of(const Condition& condition, std::string_v
                            nearest_hint(name, names));
 }
 
-// A condition with its inputs looked up in the plan.
+// A condition whose inputs are resolved in the plan.
 class Bound {
  public:
   Bound(const Condition& condition, const MetricPlan& plan)
@@ -44,7 +44,7 @@ class Bound {
 
   Entity entity() const { return entity_; }
 
-  // Adds the rows of the group that match on this side.
+  // Adds the group's rows that match on this side.
   void add_rows(std::set<std::pair<std::uint32_t, std::uint32_t>>& rows, std::uint32_t group,
                 std::string_view name, double threads, std::size_t side, const Changes& changes,
                 const Rollup& rollup, Families& families) {
@@ -65,7 +65,7 @@ class Bound {
 
  private:
   struct Input {
-    bool is_name;  // of the group; otherwise its number of threads, unless there is a metric
+    bool is_name;  // the group's name; otherwise its number of threads if there is no metric
     std::optional<std::uint32_t> metric;
     Figure figure;
   };
@@ -76,7 +76,7 @@ class Bound {
     return false;
   }
 
-  // As a user writes it: shifts in percent.
+  // Returns the value in the user's units: shifts in percent.
   static double of_proof(const std::optional<Proof>& proof, Figure figure) {
     if (!proof) return std::nan("");
     if (figure == Figure::P) return proof->p;
@@ -154,7 +154,7 @@ std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const Metr
 
 namespace {
 
-// Metrics of optional inputs that the conditions name.
+// Returns the derived metrics that the conditions name.
 std::set<std::size_t> judged(std::span<const Condition> fail_on, const MetricPlan& plan) {
   std::set<std::size_t> found;
   for (const Condition& condition : fail_on)

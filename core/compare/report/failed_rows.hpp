@@ -1,9 +1,9 @@
-// Which rows --fail-on picks out, and which it cannot judge.
+// Finds the rows that --fail-on matches, and those that it cannot test.
 //
-// A row matches if a condition names its metric, the figure exists, and the condition is true. With
-// several conditions, any of them will do.
+// A row matches if a condition names its metric, the requested figure exists, and the condition is
+// true. With several conditions, one that is true is sufficient.
 //
-// Not here: parsing the conditions (asked/expressions.hpp), the rows' order (report.hpp).
+// See also: asked/expressions.hpp parses the conditions, report.hpp orders the rows.
 
 #pragma once
 
@@ -21,19 +21,19 @@
 
 namespace ctprof {
 
-// The error names a metric that no file has, with the nearest one, one that is not a number, or a
-// figure that these sides do not have.
+// The error names a metric that no file has (with the nearest name), a metric that is not a number,
+// or a figure that these sides do not have.
 Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPlan& plan,
                            std::span<const SideRuns> sides);
 
-// Each row once, by group and then in the order of metrics. REQUIRES: conditions that
-// check_fail_on accepted.
+// Returns each matching row once, ordered by group and metric. REQUIRES: check_fail_on accepted the
+// conditions.
 std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const MetricPlan& plan,
                                const Grouping& grouping, const Changes& changes,
                                const Rollup& rollup, Families& families);
 
-// A sentence for each metric in a condition that has groups with different parts on both sides, and
-// so cannot be judged. A check that was not made must not look like one that passed.
+// Returns a message for each metric in a condition that cannot be tested, because groups have
+// different parts on both sides. A skipped check must not look like a passed check.
 std::vector<std::string> unlike_parts(std::span<const Condition> fail_on, const MetricPlan& plan,
                                       const Grouping& grouping, const Changes& changes,
                                       const Rollup& rollup);

@@ -18,7 +18,7 @@ bool is_own(std::span<const std::vector<ScreenThreads>> threads, std::uint32_t g
   return all > 0 && own == all;
 }
 
-// Settings are chosen, and what most are is no number.
+// Excludes settings, which are chosen, and metrics whose value is the most frequent one.
 bool can_be_judged(const PlannedMetric& metric) {
   return metric.shown && !metric.left_out && !metric.setting && metric.has_number() &&
          metric.family != "categorical" && metric.family != "limit" && metric.family != "peak";

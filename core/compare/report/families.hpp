@@ -1,12 +1,11 @@
-// The two families of a report that compares sides of several runs: what the first screen tells,
-// which is the headlines of all groups; and what the tables of --details tell, which is every
-// metric that is shown, and has a number that can be judged. A p of the one says nothing about the
-// other.
+// The two families of tests in a comparison of sides with several runs. The first screen tests the
+// headlines of all groups. The tables of --details test every shown metric whose number can be
+// tested. The p values of the two families are independent of each other.
 //
-// A headline's floor is its own. Metrics without one have a thousandth of what all groups come to,
-// or a hundredth of the largest if they do not add up.
+// A headline has its own floor. The floor of other metrics is a thousandth of the total over all
+// groups, or a hundredth of the largest group if the metric is not additive.
 //
-// Not here: how a family is judged (evidence/evidence.hpp).
+// See also: evidence/evidence.hpp tests a family.
 
 #pragma once
 
@@ -26,41 +25,45 @@
 
 namespace ctprof {
 
-// What brings the rows of a headline into their family.
+// Returns the condition under which the rows of a headline join their family.
 JoinsBy entry_of(const Headline& headline);
 
 class Families {
  public:
-  // REQUIRES: all of these outlive this; a design for each side but the first.
+  // REQUIRES: all arguments outlive this object; `designs` has one entry for each side except the
+  // first.
   Families(const Rollup& rollup, const MetricPlan& plan, const Grouping& grouping,
            std::vector<std::optional<SideDesign>> designs, const Bar& bar);
 
-  // Whether any side is judged; otherwise there is no evidence at all.
+  // Returns whether any side can be tested; otherwise there is no evidence.
   bool judge() const;
   const std::optional<SideDesign>& design(std::size_t side) const { return designs_[side - 1]; }
 
   std::span<const std::optional<SideDesign>> designs() const { return designs_; }
 
-  // Judges the groups by these columns. `threads`: by side, then by group; groups that are all of
-  // the process that recorded belong to no family. REQUIRES: judge(). Called before the others.
+  // Tests these columns of all groups. `threads`: by side, then by group; groups whose threads all
+  // belong to the recording process are excluded. REQUIRES: judge(). Must be called before the
+  // other functions.
   void add_headlines(std::span<const ScreenColumn> columns,
                      std::span<const std::vector<ScreenThreads>> threads);
-  // The same of other sides, and not kept; of these groups alone, if it is not null.
+  // Tests the headlines with other designs and does not store the result. Tests only the groups in
+  // `only` if it is not null.
   Evidence judge_headlines(std::span<const ScreenColumn> columns,
                            std::span<const std::optional<SideDesign>> designs,
                            const std::vector<std::uint32_t>* only = nullptr) const;
   // Null without headlines.
   const Evidence* headlines() const { return headlines_.get(); }
-  // Null where nothing is judged. Judged when first asked for.
+  // Null if nothing is tested. Computed on first use.
   const Evidence* details();
-  // Whether a row of the details is proven.
+  // Returns whether a row of the details is significant.
   bool any_detail_proven();
-  // The family of the groups of Spec::about: their headlines, tested by themselves. Null without
+  // The family of the groups of Spec::about, whose headlines are tested separately. Null without
   // such groups. `groups` are ascending.
   const Evidence* about() const { return about_.get(); }
   std::span<const std::uint32_t> about_groups() const { return about_groups_; }
   void add_about(std::span<const ScreenColumn> columns, std::vector<std::uint32_t> groups);
-  // The evidence of a row wherever only one is told: of the headlines if it is among them.
+  // Returns the one result to show for a row: from the headlines if they contain the row, otherwise
+  // from the details.
   std::optional<Proof> any(std::uint32_t group, std::size_t metric, std::size_t side);
 
  private:
@@ -73,7 +76,7 @@ class Families {
   const Grouping* grouping_;
   std::vector<std::optional<SideDesign>> designs_;
   Bar bar_;
-  std::vector<bool> is_own_;  // by group; empty: none is
+  std::vector<bool> is_own_;  // by group; empty: none
   std::unique_ptr<Evidence> headlines_, details_, about_;
   std::vector<std::uint32_t> about_groups_;
   std::optional<bool> is_detail_proven_;

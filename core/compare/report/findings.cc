@@ -14,7 +14,7 @@
 namespace ctprof {
 namespace {
 
-// Thresholds; finding_rules.cc has them as text. Percentages are of one CPU.
+// Thresholds; finding_rules.cc contains them as text. Percentages are of one CPU.
 constexpr double kLeastWait = 20, kLeastWaitShare = 0.25;
 constexpr double kLeastBlocked = 5;
 constexpr double kLeastIo = 0.1;
@@ -25,7 +25,7 @@ constexpr double kLeastCpuChange = 20;
 constexpr double kLeastThrottled = 0.05;
 constexpr double kLeastPressure = 0.1;
 constexpr double kLeastEffect = 0.02;
-// A setting explains what it changed: it precedes what others did with the CPUs.
+// A setting explains the changes that it caused, so it precedes other findings on the group.
 constexpr double kWeightOfSetting = 1.1;
 class Causes {
  public:
@@ -61,8 +61,8 @@ class Causes {
     return report_->metrics()[screen_->columns[at].metric];
   }
   bool compares() const { return report_->compares(); }
-  // The figures that the table of the screen shows: those that the shift of a judged row leads from
-  // and to, otherwise medians (render/shown_figures.hpp).
+  // Returns the value that the table of the screen shows: for a tested row the value to which the
+  // shift leads, otherwise the median (render/shown_figures.hpp).
   double now(const ScreenRow& row, std::size_t at) const {
     const auto figures = screen_->figures(row, at);
     const auto& proof = figures.back().proof;
@@ -76,7 +76,7 @@ class Causes {
     return proof && figures.size() == 2 ? screen_figure(metric(at), proof->before)
                                         : figures.front().value;
   }
-  // A difference that was judged counts only if it is proven.
+  // A tested difference counts only if it is significant.
   bool may_be_finding(const ScreenRow& row, std::size_t at) const {
     const auto& proof = screen_->figures(row, at).back().proof;
     return !proof || proof->proven;
@@ -99,7 +99,7 @@ class Causes {
     const bool is_percent = screen_->columns[at].headline.shown == CTPROF_SHOWN_PERCENT;
     return is_percent ? "percent" : metric(at).unit;
   }
-  // "; %wait 0.4→187 since the first window"
+  // Returns for example "; %wait 0.4→187 since the first window".
   std::string since(const ScreenRow& row, std::size_t at) const {
     if (!compares()) return {};
     const double ends[] = {before(row, at), now(row, at)};
@@ -124,7 +124,7 @@ class Causes {
         screen_->share(row, *wait_), NextStep::Threads);
   }
 
-  // The groups that ran most meanwhile.
+  // Returns the groups that ran most during the wait.
   std::string who_ran(const ScreenRow& waiting) {
     constexpr std::size_t kMost = 2;
     if (!busiest_) find_busiest(kMost + 1);
@@ -150,8 +150,8 @@ class Causes {
     return readable_key(report_->grouping().names[group]);
   }
 
-  // By whichever column knows it. A group counts once, so the column of the largest share does.
-  // Threads of the kernel are blocked while they have nothing to do.
+  // Uses any column of blocked time. A group counts once, with its largest value. Kernel threads
+  // are excluded, because they are blocked while they have no work.
   void find_blocked(const ScreenRow& row) {
     if (row.threads.back().kernel == row.threads.back().all()) return;
     std::optional<std::size_t> most;
@@ -186,9 +186,8 @@ class Causes {
     }
   }
 
-  // A process that starts and one that exits have changed the memory of their group, too, and are
-  // no growth. The processes of a side of several runs are unknown: there, the change of the group
-  // decides.
+  // Processes that start or exit also change the memory of their group, but are no growth. For a
+  // side with several runs, the processes are unknown, and the change of the group is used.
   void find_memory(const ScreenRow& row) {
     if (!resident_ || row.is_new()) return;
     const double size = screen_->machine.memory_bytes;
@@ -213,7 +212,8 @@ class Causes {
     return report_->signs(report_->sides().size() - 1)[row.group];
   }
 
-  // Of processes that both windows have; of others, where each window has the same ones throughout.
+  // Returns the growth of processes that exist in both windows; if there are none, the growth of
+  // the group if each window has the same processes throughout.
   double growth_between(const ScreenRow& row) const {
     const GroupSigns &first = report_->signs(0)[row.group], &last = signs(row);
     const double all = now(row, *resident_) - before(row, *resident_);
@@ -233,7 +233,8 @@ class Causes {
                             : last.living - thread_growth(last);
     const double more = last.living - then;
     if (then < 1 || more < kThreadsFloor || more < kLeastMoreThreadsShare * then) return;
-    if (last.ended > kMostExitedShare * std::max(last.born, more)) return;  // they come and go
+    if (last.ended > kMostExitedShare * std::max(last.born, more))
+      return;  // threads start and exit continuously
     add("threads", row,
         "has " + count_text(last.living) + " threads, " + count_text(more) + " more than " +
             (compares() ? "in the first window" : "when the window opened"),
@@ -322,8 +323,8 @@ class Causes {
     }
   }
 
-  // CPUs that are too few for all are one cause: the group that waited most is its subject, and the
-  // next is named.
+  // Too few CPUs for all groups are one cause. The group that waited most becomes the subject, and
+  // the next one is named.
   void join_waits() {
     const auto is_wait = [](const Finding& one) { return one.rule == "wait"; };
     const auto first = std::ranges::find_if(found_, is_wait);
@@ -337,7 +338,7 @@ class Causes {
     found_.erase(std::remove_if(first + 1, found_.end(), is_wait), found_.end());
   }
 
-  // What a group runs for is part of any other cause.
+  // The CPU time of a group is part of its other findings.
   void drop_repeated_cpu() {
     std::set<std::optional<std::uint32_t>> explained;
     for (const Finding& one : found_)
@@ -347,7 +348,7 @@ class Causes {
     });
   }
 
-  // Of a group that has the first of two findings, the second is a part of that.
+  // Drops the second of two findings of a group, because it is part of the first.
   void drop_part(std::string_view whole, std::string_view part) {
     std::set<std::optional<std::uint32_t>> explained;
     for (const Finding& one : found_)
@@ -376,7 +377,7 @@ class Causes {
   const Report* report_;
   const Screen* screen_;
   std::optional<std::size_t> run_, wait_, resident_;
-  // The groups that ran most, as negative figures; found for the first group that waited.
+  // The groups that ran most, with negated values; computed for the first group that waited.
   std::optional<std::vector<std::pair<double, std::uint32_t>>> busiest_;
   std::vector<Finding> found_;
 };

@@ -1,15 +1,17 @@
-// Findings: what a window, or the difference of two, shows at once, a cause in a sentence each.
+// Findings: causes that are visible in a window, or in the difference between two, one sentence
+// each.
 //
-// Rules of the core look at the figures of the first screen and of the host, by the roles of
-// metrics. A finding states who, what and how much; it does not judge. Each rule has a threshold,
-// which `ctprof help findings` prints, and nothing is found on an idle host. Of several windows the
-// last is compared with the first: what was so before is no finding. Where the difference of a row
-// was judged (row_family.hpp), it is a finding only if it is proven, with the figures of the table.
+// The rules evaluate values of the first screen and of the host; they find metrics by their roles.
+// A finding states the subject, the event and the amount. Each rule has a threshold, which `ctprof
+// help findings` prints. An idle host has no findings. For several windows, the last is compared
+// with the first, and a state that already existed in the first is no finding. If the difference of
+// a row was tested (row_family.hpp), the row is a finding only if the difference is significant;
+// the finding has the values of the table.
 //
-// Findings are in the order of their weight, which is a share of the machine as the score of a row.
-// Ties are ordered by name and rule.
+// Findings are ordered by weight, a share of the machine like the score of a row. Ties are ordered
+// by name and rule.
 //
-// Not here: text for terminals, commands (render/findings_text.hpp).
+// See also: render/findings_text.hpp formats text for terminals and commands.
 
 #pragma once
 
@@ -24,35 +26,36 @@
 
 namespace ctprof {
 
-// What continues the investigation.
+// The next step of the investigation.
 enum class NextStep : std::uint8_t {
   Threads,   // the threads of the group in this window
   Cgroups,   // the window by cgroups
-  Waits,     // a new recording of where threads wait
-  Settings,  // all figures of the group
-  States,    // the states of the processes of the group
+  Waits,     // a new recording of stacks of waiting threads
+  Settings,  // all values of the group
+  States,    // the states of the group's processes
   HostTime,  // the CPU time of the host by kind
-  Nothing,   // no command of ctprof shows more
+  Nothing,   // no ctprof command shows more
 };
 
 struct Finding {
-  std::string_view rule;               // of finding_rules()
-  std::optional<std::uint32_t> group;  // none: a cgroup by its path, or the host
-  std::string who;                     // the name as the file has it, not escaped
-  std::string what;                    // the rest of the sentence, not escaped either
+  std::string_view rule;               // a name in finding_rules()
+  std::optional<std::uint32_t> group;  // no value: a cgroup identified by its path, or the host
+  std::string who;                     // the subject: the name as in the file, not escaped
+  std::string what;                    // the rest of the sentence, not escaped
   double weight = 0;
   NextStep next = NextStep::Threads;
 };
 
 struct FindingRule {
   std::string_view name;
-  std::string_view threshold;  // for people: the figure, and from when on it is a finding
+  std::string_view threshold;  // for people: the measured quantity and its threshold
 };
 std::span<const FindingRule> finding_rules();
 
 inline constexpr std::size_t kMostFindings = 5;
 
-// At most kMostFindings, and one of each group and rule. None where the report has no first screen.
+// Returns at most kMostFindings findings, one for each group and rule; none if the report has no
+// first screen.
 std::vector<Finding> find_causes(const Report& report);
 
 }  // namespace ctprof

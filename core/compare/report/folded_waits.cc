@@ -54,7 +54,8 @@ class WaitFolder {
   }
 
  private:
-  // The outermost system call, or else the outermost function that is no entry code.
+  // Returns the wait and the stack without kernel frames. The wait is the outermost system call, or
+  // else the outermost function that is no entry code.
   std::pair<std::string, std::uint32_t> without_kernel(std::uint32_t stack) const {
     std::string word, outermost;
     std::uint32_t at = stack;
@@ -68,7 +69,7 @@ class WaitFolder {
     return {word.empty() ? outermost : word, at};
   }
 
-  // Whether it is a stack of a thread of the kernel.
+  // Returns whether the stack contains only kernel frames, so that it belongs to a kernel thread.
   bool is_of_kernel(std::uint32_t stack) const {
     if (stack == StackBook::kEmpty) return false;
     for (std::uint32_t at = stack; at != StackBook::kEmpty; at = book_->caller(at))
@@ -83,7 +84,7 @@ class WaitFolder {
   }
 
   const StackBook* book_;
-  // By side, the sum of each stack.
+  // By side, the summed weight of each stack.
   std::vector<std::unordered_map<std::uint32_t, double>> long_waits_;
   std::map<std::pair<std::uint32_t, std::string>, FoldedWait> found_;
 };

@@ -1,13 +1,13 @@
-// Waits as a reader of the application sees them: stacks at which threads did not run, without what
-// the kernel does to put a thread to sleep.
+// Reduces stacks of waiting threads to the view of the application: removes the kernel frames that
+// put the thread to sleep.
 //
 //   __schedule ← futex_do_wait ← ... ← do_syscall_64 ← pthread_mutex_lock ← handle_get ← serve
 //   becomes the wait "futex" of the stack pthread_mutex_lock ← handle_get ← serve
 //
-// Stacks that differ only in the kernel's frames are one wait. A wait is idle, in part or as a
-// whole, if the call waits for something to do (is_idle_call), or for the part of a thread that
-// waited there for half of the window (GroupSigns::long_waits). Stacks of the kernel alone stay as
-// they are, and are idle: they are those of its own threads.
+// Stacks that differ only in kernel frames become one wait. A wait is idle if the call waits for
+// work (is_idle_call). The part of a wait that belongs to threads that waited there for half of the
+// window is also idle (GroupSigns::long_waits). Stacks that contain only kernel frames belong to
+// kernel threads; they are kept unchanged and are idle.
 
 #pragma once
 
@@ -22,18 +22,19 @@
 namespace ctprof {
 
 struct FoldedWait {
-  std::string word;                // "futex"; empty: the stack is the kernel's alone
-  std::uint32_t stack = 0;         // without the kernel's frames
+  std::string word;                // "futex"; empty: the stack has only kernel frames
+  std::uint32_t stack = 0;         // without the kernel frames
   std::vector<double> busy, idle;  // weights by side
 };
 
-// A stack and its weights by side.
+// A stack and its weight on each side.
 struct WaitStack {
   std::uint32_t stack = 0;
   std::span<const double> sides;
 };
 
-// Those that weigh most first. `long_waits` are of the group on each side, in the weights' unit.
+// Returns the waits by descending weight. `long_waits` are those of the group on each side, in the
+// unit of the weights.
 std::vector<FoldedWait> fold_waits(const StackBook& book, std::span<const WaitStack> stacks,
                                    std::span<const std::vector<LongWait>> long_waits);
 

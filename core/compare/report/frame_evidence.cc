@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kShareOfTotal = 1e-3;
 
-// What a function has in each run; NaN for a gap.
+// The weight of a function in each run; NaN for a gap.
 using Figures = std::vector<double>;
 
 double mean(const Figures& figures) {
@@ -24,7 +24,7 @@ double mean(const Figures& figures) {
   return count > 0 ? sum / count : 0;
 }
 
-// The smallest weight, which is about that of one sample.
+// Returns the smallest non-zero weight, which is about the weight of one sample.
 double least(const Figures& figures) {
   double found = std::numeric_limits<double>::infinity();
   for (const double figure : figures)
@@ -32,7 +32,7 @@ double least(const Figures& figures) {
   return found;
 }
 
-// The functions of a group, each with its figures in the runs.
+// Returns the functions of a group, each with its self weight in the runs.
 std::map<std::uint32_t, Figures> functions_of(StackFigures& figures, const Rollup& rollup, RowAt at,
                                               std::span<const std::size_t> runs) {
   std::map<std::uint32_t, Figures> found;

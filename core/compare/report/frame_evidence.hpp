@@ -1,13 +1,12 @@
-// How sure the differences of functions are, between sides of several runs: of what each weighs by
-// itself, in each group that has it.
+// Tests the differences of functions between sides with several runs, by the self weight of each
+// function in each group that has it.
 //
-// All functions of all groups are one family, whatever metric their stacks are of; what one has
-// below a thousandth of the metric's total, over the runs of both sides together, is not in it. A
-// run whose group lacks the function has zero of it. Functions that too few runs have to be
-// significant are left out (statistics/eligible.hpp).
+// All functions of all groups form one family, independent of the metric of their stacks. A
+// function whose weight is less than a thousandth of the metric's total, over the runs of both
+// sides, is excluded. A run whose group lacks the function counts as zero. Functions that occur in
+// too few runs to become significant are excluded (statistics/eligible.hpp).
 //
-// Not here: how a family is judged (evidence/evidence.hpp), which functions are told
-// (stack_section.hpp).
+// See also: evidence/evidence.hpp tests a family, stack_section.hpp selects the functions to show.
 
 #pragma once
 
@@ -27,35 +26,35 @@
 
 namespace ctprof {
 
-// A row of the family of functions, and what it is judged by: the function's own weight in each
-// run, the baseline's first; NaN for gaps.
+// A row of the family of functions, with the tested values: the function's self weight in each run,
+// the baseline's first; NaN for gaps.
 struct JudgedFunction {
   RowAt at{};
   std::uint32_t function = 0;
-  double floor = 0, resolution = 0;  // in the figures' unit
+  double floor = 0, resolution = 0;  // in the unit of the weights
   std::span<const double> runs{};
   std::optional<Proof> proof{};
 };
 
 class FrameEvidence {
  public:
-  // Knows nothing.
+  // Creates an object without tested functions.
   FrameEvidence() = default;
-  // Judges the functions of these groups, each a group of a metric with stacks, by as many designs
-  // as there are sides but the first. Where the files have more stacks than they may ask for,
-  // nothing is judged.
+  // Tests the functions of these groups; each is a group of a metric with stacks. `designs` has one
+  // entry for each side except the first. If the stacks exceed the allowance of the files, nothing
+  // is tested.
   FrameEvidence(StackFigures& figures, const Rollup& rollup, std::span<const RowAt> groups,
                 std::span<const std::optional<SideDesign>> designs, const Bar& bar,
                 Allowance allowance);
 
-  // None where the side is not judged, or the function is not in the family.
+  // Returns no value if the side is not tested or the function is not in the family.
   std::optional<Proof> of(RowAt group, std::uint32_t function, std::size_t side) const;
-  // Visits the rows of the side's family, in the order of metrics, groups and functions.
+  // Visits the rows of the side's family, ordered by metric, group and function.
   void visit(std::size_t side, const std::function<void(const JudgedFunction&)>& visit) const;
   bool judges() const { return !sides_.empty(); }
 
  private:
-  // A metric, a group, a function.
+  // Metric, group and function.
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
   struct Side {
     std::vector<Key> rows;  // ascending

@@ -24,7 +24,7 @@ constexpr double kWaitsPerSecond = 200, kLongestShortWaitNs = 5e6;
 constexpr std::size_t kFewestAlike = 4;
 constexpr double kOddTimes = 3, kOddShare = 0.2, kLeastMedianShare = 0.01;
 
-// A column of threads by its role, at the end, or over the window for what counts up.
+// A thread column found by its role: values at the end of the window, or differences for counters.
 class RoleColumn {
  public:
   RoleColumn(const Snapshot& snapshot, std::string_view role)
@@ -34,7 +34,7 @@ class RoleColumn {
     return column_ && column_->has_value(row) ? static_cast<double>(column_->u64()[row]) : 0;
   }
 
-  // False where the figure is missing.
+  // Returns false if the value is missing.
   bool is_zero(std::size_t row) const {
     return column_ && column_->has_value(row) && column_->u64()[row] == 0;
   }
@@ -43,7 +43,7 @@ class RoleColumn {
   const Column* column_;
 };
 
-// "worker" of worker-3 and of worker/17:2.
+// Returns "worker" for worker3 and worker17.
 std::string without_digits(std::string_view name) {
   std::string text;
   for (const char c : name)
@@ -92,7 +92,7 @@ class SignFinder {
     double busiest_share = 0;
     ShortWaits waits;
   };
-  // Threads of one process and name that were there all the time.
+  // Threads with the same process and name that existed during the whole window.
   using Alike =
       std::map<std::tuple<std::uint32_t, std::uint64_t, std::string>, std::vector<std::size_t>>;
 
@@ -253,8 +253,8 @@ class SignFinder {
   RoleColumn run_, wait_, blocked_, switches_, major_faults_;
   LongWaits long_waits_;
   const Column *tgids_, *tids_, *starts_, *names_, *kernel_, *state_, *state_then_;
-  std::vector<const Column*> waiting_;  // stacks at which threads did not run
-  std::vector<bool> locks_;             // by node
+  std::vector<const Column*> waiting_;  // columns of waiting stacks
+  std::vector<bool> locks_;             // by stack node: the stack waits for a lock
   std::map<std::uint64_t, Process> processes_;
   Alike alike_;
   std::vector<GroupSigns> found_;
@@ -271,7 +271,7 @@ double GroupSigns::lasting_growth() const {
 
 std::optional<double> GroupSigns::growth_since(const GroupSigns& earlier) const {
   const auto identity = [](const LastingProcess& one) { return std::pair(one.tgid, one.start); };
-  // Groups that were joined have their processes one group after the other.
+  // The processes of merged groups are in sequence, not sorted.
   std::vector<LastingProcess> before = earlier.large;
   std::ranges::stable_sort(before, {}, identity);
   std::optional<double> sum;

@@ -1,21 +1,22 @@
-// Signs: what the threads of a group show one by one, and the sums on the first screen do not.
+// Signs: properties of single threads and processes that the sums on the first screen do not show.
 //
 // A sum cannot distinguish a process that grows from several that start and exit, ten threads that
 // share a load from one that has all of it, or short waits for a lock from a long sleep. Each sign
-// is found thread by thread, or process by process, before the rows of a run are freed.
+// is computed by thread or by process, before the rows of a run are freed.
 //
-//   a job       a process that is younger than a minute, and one of whose threads ran or waited for
-//               a CPU for 80 % of the window: compilers load their input; that is no growth
-//   an odd one  a thread that ran, or waited for a CPU, three times as long as the median of those
-//               of its name in its process (digits aside), and for 20 % of a CPU more. There are
-//               four at least, the process's first thread not counted, and their median ran for 1 %
-//               of a CPU
-//   short       a thread that waited 200 times per second, for 5 ms each in the mean
+//   a job       a process younger than a minute, with a thread that ran or waited for a CPU for
+//               80 % of the window. A compiler, for example, loads its input; its memory is no
+//               growth
+//   odd thread  a thread that ran, or waited for a CPU, three times as long as the median of the
+//               threads with its name (without digits) in its process, and longer by 20 % of a CPU.
+//               There are at least four such threads, not counting the first thread of the process,
+//               and their median ran for 1 % of a CPU
+//   short waits a thread that waited 200 times per second, for 5 ms each on average
 //
-// Signs are those of a side's only run; a side of several runs has none, and another side is not
-// compared with it.
+// Signs exist only for a side with a single run. A side with several runs has none, and no other
+// side is compared with it.
 //
-// See also: findings.hpp (what is reported), screen.hpp (figures of groups).
+// See also: findings.hpp (reported causes), screen.hpp (values of groups).
 
 #pragma once
 
@@ -30,12 +31,12 @@
 
 namespace ctprof {
 
-// Threads of one process that make short waits.
+// The threads of one process that wait often and briefly.
 struct ShortWaits {
   double threads = 0;
-  double waits = 0;       // of all, in the window
-  double blocked_ns = 0;  // the same
-  double lock_ns = 0;     // of these in a wait for a lock, as far as there are stacks
+  double waits = 0;       // of all these threads, in the window
+  double blocked_ns = 0;  // of all these threads, in the window
+  double lock_ns = 0;     // part of blocked_ns in waits for a lock, as far as stacks are known
 };
 
 struct OddThread {
@@ -46,41 +47,43 @@ struct OddThread {
   std::size_t others = 0;
 };
 
-// A stack of a thread at which it waited long (figures/long_waits.hpp).
+// A stack in which a thread waited long (figures/long_waits.hpp).
 struct LongWait {
   std::string metric{};     // the metric of waiting stacks
-  std::uint32_t stack = 0;  // in the book of all runs
+  std::uint32_t stack = 0;  // number in the common stack book
   double weight = 0;
 };
 
-// A process that was there at both ends of the window.
+// A process that existed at both ends of the window.
 struct LastingProcess {
   std::uint64_t tgid = 0, start = 0;
-  double bytes = 0, growth = 0;  // resident at the end, and what it grew by
+  double bytes = 0, growth = 0;  // resident memory at the end, and its change
   bool is_job = false;
 };
 
 struct GroupSigns {
-  double zombies = 0;            // at the end
+  double zombies = 0;            // at the end of the window
   double stuck = 0;              // threads in state D at both ends that did not run in between
   double major_faults = 0;       // in the window
-  double own_ns = 0;             // CPU time of the process that recorded
+  double own_ns = 0;             // CPU time of the recording process
   double processes_started = 0;  // in the window
   double processes_exited = 0;
-  ShortWaits short_waits;             // of the process of which they were most
-  std::optional<OddThread> odd;       // the one that differs most
-  std::vector<LastingProcess> large;  // 16 MiB at least
+  ShortWaits short_waits;             // of the process with the longest short waits
+  std::optional<OddThread> odd;       // the thread with the largest value
+  std::vector<LastingProcess> large;  // processes with at least 16 MiB
   std::vector<LongWait> long_waits;
 
-  // Of processes that are no jobs.
+  // Returns the growth of lasting processes that are not jobs.
   double lasting_growth() const;
-  // What those grew by that an earlier window had too. None: no process of it is the same.
+  // Returns the growth since an earlier window, over the processes that both windows have. Returns
+  // no value if there is no such process.
   std::optional<double> growth_since(const GroupSigns& earlier) const;
   GroupSigns& operator+=(const GroupSigns& other);
 };
 
-// By group. `rows` has the groups of the snapshot's rows; `stacks` are the numbers of its nodes in
-// the book of all runs, and may be empty. REQUIRES: a window, made of differences.
+// Returns the signs of each group. `rows` has the groups of the snapshot's rows; `stacks` has the
+// number of each stack node in the common book, and may be empty. REQUIRES: the snapshot is a
+// window of differences.
 std::vector<GroupSigns> group_signs(const Snapshot& snapshot, const RowGroups& rows,
                                     std::span<const std::uint32_t> stacks = {});
 

@@ -55,7 +55,8 @@ class NoiseMaker {
     return row;
   }
 
-  // What so many runs a side could show, as the halves have it, whose errors are larger or smaller.
+  // Returns the shift that this number of runs per side could detect. Scales the error of the
+  // halves to that number of runs.
   double shows(std::size_t at, double error, std::size_t runs) const {
     if (statistics::smallest_p({runs, runs, false}) > noise_->alpha) return std::nan("");
     const double needed = evidence_->family(1)->needed(at, noise_->alpha) + kNineOfTen * error;

@@ -1,9 +1,10 @@
-// Noise: how much the runs of one condition waver, and what a comparison on this host could show.
+// Noise: the variation between runs of one condition, and the shifts that a comparison on this host
+// can detect.
 //
-// The runs are split in halves in many ways, as if they were two sides. So the halves differ by
-// chance alone, and that is what a real difference has to outdo.
+// The runs are divided into halves in many ways, as if these were two sides. The halves differ only
+// by chance, and a real difference must exceed that.
 //
-// Not here: text and JSON (render/noise_text.hpp).
+// See also: render/noise_text.hpp formats text and JSON.
 
 #pragma once
 
@@ -17,21 +18,21 @@
 
 namespace ctprof {
 
-// Fewer runs have too few halves.
+// Fewer runs cannot be divided into enough halves.
 inline constexpr std::size_t kLeastRunsOfNoise = 4;
 
-// A headline of a group that is above its floor. Spreads and shifts are fractions, as in Proof.
+// A headline of a group above its floor. Spreads and shifts are fractions, as in Proof.
 struct NoiseRow {
   std::uint32_t group = 0;
-  std::size_t column = 0;  // of Noise::columns
-  double median = 0;       // as the first screen has it
-  double spread = 0;       // the standard deviation of the runs' logarithms
-  double halves = 0;       // by how much halves differ at most in 19 of 20 ways to split them
-  // Which shift would be proven in about 9 of 10 comparisons with so many runs a side, by count of
-  // kNoiseRuns; NaN where so many prove nothing.
+  std::size_t column = 0;  // index in Noise::columns
+  double median = 0;       // as on the first screen
+  double spread = 0;       // the standard deviation of the logarithms over the runs
+  double halves = 0;       // the largest difference between halves in 95 % of the divisions
+  // The shift that would be significant in about 9 of 10 comparisons with this number of runs per
+  // side, for each entry of kNoiseRuns; NaN if so few runs cannot be significant.
   std::vector<double> shows;
-  double pairs_show = 0;  // the same of kNoiseRunPairs interleaved pairs
-  // How many pairs would show Noise::shift; none where kMostPairs do not.
+  double pairs_show = 0;  // the same for kNoiseRunPairs interleaved pairs
+  // The number of pairs that would detect Noise::shift; no value if kMostPairs do not.
   std::optional<std::size_t> enough_pairs{};
 };
 
@@ -42,13 +43,13 @@ struct Noise {
   std::size_t runs = 0, labellings = 0;
   bool all_labellings = false;
   double alpha = 0;
-  double shift = 0;        // that enough_pairs are for, as a fraction; 0: not requested
-  double run_seconds = 0;  // the mean length of a run
+  double shift = 0;        // the shift for enough_pairs, as a fraction; 0: not requested
+  double run_seconds = 0;  // mean length of a run
   std::vector<ScreenColumn> columns;
   std::vector<NoiseRow> rows;  // in the order of groups on the first screen, then of columns
 };
 
-// The error says why these runs cannot tell.
+// The error explains why noise cannot be computed from these runs.
 Result<Noise> noise_of(const Report& report, double shift = 0);
 
 }  // namespace ctprof

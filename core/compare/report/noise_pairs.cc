@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kFamiliesDrawn = 8;
 constexpr std::size_t kPairsTried[] = {5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, kMostPairs};
 
-// The standard deviation of the differences of consecutive runs.
+// Returns the standard deviation of the differences of consecutive runs.
 double spread_of_pairs(std::span<const double> runs) {
   double squares = 0, count = 0;
   for (std::size_t run = 1; run < runs.size(); ++run) {

@@ -1,10 +1,10 @@
-// How many pairs of runs would show a shift, by the runs of one condition.
+// Computes how many pairs of runs would detect a shift, from the runs of one condition.
 //
-// Pairs of `record --interleave` are runs one after the other, so the difference of a pair varies
-// as the differences of consecutive runs do. Families of any number of pairs are drawn from these
-// differences with random signs, all rows of a pair together, from a fixed seed; they show how much
-// a row has to stand out among all rows. A shift is shown in about 9 of 10 comparisons if it
-// exceeds that by 1.28 standard errors.
+// `record --interleave` records the runs of a pair one after the other, so the differences of pairs
+// vary like the differences of consecutive runs. The algorithm draws families with any number of
+// pairs from these differences, with random signs, all rows of a pair together, and a fixed seed.
+// These families determine how large a row's statistic must be among all rows. A shift is detected
+// in about 9 of 10 comparisons if it exceeds that by 1.28 standard errors.
 
 #pragma once
 
@@ -18,22 +18,25 @@
 
 namespace ctprof {
 
-// A difference that exceeds what is needed by so many standard errors is found in 9 of 10
-// comparisons.
+// A difference that exceeds the required one by this number of standard errors is detected in 9 of
+// 10 comparisons.
 inline constexpr double kNineOfTen = 1.28;
 
 class NoisePairs {
  public:
-  // `family`: of the runs in the order in which they were recorded. REQUIRES: it outlives this.
+  // `family`: the runs in the order of recording. REQUIRES: it outlives this object.
   NoisePairs(const statistics::Family& family, double alpha) : family_(&family), alpha_(alpha) {}
 
-  // The difference of logarithms that so many pairs show for this row; NaN where they show none.
+  // Returns the difference of logarithms that this number of pairs detects for the row; NaN if none
+  // can be detected.
   double shows(std::size_t row, std::size_t pairs);
-  // The smallest number of pairs that shows it; none up to kMostPairs.
+  // Returns the smallest number of pairs that detects the difference; no value if kMostPairs do
+  // not.
   std::optional<std::size_t> enough(std::size_t row, double difference);
 
  private:
-  // How much the statistic of a row must be at least among so many pairs; NaN: it never suffices.
+  // Returns the minimum significant statistic of a row for this number of pairs; NaN if no
+  // statistic is significant.
   double needed(std::size_t pairs);
   statistics::FamilyRows drawn(std::size_t pairs, statistics::Dice& dice) const;
 

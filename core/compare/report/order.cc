@@ -11,20 +11,20 @@
 namespace ctprof {
 namespace {
 
-// Infinite and missing numbers count as 0.
+// Returns the absolute value; infinite and missing numbers count as 0.
 double weight(const ctprof_number& number) {
   const double value = std::fabs(as_double(number));
   return std::isfinite(value) ? value : 0;
 }
 
-// The larger first; NaN last.
+// Larger values come first; NaN is last.
 bool ranks_before(double a, double b) { return !std::isnan(a) && (std::isnan(b) || a > b); }
 
 double larger(double a, double b) { return ranks_before(b, a) ? b : a; }
 
 double share_of(double part, double total) { return total > 0 ? part / total : 0; }
 
-// Finds `key`. Keys are visited in order and are mostly the same, so it is often at `hint`.
+// Finds `key`. Keys are visited in order and mostly repeat, so the key is often at `hint`.
 template <class Totals>
 auto follow(Totals& totals, decltype(totals.begin()) hint, std::string_view key) {
   return hint != totals.end() && hint->first == key ? hint : totals.find(key);
@@ -55,7 +55,7 @@ void Order::add_totals(std::size_t side, std::size_t metric) {
   const std::size_t groups = grouping_->count(plan_->metrics[metric].entity);
   for (std::uint32_t group = 0; group < groups; ++group) {
     const CellAt at{side, group, metric};
-    // A cgroup without threads only has others below it, which count by themselves.
+    // A cgroup without threads only contains descendants, which count separately.
     if (plan_->metrics[metric].entity == Entity::Cgroup &&
         grouping_->sides[side].threads(group) == 0)
       continue;
@@ -90,14 +90,15 @@ double Order::movement(RowAt row, const Change& change, std::size_t side) const 
   return difference.known() ? share_of(std::fabs(difference.real), totals_[row.metric]) : kNaN;
 }
 
-// A map moves as far as the key that moves most.
+// The relative change of a map is that of the key that changes most.
 double Order::movement_of_parts(RowAt row, std::size_t side) const {
   double most = kNaN;
   const PartTotals& totals = part_totals_[row.metric];
   auto next = totals.begin();
   for (const PartChange& part : changes_.parts(row.group, row.metric, side)) {
     const auto total = follow(totals, next, part.key);
-    const bool counted = total != totals.end();  // not if only cgroups without threads have it
+    const bool counted =
+        total != totals.end();  // false if only cgroups without threads have the key
     if (counted) next = std::next(total);
     if (!part.difference.known()) continue;
     const double moved = share_of(std::fabs(part.difference.real), counted ? total->second : 0);
@@ -135,8 +136,8 @@ double Order::rank(const Key& key, RowAt row, std::span<const Change> changes) c
   return key.sign * rank_of_change(key.by, row, changes_of(row));
 }
 
-// Groups are sorted by the metric's difference under compare, by its value under show. Metrics of
-// the host have no group.
+// Groups are sorted by the metric's difference under compare, and by its value under show. Metrics
+// of the host have no group.
 double Order::metric_rank(std::size_t metric, RowAt row) const {
   if (plan_->metrics[metric].entity == Entity::Host ||
       plan_->metrics[row.metric].entity == Entity::Host)

@@ -1,9 +1,10 @@
-// Order: what a report shows first. Ties go by group, then in the order of metrics, so the order is
-// total.
+// The order in which a report shows rows. Ties are ordered by group, then by the order of metrics,
+// so the order is total.
 //
-// "Movers" ranks a row by |difference| as a share of its metric's largest total, so that
-// nanoseconds, bytes and counts can be compared. Rows without a number are last, ascending or
-// descending.
+// "Movers" ranks a row by
+// difference
+// as a share of its metric's largest total, which makes nanoseconds, bytes and counts comparable.
+// Rows without a number are last, in ascending and in descending order.
 
 #pragma once
 
@@ -26,7 +27,7 @@ struct RowAt {
   std::uint32_t metric = 0;
 };
 
-// A row with its rank by the first key, which nearly always decides.
+// A row and its rank by the first sort key, which is nearly always sufficient.
 struct RankedRow {
   double rank = 0;
   RowAt row;
@@ -34,18 +35,18 @@ struct RankedRow {
 
 class Order {
  public:
-  // REQUIRES: all of these outlive this.
+  // REQUIRES: all arguments outlive this object.
   Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& plan,
         std::span<const SortKey> keys);
 
-  // `changes`: the row's, of each side against the first; if empty, they are computed when needed.
-  // The largest decides.
+  // `changes`: the changes of the row on each side relative to the first; if empty, they are
+  // computed when needed. The rank uses the largest change.
   RankedRow ranked(RowAt row, std::span<const Change> changes = {}) const;
-  // Sorts the rows and keeps the first `limit`; 0 keeps all.
+  // Sorts the rows and returns the first `limit`; 0 returns all.
   std::vector<RowAt> sorted(std::vector<RankedRow> rows, std::size_t limit) const;
 
-  // The group's share of its metric's largest total on this side, 0 to 1; 0 if there is no number,
-  // or the metric does not add up.
+  // Returns the group's share of its metric's largest total on this side, 0 to 1; 0 if there is no
+  // number or the metric is not additive.
   double share(CellAt at) const;
 
  private:
@@ -53,12 +54,12 @@ class Order {
   struct Key {
     SortKey::By by;
     double sign;         // -1 reverses the order
-    std::size_t metric;  // to sort by
+    std::size_t metric;  // the sort metric
   };
   void add_totals(std::size_t side, std::size_t metric);
   double movement(RowAt row, const Change& change, std::size_t side) const;
   double movement_of_parts(RowAt row, std::size_t side) const;
-  // The rank of a row by one key, the larger first; NaN if it has none.
+  // Returns the rank of a row by one key, larger ranks first; NaN if it has none.
   double rank(const Key& key, RowAt row, std::span<const Change> changes) const;
   double rank_of_change(SortKey::By by, RowAt row, std::span<const Change> changes) const;
   std::vector<Change> changes_of(RowAt row) const;
@@ -70,7 +71,7 @@ class Order {
   const MetricPlan* plan_;
   Changes changes_;
   std::vector<Key> keys_;
-  std::vector<double> totals_;           // by metric, of the largest side
+  std::vector<double> totals_;           // by metric, of the side with the largest total
   std::vector<PartTotals> part_totals_;  // by metric
 };
 

@@ -25,7 +25,7 @@ OwnRows::OwnRows(const Snapshot& snapshot)
 bool OwnRows::contains(std::size_t row) const {
   if (!own_) return false;
   const bool is_child = parents_ && parents_->has_value(row) && parents_->u64()[row] == *own_;
-  // Without BPF it is unknown whether a process that exited was the command or its child.
+  // Without BPF it is unknown whether an exited process belonged to the recorded command.
   const bool may_descend =
       descendants_ && (!descendants_->has_value(row) || is_flag_set(descendants_, row));
   return tgids_->u64()[row] == *own_ || (is_child && !may_descend);

@@ -1,5 +1,5 @@
-// Which threads of a window are of the process that recorded, or of its helpers: children of it
-// that are not of the command.
+// Finds the threads of a window that belong to the recording process or its helpers: child
+// processes that do not belong to the recorded command.
 
 #pragma once
 
@@ -13,7 +13,7 @@ namespace ctprof {
 
 class OwnRows {
  public:
-  // REQUIRES: a window, which outlives this.
+  // REQUIRES: the snapshot is a window, and outlives this object.
   explicit OwnRows(const Snapshot& snapshot);
   bool contains(std::size_t row) const;
 
@@ -22,7 +22,7 @@ class OwnRows {
   std::optional<std::uint64_t> own_;
 };
 
-// False of a null column, and of a gap.
+// Returns false for a null column and for a gap.
 bool is_flag_set(const Column* flag, std::size_t row);
 
 }  // namespace ctprof

@@ -14,13 +14,13 @@
 namespace ctprof {
 namespace {
 
-// Each has a run in memory.
+// The maximum number of concurrent reductions; each has a run in memory.
 constexpr std::size_t kMostReducers = 8;
 
-// Lets pieces of work through one at a time, in the order of their numbers.
+// Lets threads execute a section one at a time, in the order of their numbers.
 class Turns {
  public:
-  // Holds the turn of a number; whoever never takes it gives it back all the same.
+  // The turn of one number. The destructor passes an unused turn on.
   class Turn {
    public:
     Turn(Turns& turns, std::size_t number) : turns_(&turns), number_(number) {}
@@ -121,14 +121,14 @@ class Reducer {
     return reduced;
   }
 
-  // REQUIRES: it is this run's turn.
+  // REQUIRES: the turn of this run.
   std::vector<std::uint32_t> add_stacks(const Snapshot& run) {
     if (!has_stacks_) return {};
     const std::unique_lock lock(book_);
     return whole_.stacks.add(run.pools->stacks.table);
   }
 
-  // REQUIRES: it is this run's turn.
+  // REQUIRES: the turn of this run.
   std::vector<bool> leave_out(const RunGroups& groups, std::size_t text_bytes) {
     std::vector<bool> costly = costly_.of_run(groups, text_bytes, found_.size());
     for (std::size_t metric = 0; metric < costly.size(); ++metric)
@@ -149,7 +149,7 @@ class Reducer {
   CostlyMetrics costly_;
   bool has_stacks_;
   Turns turns_;
-  std::shared_mutex book_;  // of stacks, which others read while one adds to it
+  std::shared_mutex book_;  // protects the stack book: one run adds to it, others read it
   std::vector<std::optional<Result<ReducedRun>>> found_;
   ReducedRuns whole_;
 };

@@ -1,10 +1,10 @@
-// Runs, reduced one after the other to what a report keeps of them.
+// Reduces runs one after the other to the data that a report keeps.
 //
-// A run is taken, grouped, and reduced, and then it may be let go before the next one is there; so
-// memory grows with groups and not with threads. A few runs are at work at a time; what comes out
-// does not depend on which is done first.
+// A run is loaded, grouped and reduced, and can be freed before the next run is loaded; so memory
+// grows with groups, not with threads. A few runs are reduced concurrently; the result does not
+// depend on their order of completion.
 //
-// Not here: what runs come to (figures/run_figures.hpp), common groups (grouping/grouping.hpp).
+// See also: figures/run_figures.hpp reduces a run, grouping/grouping.hpp joins groups.
 
 #pragma once
 
@@ -27,32 +27,32 @@
 
 namespace ctprof {
 
-// Gives a run with all its rows, a window made of differences already. It is asked for each run
-// once, by several OS threads at a time.
+// Loads a run with all its rows; a window already contains differences. Called once for each run,
+// by several threads concurrently.
 using TakeRun = std::function<Result<std::shared_ptr<const Snapshot>>(std::size_t run)>;
 
 struct ReducedRun {
   RunFacts facts;
-  RowGroups rows;  // of a window the groups alone
+  RowGroups rows;  // for a window, only the groups
   KeptCount kept;
   RunFigures figures;                        // not finished
-  std::vector<ScreenThreads> threads;        // of a window, by its own groups
-  std::vector<GroupSigns> signs;             // the same
-  std::shared_ptr<const Snapshot> snapshot;  // null of a window
+  std::vector<ScreenThreads> threads;        // for a window, by its own groups
+  std::vector<GroupSigns> signs;             // for a window, by its own groups
+  std::shared_ptr<const Snapshot> snapshot;  // null for a window
 };
 
-// All that outlives the runs.
+// The data of all runs that a report keeps.
 struct ReducedRuns {
   explicit ReducedRuns(const Spec& spec) : groups(spec) {}
 
   std::vector<ReducedRun> runs;
   GroupBook groups;
-  StackBook stacks;            // empty where no metric of the plan has any
-  std::vector<bool> left_out;  // by metric: some run has no room for it
+  StackBook stacks;            // empty if the plan has no metric with stacks
+  std::vector<bool> left_out;  // by metric: exceeds the allowance of some run
 };
 
-// The error is that of the first run that could not be taken. REQUIRES: the plan outlives the
-// figures.
+// Returns the error of the first run that could not be loaded. REQUIRES: the plan outlives the
+// result.
 Result<ReducedRuns> reduce_runs(std::size_t runs, const TakeRun& take, const MetricPlan& plan,
                                 const SortedWhere& where, const Spec& spec);
 

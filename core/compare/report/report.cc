@@ -23,7 +23,7 @@ namespace {
 
 using Runs = std::span<const Snapshot* const>;
 
-// The groups of a window that ran most come first; those of a snapshot go by their names.
+// By default, groups of a window are sorted by run time, and groups of a snapshot by name.
 std::vector<SortKey> keys_or_default(const Spec& spec, Runs runs, bool compares,
                                      const MetricPlan& plan) {
   if (!spec.sort.empty()) return keys_of_metrics(plan, spec);
@@ -60,7 +60,7 @@ std::vector<RunFacts> facts_of_sides(std::span<const RunFacts> runs,
   return facts;
 }
 
-// What each run's figures per second are taken over; nothing where totals are told.
+// Returns the duration for the rates of each run; empty if totals are shown.
 std::vector<double> seconds_of(std::span<const RunFacts> runs) {
   std::vector<double> seconds;
   for (const RunFacts& run : runs)
@@ -73,7 +73,7 @@ GroupedThreads grouped(const ReducedRun& run, const RunPlaces& places) {
   return {run.snapshot.get(), places.groups_of(own)};
 }
 
-// Of a run's own groups, by common ones.
+// Converts a vector by the run's own groups to one by joined groups.
 template <class Facts>
 std::vector<Facts> placed(const std::vector<Facts>& own, const RunPlaces& places,
                           std::size_t groups) {
@@ -95,7 +95,7 @@ std::vector<const RunGroups*> groups_of(const ReducedRuns& reduced) {
   return groups;
 }
 
-// Which metrics some run, or all together, have no room for.
+// Returns the metrics that exceed the allowance of some run or of all runs together.
 std::vector<bool> costly(const ReducedRuns& reduced, const MetricPlan& plan,
                          const SortedWhere& where, const Grouping& grouping, const Spec& spec) {
   std::vector<std::size_t> text_bytes;
@@ -106,7 +106,7 @@ std::vector<bool> costly(const ReducedRuns& reduced, const MetricPlan& plan,
   return costly;
 }
 
-// The same for the same runs in any order and in any files.
+// Returns a key that is equal for equal runs, independent of their order and files.
 std::string key_of(std::span<const RunFacts> runs) {
   std::vector<std::string> parts;
   for (const RunFacts& run : runs)
@@ -133,7 +133,7 @@ Report::Whole::Whole(const Spec& wanted, std::unique_ptr<MetricPlan> metrics, Re
       changes(rollup, plan),
       families(rollup, plan, grouping, designs_of(runs, side_runs), spec.bar) {}
 
-// Finds what depends on the groups that are left, or needs the snapshots once more.
+// Computes everything that depends on the remaining groups or needs the snapshots.
 void Report::Whole::settle(std::span<const ReducedRun> reduced, std::vector<SortKey> sort,
                            std::span<const Condition> of_groups) {
   if (!of_groups.empty()) keep_groups(grouping, of_groups, rollup, plan);
@@ -160,7 +160,7 @@ void Report::Whole::find_differences(std::span<const ReducedRun> reduced) {
   std::vector<bool> wanted;
   for (const PlannedMetric& metric : plan.metrics) wanted.push_back(metric.shown);
   for (const RowAt row : failing) wanted[row.metric] = true;
-  // Only of two snapshots the threads are followed from one to the other.
+  // Threads can only be followed between two snapshots.
   const auto is_snapshot = [&](std::size_t side) {
     return side_runs[side].count == 1 && !sides[side].window;
   };
@@ -216,7 +216,7 @@ void Report::Whole::find_screen(std::span<const ReducedRun> reduced) {
   if (!made.columns.empty()) screen.emplace(std::move(made));
 }
 
-// Of boots that are known to be different.
+// Only for boots that are known to be different.
 void Report::Whole::find_lives() {
   const auto is_of_first = [&](const RunFacts& run) { return of_one_boot(run.meta, runs[0].meta); };
   const bool are_known =

@@ -1,5 +1,5 @@
-// What a report tells and what it does not: rows of sections, groups of one side alone, metrics
-// that nobody measured.
+// Selects the content of a report: rows of sections, groups that exist on only one side, and
+// metrics without a value on a side.
 
 #include <algorithm>
 #include <map>
@@ -14,7 +14,7 @@ namespace {
 
 bool is_zero(const ctprof_number& number) { return has_value(number) && as_double(number) == 0; }
 
-// Whether a row with several changes moved: it did if any of them did.
+// Returns the strongest state: a row with several changes moved if any of them moved.
 Moved moved_in_all(std::span<const Change> changes) {
   for (const Moved moved : {Moved::Yes, Moved::OneSide, Moved::No})
     if (std::any_of(changes.begin(), changes.end(),
@@ -25,8 +25,9 @@ Moved moved_in_all(std::span<const Change> changes) {
 
 }  // namespace
 
-// Whether its absence is not worth a word: a derived metric that was not asked for by name, with an
-// input for which no side has a column, because the input's plugin took no part.
+// Returns whether the metric's absence is expected and not reported: a derived metric that was not
+// requested by name, and has an input without a column on any side because the input's plugin was
+// not used.
 bool Report::is_expected_absence(const PlannedMetric& metric) const {
   const auto& named = spec().metrics;
   const bool is_named = std::find(named.begin(), named.end(), metric.name) != named.end();
@@ -34,7 +35,7 @@ bool Report::is_expected_absence(const PlannedMetric& metric) const {
          std::find(metric.inputs.begin(), metric.inputs.end(), std::nullopt) != metric.inputs.end();
 }
 
-// A metric that a side has no value of is told once, not in a row for every group.
+// A metric without a value on a side is reported once, not in a row for every group.
 void Report::find_absent() {
   is_absent_.resize(metrics().size());
   for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
@@ -73,7 +74,7 @@ void Report::find_one_sided() {
         most = std::max(most, whole_->order->share({side, group, metric}));
         has_any = has_any || rollup().read({side, group, metric}).has_value();
       }
-    if (!has_any) continue;  // a single process, with no metric that is shown
+    if (!has_any) continue;  // a single process without any shown metric
     found[side].emplace_back(-most, group);
   }
   for (std::size_t side = 0; side < sides().size(); ++side) {
@@ -95,7 +96,7 @@ void Report::find_failed() {
   cut_lines(failed_);
 }
 
-// The limit counts lines, and a map has one for each key.
+// The limit counts lines, and a map has one line for each key.
 void Report::cut_lines(Section& section) const {
   std::size_t left = spec().limit;
   for (std::size_t at = 0; spec().limit > 0 && at < section.rows.size(); ++at) {
@@ -103,7 +104,7 @@ void Report::cut_lines(Section& section) const {
     std::size_t lines = 1;
     if (metrics()[row.metric].is_map()) {
       lines = key_figures(*this, row).size() / sides().size();
-      // For programs a map without keys is a line too.
+      // In formats for programs, a map without keys is also a line.
       if (!spec().moved_only) lines = std::max<std::size_t>(1, lines);
     }
     if (lines < left || (lines == left && at + 1 == section.rows.size())) {
@@ -166,9 +167,9 @@ void Report::take_change(Section& section, RowAt row, std::vector<RankedRow>& ta
     rows += candidate.coverage.rows;
     changes.push_back(this->changes().between(baseline, candidate, row.metric));
   }
-  if (rows == 0) return;  // the metric has no meaning for this group
+  if (rows == 0) return;  // the metric is not applicable to this group
   if (spec().moved_only) {
-    if (is_absent_[row.metric]) return;  // told separately
+    if (is_absent_[row.metric]) return;  // reported separately
     const Moved moved = moved_in_all(changes);
     if (moved == Moved::No) return void(++section.still);
     if (moved == Moved::Nowhere) return void(++section.missing);
@@ -176,7 +177,8 @@ void Report::take_change(Section& section, RowAt row, std::vector<RankedRow>& ta
   taken.push_back(whole_->order->ranked(row, changes));
 }
 
-// Whether the row tells of a state that a window found and left, unless the user asked for it.
+// Returns whether the row shows a state that did not change in the window, unless the user
+// requested metrics.
 bool Report::stood_still(RowAt row) const {
   if (!sides().front().window || !spec().metrics.empty()) return false;
   const std::string& family = metrics()[row.metric].family;

@@ -13,7 +13,7 @@ struct KeyOfSide {
   std::size_t side;
 };
 
-// The keys of all sides, sorted.
+// Returns the keys of all sides, sorted.
 std::vector<KeyOfSide> keys_of_sides(const Report& report, RowAt at) {
   std::vector<KeyOfSide> found;
   for (std::size_t side = 0; side < report.sides().size(); ++side)
@@ -35,7 +35,7 @@ bool moved(std::span<const KeyFigure> key, const Spec& spec) {
   });
 }
 
-// Keeps the keys that moved furthest, and their order. Each has `sides` figures.
+// Keeps the keys that changed most, in their original order. Each key has `sides` figures.
 void keep_furthest(std::vector<KeyFigure>& keys, std::size_t sides, std::size_t kept) {
   std::vector<std::size_t> order(keys.size() / sides);
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i * sides;
@@ -136,7 +136,7 @@ class Teller {
   }
 
  private:
-  // Makes the row empty; its vectors keep their memory.
+  // Clears the row; its vectors keep their memory.
   void start(RowKind kind) {
     auto sides = std::move(row_.sides);
     auto changes = std::move(row_.changes);
@@ -164,7 +164,7 @@ class Teller {
       metric(kind, at, 0, &at == &section.rows.back() ? section.cut_keys : 0);
   }
 
-  // What every row with a metric has.
+  // Fills the members that every row with a metric has.
   void fill(RowKind kind, RowAt at) {
     start(kind);
     row_.at = at;
@@ -206,7 +206,7 @@ class Teller {
     return median_count(std::move(counts));
   }
 
-  // Whether it is a group of a single process, whose threads are counted in other groups.
+  // Returns whether the group is a single process, whose threads are counted in other groups.
   bool is_one_process() const {
     const auto& sides = report_->grouping().sides;
     return row_.metric->entity == Entity::Process &&

@@ -1,11 +1,11 @@
-// The stream of report rows: all that a report tells, one flat row after the other, for printing as
+// The stream of report rows: the whole report as flat rows, one after the other, for output as
 // text, JSON or CSV.
 //
-// A printer asks for the kinds of rows in any order; the rows of a kind are always in the report's
-// order. A row is plain data and is valid for the call that hands it over; what it points to is
-// valid as long as the report.
+// A printer requests the kinds of rows in any order; the rows of one kind are always in the order
+// of the report. A row is plain data that is valid during the call of the visitor; the objects it
+// points to are valid as long as the report.
 //
-// Not here: how a value is written (`Rollup` has it as text and JSON), layout (render/).
+// See also: `Rollup` formats values as text and JSON, render/ defines the layout.
 
 #pragma once
 
@@ -23,32 +23,33 @@
 namespace ctprof {
 
 enum class RowKind : std::uint8_t {
-  Section,   // begins a section: its name and what it leaves out; its rows follow
-  Metric,    // a group's metric
-  Failed,    // the same, picked out by --fail-on; a Section comes first
-  OnlyIn,    // begins the groups that only one side has
-  Group,     // such a group; its figures follow
-  Figure,    // one of these
-  Stacks,    // begins a group's stacks in one metric; their functions and stacks follow
+  Section,   // starts a section: its name and the numbers of omitted rows; its rows follow
+  Metric,    // one metric of a group
+  Failed,    // like Metric, for a row that --fail-on matches; a Section precedes it
+  OnlyIn,    // starts the groups that exist on only one side
+  Group,     // such a group; its Figure rows follow
+  Figure,    // one metric of such a group
+  Stacks,    // starts the stacks of a group in one metric; its functions and stacks follow
   Function,  // one of its functions
   Stack,     // one of its stacks
-  Renamed,   // a cgroup that was renamed
-  Hosts,     // begins the differences between the hosts of the baseline and a side, if known
+  Renamed,   // a renamed cgroup
+  Hosts,     // starts the differences between the hosts of the baseline and a side, if known
   HostFact,  // one such difference
   Absent,    // a metric without values
   Note,
 };
 
-// One side's part of a row.
+// The value of one side in a row.
 struct SideFigure {
   CellAt at{};
-  double threads = 0;  // of the group, or all for a metric of the host; of several runs the median
+  double threads =
+      0;  // of the group, or of the host for a host metric; the median for several runs
   Coverage coverage;
   MadeOf made_of;  // of a derived metric with optional inputs
   const Busiest* busiest = nullptr;
-  Difference change;  // of a gauge, since the window opened
+  Difference change;  // of a gauge, since the opening of the window
   Beginning beginning = Beginning::None;
-  std::size_t runs = 0;  // of the side's, those with a value
+  std::size_t runs = 0;  // number of the side's runs with a value
   double per_life = 0;   // Report::per_life
 };
 
@@ -56,70 +57,71 @@ struct SideFigure {
 struct SideChange {
   Change change;
   std::optional<Origin> origin;      // for sums over threads of one boot
-  std::optional<Turnover> turnover;  // of the group's threads; for a metric of the host, of all
-  double rate = 0;                   // NaN for none
+  std::optional<Turnover> turnover;  // of the group's threads; for a host metric, of all threads
+  double rate = 0;                   // NaN if unavailable
   std::optional<Proof> proof;        // in the family of --details
 };
 
-// One side's figure for one key of a map, and its change from the first side.
+// The value of one map key on one side, and its change from the first side.
 struct KeyFigure {
-  std::string_view key, unit;  // the metric's unit where the key has none of its own
-  ctprof_number number{};      // none if the side lacks the key
-  Difference change{};         // of a gauge, since the window opened
-  Difference difference{};     // none for the first side
-  double pct = 0, rate = 0;    // NaN for none
-  bool per_second = false;     // what is told of it
+  std::string_view key, unit;  // the metric's unit if the key has no unit
+  ctprof_number number{};      // no number if the side lacks the key
+  Difference change{};         // of a gauge, since the opening of the window
+  Difference difference{};     // no value for the first side
+  double pct = 0, rate = 0;    // NaN if unavailable
+  bool per_second = false;     // the values are per second
 };
 
 struct ReportRow {
   RowKind kind = RowKind::Note;
-  // Of a section.
+  // For sections.
   const Section* section = nullptr;
-  bool is_failed = false;  // the section of failed rows
-  // Of rows with figures.
+  bool is_failed = false;  // the section of rows that --fail-on matches
+  // For rows with values.
   RowAt at{};
   const PlannedMetric* metric = nullptr;
-  std::string_view group;           // under `all` of several parts (key_parts)
-  std::vector<SideFigure> sides{};  // for a Group, only that of its side
+  std::string_view group;           // under `all` with several parts (key_parts)
+  std::vector<SideFigure> sides{};  // for a Group, only its side
   std::vector<SideChange> changes{};
-  // Of a map: for each key, in the order of their bytes, one figure for every side.
+  // For a map: for each key, ordered by bytes, one value for each side.
   std::vector<KeyFigure> keys{};
-  bool per_second = false;    // its figures are; of a map each key says so
+  bool per_second = false;    // the values are per second; for a map, see each key
   bool keys_are_cut = false;  // some keys are beyond the limit
   bool fails = false;
 
-  // The number of keys, and the figures of one key for every side.
+  // Returns the number of keys, and the values of one key on all sides.
   std::size_t key_count() const { return keys.size() / std::max<std::size_t>(1, sides.size()); }
   std::span<const KeyFigure> key(std::size_t at) const {
     return std::span(keys).subspan(at * sides.size(), sides.size());
   }
-  // Of groups that one side alone has, and of hosts.
+  // For groups that exist on only one side, and for hosts.
   std::size_t side = 0;
   const OneSided* only = nullptr;
-  // Of stacks, beside the figures of the group: the group's stacks, and one of their rows.
+  // For stacks, in addition to the group's values: the stacks of the group, and one of their rows.
   const StackGroup* stacks = nullptr;
   const FunctionRow* function = nullptr;
   const StackRow* stack = nullptr;
-  // Of the rest.
+  // For the other kinds.
   const CgroupRename* rename = nullptr;
   const HostDifference* difference = nullptr;
   bool is_known = false;
   const Absent* absent = nullptr;
-  std::string_view text;  // of a note
+  std::string_view text;  // the text of a note
 };
 
-// The keys of a map, as in ReportRow::keys. If only rows that moved are wanted, keys that did not
-// move are left out; under show those that are zero, and gauges that stood still in a window unless
-// metrics were asked for.
+// Returns the keys of a map, as in ReportRow::keys. With --moved-only, omits keys that did not
+// change. Under show this omits keys that are zero and, unless metrics were requested, gauges that
+// did not change in a window.
 std::vector<KeyFigure> key_figures(const Report& report, RowAt at);
-// How far the key moved, for sorting. REQUIRES: its figures for every side.
+// Returns the largest absolute difference of the key, for sorting. REQUIRES: `key` has a value for
+// each side.
 double movement(std::span<const KeyFigure> key);
 
 using RowVisitor = std::function<void(const ReportRow&)>;
 
-// Visits the rows of a kind in order, each with those that belong to it: a Section's metrics, an
-// OnlyIn's groups, a Group's figures, the functions and then the stacks of Stacks, the HostFacts of
-// Hosts.
+// Visits the rows of one kind in order, each followed by its dependent rows: a Section by its
+// metrics, an OnlyIn by its groups, a Group by its figures, a Stacks by its functions and then its
+// stacks, a Hosts by its HostFacts.
 void tell(const Report& report, RowKind kind, const RowVisitor& visit);
 
 }  // namespace ctprof

@@ -11,22 +11,23 @@
 namespace ctprof {
 namespace {
 
-// A file may declare any number of headlines.
+// Limits the columns, because a file can declare any number of headlines.
 constexpr std::size_t kMostOfOurs = 16, kMostOfThirdParties = 3;
 
-// --- columns
-// --------------------------------------------------------------------------------------------
+// Columns.
 
-// 0 for what is no unit of time.
+// Returns 0 for other units.
 double ns_per(std::string_view unit) { return unit == "ns" ? 1 : unit == "us" ? 1e3 : 0; }
 
-// A figure that is no level is this times a reading, over the window's length in ns.
+// For a metric that is not a gauge, the screen value is this scale times the reading, divided by
+// the window's length in ns.
 double scale_of(const PlannedMetric& metric) {
   const bool is_percent = metric.headline->shown == CTPROF_SHOWN_PERCENT;
   return is_percent ? 100 * ns_per(metric.unit) : kNsPerSecond;
 }
 
-// The headline's floor is per second. Of memory it is a share where the host has little.
+// Returns the floor in the unit of the column; the headline's floor is per second. For memory, the
+// floor is at most a share of the host's memory.
 double floor_of(const PlannedMetric& metric, const Machine& machine) {
   constexpr double kShareOfMemory = 0.01;
   const Headline& headline = *metric.headline;
@@ -68,8 +69,7 @@ Screen screen_columns(const MetricPlan& plan, const Machine& machine) {
 
 namespace {
 
-// --- figures
-// --------------------------------------------------------------------------------------------
+// Values.
 
 class ScreenMaker {
  public:
@@ -102,7 +102,7 @@ class ScreenMaker {
   }
 
  private:
-  // Copies of the rows before quiet ones are left out.
+  // Copies the rows before quiet ones are removed.
   void take_about_rows() {
     for (const ScreenRow& row : screen_.rows) {
       if (!std::ranges::binary_search(about_.groups, row.group)) continue;
@@ -132,7 +132,7 @@ class ScreenMaker {
     return std::isnan(share) ? -1 : share;
   }
 
-  // The column with the smallest p decides; of several, the one with the largest share.
+  // The column with the smallest p determines the rank; of several, the one with the largest share.
   void take_least_p(ScreenRow& row) const {
     for (std::size_t at = 0; at < screen_.columns.size(); ++at) {
       const double p = least_p_alone(screen_.figures(row, at));
@@ -170,7 +170,7 @@ class ScreenMaker {
     const PlannedMetric& metric = plan_->metrics[at.metric];
     const CellValue cell = rollup_->read(at);
     const bool is_level = metric.headline->shown == CTPROF_SHOWN_LEVEL;
-    // Of a group whose processes all exited, the change is known although no row is left.
+    // If all processes of a group exited, the change is known although no row is left.
     const Beginning left =
         is_level && cell.coverage.rows == 0 ? rollup_->beginning(at) : Beginning::None;
     const bool has_left = left == Beginning::There;
@@ -188,8 +188,8 @@ class ScreenMaker {
     return figure;
   }
 
-  // What the reading is of, in ns: a second where it is told by seconds already; else the window,
-  // NaN if that has no length.
+  // Returns the duration of the reading in ns: one second if the value is already per second,
+  // otherwise the window; NaN if the window has no length.
   double length(CellAt at) const {
     if (rollup_->per_second(at.metric)) return kNsPerSecond;
     const double covered = rollup_->covered_ns(at.side, at.metric);
@@ -197,7 +197,7 @@ class ScreenMaker {
     return time > 0 ? time : kNaN;
   }
 
-  // Figures that are no sums, such as the largest of some threads, have no total but the largest.
+  // Values that are not sums, such as a maximum over threads, use the largest value as their total.
   bool adds_up(const ScreenColumn& column) const {
     const PlannedMetric& metric = plan_->metrics[column.metric];
     return metric.is_sum || (metric.expression && metric.adds_up);
@@ -219,8 +219,9 @@ class ScreenMaker {
     }
   }
 
-  // By the columns of which a change is proven if there is any, or else by all. Where none of them
-  // has a share of the machine, the row shows the one that has the largest share of its total.
+  // Uses only columns with a significant change if there are any, otherwise all columns. If no
+  // column has a share of the machine, the row shows the column with the largest share of its
+  // total.
   void score(ScreenRow& row) const {
     double most_of_total = 0;
     for (std::size_t at = 0; at < screen_.columns.size(); ++at) {
@@ -245,9 +246,9 @@ class ScreenMaker {
     return whole > 0 ? std::abs(moved(column, screen_.figures(row, at))) / whole : 0;
   }
 
-  // Whether a figure of the row reaches the column's floor on any side. What counts by change
-  // alone, as being blocked, changes a little of itself: windows do not read a thread at the same
-  // moment.
+  // Returns whether a value of the row reaches the column's floor on any side. Headlines that count
+  // only by change, such as blocked time, always change a little, because the threads are not all
+  // read at the same time; they do not count.
   bool is_loud(const ScreenRow& row, std::size_t at) const {
     const ScreenColumn& column = screen_.columns[at];
     const auto figures = screen_.figures(row, at);

@@ -1,27 +1,27 @@
-// The first screen: what happened in a window, or differs between windows, at a glance.
+// The first screen: an overview of one window, or of the differences between windows.
 //
-// A row is a group, a column a headline (ctprof_headline): ours, then those of a third party. The
-// rows are in the order of their scores: the largest share of the machine's time or memory that the
-// group has by any column (screen_weight.hpp), at most 1.
+// A row is a group, and a column is a headline (ctprof_headline): headlines of ctprof first, then
+// those of third parties. Rows are ordered by score: the group's largest share of the machine's
+// time or memory over all columns (screen_weight.hpp), at most 1.
 //
-//   of one window    the figure; of a level what it is, or what it changed by if that is more
-//   of several       the change of the figure
+//   one window         the value; for a gauge its level, or its change if that is larger
+//   several windows    the change of the value
 //
-// Ties are ordered by name. Sorting by columns replaces the order (screen_order.hpp).
+// Ties are ordered by name. Sorting by columns replaces this order (screen_order.hpp).
 //
-// Where sides of several runs are judged, rows of which a change is proven come first, and proven
-// changes alone decide their scores. If no change of any row is proven, rows are in the order of
-// the smallest p that a figure of theirs has by itself (Proof::p_alone), then of their scores.
+// If sides with several runs are tested, rows with a significant change come first, and only
+// significant changes determine their scores. If no change of any row is significant, rows are
+// ordered by the smallest unadjusted p of their values (Proof::p_alone), then by score.
 //
-// Cgroups are in the order of a tree (screen_tree.hpp) when they are what rows are grouped by.
+// If the axis is `cgroup`, rows are ordered as a tree (screen_tree.hpp).
 //
-// Groups that reach no floor on any side, and whose threads neither became many more nor many fewer
-// (kThreadsFloor), stay out, and are counted: the threads of kernel threads,
-// the groups of the rest. A headline that counts by change alone brings nobody in. So do the
-// threads of the process that recorded. Figures are per second of the time between both readings of
-// threads, percentages of one CPU.
+// A group is quiet if its values are below all floors on all sides, and its number of threads did
+// not change by kThreadsFloor or more. Quiet groups are omitted and counted: by threads for kernel
+// threads, otherwise by groups. A headline that counts only by its change does not admit a group.
+// Threads of the recording process are omitted and counted as well. Rates use the time between both
+// readings of threads; percentages are of one CPU.
 //
-// Not here: which rows and columns fit, how figures are written (render/screen_text.hpp).
+// See also: render/screen_text.hpp selects the rows and columns that fit, and formats values.
 
 #pragma once
 
@@ -43,37 +43,38 @@
 
 namespace ctprof {
 
-// The threads of a group of one side: of several runs medians, which can end in a half.
+// The threads of a group on one side. For several runs these are medians, which can end in a half.
 struct ScreenThreads {
-  double living = 0;  // when the window closed
-  double born = 0;    // inside, those that ended again included
-  double ended = 0;   // that stand in rows
-  double own = 0;     // of the process that recorded, and of its helpers
+  double living = 0;  // at the end of the window
+  double born = 0;    // started inside, including those that exited inside
+  double ended = 0;   // exited inside, and present in rows
+  double own = 0;     // of the recording process and its helpers
   double kernel = 0;
-  double opening_only = 0;  // when the window opened, and in no row of it (Window::opening_only)
+  double opening_only =
+      0;  // present only at the opening, without a row in the window (Window::opening_only)
 
   double all() const { return living + ended; }
   ScreenThreads& operator+=(const ScreenThreads& other);
 };
 
-// A group whose number of living threads changed by so many, inside a window or between windows, is
-// not quiet.
+// A group is not quiet if its number of living threads changed by at least this, inside a window or
+// between windows.
 inline constexpr double kThreadsFloor = 20;
-// What it changed by inside the window.
+// Returns the change of the number of living threads inside the window.
 double thread_growth(const ScreenThreads& threads);
 
-// By group. REQUIRES: the snapshot is a window.
-// `of_opening_only`: groups of the threads that only its opening has.
+// Returns the threads of each group. `of_opening_only`: the groups of threads that only the opening
+// has. REQUIRES: the snapshot is a window.
 std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups,
                                           std::span<const std::uint32_t> of_opening_only = {});
 
-// Of a side's runs the medians of all counts (median_count). Keeps what each
-// run has, not what it lacks: runs of hosts that have little in common have many groups together.
+// Computes the medians of all counts over the runs of a side (median_count). Stores only groups
+// that a run has, because runs of different hosts have many groups in total.
 class ScreenMedians {
  public:
-  // By group.
+  // Adds the threads of a run by group.
   void add(std::span<const ScreenThreads> run);
-  // REQUIRES: one run was added at least.
+  // REQUIRES: at least one run was added.
   std::vector<ScreenThreads> of(std::size_t groups) &&;
 
  private:
@@ -85,40 +86,41 @@ class ScreenMedians {
   std::vector<Found> found_;
 };
 
-// One side's figure of a group, NaN where it is not known. A side that has nothing to count in the
-// group has 0.
+// The value of a group on one side; NaN if unknown. 0 if the side has nothing to count in the
+// group.
 struct ScreenFigure {
-  double value = 0;              // percent, per second, or the level when the window closed
-  double change = 0;             // of a level, since the window opened; 0 for the others
-  bool is_new = false;           // a level of what was all born inside
-  std::optional<Proof> proof{};  // of its difference from the first side's
+  double value = 0;              // percent, per second, or the level at the end of the window
+  double change = 0;             // of a gauge, since the opening of the window; 0 for other metrics
+  bool is_new = false;           // a gauge whose rows all started inside the window
+  std::optional<Proof> proof{};  // test of its difference from the first side
 };
 
 struct ScreenColumn {
-  std::size_t metric = 0;  // in the plan
+  std::size_t metric = 0;  // index in the plan
   Headline headline;
-  double floor = 0;            // in the figures' unit
-  std::vector<double> totals;  // by side, of all groups together; of a level, of all changes
+  double floor = 0;            // in the unit of the values
+  std::vector<double> totals;  // by side, over all groups; for a gauge, one total of all changes
   Weight weight;
 };
 
 struct ScreenRow {
   std::uint32_t group = 0;
   double score = 0;
-  std::size_t decided_by = 0;          // the column of the score
-  bool has_moved = false;              // that column has a figure, or a change of it
-  bool is_proven = false;              // that column's change is
-  double p_alone = 1;                  // that column's, where nothing on the screen is proven
+  std::size_t decided_by = 0;  // the column that determines the score
+  bool has_moved = false;      // that column has a value, or a change of it
+  bool is_proven = false;      // that column's change is significant
+  double p_alone = 1;  // that column's unadjusted p, if nothing on the screen is significant
   std::vector<ScreenThreads> threads;  // by side
   std::vector<ScreenFigure> figures;   // by column, then by side
-  // In a tree of cgroups: how many rows it is below, and the group of the nearest.
+  // In a tree of cgroups: the number of ancestor rows, and the group of the nearest.
   std::size_t depth = 0;
   std::uint32_t below = 0;
 
-  // In one window: all its threads were born inside. Of several: it has threads on the last side,
-  // and none on the first.
+  // In one window: all threads of the group started inside. In several: it has threads on the last
+  // side but none on the first.
   bool is_new() const;
-  // All ended inside; or it has threads on the first side, and none on the last.
+  // In one window: all threads exited inside. In several: it has threads on the first side but none
+  // on the last.
   bool is_gone() const;
 };
 
@@ -127,53 +129,53 @@ struct Screen {
   std::vector<ScreenColumn> columns;
   std::vector<ScreenRow> rows;
   std::size_t quiet_groups = 0;
-  // The most threads of a side; half a thread of a median counts as one.
+  // The largest number of threads on a side; half a thread of a median counts as one.
   std::uint64_t quiet_kernel_threads = 0, own_threads = 0;
-  std::vector<std::string> no_place;  // labels of headlines beyond what a screen can have
-  // Rows of the groups of Spec::about, with proofs of their own family.
+  std::vector<std::string> no_place;  // labels of headlines beyond the maximum number of columns
+  // Rows of the groups of Spec::about, tested in their own family.
   std::vector<ScreenRow> about_rows;
 
   std::span<const ScreenFigure> figures(const ScreenRow& row, std::size_t column) const {
     const std::size_t sides = row.threads.size();
     return std::span(row.figures).subspan(column * sides, sides);
   }
-  // The row's share of the machine by the column, of which the largest is its score; NaN where it
-  // is unknown.
+  // Returns the row's share of the machine in the column; the largest share is the score of the
+  // row. NaN if unknown.
   double share(const ScreenRow& row, std::size_t column) const;
 };
 
-// The figure that the column orders by: of one side its own, of several the change of the one that
-// changed most. NaN where that is not known.
+// Returns the value by which the column orders rows: with one side its value (for a gauge its
+// change), with several sides the largest change on any side. NaN if unknown.
 double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures);
 
-// The figure that the row's share is of: as `moved`, but of one side's level what it is, or what it
-// changed by if that is more.
+// Returns the value from which the row's share is computed: like `moved`, but for a gauge on one
+// side its level, or its change if that is larger.
 double weighed(const ScreenColumn& column, std::span<const ScreenFigure> figures);
 
-// The smallest p of any side's change by itself; 1 where none is judged.
+// Returns the smallest unadjusted p of any side's change; 1 if none is tested.
 double least_p_alone(std::span<const ScreenFigure> figures);
 
-// Whether the change of any side is proven.
+// Returns whether the change on any side is significant.
 bool any_proven(std::span<const ScreenFigure> figures);
 
-// A screen of columns alone; none: the files know of no headlines.
+// Returns a screen with columns but without rows; without columns if the files define no headlines.
 Screen screen_columns(const MetricPlan& plan, const Machine& machine = {});
 
-// The groups that the user selected before the comparison, and their own family.
+// The groups that the user selected before the comparison, and the evidence of their own family.
 struct AboutGroups {
   std::span<const std::uint32_t> groups{};  // ascending
-  const Evidence* evidence = nullptr;       // null where nothing is judged
+  const Evidence* evidence = nullptr;       // null if nothing is tested
 };
 
-// Fills its rows. `headlines`: what is known of their changes; may be null. REQUIRES: the sides are
-// windows; `threads` has the groups of each.
+// Fills the rows of the screen. `headlines`: evidence on their changes; may be null. REQUIRES: the
+// sides are windows; `threads` contains the groups of each side.
 Screen make_screen(Screen columns, const MetricPlan& plan, const Grouping& grouping,
                    const Rollup& rollup, std::span<const RunFacts> sides,
                    std::vector<std::vector<ScreenThreads>> threads,
                    const Evidence* headlines = nullptr, const AboutGroups& about = {});
 
-// What a figure of the metric is where it is told per second: percent of one CPU, or itself.
-// REQUIRES: it is a column of the screen.
+// Converts a rate per second to the value of the metric's screen column: percent of one CPU, or
+// unchanged. REQUIRES: the metric is a column of the screen.
 double screen_figure(const PlannedMetric& metric, double per_second);
 
 }  // namespace ctprof

@@ -30,7 +30,7 @@ double rank_by(const SortKey& key, const Screen& screen, const Spec& spec, const
   return figures.size() == 1 ? figures[0].value : moved(screen.columns[at], figures);
 }
 
-// Whether `a` comes first; NaN is last in either direction.
+// Returns whether `a` precedes `b`; NaN is last in both directions.
 bool ranks_first(double a, double b, bool ascending) {
   if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
   return ascending ? a < b : a > b;

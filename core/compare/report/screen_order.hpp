@@ -1,9 +1,9 @@
-// Sorting the rows of the first screen by its columns, as the user names them.
+// Sorts the rows of the first screen by the columns that the user names.
 //
-// A column is named as it is printed: the label of a headline, "threads", or the first column,
-// which is "process" or the axis of --group-by. "moved most" is the order by score. The largest
-// comes first, of several sides the largest change on any side; names are ascending. Rows without a
-// figure are last. Ties are in the order by score.
+// A column is named as printed: the label of a headline, "threads", or the first column, which is
+// "process" or the axis of --group-by. "moved most" is the order by score. Values are in descending
+// order; with several sides, the largest change on any side counts. Names are ascending. Rows
+// without a value are last. Ties are ordered by score.
 
 #pragma once
 
@@ -14,10 +14,10 @@
 
 namespace ctprof {
 
-// Whether all keys name columns of the screen: names of metrics sort tables instead.
+// Returns whether all sort keys name columns of the screen; metric names sort only tables.
 bool name_columns(const Spec& spec, const Screen& screen);
 
-// REQUIRES: they do.
+// REQUIRES: name_columns().
 void sort_rows(Screen& screen, const Spec& spec);
 
 }  // namespace ctprof

@@ -1,4 +1,4 @@
-// The threads of a group on the first screen: how many live, started and exited.
+// Counts the threads of a group on the first screen: living, started and exited threads.
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 namespace ctprof {
 namespace {
 
-// Of threads that were gone when they were asked for their cgroup, nobody knows where they were.
+// The cgroup of a thread that exited before it was read is unknown.
 bool is_below(std::string_view path, std::string_view ancestor) {
   if (ancestor.empty()) return false;
   if (ancestor == "/") return path.size() > 1 && path.starts_with('/');
@@ -16,7 +16,7 @@ bool is_below(std::string_view path, std::string_view ancestor) {
          path[ancestor.size()] == '/';
 }
 
-// So that "/a/b" comes behind "/a", before "/a-b".
+// Compares paths so that "/a/b" follows "/a" and precedes "/a-b".
 bool before_as_paths(std::string_view a, std::string_view b) {
   return std::ranges::lexicographical_compare(a, b, [](char x, char y) {
     const auto rank = [](char c) { return c == '/' ? 0 : 1 + static_cast<unsigned char>(c); };
@@ -50,7 +50,7 @@ class Tree {
   static constexpr std::size_t kNone = SIZE_MAX;
 
   void find_parents(const Grouping& grouping) {
-    std::vector<std::size_t> open;  // the row before and its ancestors
+    std::vector<std::size_t> open;  // the previous row and its ancestors
     for (std::size_t at = 0; at < rows_->size(); ++at) {
       ScreenRow& row = (*rows_)[at];
       const std::string_view path = grouping.names[row.group];
@@ -65,7 +65,7 @@ class Tree {
     }
   }
 
-  // Children come behind their parents, so going backwards every subtree is complete.
+  // Children follow their parents, so in backward order every subtree is complete.
   void find_children() {
     std::vector<double> most;
     for (const ScreenRow& row : *rows_) most.push_back(row.score);

@@ -1,7 +1,7 @@
-// Rows of cgroups as a tree: below each row those of its descendants, as far as they are rows.
+// Orders rows of cgroups as a tree: the descendants of a cgroup follow its row.
 //
-// Siblings are in the order of the largest score in their subtrees, ties by name. A cgroup that is
-// no row has no place in the tree: what is below it stands below the next row above, or at the top.
+// Siblings are ordered by the largest score in their subtrees, ties by name. If a cgroup has no
+// row, its descendants follow the nearest ancestor with a row, or are at the top level.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace ctprof {
 
-// Puts the rows in that order and sets their depths and parents. REQUIRES: groups are paths.
+// Reorders the rows, and sets their depths and parents. REQUIRES: groups are cgroup paths.
 void arrange_as_tree(std::vector<ScreenRow>& rows, const Grouping& grouping);
 
 }  // namespace ctprof

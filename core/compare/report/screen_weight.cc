@@ -28,7 +28,7 @@ Weight weight_of_memory(const ScreenColumn& column, const Machine& machine) {
   return {whole, whole};
 }
 
-// All bytes of the disks together are worth the time in which they were busy.
+// Weights all bytes of the disks together like the time in which the disks were busy.
 Weight weight_of_io(const Machine& machine) {
   if (machine.disk_bytes <= 0 || machine.disk_busy <= 0) return {};
   return {machine.disk_bytes / machine.disk_busy, machine.disk_bytes};

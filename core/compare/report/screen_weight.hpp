@@ -1,15 +1,17 @@
-// The weight of a column of the first screen: which share of the machine a figure is.
+// The weight of a column of the first screen: converts a value to a share of the machine.
 //
-//   time on CPUs, or waiting for one    of the CPUs' time
-//   other time, as blocked on a disk    of the CPUs' time too, but a group counts at most once per
-//                                       second: a hundred threads can wait for one disk
-//   memory                              of the host's memory
-//   bytes read or written               of what the host's disks read and wrote, times the share of
-//                                       time in which they were busy
-//   counts, and headlines by change     none: what they cost is in the time on CPUs
+//   time on CPUs, or waiting for one    share of the CPUs' time
+//   other time, such as blocked time    share of the CPUs' time, but a group counts at most one
+//   second
+//                                       per second, because a hundred threads can wait for one disk
+//   memory                              share of the host's memory
+//   bytes read or written               share of the bytes that the host's disks read and wrote,
+//   times
+//                                       the share of time in which the disks were busy
+//   counts, and headlines by change     no weight: their cost is part of the time on CPUs
 //
-// Where the size of the machine is unknown, what all groups together have takes its place. I/O has
-// no weight then.
+// If the size of the machine is unknown, the total over all groups replaces it, and I/O has no
+// weight.
 
 #pragma once
 
@@ -22,7 +24,7 @@ namespace ctprof {
 
 struct ScreenColumn;
 
-// What the hosts of some runs have, the largest of each; 0 where it is unknown.
+// The capacity and load of the hosts of some runs: the largest value of all runs; 0 if unknown.
 struct Machine {
   double cpus = 0;
   double memory_bytes = 0;
@@ -33,14 +35,15 @@ struct Machine {
 Machine machine_of(std::span<const RunFacts> runs);
 
 struct Weight {
-  double whole = 0;  // what the machine has, in the figures' unit; 0: the column has no weight
-  double most = 0;   // that counts of a figure
+  double whole =
+      0;  // the machine's capacity, in the unit of the values; 0: the column has no weight
+  double most = 0;  // the maximum that counts for one value
 
-  // At most 1; NaN of NaN.
+  // Returns at most 1; NaN for NaN.
   double share_of(double figure) const;
 };
 
-// REQUIRES: the column's totals are known.
+// REQUIRES: the totals of the column are known.
 Weight weight_of(const ScreenColumn& column, const PlannedMetric& metric, const Machine& machine);
 
 }  // namespace ctprof

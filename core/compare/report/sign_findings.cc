@@ -13,16 +13,17 @@
 namespace ctprof {
 namespace {
 
-// Thresholds; finding_rules.cc has them as text.
+// Thresholds; finding_rules.cc contains them as text.
 constexpr double kLeastTimes = 1.5;
 constexpr double kLeastShortWaits = 0.2;
 constexpr double kFewestZombies = 10, kLeastMajorFaults = 100;
 constexpr double kLeastInterrupts = 0.2, kLeastOwnShare = 0.1;
 constexpr double kLeastRunOfUnnamed = 0.1, kLeastUnnamedShare = 0.3;
-// What has no share of the machine by itself comes after what has a larger one.
+// Findings without a share of the machine get a small weight, so that they follow larger ones.
 constexpr double kWeightOfCounts = 0.02, kWeightOfNames = 0.005;
 
-// An interpreter runs programs in functions of its own; by the option their functions have names.
+// An interpreter that executes program functions in its own function. With the option, the program
+// functions have names.
 struct Interpreter {
   std::string_view function, language, option;
 };
@@ -57,7 +58,7 @@ class SignCauses {
 
  private:
   bool compares() const { return report_->compares(); }
-  // A first side of several runs has no signs: what the last side has may not be new.
+  // A first side with several runs has no signs, so a state of the last side may not be new.
   bool knows_before() const { return !compares() || report_->runs(0).size() == 1; }
   std::span<const RunFacts> last_runs() const { return report_->runs(report_->sides().size() - 1); }
   const GroupSigns& now(std::uint32_t group) const {
@@ -69,7 +70,7 @@ class SignCauses {
   }
   const WindowFacts& window() const { return *report_->sides().back().window; }
   double window_ns() const { return window().rates_over_ns; }
-  // The windows of all runs of the last side together.
+  // Returns the total length of the windows of all runs of the last side.
   double windows_ns() const {
     double sum = 0;
     for (const RunFacts& run : last_runs()) sum += run.window->rates_over_ns;
@@ -79,7 +80,7 @@ class SignCauses {
   std::string of_window() const {
     return seconds_in_words(static_cast<double>(window().length_ns) / kNsPerSecond);
   }
-  // Of the machine's CPU time.
+  // Returns the share of the machine's CPU time.
   double share(double ns) const {
     const double whole = window_ns() * std::max(screen_->machine.cpus, 1.0);
     return whole > 0 ? std::min(ns / whole, 1.0) : 0;
@@ -206,7 +207,7 @@ class SignCauses {
                 share(figure * window_ns()), NextStep::Nothing);
   }
 
-  // The samples of a group, and those in functions without a name.
+  // The total weight of a group's samples, and the weight in functions without a name.
   struct Unnamed {
     double all = 0, compiled = 0;
     std::array<double, kInterpreters.size()> interpreted{};
@@ -244,7 +245,8 @@ class SignCauses {
     return found;
   }
 
-  // Compiled code of which some function has a name in this stack has a map of names.
+  // If another compiled function in the stack has a name, the program has a map of names, and the
+  // stack is not counted.
   void take_stack(const ctprof_stack& one, Unnamed& found) const {
     constexpr std::size_t kMostFunctions = 128;
     const StackBook& book = report_->stacks()->book();

@@ -1,6 +1,7 @@
-// Findings of single threads and processes (group_signs.hpp), of stacks, and of the host.
+// Finds findings about single threads and processes (group_signs.hpp), stacks, and the host.
 //
-// See also: findings.hpp (what a finding is), findings.cc (rules over figures of the first screen).
+// See also: findings.hpp (definition of a finding), findings.cc (rules on values of the first
+// screen).
 
 #pragma once
 
@@ -13,18 +14,19 @@
 
 namespace ctprof {
 
-// Whether the figure is at least that, and of several windows 1.5 times what it was. False of NaN.
+// Returns whether the value is at least `least` and, with several windows, at least 1.5 times its
+// earlier value. False for NaN.
 bool is_finding(const Report& report, double figure, double was, double least);
 
-// The median of a figure of the host over the runs of a side (of an even number the mean of the two
-// in the middle); NaN values are left out. 0 without a value.
+// Returns the median of a host value over the runs of a side (for an even number, the mean of the
+// middle two). NaN values are ignored. Returns 0 without a value.
 double median_of_runs(std::span<const RunFacts> runs,
                       const std::function<double(const RunFacts&)>& figure);
 
 std::string seconds_in_words(double seconds);  // "1.5 s"
 std::string percent_in_words(double share);    // "20 %"
 
-// Adds them. REQUIRES: the report has a first screen.
+// Adds these findings to `found`. REQUIRES: the report has a first screen.
 void find_by_signs(const Report& report, std::vector<Finding>& found);
 
 }  // namespace ctprof

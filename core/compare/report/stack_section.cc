@@ -24,7 +24,7 @@ bool is_of_waits(const PlannedMetric& metric) {
   return metric.role == "waiting-stacks" && metric.has_stacks;
 }
 
-// Keeps the first `limit`, all where that is 0, and returns how many went.
+// Keeps the first `limit` rows (0: all), and returns the number of removed rows.
 template <class Rows>
 std::size_t cut_to(Rows& rows, std::size_t limit) {
   if (limit == 0 || rows.size() <= limit) return 0;
@@ -33,7 +33,7 @@ std::size_t cut_to(Rows& rows, std::size_t limit) {
   return cut;
 }
 
-// Puts items of several sides, each ascending by `key`, side by side.
+// Joins the items of several sides, each ascending by `key`, into one row for each key.
 template <class Row, class Item, class Key, class Put>
 std::vector<Row> side_by_side(std::span<const SideStacks> sides,
                               std::vector<Item> SideStacks::*items, Key key, Put put) {
@@ -62,7 +62,7 @@ std::vector<double> figures(const FunctionRow& row, double FunctionWeight::*figu
 }
 
 ctprof_number as_number(double weight) {
-  constexpr double kExact = 0x1p53;  // doubles are whole numbers up to there
+  constexpr double kExact = 0x1p53;  // doubles represent all integers up to this
   const bool is_whole = weight >= 0 && weight <= kExact && weight == std::trunc(weight);
   return is_whole ? number_of(static_cast<std::uint64_t>(weight)) : number_of(weight);
 }
@@ -131,7 +131,8 @@ void StackSection::take_metric(std::uint32_t metric, std::span<const std::uint32
   for (const Ranked& one : ranked) groups_.push_back(one.at);
 }
 
-// What it takes to find the functions' figures, at most: a step for each function of each stack.
+// Spends the work to compute the weights of functions: one step for each function of each stack.
+// Returns false if it exceeds the allowance.
 bool StackSection::affords(RowAt at) {
   bool has_room = true;
   for (std::size_t side = 0; side < rollup_->sides(); ++side)
@@ -140,7 +141,7 @@ bool StackSection::affords(RowAt at) {
   return has_room;
 }
 
-// The largest change of a function by itself.
+// Returns the largest change of a function's self weight.
 double StackSection::rank(RowAt at) {
   double most = 0;
   for (const FunctionRow& row : functions_of(sides_of(at)))

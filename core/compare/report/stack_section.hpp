@@ -1,16 +1,17 @@
-// Where the time went: the functions and stacks of groups, of each metric that has stacks.
+// The section of functions and stacks of groups, for each metric that has stacks.
 //
-// The groups of a metric are those of the first screen, or all where that has none. Of one side
-// they are in the order of what they weigh, functions by their own weight, then by their total. Of
-// several sides the change decides: groups by that of the function which changed most by itself,
-// functions by that of their own weight, then of their total; where sides of several runs are
-// judged (frame_evidence.hpp), functions whose change is proven come first. Ties go by name. What
-// weighs nothing on any side (in the median of its runs) is not told, nor a metric that a side has
-// no value of.
+// The groups of a metric are those of the first screen, or all groups if the screen has none. With
+// one side, groups are ordered by weight, and functions by self weight, then by total. With several
+// sides, functions are ordered by the change of their self weight, then of their total, and groups
+// by the largest change of a function's self weight. If sides with several runs are tested
+// (frame_evidence.hpp), functions with a significant change come first. Ties are ordered by name.
+// Omitted are rows whose weight (the median over runs) is zero on all sides, and metrics without a
+// value on a side.
 //
-// Groups are counted out one by one, when they are told: a host has many, with 100,000 stacks.
+// Each group is computed only when it is shown, because a host can have many groups with 100,000
+// stacks.
 //
-// Not here: what functions weigh (figures/stack_figures.hpp), text and JSON (render/).
+// See also: figures/stack_figures.hpp computes weights, render/ formats text and JSON.
 
 #pragma once
 
@@ -38,8 +39,8 @@ namespace ctprof {
 struct FunctionRow {
   std::uint32_t function = 0;
   std::vector<FunctionWeight> sides;
-  // Of the difference of its own weight from the first side's, by side but the first; none where it
-  // was not judged.
+  // Tests of the difference of the self weight from the first side, by side except the first; no
+  // value if it was not tested.
   std::vector<std::optional<Proof>> proofs{};
 
   bool is_proven() const {
@@ -47,7 +48,7 @@ struct FunctionRow {
   }
 };
 
-// One of the two figures, by side.
+// Returns the self or total weight of the function, by side.
 std::vector<double> figures(const FunctionRow& row, double FunctionWeight::*figure);
 
 struct StackRow {
@@ -55,60 +56,62 @@ struct StackRow {
   std::vector<double> sides;  // weights
 };
 
-// One group's stacks in one metric.
+// The stacks of one group in one metric.
 struct StackGroup {
   RowAt at{};
-  std::vector<double> weights;  // by side, of all that the group has
+  std::vector<double> weights;  // by side, over all stacks of the group
   std::vector<FunctionRow> functions;
   std::vector<StackRow> stacks;
-  // The stacks of a metric of waits, all of them, if StackLimits::folds_waits.
+  // All stacks of a metric of waits, if StackLimits::folds_waits.
   std::vector<FoldedWait> waits{};
   std::size_t functions_cut = 0, stacks_cut = 0;  // beyond the limit
 };
 
-// A weight as a number: a whole one where it is whole.
+// Converts a weight to a number: an integer if the weight is a whole number.
 ctprof_number as_number(double weight);
 
-// How far a figure went, by the side that went furthest from the first; of one side the figure. 0
-// where that is not known (NaN).
+// Returns the largest change from the first side on any side; with one side the value. 0 if unknown
+// (NaN).
 double went(std::span<const double> sides);
 
-// How many groups of a metric are printed, and functions and stacks of a group (0: all), what the
-// files may ask for, and whether waits are folded.
+// The maximum number of groups of a metric, and of functions and stacks of a group (0: all); the
+// allowance of the files; and whether waits are folded.
 struct StackLimits {
   std::size_t limit = 0;
   Allowance allowance;
   bool folds_waits = true;
 };
 
-// By what functions are judged: nothing is, without designs.
+// The parameters of tests on functions; without designs nothing is tested.
 struct StackJudging {
   std::span<const std::optional<SideDesign>> designs{};
   Bar bar{};
 };
 
-// Of each side, by group.
+// By side, then by group.
 using SignsOfSides = std::span<const std::vector<GroupSigns>>;
 
 class StackSection {
  public:
-  // `groups`: those that may be told, in any order. All of these but the limits outlive this.
+  // `groups`: the groups that may be shown, in any order. REQUIRES: all arguments except `limits`
+  // outlive this object.
   StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
                const Rollup& rollup, std::span<const std::uint32_t> groups, StackLimits limits,
                StackJudging judging = {}, SignsOfSides signs = {});
 
   const StackBook& book() const { return *book_; }
-  // In the order in which they are told, as many as the limit allows of each metric.
+  // Returns the groups in output order, limited for each metric.
   std::span<const RowAt> groups() const { return groups_; }
-  // Of all metrics together, beyond the limit; and with more stacks than their files may ask for.
+  // Returns the number of groups beyond the limit, and of groups whose stacks exceed the allowance,
+  // over all metrics.
   std::size_t cut() const { return cut_; }
   std::size_t left_out() const { return left_out_; }
-  // Metrics that are not told because a side has no value of them.
+  // Returns the metrics that are omitted because a side has no value of them.
   std::span<const std::uint32_t> one_sided() const { return one_sided_; }
   StackGroup of(RowAt at);
-  // Whether changes of functions are judged.
+  // Returns whether changes of functions are tested.
   bool judges() { return evidence().judges(); }
-  // How sure changes of functions are.
+  // Returns the tests of the changes of functions.
   const FrameEvidence& evidence();
 
  private:
@@ -135,13 +138,13 @@ class StackSection {
   StackJudging judging_;
   SignsOfSides signs_;
   Allowance judging_allowance_;
-  std::optional<FrameEvidence> evidence_;  // found when it is first asked for
+  std::optional<FrameEvidence> evidence_;  // computed on first use
   std::vector<RowAt> groups_, judged_;
   std::size_t cut_ = 0, left_out_ = 0;
   std::vector<std::uint32_t> one_sided_;
 };
 
-// Null where no metric that is shown has stacks. Adds notes on what is left out to the plan.
+// Null if no shown metric has stacks. Adds notes on omitted stacks to the plan.
 std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPlan& plan,
                                                  const Grouping& grouping, const Rollup& rollup,
                                                  const std::optional<Screen>& screen,
