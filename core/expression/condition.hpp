@@ -1,19 +1,21 @@
-// Conditions over metrics: `pcomm =~ "^nginx" && nice < 0`. The same grammar as expressions
-// (expression.hpp), and beside it
+// Conditions over metrics, such as `pcomm =~ "^nginx" && nice < 0`. They extend the grammar of
+// expressions (expression.hpp) by:
 //
-//   == != < <= > >=   of numbers; the first two of texts also
-//   =~ "PATTERN"      a regular expression (Pattern), found anywhere in a text
-//   under "/PATH"     that path itself or one below it
-//   && || !           in C's order
+//   == != < <= > >=   comparisons of numbers; == and != also compare texts
+//   =~ "PATTERN"      a regular expression (Pattern) that matches anywhere in a text
+//   under "/PATH"     true for that path and all paths below it
+//   &&
 //
-// Texts are written in double quotes, where \" is a quote and \\ a backslash (in patterns \\ stays
-// as it is).
+// !           with the precedence of C
 //
-// What is true or false by itself needs no comparison: `descendant`, or `descendant == 0`.
+// Texts are written in double quotes, where \" is a quote and \\ a backslash (in patterns \\ is not
+// changed).
 //
-// A comparison with a missing value is false; name? counts as zero if it is missing.
+// An input that is true or false needs no comparison: `descendant`, or `descendant == 0`.
 //
-// What the names mean is up to the caller (compare/asked/expressions.hpp).
+// A comparison with a missing value is false; the input `name?` counts as zero if it is missing.
+//
+// The caller determines the meaning of the names (compare/asked/expressions.hpp).
 
 #pragma once
 
@@ -30,7 +32,7 @@ namespace ctprof {
 
 class Condition {
  public:
-  // A Flag is the number 0 or 1, and a condition.
+  // A Flag can be used as the number 0 or 1, and as a condition.
   enum class ValueType : std::uint8_t { Unknown, Number, Text, Flag, Truth };
   // The value of an input. A number is missing if it is NaN.
   struct Value {
@@ -43,20 +45,21 @@ class Condition {
   static Result<Condition> parse(std::string_view text, std::string_view activity);
 
   const std::string& text() const { return program_.text; }
-  // The names that it reads, each once, in order of appearance.
+  // Returns the names of all inputs without duplicates, in order of appearance.
   std::span<const Program::Input> inputs() const { return program_.inputs; }
 
-  // Whether the operands of each operator fit together. REQUIRES: one type for each input.
+  // Checks that the operands of each operator have compatible types. REQUIRES: one type for each
+  // input.
   Result<void> check(std::span<const ValueType> types) const;
 
-  // REQUIRES: one value for each input, of the type that was checked. Threads: one at a time.
+  // REQUIRES: one value for each input, of the type that was checked. Not thread-safe.
   bool holds(std::span<const Value> inputs) const;
 
-  // The conditions joined by && at the top level; each still quotes the whole in its errors. If
-  // there is no &&, the condition itself.
+  // Returns the conditions joined by && at the top level; if there is no &&, the condition itself.
+  // The errors of each part quote the whole condition.
   std::vector<Condition> joined() const;
 
-  // "<activity> '<condition>': <cause>"
+  // Returns the error "<activity> '<condition>': <cause>".
   Error refusal(std::string_view cause) const { return error(activity_, program_.text, cause); }
 
  private:

@@ -20,14 +20,14 @@ T pop(std::vector<T>& stack) {
   return top;
 }
 
-// The unit of a literal number, which fits any other.
+// The unit of a literal number, which is compatible with every unit.
 constexpr std::string_view kAny = "";
 
 bool is_pure(std::string_view unit) {
   return unit == kAny || unit == "count" || unit == "ratio" || unit == "none";
 }
 
-// The unit of `a op b`, or null if the units do not fit.
+// Returns the unit of `a op b`, or null if the units are incompatible.
 const std::string* joined(Op op, const std::string& a, const std::string& b) {
   static const std::string ratio = "ratio";
   if (op == Op::Multiply) return is_pure(a) ? &b : is_pure(b) ? &a : nullptr;
@@ -37,7 +37,7 @@ const std::string* joined(Op op, const std::string& a, const std::string& b) {
 
 using enum FigureKind;
 
-// Of figures that do not grow with the window's length.
+// Combines two kinds that do not grow with the length of the window.
 FigureKind steady(FigureKind a, FigureKind b) {
   if (a == Number || b == Number) return a == Number ? b : a;
   return a == Share && b == Share ? Share : Level;

@@ -6,7 +6,7 @@
 namespace ctprof {
 namespace {
 
-// More than anyone writes, and little enough to be harmless.
+// Limits for text from files; real expressions are much smaller.
 constexpr std::size_t kMostText = 4096;
 constexpr int kMostDepth = 64;
 
@@ -14,8 +14,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool goes_on(char c) { return begins_name(c) || is_digit(c) || c == '.'; }
 
-// Reads the key in the brackets with which the text begins. Returns its length with both brackets;
-// npos if they do not close.
+// Reads the bracketed key at the start of the text. Returns its length including both brackets;
+// npos if the closing bracket is missing.
 std::size_t read_key(std::string_view text, std::string& key) {
   if (!text.starts_with("[\"")) {
     const std::size_t end = text.find(']');
@@ -105,7 +105,7 @@ const Operator* ExpressionParser::find_operator() const {
   return it == std::end(kOperators) ? nullptr : it;
 }
 
-// Operands joined by operators of at least this precedence.
+// Parses operands joined by operators of at least this precedence.
 bool ExpressionParser::sum(int least_precedence) {
   if (!operand()) return false;
   while (true) {
@@ -161,7 +161,7 @@ bool ExpressionParser::name() {
   return true;
 }
 
-// Letters, digits, dots and _, and a key in brackets.
+// Accepts letters, digits, dots and _, and a key in brackets.
 std::size_t ExpressionParser::end_of_name() const {
   std::size_t end = 0;
   while (end < rest_.size() && (goes_on(rest_[end]) || rest_[end] == '[')) {
@@ -193,7 +193,7 @@ bool ExpressionParser::number() {
   return true;
 }
 
-// The right side of =~: always a literal.
+// Parses the right side of =~, which is always a literal.
 bool ExpressionParser::pattern() {
   skip_blanks();
   std::string text;
@@ -210,7 +210,7 @@ bool ExpressionParser::pattern() {
   return true;
 }
 
-// The right side of `under`: always a literal. A slash at its end is dropped.
+// Parses the right side of `under`, which is always a literal. Drops slashes at its end.
 bool ExpressionParser::path() {
   skip_blanks();
   std::string text;
@@ -224,8 +224,9 @@ bool ExpressionParser::path() {
   return why_.empty();
 }
 
-// What stands in double quotes, of which a backslash takes one in. Other backslashes are the
-// pattern's business where it is one. False, and nothing is read, where no quote opens.
+// Reads a text in double quotes, in which a backslash escapes a quote. In patterns, other
+// backslashes are left to the pattern. Returns false and reads nothing if there is no opening
+// quote.
 bool ExpressionParser::take_text(bool is_pattern, std::string& out) {
   if (rest_.empty() || rest_.front() != '"') return false;
   std::size_t at = 1;

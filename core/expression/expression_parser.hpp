@@ -1,7 +1,7 @@
 // Parses formulas and conditions by precedence climbing.
 //
-// There is one grammar; a formula is restricted to what yields a number. Whether operands fit
-// together is checked later (condition.cc). A parser is used once.
+// Both use one grammar; a formula allows only operators that yield a number. The types of operands
+// are checked later (condition.cc). A parser is used once.
 
 #pragma once
 
@@ -15,22 +15,22 @@
 
 namespace ctprof {
 
-// One key of a map, as users name it: METRIC[KEY]. A key with brackets or quotes in it is written
-// in double quotes, METRIC["KEY"], in which \" is a quote and \\ a backslash.
+// The name of a map key as users write it: METRIC[KEY]. A key that contains brackets or quotes is
+// written in double quotes, METRIC["KEY"], in which \" is a quote and \\ a backslash.
 struct KeyName {
   std::string_view metric;
   std::string key;  // without quotes
 };
-// None if the name is of another form.
+// Returns no value if the name has no key.
 std::optional<KeyName> split_key(std::string_view name);
-// The name of a key, quoted only if it must be.
+// Returns the name of a map key, quoted only if necessary.
 std::string key_name(std::string_view metric, std::string_view key);
-// The one spelling of a name: without quotes that it does not need.
+// Returns the canonical spelling of a name, without unnecessary quotes.
 std::string plain_name(std::string_view name);
 
-// Where `mark` first stands outside of a key; npos if nowhere.
+// Returns the position of the first `mark` outside keys; npos if there is none.
 std::size_t find_outside_keys(std::string_view text, char mark);
-// The entries between commas. A comma in a key ends none.
+// Splits the list at commas outside keys.
 std::vector<std::string_view> split_names(std::string_view list);
 
 enum class Grammar : std::uint8_t { Formula, Condition };
@@ -45,7 +45,8 @@ class ExpressionParser {
   Result<Program> parse(std::string_view activity);
 
  private:
-  // Each of these reads one construct and appends its instructions; false once anything is wrong.
+  // Each of these functions parses one construct and appends its instructions; it returns false
+  // after an error.
   bool sum(int least_precedence);
   bool right_side(const Operator& found);
   bool operand();

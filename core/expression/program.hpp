@@ -1,6 +1,6 @@
-// What the parser makes of a text: instructions for a small stack machine, operands before their
-// operator, and the regular expressions in it. Formulas (expression.hpp) and conditions
-// (condition.hpp) are both programs.
+// The result of the parser: instructions for a stack machine, in which operands precede their
+// operator, and the regular expressions of the text. Formulas (expression.hpp) and conditions
+// (condition.hpp) are programs.
 
 #pragma once
 
@@ -18,14 +18,14 @@ class RE2;
 
 namespace ctprof {
 
-// A regular expression in RE2's syntax: what Perl and Python share, without back-references and
-// lookahead. Matching takes time bounded by the length of the name, so no pattern can hang.
+// A regular expression in the syntax of RE2: the common subset of Perl and Python, without
+// back-references and lookahead. The matching time is bounded by the length of the name.
 //
-// It matches anywhere in a name, unless ^ and $ say otherwise. Names are bytes. Threads: any number
-// may match at the same time.
+// A pattern matches anywhere in a name, unless it contains ^ or $. Names are bytes. Thread-safe:
+// any number of threads can match concurrently.
 class Pattern {
  public:
-  // The error is just the cause: "a '[' has no ']'".
+  // The error consists only of the cause: "a '[' has no ']'".
   static Result<Pattern> parse(std::string_view text);
 
   bool matches(std::string_view name) const;
@@ -35,7 +35,7 @@ class Pattern {
   std::shared_ptr<const re2::RE2> compiled_;
 };
 
-// Those from Text on occur in conditions only.
+// Operations from Text on occur only in conditions.
 enum class Op : std::uint8_t {
   Number,
   Input,
@@ -70,14 +70,14 @@ struct Program {
     double number = 0;
   };
 
-  std::string text;           // as it was written
+  std::string text;           // as written
   std::vector<Input> inputs;  // each name once, in order of appearance
   std::vector<Instruction> instructions;
   std::vector<std::string> texts;
   std::vector<Pattern> patterns;
 };
 
-// What an operator takes. From Numbers it makes a number; otherwise the result is true or false.
+// The operands of an operator. The result for Numbers is a number, otherwise true or false.
 enum class Operands : std::uint8_t { Numbers, Ordered, Alike, Pattern, Path, Truths };
 
 struct Operator {
@@ -87,8 +87,8 @@ struct Operator {
   Operands operands;
 };
 
-// The table of binary operators. To add one, add a line; if its sign begins with another's, it must
-// come first.
+// The table of binary operators. To add one, add a line. A sign that begins with another sign must
+// precede it.
 inline constexpr Operator kOperators[] = {
     {"||", 1, Op::Or, Operands::Truths},           {"&&", 2, Op::And, Operands::Truths},
     {"==", 3, Op::Equal, Operands::Alike},         {"!=", 3, Op::NotEqual, Operands::Alike},
@@ -99,8 +99,8 @@ inline constexpr Operator kOperators[] = {
     {"*", 5, Op::Multiply, Operands::Numbers},     {"/", 5, Op::Divide, Operands::Numbers},
 };
 
-// Splits a condition at its top-level `&&`s, left to right; each part keeps only the inputs that it
-// reads. A program without a top-level `&&` comes back as the one part.
+// Splits a condition at the `&&` operators of its top level, from left to right. Each part keeps
+// only the inputs that it reads. A program without such an operator is returned as one part.
 std::vector<Program> joined_by_and(const Program& program);
 
 }  // namespace ctprof

@@ -13,7 +13,7 @@ std::size_t pop(std::vector<std::size_t>& stack) {
   return top;
 }
 
-// Takes its operands off the stack.
+// Pops the node's operands from the stack.
 ExpressionNode node_of(const Program::Instruction& instruction,
                        const std::vector<ExpressionNode>& nodes, std::vector<std::size_t>& stack) {
   ExpressionNode node{instruction.op, instruction.number, instruction.index, {}};

@@ -1,4 +1,4 @@
-// An expression as a tree, for whoever computes it in another way, in SQL for instance.
+// An expression as a tree, for evaluation by other means, such as SQL.
 
 #pragma once
 
@@ -14,16 +14,16 @@ namespace ctprof {
 struct ExpressionNode {
   Op op = Op::Number;           // or Input, Add, Subtract, Negate, Multiply, Divide, Max
   double number = 0;            // of a Number
-  std::size_t input = 0;        // of an Input: which one
+  std::size_t input = 0;        // index of an Input
   std::vector<std::size_t> of;  // operands of an operator, applied from left to right
 };
 
 struct ExpressionTree {
   std::vector<Program::Input> inputs;  // each name once, in order of appearance
-  std::vector<ExpressionNode> nodes;   // the operands of each before it: the last one is the whole
+  std::vector<ExpressionNode> nodes;   // operands precede their operator; the last node is the root
 };
 
-// The error is that of Expression::parse().
+// Returns the error of Expression::parse() for invalid expressions.
 Result<ExpressionTree> parse_tree(std::string_view text);
 
 }  // namespace ctprof

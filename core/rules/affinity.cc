@@ -1,4 +1,5 @@
-// Affinity: how many CPUs the threads of a group may use, and which ones, if they all agree.
+// The rule Affinity: the number of CPUs that the threads of a group may use, and the set of CPUs if
+// it is equal for all threads.
 
 #include <algorithm>
 #include <bit>
@@ -12,13 +13,13 @@
 namespace ctprof::rules {
 namespace {
 
-// A set of CPUs, in words of 64; it lives as long as the snapshot.
+// A set of CPUs, in words of 64 bits; valid as long as the snapshot.
 using CpuSet = std::span<const std::uint64_t>;
 
 struct Affinity {
   const std::uint64_t* words;  // of the common set
   std::uint32_t words_count;
-  std::uint32_t least, most;  // CPUs
+  std::uint32_t least, most;  // numbers of CPUs
   bool any, mixed;
 };
 
@@ -79,7 +80,7 @@ bool is_same_affinity(const Affinity& a, const Affinity& b) {
   return a.mixed || same_set(common_set(a), common_set(b));
 }
 
-// As many CPUs need not be the same CPUs; which it is, is said beside the zero.
+// Equal numbers of CPUs do not mean equal sets, so the rule reports this in addition to a zero.
 ctprof_number affinity_delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
   const Affinity &a = affinity_in(baseline), &b = affinity_in(candidate);
   if (!a.any || !b.any) return no_number();
@@ -106,7 +107,7 @@ void affinity_json(const void* state, const ctprof_sink* out) {
 
 constexpr ctprof_rule kAffinity[] = {[] {
   ctprof_rule rule =
-      rule_of<Affinity>("Affinity", "CpuSet", "how many CPUs, and which while all agree",
+      rule_of<Affinity>("Affinity", "CpuSet", "number of CPUs, and the set if it is equal for all",
                         CTPROF_REDUCES_TO_AFFINITY, add_affinity, merge_affinity);
   rule.number = affinity_number;
   rule.delta = affinity_delta;

@@ -1,5 +1,4 @@
-// Extremes: the largest reading of the group, where a sum would be a moment that no thread ever
-// had.
+// Rules that keep the largest reading of a group, for metrics whose sum would have no meaning.
 
 #include <algorithm>
 #include <string>
@@ -44,8 +43,8 @@ ctprof_number largest_number(const void* state) {
   return largest.readings ? number_of(largest.value) : no_number();
 }
 
-// A peak also keeps the smallest reading that is not zero: where each reading is the shortest
-// moment of a thread, zero often means that there was no such moment.
+// A peak also keeps the smallest reading above zero: for a metric of shortest durations, zero often
+// means that there was no such duration.
 struct Peak {
   std::uint64_t value;
   std::uint64_t least;  // above zero; 0: none
@@ -81,7 +80,7 @@ void peak_extras(const void* state, const ctprof_sink* out) {
   put(*out, "\"min_nonzero\":" + (peak.least > 0 ? std::to_string(peak.least) : "null"));
 }
 
-// A share is kept in hundredths of a percent.
+// A share is stored in hundredths of a percent.
 constexpr double kPerPercent = 100;
 ctprof_number ratio_number(const void* state) {
   const auto& largest = *static_cast<const Largest<std::uint64_t>*>(state);
@@ -89,7 +88,7 @@ ctprof_number ratio_number(const void* state) {
                           : no_number();
 }
 
-// A position on a scale, signed or not: its bits, and which of the two it is.
+// A position on a signed or unsigned scale: its bits and its signedness.
 struct Ordinal {
   std::uint64_t bits;
   std::uint32_t readings;
@@ -157,7 +156,7 @@ constexpr ctprof_rule largest_rule(const char* name, const char* newtypes,
 }
 
 constexpr ctprof_rule peak() {
-  ctprof_rule made = largest_rule("MaxPeak", "PeakNs", "the longest moment of any");
+  ctprof_rule made = largest_rule("MaxPeak", "PeakNs", "the longest duration");
   made.state_size = sizeof(Peak);
   made.add = add_peak;
   made.merge = merge_peak;
@@ -174,7 +173,7 @@ constexpr ctprof_rule ratio() {
 
 constexpr ctprof_rule ordinal() {
   ctprof_rule made =
-      largest_rule("MaxOrdinal", "OrdinalU64,OrdinalI32", "the highest place on a scale");
+      largest_rule("MaxOrdinal", "OrdinalU64,OrdinalI32", "the highest position on a scale");
   made.state_size = sizeof(Ordinal);
   made.add = add_ordinal;
   made.merge = merge_ordinal;
@@ -196,11 +195,11 @@ constexpr ctprof_rule any_flag() {
 
 constexpr ctprof_rule kExtremes[] = {
     peak(),
-    largest_rule("MaxPeakBytes", "PeakBytes", "the largest peak of any"),
-    largest_rule("MaxPeakCount", "PeakCount", "the highest peak of any"),
-    largest_rule("MaxGaugeNs", "GaugeNs", "the largest duration set now"),
-    largest_rule("MaxGaugeCount", "GaugeCount", "the largest number now"),
-    largest_rule("MaxGaugeBytes", "GaugeBytes", "the largest size now"),
+    largest_rule("MaxPeakBytes", "PeakBytes", "the largest peak in bytes"),
+    largest_rule("MaxPeakCount", "PeakCount", "the largest peak"),
+    largest_rule("MaxGaugeNs", "GaugeNs", "the largest current duration"),
+    largest_rule("MaxGaugeCount", "GaugeCount", "the largest current number"),
+    largest_rule("MaxGaugeBytes", "GaugeBytes", "the largest current size"),
     ratio(),
     ordinal(),
     any_flag(),

@@ -1,5 +1,5 @@
-// Maps: reduced key by key. Counters add up; under MapMixed the keys that the metric calls gauges
-// take the largest instead. A key that only some rows have is reduced over those.
+// Rules for maps, reduced key by key. Counters are added; MapMixed takes the maximum for the keys
+// that the metric declares as gauges. A key that only some rows have is reduced over those rows.
 
 #include "core/rules/maps.hpp"
 
@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) + 1 - first);
 }
 
-// What is before the first of `marks`, and what is after it.
+// Splits the text at the first of `marks`.
 std::pair<std::string_view, std::string_view> split(std::string_view text, std::string_view marks) {
   const auto at = text.find_first_of(marks);
   if (at == text.npos) return {text, {}};
@@ -80,7 +80,8 @@ void combine(Entry& entry, std::uint64_t value) {
     entry.value = std::numeric_limits<std::uint64_t>::max();
 }
 
-// Adds one entry at or after position `at`, and returns where the next key in order may belong.
+// Adds one entry at or after position `at`, and returns the first possible position of the next key
+// in order.
 template <class MakeKind>
 std::size_t include_entry(Entries& entries, std::size_t at, ctprof_text key, std::uint64_t value,
                           MakeKind make_kind) {

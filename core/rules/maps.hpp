@@ -1,7 +1,7 @@
-// What a metric says about the keys of its map: which are gauges, and the unit of each.
+// The keys of a map in the definition of a metric: which keys are gauges, and the unit of each key.
 //
-// It is part of the metric's definition: "gauge bytes: anon file; counter ns: X_*". A trailing *
-// matches anything. A key that is not named is a counter in the metric's unit.
+// Example of a definition: "gauge bytes: anon file; counter ns: X_*". A trailing * matches any
+// text. A key that is not listed is a counter in the metric's unit.
 
 #pragma once
 
@@ -11,7 +11,7 @@ namespace ctprof::rules {
 
 struct KeyKind {
   bool gauge = false;
-  std::string_view unit;  // a piece of the text; empty: the metric's
+  std::string_view unit;  // points into the definition; empty: the metric's unit
 };
 
 KeyKind kind_of_key(std::string_view map_keys, std::string_view key);

@@ -1,8 +1,8 @@
-// Modes: categories have no sum, so a group shows the most frequent one, and how many have it:
-// "SCHED_OTHER (9/10)".
+// Rules for categories: the value of a group is its most frequent category, with the number of rows
+// that have it: "SCHED_OTHER (9/10)".
 //
-// In nearly every group all agree, so a state holds one category in itself, and allocates memory
-// only for a second one.
+// In nearly all groups all rows have the same category. So a state stores one category inline, and
+// allocates memory only for a second one.
 
 #include <algorithm>
 #include <map>
@@ -16,7 +16,7 @@
 namespace ctprof::rules {
 namespace {
 
-// Counts by category. Categories live as long as the snapshot.
+// The number of rows by category. Categories are valid as long as the snapshot.
 using Counts = std::map<std::string_view, std::uint64_t>;
 
 struct Tally {
@@ -55,7 +55,7 @@ void merge_tally(void* into, const void* from) {
 
 void destroy_tally(void* state) { delete tally_in(state).others; }
 
-// The most frequent category; of several, the one that sorts first.
+// The most frequent category; of equally frequent ones, the first in sort order.
 struct Winner {
   std::string_view category;
   std::uint64_t rows = 0;
@@ -78,7 +78,7 @@ Winner winner_of(const Tally& tally) {
   return winner;
 }
 
-// Yes and no, counted.
+// The numbers of false and true readings.
 struct Flags {
   std::uint64_t no, yes;
 };
@@ -143,8 +143,8 @@ void flags_json(const void* state, const ctprof_sink* out) {
 }
 
 constexpr ctprof_rule mode_rule(const char* name, const char* newtypes) {
-  ctprof_rule made = rule_of<Tally>(name, newtypes, "what most are", CTPROF_REDUCES_TO_MODE,
-                                    add_category, merge_tally);
+  ctprof_rule made = rule_of<Tally>(name, newtypes, "the most frequent value",
+                                    CTPROF_REDUCES_TO_MODE, add_category, merge_tally);
   made.destroy = destroy_tally;
   made.delta = mode_delta<Tally>;
   made.text = mode_text<Tally>;

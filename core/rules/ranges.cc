@@ -1,7 +1,7 @@
-// Ranges and bounds: numbers of which a sum would mean nothing.
+// Rules for ranges and bounds: numbers whose sum would have no meaning.
 //
-// A group's place on a scale (a priority, a CPU) is from the smallest to the largest. Of limits the
-// widest is kept, of guarantees the smallest.
+// For positions on a scale (a priority, a CPU), the value of a group is the range from the smallest
+// to the largest. For limits it is the largest limit, for guarantees the smallest.
 
 #include <algorithm>
 #include <limits>
@@ -14,7 +14,7 @@
 namespace ctprof::rules {
 namespace {
 
-// Smallest and largest, always in order, because one reading moves both.
+// The smallest and the largest value. One function updates both, so they are always in order.
 template <class T>
 class Range {
  public:
@@ -34,7 +34,7 @@ class Range {
   bool operator==(const Range&) const = default;
 
  private:
-  T low_, high_;  // states come zeroed
+  T low_, high_;  // states are created zeroed
   bool any_;
 };
 
@@ -62,8 +62,8 @@ ctprof_number range_number(const void* state) {
   return number_of((static_cast<double>(range.low()) + static_cast<double>(range.high())) / 2);
 }
 
-// The difference of the midpoints. Two ranges with the same midpoint can still differ, which is
-// said beside the zero.
+// Returns the difference of the midpoints. Ranges with equal midpoints can differ, so the rule
+// reports this in addition to a zero.
 template <class T>
 ctprof_number range_delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
   const auto &a = range_in<T>(baseline), &b = range_in<T>(candidate);
@@ -106,8 +106,8 @@ constexpr ctprof_rule kRanges[] = {
     range_rule<std::uint64_t>("RangeU64", "OrdinalU64"),
 };
 
-// A limit or guarantee that an administrator sets. 2^64-1 means that there is none: it prints
-// "max", is above every number, and has no difference to one.
+// A limit or guarantee that an administrator sets. 2^64-1 means unlimited: it is printed as "max",
+// is larger than every number, and has no difference to a number.
 constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
 
 struct Bound {

@@ -9,7 +9,7 @@ namespace {
 void add_nothing(void*, const ctprof_rows*) {}
 void merge_nothing(void*, const void*) {}
 
-// A rule that reduces nothing, and has no state: aggregation skips it.
+// A rule without reduction and state, which aggregation skips.
 constexpr ctprof_rule inert_rule(const char* name, const char* newtypes, const char* description) {
   ctprof_rule rule = rule_of<char>(name, newtypes, description, CTPROF_REDUCES_OTHERWISE,
                                    add_nothing, merge_nothing);
@@ -17,7 +17,7 @@ constexpr ctprof_rule inert_rule(const char* name, const char* newtypes, const c
   return rule;
 }
 
-// An identity groups rows, a dead counter never moves, a formula works on aggregates
+// An identity groups rows, a dead counter never changes, and a formula is computed from aggregates
 // (compare/figures/rollup.hpp).
 constexpr ctprof_rule kInert[] = {
     inert_rule("Formula", "Derived", "computed from a group's aggregates"),

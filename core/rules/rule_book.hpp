@@ -1,11 +1,10 @@
-// The rule book: how readings become one value, by the rules' names.
+// The rule book: finds the rules that reduce readings to one value, by name.
 //
-// Built-in rules are tables of the same kind as a plugin's (abi.h, ctprof_rule), so there is one
+// Built-in rules and rules of plugins have the same form (abi.h, ctprof_rule), so there is only one
 // way to aggregate.
 //
-// What is here:   finding a rule; the built-in ones by kind, and what they have in common: walking
-// rows, putting text, declaring themselves.
-// What is not:    how each kind computes (a file each), using rules (compare/figures/rollup.hpp).
+// This header contains the lookup of rules, the built-in rules by kind, and their common functions.
+// See also: one file for each kind of rule, compare/figures/rollup.hpp for their use.
 
 #pragma once
 
@@ -20,22 +19,23 @@
 
 namespace ctprof {
 
-// All rules that are built in.
+// Returns all built-in rules.
 std::span<const ctprof_rule* const> builtin_rules();
 
 class RuleBook {
  public:
-  // The built-in rules and nothing else.
+  // Creates a book that contains only the built-in rules.
   RuleBook() = default;
-  // Adds a plugin's rule, which must outlive the book; one that is there already stays. `file` is
-  // the plugin's library.
+  // Adds a plugin's rule, which must outlive the book; does nothing if a rule with this name
+  // exists. `file` is the plugin's library.
   void add(const ctprof_rule& rule, std::string_view plugin, std::string_view file = {});
 
-  // The rule of that name, or else the built-in `fallback`, or null. `used_fallback` says which.
+  // Returns the rule with this name, otherwise the built-in `fallback`, otherwise null. Sets
+  // `used_fallback` to whether it is the fallback.
   const ctprof_rule* find(std::string_view name, std::string_view fallback = {},
                           bool* used_fallback = nullptr) const;
 
-  // Whose rule it is; null for a built-in one.
+  // A rule of a plugin, with the plugin's name and library.
   struct Added {
     const ctprof_rule* rule;
     std::string plugin;
@@ -52,24 +52,25 @@ class RuleBook {
 
 namespace ctprof::rules {
 
-std::span<const ctprof_rule> sums();       // SumCount, SumNs ...: adds up
-std::span<const ctprof_rule> extremes();   // MaxPeak, MaxRatio, AnyFlag ...: the largest
-std::span<const ctprof_rule> fractions();  // SumGaugeF64, MaxGaugeF64, MeanGaugeF64: with decimals
-std::span<const ctprof_rule> bounds();     // LimitMax, FloorMin: limits, which may be unbounded
+std::span<const ctprof_rule> sums();       // SumCount, SumNs ...: sum
+std::span<const ctprof_rule> extremes();   // MaxPeak, MaxRatio, AnyFlag ...: maximum
+std::span<const ctprof_rule> fractions();  // SumGaugeF64, MaxGaugeF64, MeanGaugeF64: doubles
+std::span<const ctprof_rule> bounds();     // LimitMax, FloorMin: limits, which may be unlimited
 std::span<const ctprof_rule> ranges();     // RangeI32 ...: smallest and largest
-std::span<const ctprof_rule> modes();      // Mode, ModeChar, ModeBool: what most are
+std::span<const ctprof_rule> modes();      // Mode, ModeChar, ModeBool: most frequent category
 std::span<const ctprof_rule> affinity();   // Affinity
 std::span<const ctprof_rule> maps();       // MapSum, MapMixed: key by key
-std::span<const ctprof_rule> stacks();     // StackSum: call stacks, by stack
-std::span<const ctprof_rule> inert();      // Formula, Key, Dead: nothing is reduced
+std::span<const ctprof_rule> stacks();     // StackSum: call stacks, stack by stack
+std::span<const ctprof_rule> inert();      // Formula, Key, Dead: no reduction
 
-// What a rule puts as its difference where there is no number to put: the two sides agree, or not.
+// The difference that a rule reports if it has no number: the sides are equal, or they differ.
 inline constexpr const char* kSame = "same";
 inline constexpr const char* kDiffers = "differs";
 
 inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
 
-// Calls visit(state, value) for each row that has a value and a group, with that group's state.
+// Calls visit(state, value) for each row that has a value and a group, with the state of that
+// group. REQUIRES: State is the rule's state, and T the type of rows.storage.
 // REQUIRES: State is the rule's state, and T the type of rows.storage.
 template <class State, class T, class Visit>
 void for_each_reading(void* states, const ctprof_rows& rows, Visit visit) {
@@ -87,8 +88,8 @@ inline void put(const ctprof_sink& sink, std::string_view text) {
   sink.put(sink.core, text.data(), text.size());
 }
 
-// A rule with this state, and what every rule has. Whatever stays null, the core does by itself: it
-// prints the number, and subtracts one from the other.
+// Returns a rule with this state and the members that every rule has. For members that remain null,
+// the core has defaults: it prints the number and subtracts numbers.
 template <class State>
 constexpr ctprof_rule rule_of(const char* name, const char* newtypes, const char* description,
                               ctprof_reduction reduction, decltype(ctprof_rule::add) add,

@@ -1,5 +1,6 @@
-// Call stacks: added up stack by stack. As a number, a group's stacks are their total; it stops at
-// 2^64-1 like any sum, and says so. What each stack has is asked of the state (stacks.hpp).
+// The rule for call stacks: adds weights stack by stack. The number of a group is its total weight;
+// it stops at 2^64-1 and is then marked as a lower bound. The state provides the weight of each
+// stack (stacks.hpp).
 
 #include "core/rules/stacks.hpp"
 
@@ -19,8 +20,8 @@ void add_weight(std::uint64_t& sum, std::uint64_t weight) {
   if (__builtin_add_overflow(sum, weight, &sum)) sum = kFull;
 }
 
-// Rows are appended and sorted now and then, so that a group of many rows with a few stacks each
-// takes no longer than its stacks do.
+// The weights of a group by stack. New stacks are appended, and sorted only occasionally, so that
+// the time for a group with many rows depends only on the number of its stacks.
 class Gathered {
  public:
   void add(std::span<const ctprof_stack> more) {
@@ -30,7 +31,7 @@ class Gathered {
   }
   void merge(const Gathered& other) {
     add(other.stacks_);
-    total_ = std::max(total_, other.total_);  // one that is full stays so
+    total_ = std::max(total_, other.total_);  // a saturated total remains saturated
   }
   void settle();
 
@@ -40,8 +41,9 @@ class Gathered {
  private:
   static constexpr std::size_t kSlack = 256;
 
-  std::vector<ctprof_stack> stacks_;  // the first of them ascending, each once
-  std::size_t settled_ = 0;           // how many
+  std::vector<ctprof_stack>
+      stacks_;               // the first `settled_` entries are ascending without duplicates
+  std::size_t settled_ = 0;  // number of sorted entries
   std::uint64_t total_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What StackSum gathers: the stacks of a group, with their weights.
+// Access to the state of StackSum: the stacks of a group with their weights.
 
 #pragma once
 
@@ -8,11 +8,11 @@
 
 namespace ctprof::rules {
 
-// Whether it is the built-in rule, whose states can be asked for their stacks.
+// Returns whether this is the built-in rule, whose states contain their stacks.
 bool gathers_stacks(const ctprof_rule& rule);
 
-// Ascending by stack, each once. Valid as long as the state. REQUIRES: a finished state of such a
-// rule.
+// Returns the stacks in ascending order without duplicates. Valid as long as the state. REQUIRES: a
+// finished state of such a rule.
 std::span<const ctprof_stack> stacks_in(const void* state);
 
 }  // namespace ctprof::rules

@@ -1,8 +1,8 @@
-// Sums: what happened to a group is what happened to its threads, added up; and gauges with
-// decimals, of which the largest or the mean can be taken as well.
+// Rules for sums: the value of a group is the sum over its threads. Also rules for gauges of type
+// double: sum, maximum and mean.
 //
-// A sum of integers stops at 2^64-1 rather than wrap around, and says so: a full sum is a lower
-// bound, "≥18446744073.710s".
+// A sum of integers stops at 2^64-1 instead of wrapping around. A saturated sum is printed as a
+// lower bound: "≥18446744073.710s".
 
 #include <algorithm>
 #include <cmath>
@@ -66,12 +66,12 @@ constexpr ctprof_rule kSums[] = {
     sum_rule("SumUs", "MonotonicUs", "adds up microseconds"),
     sum_rule("SumTicks", "ClockTicks", "adds up ticks"),
     sum_rule("SumBytes", "Bytes", "adds up bytes"),
-    sum_rule("SumGaugeCount", "GaugeCount", "adds current values"),
-    sum_rule("SumGaugeBytes", "GaugeBytes", "adds up the sizes now"),
+    sum_rule("SumGaugeCount", "GaugeCount", "adds up current values"),
+    sum_rule("SumGaugeBytes", "GaugeBytes", "adds up current sizes"),
 };
 
-// Gauges with decimals: one state serves their sum, the largest and the mean. A reading that is NaN
-// or infinite counts nowhere; the capture has made it Malformed already (capture/source_run.cc).
+// Gauges of type double: one state serves sum, maximum and mean. NaN and infinite readings are not
+// counted; the capture has already marked them as Malformed (capture/source_run.cc).
 struct Fractions {
   double sum;
   double largest;
@@ -121,9 +121,11 @@ constexpr ctprof_rule fraction_rule(const char* name, const char* description,
 }
 
 constexpr ctprof_rule kFractions[] = {
-    fraction_rule("SumGaugeF64", "adds current values", sum_of_fractions, CTPROF_REDUCES_BY_SUM),
-    fraction_rule("MaxGaugeF64", "the largest now", largest_fraction, CTPROF_REDUCES_BY_MAX),
-    fraction_rule("MeanGaugeF64", "the mean now", mean_of_fractions, CTPROF_REDUCES_OTHERWISE),
+    fraction_rule("SumGaugeF64", "adds up current values", sum_of_fractions, CTPROF_REDUCES_BY_SUM),
+    fraction_rule("MaxGaugeF64", "the largest current value", largest_fraction,
+                  CTPROF_REDUCES_BY_MAX),
+    fraction_rule("MeanGaugeF64", "the mean of current values", mean_of_fractions,
+                  CTPROF_REDUCES_OTHERWISE),
 };
 
 }  // namespace
