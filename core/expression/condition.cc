@@ -23,7 +23,7 @@ const Operator& operator_of(Op op) {
                        [&](const Operator& known) { return known.op == op; });
 }
 
-// Why an operator does not accept its operands, or "".
+// Returns why an operator rejects its operands, or "".
 std::string objection(const Operator& found, ValueType left, ValueType right) {
   const std::string sign = "'" + std::string(found.sign) + "' needs ";
   const auto both = [&](ValueType type) { return may_be(left, type) && may_be(right, type); };
@@ -82,7 +82,7 @@ class Checker {
     const ValueType type = types_.empty() ? ValueType::Unknown : types_[index];
     const Program::Input& input = program_.inputs[index];
     if (input.optional && type == ValueType::Text)
-      return "'" + input.name + "' is a text, and none counts as zero";
+      return "'" + input.name + "' is a text, which '?' cannot replace by zero";
     return push(type);
   }
 
@@ -92,7 +92,7 @@ class Checker {
   }
 
   std::string two_sided(const Operator& found) {
-    // A pattern or path on the right was stored by the parser, and is no operand on the stack.
+    // A pattern or path on the right is stored in the program, so it is no operand on the stack.
     const bool one_operand =
         found.operands == Operands::Pattern || found.operands == Operands::Path;
     const ValueType right = one_operand ? ValueType::Text : stack_.back();

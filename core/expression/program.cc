@@ -9,7 +9,7 @@
 namespace ctprof {
 namespace {
 
-// Longer than anyone writes.
+// Limits the length of patterns; real patterns are shorter.
 constexpr std::size_t kMostPattern = 512;
 
 const char* cause_of(re2::RE2::ErrorCode code) {
@@ -20,7 +20,7 @@ const char* cause_of(re2::RE2::ErrorCode code) {
     case re2::RE2::ErrorBadCharRange: return "a range or class of characters makes no sense";
     case re2::RE2::ErrorMissingBracket: return "a '[' has no ']'";
     case re2::RE2::ErrorMissingParen:
-    case re2::RE2::ErrorUnexpectedParen: return "a parenthesis has no other";
+    case re2::RE2::ErrorUnexpectedParen: return "a parenthesis is unmatched";
     case re2::RE2::ErrorTrailingBackslash: return "it ends with a backslash";
     case re2::RE2::ErrorRepeatArgument: return "there is nothing to repeat";
     case re2::RE2::ErrorRepeatSize: return "a count in braces makes no sense, or is too large";
@@ -70,7 +70,7 @@ std::size_t operands(Op op) {
   }
 }
 
-// How many instructions at the end make up the last operand.
+// Returns the number of instructions that form the last operand.
 std::size_t last_operand(Instructions instructions) {
   std::size_t taken = 0;
   for (std::size_t wanted = 1; wanted > 0; ++taken)

@@ -60,8 +60,7 @@ Result<void> check_figure(const Condition& condition, const std::string& input, 
                              "group, threads");
   if (!of_comparison && figure != Figure::Value)
     return condition.refusal("'" + input +
-                             "' needs something to compare with; of what is shown, name the "
-                             "metric alone");
+                             "' needs two sides; show accepts only the name of the metric");
   return {};
 }
 

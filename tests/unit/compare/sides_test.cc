@@ -142,8 +142,8 @@ BOOST_AUTO_TEST_CASE(what_is_shown_can_fail) {
   const auto of_two = parse_fail_on("run_time_ns.pct > 5", false);
   BOOST_REQUIRE(!of_two);
   BOOST_TEST(
-      of_two.error().text.ends_with("'run_time_ns.pct' needs something to compare with; of what is "
-                                    "shown, name the metric alone"));
+      of_two.error().text.ends_with("'run_time_ns.pct' needs two sides; show accepts only the "
+                                    "name of the metric"));
 }
 
 BOOST_AUTO_TEST_CASE(where_counts_the_threads_of_all_runs) {
