@@ -28,7 +28,7 @@ std::string key_name(std::string_view metric, std::string_view key);
 // Returns the canonical spelling of a name, without unnecessary quotes.
 std::string plain_name(std::string_view name);
 
-// Returns the position of the first `mark` outside keys; npos if there is none.
+// Returns the position of the first `character` outside keys; npos if there is none.
 std::size_t find_outside_keys(std::string_view text, char mark);
 // Splits the list at commas outside keys.
 std::vector<std::string_view> split_names(std::string_view list);

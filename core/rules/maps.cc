@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) + 1 - first);
 }
 
-// Splits the text at the first of `marks`.
+// Splits the text at the first of `separators`.
 std::pair<std::string_view, std::string_view> split(std::string_view text, std::string_view marks) {
   const auto at = text.find_first_of(marks);
   if (at == text.npos) return {text, {}};

@@ -42,7 +42,7 @@ class Gathered {
   static constexpr std::size_t kSlack = 256;
 
   std::vector<ctprof_stack>
-      stacks_;               // the first `settled_` entries are ascending without duplicates
+      stacks_;               // the first `sorted_count_` entries are ascending without duplicates
   std::size_t settled_ = 0;  // number of sorted entries
   std::uint64_t total_ = 0;
 };

@@ -3,9 +3,9 @@
 //
 // A row is tested by the logarithms of its values, with the floor added to each. The selection does
 // not depend on which side a run belongs to. The family contains rows whose values, over both sides
-// together, are above their floor (JoinsBy), and that have values in enough runs for a small p
-// (statistics/eligible.hpp). A row that cannot become significant does not admit its group. Only
-// metrics without negative values are tested.
+// together, are above their floor (FamilyCriterion), and that have values in enough runs for a
+// small p (statistics/eligible.hpp). A row that cannot become significant does not admit its group.
+// Only metrics without negative values are tested.
 //
 // See also: core/statistics for permutations, evidence.hpp for the values of a report's runs.
 
@@ -30,7 +30,7 @@ struct Proof {
   double low = 0, high = 0;  // the interval of this row only; infinite if unbounded
   double p = 1;              // adjusted for the family
   // p <= alpha, and the whole interval is beyond --min-shift. The interval is that of
-  // without_floor(), or low and high if `before` is zero.
+  // without_floor(), or low and high if `baseline_mean` is zero.
   bool proven = false;
   double p_alone = 1;  // p without the adjustment for the family
   // The values of the baseline and the candidate: exp(mean(log(value + floor))) minus the floor, a
@@ -41,8 +41,8 @@ struct Proof {
   bool is_below_least_shift(const Bar& bar) const { return p <= bar.alpha && !proven; }
 };
 
-// Returns the same result with shift, low and high as fractions of `before` without the floor, so
-// that shift * before is the difference between both values; NaN if `before` is zero.
+// Returns the same result with shift, low and high as fractions of `baseline_mean` without the
+// floor, so that shift * baseline_mean is the difference between both values; NaN if it is zero.
 Proof without_floor(const Proof& proof);
 
 // Returns the result for one row of a family of logarithms, to whose values `floor` was added.

@@ -80,7 +80,7 @@ class CostlyMetrics {
   std::vector<bool> named_;
 };
 
-// Sets `left_out` of these metrics, and adds a note to the plan.
+// Omits these metrics from the plan, and adds a note to it.
 void leave_out(MetricPlan& plan, const std::vector<bool>& costly, std::size_t groups);
 
 }  // namespace ctprof

@@ -32,7 +32,7 @@ struct Change {
   Difference difference;
   std::string word;   // result of a rule without a number, such as "differs"
   double pct = 0;     // fraction of the baseline; NaN if unavailable
-  bool alike = true;  // both sides have the same parts (MadeOf); otherwise pct is unavailable
+  bool alike = true;  // both sides have the same parts (DerivedParts); otherwise pct is unavailable
 };
 
 // One map key on both sides.

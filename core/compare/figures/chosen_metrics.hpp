@@ -11,8 +11,8 @@
 
 namespace ctprof {
 
-// Sets PlannedMetric::shown. The error names a metric, section or plugin that no file has, with the
-// nearest name, or a sort key that is not a number.
+// Sets PlannedMetric::is_shown. The error names a metric, section or plugin that no file has, with
+// the nearest name, or a sort key that is not a number.
 Result<void> choose_metrics(MetricPlan& plan, std::span<const Snapshot* const> sides,
                             const Spec& spec);
 

@@ -1,9 +1,9 @@
 // Determines the metrics of a report from the definitions in the files.
 //
 // Metrics are in the order of their columns. Derived metrics follow the other metrics of their
-// entity, and totals of counters that derived gauges read (PlannedMetric::total_of) are last. A
-// metric that two files define differently, or whose rule is unknown in this version, is omitted
-// with a note.
+// entity, and totals of counters that derived gauges read (PlannedMetric::counter_of_total) are
+// last. A metric that two files define differently, or whose rule is unknown in this version, is
+// omitted with a note.
 //
 // See also: added_metrics.hpp adds the user's metrics, run_figures.hpp computes values.
 
@@ -75,7 +75,8 @@ struct MetricPlan {
   const PlannedMetric* find(std::string_view name) const;
   // Returns the metric shown in the first screen's column with that label; null if there is none.
   const PlannedMetric* find_column(std::string_view label) const;
-  // Returns whether cells of a metric are stacks, so that the stacks need numbers (RunNodes).
+  // Returns whether cells of a metric are stacks, so that the stacks need numbers
+  // (RunStackNumbers).
   bool has_stacks() const;
 };
 

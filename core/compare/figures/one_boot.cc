@@ -60,7 +60,7 @@ void pair(SideLives& before, SideLives& after, const GroupedThreads& baseline,
 
 }  // namespace
 
-// Fills in a OneBoot.
+// Fills in a ThreadTurnover.
 class BootPair {
  public:
   BootPair(OneBoot& told, const GroupedThreads& baseline, const GroupedThreads& candidate)

@@ -42,7 +42,8 @@ class OneBoot {
  public:
   // Creates an object without information.
   OneBoot() = default;
-  // For snapshots of different boots, nothing is known. `wanted`: the metrics that need an origin.
+  // For snapshots of different boots, nothing is known. `needs_origin`: the metrics that need an
+  // origin.
   OneBoot(const GroupedThreads& baseline, const GroupedThreads& candidate, std::size_t groups,
           const MetricPlan& plan, const std::vector<bool>& wanted);
 

@@ -210,7 +210,7 @@ CellValue Rollup::read_together(CellAt at) const {
   return together;
 }
 
-// Returns as many entries as numbers_of_runs() does.
+// Returns as many entries as collect_run_numbers() does.
 std::vector<RunStacks> Rollup::stacks(CellAt at) const {
   const SideRuns& side = sides_[at.side];
   std::vector<RunStacks> found;

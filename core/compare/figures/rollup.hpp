@@ -82,7 +82,7 @@ class Rollup {
   // Returns the smallest possible difference between two such numbers: one count, byte, page or
   // clock tick in the shortest of these runs. 0 for derived metrics, where it is unknown.
   double resolution(std::size_t metric, std::span<const std::size_t> runs) const;
-  // Returns figure_of_run() for each run of the side.
+  // Returns number_of_run() for each run of the side.
   std::vector<double> run_numbers(CellAt at) const;
   Coverage coverage(CellAt at) const;
   // Formats the value for people: "1.234ms", or "-" if nothing was read.
@@ -94,8 +94,8 @@ class Rollup {
   // Visits the keys of a map, ordered by their bytes.
   void parts(CellAt at, const std::function<void(const Part&)>& visit) const;
   // Returns the stacks of each run of the side, for a metric with listable stacks
-  // (PlannedMetric::tells_stacks). Runs without the group have no entry. The result is valid as
-  // long as this object.
+  // (PlannedMetric::has_listable_stacks). Runs without the group have no entry. The result is valid
+  // as long as this object.
   std::vector<RunStacks> stacks(CellAt at) const;
   // Returns the stacks of one run, indexed over all runs. Returns no value if they could not be
   // read, and no stacks if the run lacks the group but measures the metric.
@@ -107,7 +107,8 @@ class Rollup {
   const Busiest* busiest(CellAt at) const;
   // Returns the change of a gauge since the opening of the window, and the opening value.
   Difference change(CellAt at) const;
-  // Returns the change of a map key whose value is `now`; no value for a side with several runs.
+  // Returns the change of a map key whose value is `end_value`; no value for a side with several
+  // runs.
   Difference change(CellAt at, std::string_view key, const ctprof_number& now) const;
   Beginning beginning(CellAt at) const;
   // Returns the times of a group's threads in the side's first run; null if that run lacks the

@@ -142,8 +142,8 @@ class RunFigures {
   // end; a sum over no rows is zero. For a derived gauge, evaluates it with its inputs at both
   // ends. Returns no value outside windows and where the change is unknown.
   Difference change(std::uint32_t group, std::size_t metric) const;
-  // Returns the change of a map key that is a gauge with value `now`. A key missing at the opening
-  // counts as zero.
+  // Returns the change of a map key that is a gauge with value `end_value`. A key missing at the
+  // opening counts as zero.
   Difference change(std::uint32_t group, std::size_t map, std::string_view key,
                     const ctprof_number& now) const;
   Beginning beginning(std::uint32_t group, std::size_t metric) const;

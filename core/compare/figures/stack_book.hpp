@@ -51,7 +51,7 @@ class StackBook {
   bool is_guessed(std::uint32_t stack) const { return nodes_[stack].is_guessed; }
   // Returns the number of functions in the stack.
   std::uint32_t depth(std::uint32_t stack) const { return nodes_[stack].depth; }
-  // Returns the first functions of the stack, at most `most`, leaf first.
+  // Returns the first functions of the stack, at most `max_functions`, leaf first.
   std::vector<std::uint32_t> functions_of(std::uint32_t stack, std::size_t most) const;
   // Returns, by stack, whether the function of its leaf does not occur among its callers.
   std::vector<bool> outermost() const;

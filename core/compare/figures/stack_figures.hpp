@@ -58,7 +58,7 @@ class StackFigures {
   std::vector<double> at_stack_;  // weight of the stack and all stacks called from it
   std::vector<double> self_;
   std::vector<bool> is_met_;
-  std::vector<std::uint32_t> place_;  // by function: index in found_ plus 1
+  std::vector<std::uint32_t> place_;  // by function: index in weights_ plus 1
   // The stacks of the current set and their callers.
   std::vector<std::uint32_t> met_;
   std::vector<FunctionWeight> found_;

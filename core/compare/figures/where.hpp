@@ -50,7 +50,7 @@ struct KeptCount {
 std::string kept_in_words(std::span<const KeptCount> counts, std::span<const SideRuns> sides);
 
 // Empties the groups that do not meet the conditions. REQUIRES: conditions on groups, from
-// sort_out() with this plan.
+// classify_conditions() with this plan.
 void keep_groups(Grouping& grouping, std::span<const Condition> conditions, const Rollup& rollup,
                  const MetricPlan& plan);
 

@@ -10,7 +10,8 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kLeastInCommon = 10;
-// The minimum ratio of shared kinds to all kinds of two similar cgroups: kAlike / kOutOf.
+// The minimum ratio of shared kinds to all kinds of two similar cgroups: kMinShareNumerator /
+// kMinShareDenominator.
 constexpr std::size_t kAlike = 9, kOutOf = 10;
 
 // Limits the work of comparing pairs, counted in kinds. Ten thousand real cgroups produce a few

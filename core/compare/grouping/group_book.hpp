@@ -68,8 +68,8 @@ class GroupBook {
   explicit GroupBook(const Spec& spec);
 
   // Adds a run and returns its groups. Threads that are not kept, and processes whose leader is not
-  // kept, are in no group and do not affect patterns. `kept_of_opening` refers to the threads that
-  // only the opening of a window has.
+  // kept, are in no group and do not affect patterns. `kept_opening_rows` refers to the threads
+  // that only the opening of a window has.
   RowGroups add(const Snapshot& snapshot, const Kept& kept = {}, const Kept& kept_of_opening = {});
 
   // Returns the key of each group, by number; under `all` a key has several parts (key_parts).

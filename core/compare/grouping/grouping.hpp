@@ -66,8 +66,8 @@ struct Grouping {
            sides[side].rows(Entity::Process, group) > 0 ||
            sides[side].rows(Entity::Cgroup, group) > 0;
   }
-  // Empties the groups for which `stays` is false. Metrics of the host are not affected. REQUIRES:
-  // `stays` has one entry for each name.
+  // Empties the groups for which `is_kept` is false. Metrics of the host are not affected.
+  // REQUIRES: `is_kept` has one entry for each name.
   void keep(const std::vector<bool>& stays);
 };
 

@@ -26,8 +26,8 @@ namespace ctprof {
 
 class ProcessTrees {
  public:
-  // `rest` contains the processes without a row in the snapshot; null if there are none. REQUIRES:
-  // both outlive this object.
+  // `fallback` contains the processes without a row in the snapshot; null if there are none.
+  // REQUIRES: both outlive this object.
   explicit ProcessTrees(const Snapshot& snapshot, const ProcessTrees* rest = nullptr);
 
   // Returns a name such as "bash[20]" for a thread row; empty for a thread without a process id.
@@ -35,7 +35,7 @@ class ProcessTrees {
   std::string_view of_thread(std::size_t row);
 
  private:
-  // A thread row of this object or of `rest`.
+  // A thread row of this object or of `fallback`.
   struct Place {
     const ProcessTrees* trees;
     std::size_t row;

@@ -41,7 +41,8 @@ class CapturePlan {
   // The metrics of groups, and the metrics of cgroups, for which only some axes have groups.
   const MetricPlan& metrics() const { return metrics_; }
   const MetricPlan& of_cgroups() const { return of_cgroups_; }
-  // A metric with a number: its plan and its index there. Metrics of cgroups are in of_cgroups().
+  // A metric with a number: its plan and its index there. Metrics of cgroups are in
+  // cgroup_metrics().
   struct Numbered {
     bool of_cgroups;
     std::size_t metric;

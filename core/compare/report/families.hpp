@@ -42,12 +42,12 @@ class Families {
   std::span<const std::optional<SideDesign>> designs() const { return designs_; }
 
   // Tests these columns of all groups. `threads`: by side, then by group; groups whose threads all
-  // belong to the recording process are excluded. REQUIRES: judge(). Must be called before the
+  // belong to the recording process are excluded. REQUIRES: can_test(). Must be called before the
   // other functions.
   void add_headlines(std::span<const ScreenColumn> columns,
                      std::span<const std::vector<ScreenThreads>> threads);
   // Tests the headlines with other designs and does not store the result. Tests only the groups in
-  // `only` if it is not null.
+  // `only_groups` if it is not null.
   Evidence judge_headlines(std::span<const ScreenColumn> columns,
                            std::span<const std::optional<SideDesign>> designs,
                            const std::vector<std::uint32_t>* only = nullptr) const;

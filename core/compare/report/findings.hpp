@@ -54,7 +54,7 @@ std::span<const FindingRule> finding_rules();
 
 inline constexpr std::size_t kMostFindings = 5;
 
-// Returns at most kMostFindings findings, one for each group and rule; none if the report has no
+// Returns at most kMaxFindings findings, one for each group and rule; none if the report has no
 // first screen.
 std::vector<Finding> find_causes(const Report& report);
 

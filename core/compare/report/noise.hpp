@@ -21,7 +21,7 @@ namespace ctprof {
 // Fewer runs cannot be divided into enough halves.
 inline constexpr std::size_t kLeastRunsOfNoise = 4;
 
-// A headline of a group above its floor. Spreads and shifts are fractions, as in Proof.
+// A headline of a group above its floor. Spreads and shifts are fractions, as in RowTestResult.
 struct NoiseRow {
   std::uint32_t group = 0;
   std::size_t column = 0;  // index in Noise::columns
@@ -32,7 +32,7 @@ struct NoiseRow {
   // side, for each entry of kNoiseRuns; NaN if so few runs cannot be significant.
   std::vector<double> shows;
   double pairs_show = 0;  // the same for kNoiseRunPairs interleaved pairs
-  // The number of pairs that would detect Noise::shift; no value if kMostPairs do not.
+  // The number of pairs that would detect Noise::shift; no value if kMaxPairs do not.
   std::optional<std::size_t> enough_pairs{};
 };
 
@@ -43,7 +43,7 @@ struct Noise {
   std::size_t runs = 0, labellings = 0;
   bool all_labellings = false;
   double alpha = 0;
-  double shift = 0;        // the shift for enough_pairs, as a fraction; 0: not requested
+  double shift = 0;        // the shift for required_pairs, as a fraction; 0: not requested
   double run_seconds = 0;  // mean length of a run
   std::vector<ScreenColumn> columns;
   std::vector<NoiseRow> rows;  // in the order of groups on the first screen, then of columns

@@ -30,7 +30,7 @@ class NoisePairs {
   // Returns the difference of logarithms that this number of pairs detects for the row; NaN if none
   // can be detected.
   double shows(std::size_t row, std::size_t pairs);
-  // Returns the smallest number of pairs that detects the difference; no value if kMostPairs do
+  // Returns the smallest number of pairs that detects the difference; no value if kMaxPairs do
   // not.
   std::optional<std::size_t> enough(std::size_t row, double difference);
 

@@ -66,7 +66,7 @@ class Report {
   // Creates a report of runs that are loaded one after the other and not kept. The report is
   // planned from the columns of `outlines`. The error can come from loading a run. REQUIRES:
   // windows, which have the same columns when they are loaded; the spec names no map key
-  // (names_keys).
+  // (may_name_map_keys).
   static Result<Report> make(std::span<const Snapshot* const> outlines, const TakeRun& take,
                              const Spec& spec, const Knowledge& knowledge);
 

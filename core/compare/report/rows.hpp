@@ -50,7 +50,7 @@ struct SideFigure {
   Difference change;  // of a gauge, since the opening of the window
   Beginning beginning = Beginning::None;
   std::size_t runs = 0;  // number of the side's runs with a value
-  double per_life = 0;   // Report::per_life
+  double per_life = 0;   // Report::per_second_of_age
 };
 
 // The change from the first side to another.
@@ -120,8 +120,8 @@ double movement(std::span<const KeyFigure> key);
 using RowVisitor = std::function<void(const ReportRow&)>;
 
 // Visits the rows of one kind in order, each followed by its dependent rows: a Section by its
-// metrics, an OnlyIn by its groups, a Group by its figures, a Stacks by its functions and then its
-// stacks, a Hosts by its HostFacts.
+// metrics, a OneSidedHeader by its groups, a Group by its figures, a Stacks by its functions and
+// then its stacks, a HostsHeader by its HostFacts.
 void tell(const Report& report, RowKind kind, const RowVisitor& visit);
 
 }  // namespace ctprof

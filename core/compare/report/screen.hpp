@@ -11,7 +11,8 @@
 //
 // If sides with several runs are tested, rows with a significant change come first, and only
 // significant changes determine their scores. If no change of any row is significant, rows are
-// ordered by the smallest unadjusted p of their values (Proof::p_alone), then by score.
+// ordered by the smallest unadjusted p of their values (RowTestResult::unadjusted_p), then by
+// score.
 //
 // If the axis is `cgroup`, rows are ordered as a tree (screen_tree.hpp).
 //
@@ -63,8 +64,8 @@ inline constexpr double kThreadsFloor = 20;
 // Returns the change of the number of living threads inside the window.
 double thread_growth(const ScreenThreads& threads);
 
-// Returns the threads of each group. `of_opening_only`: the groups of threads that only the opening
-// has. REQUIRES: the snapshot is a window.
+// Returns the threads of each group. `opening_only_groups`: the groups of threads that only the
+// opening has. REQUIRES: the snapshot is a window.
 std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups,
                                           std::span<const std::uint32_t> of_opening_only = {});
 
@@ -148,8 +149,8 @@ struct Screen {
 // change), with several sides the largest change on any side. NaN if unknown.
 double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures);
 
-// Returns the value from which the row's share is computed: like `moved`, but for a gauge on one
-// side its level, or its change if that is larger.
+// Returns the value from which the row's share is computed: like `ordering_value`, but for a gauge
+// on one side its level, or its change if that is larger.
 double weighed(const ScreenColumn& column, std::span<const ScreenFigure> figures);
 
 // Returns the smallest unadjusted p of any side's change; 1 if none is tested.

@@ -17,7 +17,7 @@ namespace ctprof {
 // Returns whether all sort keys name columns of the screen; metric names sort only tables.
 bool name_columns(const Spec& spec, const Screen& screen);
 
-// REQUIRES: name_columns().
+// REQUIRES: sort_keys_are_columns().
 void sort_rows(Screen& screen, const Spec& spec);
 
 }  // namespace ctprof

@@ -14,8 +14,8 @@
 
 namespace ctprof {
 
-// Returns whether the value is at least `least` and, with several windows, at least 1.5 times its
-// earlier value. False for NaN.
+// Returns whether the value is at least `threshold` and, with several windows, at least 1.5 times
+// its earlier value. False for NaN.
 bool is_finding(const Report& report, double figure, double was, double least);
 
 // Returns the median of a host value over the runs of a side (for an even number, the mean of the
