@@ -1,4 +1,4 @@
-"""The figures of the first screen in text against those of a page of the same runs."""
+"""Compares the values of the first screen as text with those of an HTML page of the same runs."""
 
 import html
 import re
@@ -10,24 +10,24 @@ NUMBER = re.compile(r"([-+]?)(\d+)(?:\.(\d+))?([A-Za-z]*)$")
 SIZES = {"": 1, "B": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
 
-def read(text):
-    """(the number, by how much it may be rounded)"""
-    sign, whole, digits, suffix = NUMBER.match(text).groups()
+def parse_number(text):
+    """Returns (number, maximum rounding error)."""
+    sign, integer, digits, suffix = NUMBER.match(text).groups()
     size = SIZES[suffix]
-    value = float(f"{sign}{whole}.{digits or 0}") * size
+    value = float(f"{sign}{integer}.{digits or 0}") * size
     return value, 0.5 * size / 10 ** len(digits or "")
 
 
 def is_same(one, other):
     if one == other or "-" in (one, other):
         return one == other
-    (a, of_a), (b, of_b) = read(one), read(other)
-    # What is written as 0 is less than what is written at all.
-    return abs(a - b) <= (of_a + of_b) * 1.001 or (0 in (a, b) and max(a, b) < 0.06)
+    (a, rounding_a), (b, rounding_b) = parse_number(one), parse_number(other)
+    # A value printed as 0 can be any value below the smallest printed one.
+    return abs(a - b) <= (rounding_a + rounding_b) * 1.001 or (0 in (a, b) and max(a, b) < 0.06)
 
 
 def cells_of(text):
-    """By group, the cells of each headline, and what moved most."""
+    """Returns for each group the cells of the headlines, and the column 'moved most'."""
     lines = text.splitlines()
     start = next(at for at, line in enumerate(lines) if "moved most" in line)
     labels = GAP.split(lines[start].strip())[3:]
@@ -41,7 +41,7 @@ def cells_of(text):
 
 
 def sides(cell):
-    """"30.4~25.9K": the suffix is of both."""
+    """Returns both values of a cell; the suffix of "30.4~25.9K" applies to both."""
     parts = re.split("[→~]", cell.split(" ")[0])
     suffix = re.sub(r"^[-+\d.]*", "", parts[-1])
     parts = [part + suffix if re.fullmatch(r"[-+\d.]+", part) and part != "0" and len(parts) > 1 else part for part in parts]
@@ -49,7 +49,7 @@ def sides(cell):
 
 
 def compare(text, page, is_true):
-    """How many figures agree."""
+    """Returns the number of compared values."""
     groups, count = cells_of(text), 0
     for row in ROW.findall(page):
         group, label, before, after, change, interval, p = map(html.unescape, row)
@@ -59,9 +59,9 @@ def compare(text, page, is_true):
             count += 1
         is_true(("~" in change) == ("→" not in cells[label]), (group, label, cells[label], change))
         is_true(p or "~" in change, (group, label))
-        moved = re.match(r"(\S+) \S+ (\S+) \((\S+) to (\S+)\)$", most)
-        if moved and moved[1] == label:
-            is_true(moved[2] == change.removeprefix("~ "), (group, label, most, change))
-            is_true([end.rstrip("%") for end in interval.split(" to ")] == [moved[3], moved[4]], (group, label, most, interval))
+        largest_change = re.match(r"(\S+) \S+ (\S+) \((\S+) to (\S+)\)$", most)
+        if largest_change and largest_change[1] == label:
+            is_true(largest_change[2] == change.removeprefix("~ "), (group, label, most, change))
+            is_true([end.rstrip("%") for end in interval.split(" to ")] == [largest_change[3], largest_change[4]], (group, label, most, interval))
             count += 3
     return count

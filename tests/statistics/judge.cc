@@ -1,7 +1,8 @@
-// Judges a family that is read from standard input, for the oracle: a line "n m paired alpha", and
-// for each row one of its resolution and its figures, "nan" for a gap. Prints a line for the design
-// (how many labellings stand for all, whether all, the smallest p, how many runs would do), then
-// one for each row: shift, p, low, high, p of the row alone.
+// Tests a family that is read from standard input, for the oracle. The first line is "n m paired
+// alpha"; each further line has the resolution and the values of one row, with "nan" for a gap.
+// Prints one line for the design: the number of labellings used, whether these are all, the
+// smallest p, and the number of runs that would be sufficient. Then prints one line for each row:
+// shift, p, low, high, and p of the row without the family.
 
 #include <cstdio>
 #include <iostream>

@@ -1,6 +1,6 @@
-"""p and intervals against a plain enumeration of all labellings, which shares nothing with ctprof but the definition.
+"""Compares p and intervals with a plain enumeration of all labellings, which shares only the definition with ctprof.
 
-Intervals are not inverted in closed form here: the ends are searched by asking for p, shift by shift.
+The ends of intervals are found by a search over shifts that recomputes p, not in closed form.
 """
 
 import itertools
@@ -12,10 +12,10 @@ import unittest
 
 JUDGE = os.environ["JUDGE"]
 SAME = 1e-9
-LEAST_RESOLUTION = 1e-4
+MIN_RESOLUTION = 1e-4
 
 
-def there(values):
+def without_nan(values):
     return [value for value in values if not math.isnan(value)]
 
 
@@ -33,7 +33,7 @@ def ratio(difference, error):
 
 
 class Sides:
-    """Runs of two sides: a labelling is who belongs to the candidate."""
+    """Runs of two sides; a labelling is the set of runs that belong to the candidate."""
 
     def __init__(self, n, m):
         self.n, self.m = n, m
@@ -45,8 +45,8 @@ class Sides:
         return frozenset(range(self.n, self.n + self.m))
 
     def split(self, row, labelling):
-        return (there(value for at, value in enumerate(row) if at not in labelling),
-                there(value for at, value in enumerate(row) if at in labelling))
+        return (without_nan(value for at, value in enumerate(row) if at not in labelling),
+                without_nan(value for at, value in enumerate(row) if at in labelling))
 
     def shift(self, row, labelling):
         before, after = self.split(row, labelling)
@@ -62,7 +62,7 @@ class Sides:
         return ratio(abs(mean(after) - mean(before)), error + pad)
 
     def pad(self, resolution):
-        return max(resolution, LEAST_RESOLUTION) * math.sqrt(1 / self.n + 1 / self.m)
+        return max(resolution, MIN_RESOLUTION) * math.sqrt(1 / self.n + 1 / self.m)
 
     def shifted(self, row, by):
         return [value - by if at >= self.n else value for at, value in enumerate(row)]
@@ -73,7 +73,7 @@ class Sides:
 
 
 class Pairs:
-    """The same of pairs: a labelling is the sign of each."""
+    """Pairs of runs; a labelling is the sign of each pair."""
 
     def __init__(self, n):
         self.n = n
@@ -85,7 +85,7 @@ class Pairs:
         return (1,) * self.n
 
     def changes(self, row, labelling):
-        return there(sign * (row[self.n + at] - row[at]) for at, sign in enumerate(labelling))
+        return without_nan(sign * (row[self.n + at] - row[at]) for at, sign in enumerate(labelling))
 
     def shift(self, row, labelling):
         changes = self.changes(row, labelling)
@@ -99,7 +99,7 @@ class Pairs:
         return ratio(abs(mean(changes)), error + pad)
 
     def pad(self, resolution):
-        return max(resolution, LEAST_RESOLUTION) * math.sqrt(2 / self.n)
+        return max(resolution, MIN_RESOLUTION) * math.sqrt(2 / self.n)
 
     def shifted(self, row, by):
         return [value - by if at >= self.n else value for at, value in enumerate(row)]
@@ -109,8 +109,8 @@ class Pairs:
         return Pairs(len(kept)), [row[at] for at in kept] + [row[self.n + at] for at in kept]
 
 
-def at_least(values, least):
-    return sum(value >= least * (1 - SAME) if math.isfinite(least) else value == least for value in values)
+def at_least(values, minimum):
+    return sum(value >= minimum * (1 - SAME) if math.isfinite(minimum) else value == minimum for value in values)
 
 
 def adjusted(design, rows, resolutions):
@@ -118,23 +118,23 @@ def adjusted(design, rows, resolutions):
     labellings = design.labellings()
     table = [[design.statistic(row, labelling, pad) for row, pad in zip(rows, pads)] for labelling in labellings]
     largest = [max(of_rows) for of_rows in table]
-    seen = table[labellings.index(design.observed())]
-    return [at_least(largest, one) / len(largest) for one in seen]
+    observed_statistics = table[labellings.index(design.observed())]
+    return [at_least(largest, one) / len(largest) for one in observed_statistics]
 
 
-def p_alone(design, row):
-    seen = abs(design.shift(row, design.observed()))
-    far = sum(abs(design.shift(row, labelling)) >= seen - SAME for labelling in design.labellings())
-    return far / len(design.labellings())
+def unadjusted_p(design, row):
+    observed_shift = abs(design.shift(row, design.observed()))
+    at_least_as_large = sum(abs(design.shift(row, labelling)) >= observed_shift - SAME for labelling in design.labellings())
+    return at_least_as_large / len(design.labellings())
 
 
 def end(design, row, alpha, sign):
-    """The largest shift that is not rejected, on the one side of that which was observed."""
+    """Returns the largest shift that is not rejected, in one direction from the observed shift."""
     design, row = design.without_gaps(row)
     middle = design.shift(row, design.observed())
 
-    def accepts(away):
-        return p_alone(design, design.shifted(row, middle + sign * away)) > alpha
+    def accepts(distance):
+        return unadjusted_p(design, design.shifted(row, middle + sign * distance)) > alpha
     if not accepts(1e4):
         inside, outside = 0.0, 1e4
         for _ in range(80):
@@ -167,18 +167,18 @@ class Oracle(unittest.TestCase):
         has_mirror = isinstance(design, Pairs) or design.n == design.m
         self.assertEqual(stored, labellings / (2 if has_mirror else 1))
         self.assertAlmostEqual(floor, (2 if has_mirror else 1) / labellings, places=12)
-        for row, (shift, p, low, high, alone), expected, resolution in zip(rows, found, adjusted(design, rows, resolutions), resolutions):
+        for row, (shift, p, low, high, unadjusted), expected, resolution in zip(rows, found, adjusted(design, rows, resolutions), resolutions):
             self.assertAlmostEqual(p, expected if not math.isnan(design.shift(row, design.observed())) else 1, places=9)
-            self.assertAlmostEqual(alone, adjusted(design, [row], [resolution])[0] if not math.isnan(design.shift(row, design.observed())) else 1,
+            self.assertAlmostEqual(unadjusted, adjusted(design, [row], [resolution])[0] if not math.isnan(design.shift(row, design.observed())) else 1,
                                    places=9)
-            own, whole = design.without_gaps(row)
-            if not whole or math.isnan(own.shift(whole, own.observed())):
+            design_without_gaps, values = design.without_gaps(row)
+            if not values or math.isnan(design_without_gaps.shift(values, design_without_gaps.observed())):
                 self.assertTrue(math.isnan(shift))
                 continue
-            self.assertAlmostEqual(shift, own.shift(whole, own.observed()), places=9)
-            for told, sign in ((low, -1), (high, 1)):
-                self.assertTrue(math.isclose(told, end(design, row, alpha, sign), rel_tol=1e-6, abs_tol=1e-6),
-                                (row, told, end(design, row, alpha, sign)))
+            self.assertAlmostEqual(shift, design_without_gaps.shift(values, design_without_gaps.observed()), places=9)
+            for reported, sign in ((low, -1), (high, 1)):
+                self.assertTrue(math.isclose(reported, end(design, row, alpha, sign), rel_tol=1e-6, abs_tol=1e-6),
+                                (row, reported, end(design, row, alpha, sign)))
 
     def check_all(self, designs, ties, gaps):
         generator = random.Random(f"{ties} {gaps}")
@@ -211,7 +211,7 @@ class Oracle(unittest.TestCase):
         self.check_all(self.PAIRS, ties=False, gaps=True)
 
     def test_many_rows(self):
-        """More than a block has."""
+        """Tests more rows than fit in one block of the implementation."""
         generator = random.Random(7)
         rows = [random_row(generator, 6, False, at == 70) for at in range(150)]
         resolutions = [at % 7 / 10 for at in range(150)]
@@ -232,36 +232,36 @@ class Designs(unittest.TestCase):
         for n, m, paired, floor in [(3, 3, 0, 0.1), (4, 4, 0, 2 / 70), (5, 5, 1, 0.0625), (6, 6, 1, 0.03125), (2, 3, 0, 0.1)]:
             self.assertAlmostEqual(self.facts(n, m, paired, 0.05)[2], floor, places=9)
 
-    def test_how_many_would_do(self):
+    def test_number_of_sufficient_runs(self):
         self.assertEqual([self.facts(3, 3, 0, alpha)[3] for alpha in (0.05, 0.1, 0.001, 1e-3 / 5, 1e-9)], [4, 3, 7, 8, 0])
         self.assertEqual([self.facts(3, 3, 1, alpha)[3] for alpha in (0.05, 0.01, 1e-9)], [6, 8, 0])
 
-    def test_a_sample_where_there_are_too_many(self):
+    def test_samples_labellings_if_there_are_too_many(self):
         for n, m, paired in ((10, 10, 0), (50, 50, 0), (20, 20, 1)):
             stored, is_all, floor, _ = self.facts(n, m, paired, 0.05)
             self.assertEqual((stored, is_all, floor), (5000, 0, 0.0002))
 
-    def test_a_sample_is_as_good_as_all(self):
-        """9 + 9 has 48,620 labellings: what 5,000 of them say is what all say, but for what chance allows."""
+    def test_sample_agrees_with_all_labellings(self):
+        """9 + 9 runs have 48,620 labellings: p of 5,000 of them equals p of all, within the sampling error."""
         generator = random.Random(3)
         rows = [[generator.gauss(0, 1) + (at >= 9) * up for at in range(18)] for up in (0, 0.7, 1.4)]
         found = judge(Sides(9, 9), rows, [0, 0.1, 0.2], 0.05)[1]
         self.assertEqual(judge(Sides(9, 9), rows, [0, 0.1, 0.2], 0.05)[1], found)
-        design, most = Sides(9, 9), []
+        design, largest = Sides(9, 9), []
         pads = [design.pad(resolution) for resolution in (0, 0.1, 0.2)]
         for labelling in design.labellings()[::2]:
-            most.append(max(design.statistic(row, labelling, pad) for row, pad in zip(rows, pads)))
+            largest.append(max(design.statistic(row, labelling, pad) for row, pad in zip(rows, pads)))
         for row, pad, (_, p, _, _, _) in zip(rows, pads, found):
-            expected = at_least(most, design.statistic(row, design.observed(), pad)) / len(most)
+            expected = at_least(largest, design.statistic(row, design.observed(), pad)) / len(largest)
             self.assertLess(abs(p - expected), 5 * math.sqrt(expected * (1 - expected) / 5000) + 0.001)
 
-    def test_the_same_figures_in_any_order_of_sides(self):
+    def test_exchanging_the_sides_mirrors_the_result(self):
         generator = random.Random(5)
         rows = [[generator.gauss(0, 1) for _ in range(9)] for _ in range(3)]
-        there_and = judge(Sides(4, 5), rows, [0, 0, 0], 0.1)[1]
-        back = judge(Sides(5, 4), [row[4:] + row[:4] for row in rows], [0, 0, 0], 0.1)[1]
-        for (shift, p, low, high, _), (other, same, its_low, its_high, _) in zip(there_and, back):
-            for one, two in ((shift, -other), (p, same), (low, -its_high), (high, -its_low)):
+        forward = judge(Sides(4, 5), rows, [0, 0, 0], 0.1)[1]
+        backward = judge(Sides(5, 4), [row[4:] + row[:4] for row in rows], [0, 0, 0], 0.1)[1]
+        for (shift, p, low, high, _), (other, same, backward_low, backward_high, _) in zip(forward, backward):
+            for one, two in ((shift, -other), (p, same), (low, -backward_high), (high, -backward_low)):
                 self.assertAlmostEqual(one, two, places=9)
 
 

@@ -1,14 +1,15 @@
-// A service at a fixed rate, whatever its answers take (open loop), in which a change can be
-// planted.
+// A service with a fixed request rate, independent of its response time (open loop), whose requests
+// can be made slower.
 //
 //   planted FILE
 //
-// FILE holds two factors, "WORK HOLD", and is read again before each burst: `echo 1.2 1 > FILE`
-// makes the work of a request 20 % longer, `echo 1 1.2 > FILE` the time that it holds the lock.
+// FILE contains two factors, "WORK HOLD", and is read before each burst: `echo 1.2 1 > FILE` makes
+// the work of a request 20 % longer, `echo 1 1.2 > FILE` makes the time that it holds the lock 20 %
+// longer.
 //
-// Eight requests come at once, 12.5 times a second, each a thread of its own. A request takes the
-// lock, sleeps 5 ms with it, as one does that writes a log, gives it back, and then works for 3 ms
-// of CPU time: about 30 % of a CPU in all.
+// Eight requests arrive together, 12.5 times per second; each is handled by a thread of its own. A
+// request takes the lock, sleeps 5 ms while holding it, like a request that writes a log, releases
+// it, and then works for 3 ms of CPU time. The total load is about 30 % of a CPU.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -50,7 +51,7 @@ static void* answer(void* its_own) {
   return NULL;
 }
 
-// A file that is just being written is one without factors: the last ones stay.
+// A file that is being written may lack factors: the previous ones remain.
 static void read_factors(const char* path, struct factors* factors) {
   struct factors asked;
   FILE* file = fopen(path, "r");
@@ -78,6 +79,7 @@ int main(int argc, char** argv) {
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
     read_factors(argv[1], &factors);
     for (int at = 0; at < kAtOnce; ++at)
-      if (request(&detached, factors)) return fprintf(stderr, "planted: no thread\n"), 1;
+      if (request(&detached, factors))
+        return fprintf(stderr, "planted: cannot create a thread\n"), 1;
   }
 }

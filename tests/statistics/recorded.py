@@ -1,5 +1,4 @@
-"""Recorded runs in one small file: the text of all of them, packed together, without what tells of the host that they were
-made on."""
+"""Packs recorded runs into one small file: an archive of their text, without information about the host."""
 
 import io
 import json
@@ -8,33 +7,34 @@ import subprocess
 import tarfile
 import tempfile
 
-# What the headlines are made of, and no other.
+# The metrics from which the headlines are computed.
 METRICS = ("run_time_ns", "wait_time_ns", "voluntary_csw", "nonvoluntary_csw", "page_faults", "read_bytes", "write_bytes",
            "nr_migrations", "rss_bytes")
-# Processes that the recorded load is made of; those of the kernel keep their names, too.
+# Processes of the recorded load. Kernel threads keep their names as well.
 LOAD = {"sh", "head", "true", "sleep", "planted", "ctprof", "taskset"}
-# In ns. The last digits of times would be half of what the files take: what threads that ended spent is rounded down, and the span in
-# which any thread was seen, of 3 s, is rounded up, so that what is left of it never falls below zero.
+# In ns. The last digits of times would take half of the space. Times of exited threads are rounded
+# down. The span of 3 s in which each thread was seen is rounded up, so that the difference between
+# both never becomes negative.
 STEPS = {"run_time_ns": 10_000, "wait_time_ns": 10_000}
-STEP_OF_MOMENTS = 100_000
+TIME_STEP = 100_000
 NAMES = {"pcomm", "comm", "process.pcomm"}
 
 
 def rounded(first, last):
-    """A span that is not shortened."""
-    return [first // STEP_OF_MOMENTS * STEP_OF_MOMENTS, -(-last // STEP_OF_MOMENTS) * STEP_OF_MOMENTS]
+    """Rounds both ends so that the span is not shortened."""
+    return [first // TIME_STEP * TIME_STEP, -(-last // TIME_STEP) * TIME_STEP]
 
 
 def without_host(text):
-    """The lines of a run; names of processes that are no part of it are `other`, and nothing tells how the kernel was started."""
+    """Returns the lines of a run without the kernel command line; processes outside the load are named `other`."""
     lines = [json.loads(line) for line in text.splitlines()]
     for line in lines:
         line.get("host", {}).pop("kernel_cmdline", None)
     tables = [line["columns"] for line in lines if "columns" in line]
-    kept = LOAD.union(name for table in tables for name, is_kernel in zip(table.get("comm", []), table.get("kernel_thread", [])) if is_kernel)
+    kept_names = LOAD.union(name for table in tables for name, is_kernel in zip(table.get("comm", []), table.get("kernel_thread", [])) if is_kernel)
     for table in tables:
         for column in NAMES.intersection(table):
-            table[column] = [name if name in kept else "other" for name in table[column]]
+            table[column] = [name if name in kept_names else "other" for name in table[column]]
     for line in lines:
         if "seen" in line:
             line["seen"] = [rounded(*span) for span in line["seen"]]
@@ -56,18 +56,18 @@ def pack(runs, file):
 
 
 def write_frames(text, path):
-    """A file of ctprof's: each line is a frame of its own."""
-    with tempfile.TemporaryDirectory(prefix="frames-") as place:
+    """Writes a ctprof file, in which each line is a zstd frame."""
+    with tempfile.TemporaryDirectory(prefix="frames-") as directory:
         names = []
         for number, line in enumerate(text.splitlines(keepends=True)):
-            names.append(pathlib.Path(place) / str(number))
+            names.append(pathlib.Path(directory) / str(number))
             names[-1].write_bytes(line)
         with open(path, "wb") as out:
             subprocess.run(["zstd", "-qc", *names], stdout=out, check=True)
 
 
 def unpack(file, runs):
-    """Makes the directories `a` and `b` in `runs`, as `record --interleave` does."""
+    """Creates the directories `a` and `b` in `runs`, like `record --interleave`."""
     with tarfile.open(file, "r:xz") as archive:
         for member in archive:
             path = runs / pathlib.PurePosixPath(member.name)

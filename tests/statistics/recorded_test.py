@@ -1,4 +1,4 @@
-"""Recorded runs of two sides, compared once more: silence where nothing differed, a voice where something did, and no claim of single runs."""
+"""Compares recorded runs of two sides: no findings without a difference, a finding with one, and no test of single runs."""
 
 import json
 import pathlib
@@ -15,63 +15,63 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 class Recorded(unittest.TestCase):
     def setUp(self):
-        place = tempfile.TemporaryDirectory(prefix="recorded-")
-        self.addCleanup(place.cleanup)
-        self.runs = pathlib.Path(place.name)
+        directory = tempfile.TemporaryDirectory(prefix="recorded-")
+        self.addCleanup(directory.cleanup)
+        self.runs = pathlib.Path(directory.name)
 
     def unpack(self, kind):
         recorded.unpack(HERE / "recorded" / f"{kind}.tar.xz", self.runs)
         for side in ("a", "b"):
             self.assertEqual(len(list((self.runs / side).iterdir())), max(soak_sure.PAIRS))
 
-    def compared(self, pairs):
+    def compare_pairs(self, pairs):
         soak_sure.keep_pairs(self.runs, pairs)
-        told = soak_sure.compared(self.runs)
-        self.assertGreaterEqual(len(told["screen"]["rows"]), 5)
-        return told
+        report = soak_sure.compare_runs(self.runs)
+        self.assertGreaterEqual(len(report["screen"]["rows"]), 5)
+        return report
 
-    def test_silence(self):
+    def test_no_difference_is_not_significant(self):
         self.unpack("silence")
         for pairs in soak_sure.PAIRS:
-            self.assertEqual(soak_sure.proven(self.compared(pairs)), [])
+            self.assertEqual(soak_sure.significant_rows(self.compare_pairs(pairs)), [])
 
-    def test_voices(self):
-        for kind in soak_sure.HEARD_IN:
+    def test_each_difference_is_detected(self):
+        for kind in soak_sure.DETECTED_IN:
             self.unpack(kind)
             for pairs in soak_sure.PAIRS:
                 with self.subTest(kind=kind, pairs=pairs):
-                    told = self.compared(pairs)
-                    self.assertTrue(soak_sure.is_heard(told, kind), soak_sure.proven(told))
+                    report = self.compare_pairs(pairs)
+                    self.assertTrue(soak_sure.is_detected(report, kind), soak_sure.significant_rows(report))
             for side in ("a", "b"):
                 for file in (self.runs / side).iterdir():
                     file.unlink()
 
-    def test_a_series_goes_on_where_it_was_interrupted(self):
-        """A recording whose comparisons are not all kept is made again; nothing is recorded where all are there."""
+    def test_an_interrupted_series_continues(self):
+        """Repeats a recording if the results of some of its comparisons are missing; records nothing if all results exist."""
         results = self.runs / "results"
         lines = [json.dumps({"kind": "silence", "pairs": pairs, "found": number == 0, "proven": ""}) for number in range(3) for pairs in soak_sure.PAIRS]
         results.write_text("\n".join(lines[:-1]) + "\n")
         self.unpack("silence")
-        made = []
+        recorded_kinds = []
 
         def record(runs, kind, _):
-            made.append(kind)
+            recorded_kinds.append(kind)
             shutil.copytree(self.runs, runs, ignore=shutil.ignore_patterns("results"))
         with unittest.mock.patch.object(soak_sure, "record", record):
-            self.assertEqual(soak_sure.soak(["silence"], 3, results), 1)  # 1 of 3 found is more than 5 of 40
-            self.assertEqual(made, ["silence"])
+            self.assertEqual(soak_sure.soak(["silence"], 3, results), 1)  # 1 of 3 is more than 5 of 40
+            self.assertEqual(recorded_kinds, ["silence"])
             self.assertEqual(len(results.read_text().splitlines()), len(lines) + 1)
             self.assertEqual(soak_sure.soak(["silence"], 3, results), 1)
-        self.assertEqual(made, ["silence"])
+        self.assertEqual(recorded_kinds, ["silence"])
 
-    def test_single_runs_make_no_claim(self):
-        for kind in soak_sure.HEARD_IN:
+    def test_single_runs_are_not_tested(self):
+        for kind in soak_sure.DETECTED_IN:
             with self.subTest(kind):
                 self.unpack(kind)
                 soak_sure.keep_pairs(self.runs, 1)
-                told = soak_sure.compared(*[next((self.runs / side).iterdir()) for side in ("a", "b")])
-                self.assertGreaterEqual(len(told["screen"]["rows"]), 5)
-                for row in told["screen"]["rows"]:
+                report = soak_sure.compare_runs(*[next((self.runs / side).iterdir()) for side in ("a", "b")])
+                self.assertGreaterEqual(len(report["screen"]["rows"]), 5)
+                for row in report["screen"]["rows"]:
                     self.assertFalse(row.get("proven"))
                     for side in [side for figure in row["figures"] for side in figure]:
                         self.assertFalse({"p", "low", "high", "proven"} & {key for key, value in side.items() if value is not None}, row)

@@ -1,22 +1,23 @@
-// Simulated comparisons of hosts, judged by RowFamily as those of ctprof are.
+// Simulates comparisons of hosts, and tests them with RowFamily like ctprof does.
 //
-//     simulate [COMPARISONS]      of each kind; 10,000 by default. The numbers are the same each
-//     time.
+//   simulate [COMPARISONS]      of each kind; 10,000 by default. The numbers are the same in each
+//                               call.
 //
-// A host has 16 groups of 8 metrics: five of counts and three of times, over windows of 2 s. Runs
-// of a row vary by a log-normal factor or by one of heavy tails, some have bursts, and some groups
-// are in a few runs only. Interleaved sides drift together. One group is a service; its rows vary
-// little.
+// A host has 16 groups with 8 metrics: five counts and three times, over windows of 2 s. The values
+// of a row vary by a log-normal or a heavy-tailed factor. Some groups have bursts, and some occur
+// in only a few runs. Interleaved sides have a common drift. One group is a service, whose rows
+// vary little.
 //
-//   silence   nothing differs: how often any row is proven. It must not exceed alpha by more than
-//             three standard errors of the simulation.
-//   power     all rows of the service shift by 20 % over 6 pairs: how many are proven in the family
-//             of the host, by themselves as --about does, and in the family of the host with the
-//             pad of older versions, a tenth of the median error of all rows of a metric. Of rows
-//             whose pairs differ by 2 % and less 9 of 10 must be proven by default, of those with
-//             4 % 9 of 10 by themselves.
+//   silence   nothing differs: the share of comparisons with a significant row must not exceed
+//             alpha by more than three standard errors of the simulation.
+//   power     all rows of the service shift by 20 %, measured with 6 pairs. Counts how many are
+//             significant in the family of the host, in a family of their own as --about tests
+//             them, and in the family of the host with the pad of older versions, which is a
+//             tenth of the median error of all rows of a metric. If pairs differ by 2 % or less,
+//             9 of 10 rows must be significant in the family of the host; with 4 %, 9 of 10 in
+//             their own family.
 //
-// Exit status 1 if one of these does not hold.
+// Exit status 1 if one of these conditions is not met.
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +41,7 @@ constexpr std::uint32_t kGroups = 16, kMetrics = 8, kCounts = 5, kService = kGro
 constexpr double kSeconds = 2, kTick = 1e-6;
 constexpr double kAlpha = 0.05, kShift = 0.2;
 
-// What all runs of a group have in common.
+// Properties that all runs of a group have in common.
 struct Group {
   double scale = 0, spread = 0;
   bool is_heavy = false, is_bursty = false, is_rare = false;
@@ -92,7 +93,7 @@ class Host {
     const double level = group == kService ? how.scale : how.scale * std::exp(random_->normal());
     row.floor = is_count ? 1 : 0.01;
     row.resolution = is_count ? 1 / kSeconds : kTick;
-    // Of interleaved sides both drift alike; sides that are exchangeable do not drift.
+    // Both interleaved sides drift in the same way; exchangeable sides do not drift.
     const double drift = design_->paired ? 0.3 * random_->normal() : 0;
     for (std::size_t run = 0; run < design_->runs(); ++run) {
       const bool is_after = run >= design_->baseline;
@@ -107,7 +108,8 @@ class Host {
     return row;
   }
 
-  // The service does as much in each window as it is asked for; others' events are by chance.
+  // The service handles a fixed number of requests in each window; events of other groups are
+  // random.
   double told(double per_second, bool is_count, std::uint32_t group) {
     if (!is_count) return per_second / 1000;
     const double expected = per_second * kSeconds;
@@ -119,8 +121,7 @@ class Host {
   double spread_, shift_;
 };
 
-// --- silence
-// --------------------------------------------------------------------------------------------
+// Comparisons without a difference.
 
 bool any_proven(const RowFamily& family) {
   for (std::size_t row = 0; row < family.rows().size(); ++row)
@@ -134,20 +135,19 @@ bool is_silent(Random& random, const Design& design, std::size_t comparisons) {
     found += any_proven(RowFamily(Host(random, design, 0.02, 0).rows(), design, kAlpha));
   const auto all = static_cast<double>(comparisons);
   const double most = kAlpha * all + 3 * std::sqrt(kAlpha * (1 - kAlpha) * all);
-  std::printf("silence, %zu + %zu runs%s: %zu of %zu comparisons have a proven row, %.2f %%\n",
+  std::printf("silence, %zu + %zu runs%s: %zu of %zu comparisons have a significant row, %.2f %%\n",
               design.baseline, design.candidate, design.paired ? " in pairs" : "", found,
               comparisons, 100 * static_cast<double>(found) / all);
   return static_cast<double>(found) <= most;
 }
 
-// --- power
-// ----------------------------------------------------------------------------------------------
+// Comparisons with a shifted service.
 
 struct Power {
   std::size_t rows = 0, by_default = 0, alone = 0, old_pad = 0;
 };
 
-// The family with a tenth of the median error of each metric's rows as the pad.
+// Returns the p values with a pad of a tenth of the median error of the metric's rows.
 std::vector<double> old_ps(const std::vector<RowFigures>& rows, const Design& design) {
   const double share = std::sqrt(2 / static_cast<double>(design.baseline));
   statistics::FamilyRows family;
@@ -171,7 +171,7 @@ std::vector<double> old_ps(const std::vector<RowFigures>& rows, const Design& de
 }
 
 void add_comparison(Random& random, const Design& design, double spread, Power& power) {
-  // Of both runs of a pair together the difference varies by `spread`.
+  // The difference of a pair varies by `spread`, so each run varies by spread / sqrt(2).
   std::vector<RowFigures> rows = Host(random, design, spread / std::numbers::sqrt2, kShift).rows();
   const std::vector<double> old = old_ps(rows, design);
   std::vector<RowFigures> service;
@@ -196,7 +196,8 @@ bool has_power(Random& random, double spread, std::size_t comparisons) {
     return 100 * static_cast<double>(found) / static_cast<double>(power.rows);
   };
   std::printf(
-      "power, +20 %% over 6 pairs that vary by %.0f %%: %.1f %% of the service's rows are proven, "
+      "power, +20 %% over 6 pairs that vary by %.0f %%: %.1f %% of the service's rows are "
+      "significant, "
       "%.1f %% with --about, %.1f %% with the old pad\n",
       100 * spread, percent(power.by_default), percent(power.alone), percent(power.old_pad));
   if (spread <= 0.02 && percent(power.by_default) < 90) return false;
@@ -215,6 +216,6 @@ int main(int argc, char** argv) {
     holds = is_silent(random, design, comparisons) && holds;
   for (const double spread : {0.01, 0.02, 0.04, 0.08})
     holds = has_power(random, spread, comparisons) && holds;
-  if (!holds) std::printf("this does not hold\n");
+  if (!holds) std::printf("a condition is not met\n");
   return holds ? 0 : 1;
 }

@@ -1,21 +1,21 @@
-// Simulated spans of consecutive windows, split into blocks as those of archives are and judged by
-// RowFamily.
+// Simulates spans of consecutive windows, splits them into blocks as ctprof does for archives, and
+// tests the blocks with RowFamily.
 //
-//     simulate_spans [COMPARISONS]   of each kind; 2,000 by default. The numbers are the same each
-//                                    time.
+//   simulate_spans [COMPARISONS]   of each kind; 2,000 by default. The numbers are the same in
+//                                  each call.
 //
-// A host has 8 programs of 3 metrics, over windows of 5 s. The logarithm of each figure follows an
-// autoregressive process of its own; some programs come and go in bursts, whose windows resemble
-// their neighbours too. The kinds differ in how closely and in how many windows a side has.
+// A host has 8 programs with 3 metrics, over windows of 5 s. The logarithm of each value follows an
+// autoregressive process. Some programs run in bursts, whose windows are correlated as well. The
+// kinds differ in the correlation and in the number of windows of a side.
 //
-//   silence   nothing differs: how many comparisons have a proven row, of all and of those that
-//             have enough blocks to be tested.
-//   power     one program has 30 % more of each figure: in how many of the tested ones it is found.
+//   silence   nothing differs: counts the comparisons with a significant row, as a share of all
+//             comparisons and of those with enough blocks for a test.
+//   power     one program has 30 % larger values: counts the tested comparisons that detect it.
 //
-// Exit status 1 if more than 10 % of those that are tested (plus three standard errors of the
-// simulation) have a proven row where nothing differs, for blocks are nearly independent and not
-// quite; or if the planted shift is found in less than nine of ten of the tested comparisons of 240
-// or more windows.
+// Exit status 1 if more than 10 % of the tested comparisons (plus three standard errors of the
+// simulation) have a significant row although nothing differs; the limit is not alpha because
+// blocks are only nearly independent. Also exit status 1 if fewer than 9 of 10 tested comparisons
+// with 240 or more windows detect the shift.
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +41,7 @@ constexpr std::uint32_t kPrograms = 8, kMetrics = 3, kPlanted = 0;
 constexpr std::uint64_t kWindowNs = 5'000'000'000;
 constexpr double kAlpha = 0.05, kShift = 0.3;
 
-// How a program's figures vary, the same on both sides.
+// The variation of a program's values, equal on both sides.
 struct Program {
   double level = 0, spread = 0, correlation = 0;
   bool is_bursty = false;
@@ -73,7 +73,7 @@ Series series_of(Random& random, const Program& how, std::size_t windows, double
   return series;
 }
 
-// By program and metric.
+// The series of a side, by program and metric.
 using Side = std::vector<Series>;
 
 Side side_of(Random& random, const std::vector<Program>& programs, std::size_t windows,
@@ -161,7 +161,8 @@ bool holds(Random& random, std::size_t windows, double correlation, std::size_t 
     return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
   };
   std::printf(
-      "%3zu windows, correlation up to %.2f: %5.1f %% tested, %4.1f blocks; proven where nothing "
+      "%3zu windows, correlation up to %.2f: %5.1f %% tested, %4.1f blocks; significant where "
+      "nothing "
       "differs: %.1f %% (%.1f %% of the tested); +30 %%: %.1f %% of the tested\n",
       windows, correlation, 100 * share(tested, comparisons), share(blocks, tested),
       100 * share(any, comparisons), 100 * share(any, tested), 100 * share(planted, shifted));
@@ -181,6 +182,6 @@ int main(int argc, char** argv) {
   for (const std::size_t windows : {60, 240, 720})
     for (const double correlation : {0.0, 0.5, 0.8, 0.9})
       all_hold = holds(random, windows, correlation, comparisons) && all_hold;
-  if (!all_hold) std::printf("this does not hold\n");
+  if (!all_hold) std::printf("a condition is not met\n");
   return all_hold ? 0 : 1;
 }

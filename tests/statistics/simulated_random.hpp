@@ -1,5 +1,5 @@
-// Random numbers for simulated comparisons, the same on every host and with every library: the
-// distributions of the standard library differ between libraries, its generator does not.
+// Random numbers for simulated comparisons, equal on every host and with every library. The
+// generator of the standard library is specified exactly, but its distributions are not.
 
 #pragma once
 
@@ -17,13 +17,13 @@ class Random {
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
-  // Student's t of 3 degrees of freedom.
+  // Returns a value of Student's t distribution with 3 degrees of freedom.
   double heavy() {
     double squares = 0;
     for (int at = 0; at < 3; ++at) squares += std::pow(normal(), 2);
     return normal() / std::sqrt(squares / 3);
   }
-  // The count of events of which so many are expected.
+  // Returns the number of events for an expected number.
   double count(double expected) {
     if (expected > 50) return std::max(0.0, std::round(expected + std::sqrt(expected) * normal()));
     double events = 0;
