@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Windows in which nothing is brought about, compared two by two: groups that do nothing in both are on no first screen.
+"""Compares pairs of windows without a planted problem: no first screen shows groups that are idle in both windows.
 
 The build passes CTPROF.
 """
@@ -31,8 +31,8 @@ class Idle(unittest.TestCase):
             screen = scene.first_of("compare", before, after)
             self.assertTrue(quiet)
             self.assertFalse(quiet & set(screen.rows), "\n".join(screen.lines))
-            for told in (screen, scene.first_of("show", after)):
-                self.assertFalse([finding for finding in told.findings if finding.split()[0] in quiet], "\n".join(told.lines))
+            for printed in (screen, scene.first_of("show", after)):
+                self.assertFalse([finding for finding in printed.findings if finding.split()[0] in quiet], "\n".join(printed.lines))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Records the investigations that recorded_test.py reads.
+"""Records the windows that recorded_test.py reads.
 
-    record_hunts.py record DIRECTORY [KIND...]    of each kind DIRECTORY/KIND.before.ctprof.zst and KIND.after.ctprof.zst
-    record_hunts.py pack DIRECTORY FILE.tar.xz    all of them as text in one archive, without what tells of the host
+    record_hunts.py record DIRECTORY [KIND...]    writes DIRECTORY/KIND.before.ctprof.zst and KIND.after.ctprof.zst for each kind
+    record_hunts.py pack DIRECTORY FILE.tar.xz    packs them as text into one archive, without information about the host
 
-The windows have the processes of a cgroup of their own. Recording needs root, a cgroup v2 hierarchy, and a host that is not busy.
+The windows contain only the processes of one cgroup. Recording requires root, a cgroup v2 hierarchy, and an idle host.
 Environment: CTPROF, TROUBLES.
 """
 
@@ -24,9 +24,10 @@ import scene  # noqa: E402
 from scene import harness  # noqa: E402
 from cgroups_test import hierarchy, remove  # noqa: E402
 
-# The share of the CPUs that the programs have beside others of the host, where version 1 of cgroups has the controller.
+# The CPU shares of the programs relative to other processes, if cgroups of version 1 have the
+# controller.
 SHARES = pathlib.Path("/sys/fs/cgroup/cpu/hunt")
-# What else a recording has, and the programs beside the one of its name.
+# Additional recorders of a recording, and its programs if they are not only the one of its name.
 RECORDERS = {"locks": "off-cpu", "python": "on-cpu"}
 PROGRAMS = {"neighbour": ("server", "burner"), "locks": ("convoy",), "demoted": ("demoted", "rival"), "python": ()}
 
@@ -90,7 +91,7 @@ KINDS = ("neighbour", "convoy", "locks", "syncer", "leaker", "grower", "workers"
 
 
 def without_host(text):
-    """The lines of a window; nothing tells how the kernel was started, or where the programs were built."""
+    """Returns the lines of a window without the kernel command line and the build directory of the programs."""
     lines = [json.loads(line) for line in text.splitlines()]
     for line in lines:
         line.get("host", {}).pop("kernel_cmdline", None)
@@ -110,8 +111,8 @@ def pack(directory, file):
 
 
 def main():
-    what, directory, *words = sys.argv[1:]
-    if what == "pack":
+    command, directory, *words = sys.argv[1:]
+    if command == "pack":
         pack(pathlib.Path(directory), words[0])
         return
     for kind in words or KINDS:

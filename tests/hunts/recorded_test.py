@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Investigations that were recorded once (record_hunts.py): the first finding names the culprit and the cause, the first row is the
-culprit's or its victim's, and each command that is printed works.
+"""Tests recorded windows with a problem (record_hunts.py): the first finding names the culprit and the cause, the first row is the culprit
+or its victim, and each printed command works.
 
 The build passes CTPROF.
 """
@@ -18,8 +18,8 @@ import harness  # noqa: E402
 import recorded  # noqa: E402
 
 ARCHIVE = pathlib.Path(__file__).parent / "recorded.tar.xz"
-# By kind: whose trouble it is, and what the first finding says of it when the window is shown, and when it is compared. None: a window
-# alone does not tell it.
+# By kind: the culprit, and a part of the first finding when the window is shown and when it is
+# compared. None: a single window does not show the problem.
 HUNTS = {
     "neighbour": ("h-burner", " for a CPU in ", "cpu_affinity "),
     "convoy": ("h-convoy", None, " times per second for a lock or another thread, "),
@@ -36,17 +36,17 @@ HUNTS = {
 }
 
 
-VICTIMS = {"neighbour": "h-server", "demoted": "h-rival"}  # or who took the place
+VICTIMS = {"neighbour": "h-server", "demoted": "h-rival"}  # or the process that replaced the culprit
 
 
 class Screen:
-    """What is printed of windows: the findings with their commands, and the first row."""
+    """The printed report on one or two windows: the findings with their commands, and the first row."""
 
     def __init__(self, *words, cwd):
         done = subprocess.run([harness.CTPROF, *words], cwd=cwd, capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "400"})
         self.text = done.stdout
         lines = self.text.splitlines()
-        self.findings, self.steps = [], []  # steps: a finding and its command
+        self.findings, self.steps = [], []  # steps: pairs of a finding and its command
         for line in lines:
             if found := re.fullmatch(r"[1-5] (.*)", line):
                 self.findings.append(found[1])

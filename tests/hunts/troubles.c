@@ -1,27 +1,27 @@
-/* troubles: a program that is well, until a line of standard input brings the trouble that a hunt
- * is after. Ends when standard input does.
+/* troubles: a program that runs normally until it reads a line from standard input; then it causes
+ * the problem that a test searches for. Exits at the end of standard input.
  *
  *   troubles KIND NAME [FILE]
  *
- * Prints "ready" once it is under way, and "done" for each line that it was told. NAME is the
- * process's. Kinds:
+ * Prints "ready" after the start, and "done" for each line that it reads. NAME becomes the name of
+ * the process. Kinds:
  *
- *   server     serves for 6 ms of every 10, on the last CPU; it has no trouble of its own
- *   burner     sleeps; then three threads burn the last CPU
- *   convoy     three threads, each with a lock of its own; then all with the same
- *   syncer     writes the beginning of FILE again and again; then has each write synced
- *   leaker     sleeps; then has ten threads more every 200 ms
- *   grower     sleeps; then takes 16 MiB of memory every 100 ms
- *   workers    four threads that work for 2 ms of every 8; then on the last CPU alone
- *   forker     sleeps; then has children that run for 2 ms and end, one after the other
- *   poller     sleeps; then a thread asks again and again whether there is input
- *   zombies    sleeps; then has 40 children that exit, and does not wait for them
+ *   server     serves for 6 ms of every 10, on the last CPU; causes no problem
+ *   burner     sleeps; then three threads use the last CPU
+ *   convoy     three threads, each with its own lock; then all use one lock
+ *   syncer     writes the start of FILE repeatedly; then syncs each write
+ *   leaker     sleeps; then starts ten threads every 200 ms
+ *   grower     sleeps; then allocates 16 MiB of memory every 100 ms
+ *   workers    four threads that work for 2 ms of every 8; then only on the last CPU
+ *   forker     sleeps; then starts children one after the other, which run for 2 ms and exit
+ *   poller     sleeps; then a thread polls for input without waiting
+ *   zombies    sleeps; then starts 40 children that exit, without waiting for them
  *   stuck      sleeps; then a thread starts a child by vfork() that sleeps
- *   tail       six threads that work for 1 ms of every 8; then one of them works all the time
+ *   tail       six threads that work for 1 ms of every 8; then one of them works continuously
  *   demoted    a thread runs on the last CPU; then with the policy SCHED_IDLE
- *   rival      a thread runs on the last CPU; it has no trouble of its own
- *   idler      four threads that sleep throughout
- *   reader     reads FILE again and again; it has no trouble of its own
+ *   rival      a thread runs on the last CPU; causes no problem
+ *   idler      four threads that always sleep
+ *   reader     reads FILE repeatedly; causes no problem
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -218,8 +218,7 @@ static void zombies_in_trouble(void) {
   }
 }
 
-/* The parent of a child that vfork() started is blocked until that runs another program or exits.
- */
+/* vfork() blocks the parent until the child executes another program or exits. */
 static void* wait_for_child(void* unused) {
   const pid_t child = vfork();
   if (child == 0) {
@@ -282,7 +281,7 @@ static void* read_again(void* unused) {
   return unused;
 }
 
-/* Once it is ready the file is in memory, charged to its own cgroup. */
+/* Reads the file once before "ready", so that its page cache is charged to this cgroup. */
 static void reader(void) {
   reread = open(path, O_RDONLY | O_CLOEXEC);
   check(reread >= 0, path);
@@ -295,7 +294,7 @@ static void nothing(void) {}
 struct kind {
   const char* name;
   void (*begin)(void);
-  void (*trouble)(void); /* beside setting `troubled` */
+  void (*trouble)(void); /* in addition to setting `has_trouble` */
 };
 
 static const struct kind kinds[] = {
@@ -333,7 +332,7 @@ int main(int count, char** words) {
   char line[64];
   const struct kind* const kind = count >= 3 ? kind_of(words[1]) : NULL;
   if (!kind) {
-    fputs("troubles: say a kind and a name\n", stderr);
+    fputs("usage: troubles KIND NAME [FILE]\n", stderr);
     return 2;
   }
   path = count > 3 ? words[3] : NULL;
