@@ -1,11 +1,11 @@
-"""Spans: what each row did between two moments, as recording.md 4 defines it.
+"""Spans: the changes of each row between two times, as defined in section 4 of recording.md.
 
     span = of_capture(capture)                   # a window file: its window; a snapshot: lifetimes
     span = of_pair(before, after)                # A..B, two snapshots of one boot
-    span = of_consecutive(captures)              # windows that follow one another without a gap, as one window
+    span = of_consecutive(captures)              # consecutive windows as one window
 
     span.value(entity, "run_time_ns", row)       # the difference over the window, or the reading of a snapshot
-    span.opening(entity, "rss_bytes", row)       # a reading when the window opened
+    span.opening(entity, "rss_bytes", row)       # a reading at the opening of the window
 """
 
 from capture_file import NO_BASE, NOT_APPLICABLE, WENT_BACKWARDS, Table, has_value
@@ -13,12 +13,12 @@ from capture_file import NO_BASE, NOT_APPLICABLE, WENT_BACKWARDS, Table, has_val
 BLOCKED = "blocked_time_ns"
 ENTITIES = ("thread", "process", "cgroup", "host")
 SECOND = 10**9
-# Beside the cells of a row that only the opening has: when it was read.
-MOMENT = "read at"
+# Key of the read time, in addition to the cells of a row that only the opening has.
+READ_TIME = "read at"
 
 
 class Span:
-    """Tables of rows with both ends, and the times between which they lie (ns of the boot's monotonic clock)."""
+    """Tables of rows with their opening and final readings, and the two times of the span (ns of the boot's monotonic clock)."""
 
     def __init__(self, last, tables, opened, is_window, based):
         self.last, self.tables, self.opened, self.is_window, self.based = last, tables, opened, is_window, based
@@ -26,19 +26,19 @@ class Span:
         self.closed = last.start
         self.first = last
         self.captures = [last]
-        # Threads that exited between two snapshots leave no row, but are counted.
+        # Threads that exited between two snapshots have no row, but are counted.
         self.unseen = last.window["ended_unseen"] if last.window else 0
         self.in_progress = {last.with_role(role): last.with_role(role + "-in-progress") for role in ("run-time", "wait-time")}
         self.in_progress.pop(None, None)
         self.state = last.with_role("state")
-        # The kernel divides run time into these by an estimate; one may fall where their sum does not.
-        self.halves = [last.with_role(role) for role in ("user-time", "system-time")]
+        # The kernel estimates how run time divides into these; one can decrease although their sum does not.
+        self.user_and_system = [last.with_role(role) for role in ("user-time", "system-time")]
         if is_window and len(self.in_progress) == 2:
             self.metrics = self.metrics | {BLOCKED: {"name": BLOCKED, "entity": "thread", "storage": "u64", "rule": "SumNs", "unit": "ns",
                                                      "family": "cumulative", "newtype": "MonotonicNs", "section": "primary"}}
 
     def is_counter(self, name, key=None):
-        """Whether the metric, or one key of a map, is a count whose difference is its figure."""
+        """Returns whether the metric, or one key of a map, is a counter, whose value in a window is its difference."""
         metric = self.metrics[name]
         if metric["storage"] == "map":
             return map_key_is_counter(metric, key)
@@ -59,15 +59,15 @@ class Span:
             return now if has_value(now) and table.born[row] else NO_BASE if has_value(now) else now
         then = 0 if table.born[row] else table.opening(name, row)
         if name in self.in_progress:
-            now = now if table.ended[row] else self.with_progress(table.now, name, row, now)
-            then = then if table.born[row] else self.with_progress(table.then, name, row, then)
-        if name in self.halves and has_value(now) and has_value(then):
-            return self.half(table, name, row, now - then)
+            now = now if table.ended[row] else self.add_time_in_progress(table.now, name, row, now)
+            then = then if table.born[row] else self.add_time_in_progress(table.then, name, row, then)
+        if name in self.user_and_system and has_value(now) and has_value(then):
+            return self.user_or_system_time(table, name, row, now - then)
         return difference(now, then)
 
-    def half(self, table, name, row, change):
-        """User or system time: where one of them fell it is 0, and the other has the change of their sum."""
-        other = self.halves[1 - self.halves.index(name)]
+    def user_or_system_time(self, table, name, row, change):
+        """Returns user or system time: 0 if one of them decreased; the other one then has the change of their sum."""
+        other = self.user_and_system[1 - self.user_and_system.index(name)]
         end, start = table.reading(other, row), 0 if table.born[row] else table.opening(other, row)
         if not has_value(end) or not has_value(start):
             return change if change >= 0 else WENT_BACKWARDS
@@ -76,8 +76,8 @@ class Span:
             return change if change >= 0 else WENT_BACKWARDS
         return 0 if change < 0 else change + min(0, beside)
 
-    def with_progress(self, cells, name, row, reading):
-        """A time at one end with the part in progress; without that part it is unknown for a runnable thread."""
+    def add_time_in_progress(self, cells, name, row, reading):
+        """Returns a time including the part in progress; unknown for a runnable thread if that part is missing."""
         part = self.in_progress[name]
         if not has_value(reading):
             return reading
@@ -105,7 +105,7 @@ class Span:
         return NOT_APPLICABLE if table.born[row] else table.opening(name, row)
 
     def covered(self, name):
-        """How long the sums of a recorder cover, in all windows of the span; 0 of any other metric."""
+        """Returns the time that a recorder covers, over all windows of the span; 0 for other metrics."""
         metric = self.metrics.get(name, {})
         recorders = [recorder for capture in self.captures for recorder in capture.summary.get("stacks", ())]
         return sum(recorder.get("covered_ns") or 0 for recorder in recorders
@@ -121,14 +121,14 @@ class Span:
         return gaps[0] if gaps else max(0, self.wall(row) - sum(parts))
 
     def rates_over(self):
-        """The mean time between both readings of threads that existed throughout; of none, the window's length."""
+        """Returns the mean time between both readings of threads that existed throughout; without such threads the window's length."""
         threads = self.tables["thread"]
         times = [self.wall(row) for row in range(threads.rows) if not threads.born[row] and not threads.ended[row] and threads.moments[row][0]]
         return (sum(times), len(times)) if times else (self.closed - self.opened, 1)
 
 
 def map_key_is_counter(metric, key):
-    """`map_keys` lists kinds as `gauge bytes: anon file; counter count: *`; without it all keys follow the metric's family."""
+    """Parses `map_keys`, such as `gauge bytes: anon file; counter count: *`; without it all keys have the metric's family."""
     starred = metric["family"] == "cumulative"
     for part in filter(None, (metric.get("map_keys") or "").split(";")):
         kind, _, keys = part.partition(":")
@@ -152,7 +152,7 @@ def of_capture(capture):
     return Span(capture, capture.tables, capture.opened, capture.is_window, based)
 
 
-# ---- a window of two snapshots -------------------------------------------------------------------------------------------------
+# ---- windows between two snapshots -------------------------------------------------------------------------------------------------
 
 IDENTITY = {"thread": ("tid", "start_time_clock_ticks"), "process": ("process.tgid",), "cgroup": ("cgroup.path", "cgroup.id"), "host": ()}
 
@@ -162,7 +162,7 @@ def identities(table, entity):
 
 
 def of_pair(before, after):
-    """A..B. A thread is the same if its tid and start are; a row of `before` alone is known by its opening values."""
+    """A..B. A thread is the same if its tid and start time are; a row that only `before` has is known by its opening values."""
     tick = SECOND // before.about["user_hz"]
     opened_ticks = before.start // tick
     started = process_starts(before), process_starts(after)
@@ -174,20 +174,21 @@ def of_pair(before, after):
     for row, (at, of_before) in enumerate(threads.moments):
         first = max(0, threads.now["start_time_clock_ticks"][row] * tick - before.start) if threads.born[row] else of_before
         threads.moments[row] = (first, after.start - before.start + at)
-    span.unseen = len(threads.gone)
-    follow_take_overs(span)
+    span.unseen = len(threads.opening_only_rows)
+    follow_execs(span)
     return span
 
 
-# How far clocks of run queues and the clock of readings may be apart.
+# Maximum difference between the clocks of run queues and the clock of readings.
 CLOCK_SLACK_NS = 5_000_000
 
 
-def follow_take_overs(span):
-    """An exec by a thread that is not the leader: it continues as the leader, with its own counters.
+def follow_execs(span):
+    """Handles an exec by a thread that is not the leader: the thread becomes the leader, with its own counters.
 
-    The row then ran and waited longer than its wall time, which no thread can. Its opening values are those of the thread of the
-    process that has no row at the end and whose counters are at most those of the row. Where that is not one thread they are unknown.
+    In this case the row has more run and wait time than wall time, which is impossible for one thread. Its opening values are those of
+    the thread of the process that has no row at the end and whose counters do not exceed those of the row. If this is not exactly one
+    thread, the opening values are unknown.
     """
     table, times = span.tables["thread"], list(span.in_progress)
     for row in range(table.rows):
@@ -195,22 +196,22 @@ def follow_take_overs(span):
         if table.born[row] or not all(map(has_value, used)) or sum(used) <= span.wall(row) + CLOCK_SLACK_NS:
             continue
         tgid = table.now["tgid"][row]
-        found = [cells for cells in table.gone if cells["tgid"] == tgid and all(
+        found = [cells for cells in table.opening_only_rows if cells["tgid"] == tgid and all(
             not has_value(cells[name]) or cells[name] <= table.now[name][row] for name in times)]
-        taken = found[0] if TAKE_OVER == "follow" and len(found) == 1 else {}
+        taken = found[0] if EXEC_RULE == "follow" and len(found) == 1 else {}
         if taken:
-            table.moments[row] = (taken[MOMENT], table.moments[row][1])
+            table.moments[row] = (taken[READ_TIME], table.moments[row][1])
         for name, cells in table.then.items():
             if span.metrics[name]["family"] == "cumulative":
                 cells[row] = taken.get(name, NO_BASE)
 
 
-# "follow", or "no base": what recording.md 4 permits where it cannot be followed.
-TAKE_OVER = "follow"
+# "follow" or "no base": recording.md 4 permits both.
+EXEC_RULE = "follow"
 
 
 def process_starts(capture):
-    """{tgid: start of its leader, or of its first thread}"""
+    """Returns {tgid: start time of its leader, or of its first thread}."""
     threads, found = capture.tables["thread"], {}
     for row in range(threads.rows):
         tgid, tid = threads.now["tgid"][row], threads.now["tid"][row]
@@ -236,13 +237,13 @@ def pair_tables(entity, before, after, started, opened_ticks):
             table.then[name] = [NO_BASE if row is None else before.missing(name) for row in rows]
     table.moments = [(at and at[1], None if row is None else before.moments[row][1]) for at, row in zip(after.moments, rows)]
     kept = set(rows)
-    table.gone = [{name: before.now[name][row] for name in before.now} | {MOMENT: before.moments[row][1] if before.moments[row] else None}
+    table.opening_only_rows = [{name: before.now[name][row] for name in before.now} | {READ_TIME: before.moments[row][1] if before.moments[row] else None}
                   for row in range(before.rows) if row not in kept]
     return table
 
 
 def is_new(entity, after, row, started, opened_ticks):
-    """Whether a row without an opening reading started inside the window, by its start time."""
+    """Returns whether a row without an opening reading started inside the window, by its start time."""
     start = after.reading("start_time_clock_ticks", row) if entity == "thread" else \
         started[1].get(after.now["process.tgid"][row]) if entity == "process" else None
     return entity in ("cgroup", "host") or start is not None and has_value(start) and start >= opened_ticks
@@ -251,7 +252,7 @@ def is_new(entity, after, row, started, opened_ticks):
 # ---- consecutive windows -------------------------------------------------------------------------------------------------------
 
 def of_consecutive(captures):
-    """Windows back to back as one: the opening values of the first window with a row, the readings of the last."""
+    """Joins consecutive windows: uses the opening values of the first window with a row, and the readings of the last."""
     if len(captures) == 1:
         return of_capture(captures[0])
     last = captures[-1]
@@ -272,7 +273,7 @@ def join_tables(entity, tables, shifts, metrics):
     exited = [where for where in rows.values() if entity == "thread" and tables[where[-1][0]].ended[where[-1][1]]]
     vanished = [where for where in rows.values() if where[-1][0] < len(tables) - 1 and where not in exited]
     joined.rows = len(living) + len(exited)
-    order = lambda where: tables[where[-1][0]].order_of(entity, where[-1][1])
+    order = lambda where: tables[where[-1][0]].sort_key(entity, where[-1][1])
     kept = sorted(living, key=order) + sorted(exited, key=order)
     for name in metrics:
         joined.now[name] = [tables[where[-1][0]].reading(name, where[-1][1]) for where in kept]
@@ -283,10 +284,10 @@ def join_tables(entity, tables, shifts, metrics):
     joined.moments = [moments_of(where, tables, shifts) for where in kept] if entity == "thread" else [None] * joined.rows
     for number, row in (where[0] for where in vanished):
         if not tables[number].born[row]:
-            joined.gone.append({name: tables[number].opening(name, row) for name in tables[number].then}
+            joined.opening_only_rows.append({name: tables[number].opening(name, row) for name in tables[number].then}
                                | {name: tables[number].reading(name, row) for name in IDENTITY[entity] + ("process.pcomm",) if name in metrics})
-    joined.gone += tables[0].gone
-    joined.gone_is_known = all(table.gone_is_known for table in tables)
+    joined.opening_only_rows += tables[0].opening_only_rows
+    joined.opening_only_is_complete = all(table.opening_only_is_complete for table in tables)
     return joined
 
 

@@ -3,8 +3,8 @@
     captures = load(path)                        # a list: one Capture for each block of the file
     captures[0].tables["thread"].now["run_time_ns"][row]
 
-A cell is a number, a text, a set of CPUs, a map, or a Gap. The reader shares no code with the product. It keeps both ends of a
-window apart and computes nothing from them (see accounts.py).
+A cell is a number, a text, a set of CPUs, a map, or a Gap. The reader shares no code with ctprof. It stores the readings of both ends
+of a window and computes nothing from them (see accounts.py).
 """
 
 import json
@@ -38,10 +38,9 @@ def has_value(cell):
 class Table:
     """All rows of one entity.
 
-    now[name][row] is the reading at the end, or at exit. then[name][row] is the reading when the window opened; it is absent for
-    metrics that were not read then. `moments[row]` is the pair (opening reading, last reading) in ns after the window opened; of a
-    snapshot both are the time of its only reading. `gone` are rows that existed when the window opened, have no row here, and are known
-    by their opening values only: a dictionary of cells for each.
+    now[name][row] is the reading at the end, or at exit. then[name][row] is the reading at the opening; it is missing for metrics that
+    were not read at the opening. `moments[row]` is the pair (time of opening reading, time of last reading) in ns after the opening; for
+    a snapshot both are the time of its only reading. `opening_only_rows` are rows that only the opening has: a dictionary of cells each.
     """
 
     def __init__(self, metrics):
@@ -49,9 +48,9 @@ class Table:
         self.rows = 0
         self.now, self.then = {}, {}
         self.born, self.ended, self.moments = [], [], []
-        self.gone = []
-        # Whether `gone` is complete: files written before it was stored do not have the rows of processes that exited.
-        self.gone_is_known = True
+        self.opening_only_rows = []
+        # False for files of older versions, which lack the opening rows of exited processes.
+        self.opening_only_is_complete = True
 
     def reading(self, name, row):
         return self.now[name][row] if name in self.now else self.missing(name)
@@ -60,11 +59,11 @@ class Table:
         return self.then[name][row] if name in self.then else NO_BASE
 
     def missing(self, name):
-        """The gap of a metric without a column."""
+        """Returns the gap of a metric without a column."""
         return Gap(self.metrics[name].get("gap_name") or "NotApplicable")
 
-    def order_of(self, entity, row):
-        """By what the rows of a table are ordered."""
+    def sort_key(self, entity, row):
+        """Returns the sort key of the rows of a table."""
         names = {"thread": ("tgid", "tid", "start_time_clock_ticks"), "process": ("process.tgid",), "cgroup": ("cgroup.path",), "host": ()}[entity]
         return tuple(str(cell) if isinstance(cell, Gap) else cell for cell in (self.reading(name, row) for name in names))
 
@@ -75,7 +74,7 @@ class Table:
         if based is not None:
             base_reasons = expand_gaps(line.get("base_gaps", []), gap_names)
             bases = dict(line.get("bases", {}))
-            for name in based - bases.keys():  # a base column that equals the end in every row is omitted
+            for name in based - bases.keys():  # a base column that equals the final column in all rows is omitted
                 if name in base_reasons:
                     bases[name] = [None] * count
                 else:
@@ -103,8 +102,8 @@ class Table:
             cells += [self.missing(name)] * (self.rows + count - len(cells))
 
 
-def as_cpus(text):
-    """The CPUs of a list such as 0-3,8."""
+def parse_cpus(text):
+    """Parses a CPU list such as 0-3,8."""
     cpus = []
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
@@ -112,12 +111,12 @@ def as_cpus(text):
     return tuple(cpus)
 
 
-CONVERT = {"bitset": lambda cell: as_cpus(cell) if isinstance(cell, str) else tuple(cell),
+CONVERT = {"bitset": lambda cell: parse_cpus(cell) if isinstance(cell, str) else tuple(cell),
            "map": lambda cell: dict(cell)}
 
 
 def expand_gaps(patterns, names):
-    """{column: its gaps in the order of its cells that have no value}; a pattern is pairs of a code and a number of cells."""
+    """Returns {column: gaps of its cells without a value, in order}; a pattern consists of pairs of a code and a number of cells."""
     found = {}
     for pattern in patterns:
         runs = pattern["runs"]
@@ -138,7 +137,7 @@ class Capture:
         registry, names = self.header["registry"], self.header["gap_names"]
         self.metrics = {metric["name"]: dict(metric, gap_name=names[metric["gap"]] if metric.get("gap") else None)
                         for metric in registry["metrics"]}
-        # Costly metrics that were not read: no column, and no definition.
+        # Expensive metrics that were not read: they have neither a column nor a definition.
         self.left_out = set(self.about.get("left_out", ()))
         self.derived = {metric["name"]: metric for metric in registry["derived"]}
         based = {base["entity"]: set(base["columns"]) for base in self.window["bases"]} if self.window else {}
@@ -148,22 +147,22 @@ class Capture:
             entity = line["entity"]
             columns = based.get(entity, set()) if self.window else None
             self.tables[entity].append(line, columns, names, ended=line["kind"] == "exited")
-        self.take_opening_only(lines, names)
+        self.read_opening_only(lines, names)
 
-    def take_opening_only(self, lines, names):
-        """Rows that only the opening has: lines of kind `opening`, which `opening_only` of the window announces."""
+    def read_opening_only(self, lines, names):
+        """Reads the rows that only the opening has: lines of kind `opening`, if the window has the member `opening_only`."""
         if not self.window:
             return
         for entity, table in self.tables.items():
-            table.gone_is_known = "opening_only" in self.window
+            table.opening_only_is_complete = "opening_only" in self.window
             cells = Table(self.metrics)
             for line in lines:
                 if line["kind"] == "opening" and line["entity"] == entity:
                     cells.append(line, None, names, ended=True)
-            table.gone += [{name: column[row] for name, column in cells.now.items()} for row in range(cells.rows)]
+            table.opening_only_rows += [{name: column[row] for name, column in cells.now.items()} for row in range(cells.rows)]
         threads = self.tables["thread"]
         exited = {(threads.now["tid"][row], threads.now["start_time_clock_ticks"][row]) for row in range(threads.rows) if threads.ended[row]}
-        threads.gone = [cells for cells in threads.gone if (cells["tid"], cells["start_time_clock_ticks"]) not in exited]
+        threads.opening_only_rows = [cells for cells in threads.opening_only_rows if (cells["tid"], cells["start_time_clock_ticks"]) not in exited]
 
     @property
     def is_window(self):
@@ -171,7 +170,7 @@ class Capture:
 
     @property
     def start(self):
-        """When the capture began, and the end of a window was read: ns of the boot's monotonic clock."""
+        """Returns the start of the capture, at which the end of a window is read, in ns of the boot's monotonic clock."""
         return self.about["start"]["monotonic_ns"]
 
     @property

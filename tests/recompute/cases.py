@@ -1,6 +1,6 @@
-"""Cases: one command of ctprof in all its formats, against figures that are recomputed from its files.
+"""Cases: runs one command of ctprof in all formats, and compares the output with values that are recomputed from its files.
 
-    case = Show("run.ctprof.zst")                       # or "A..B", a directory of runs, or one that `record --every` fills
+    case = Show("run.ctprof.zst")                       # or "A..B", a directory of runs, or an archive of `record --every`
     case.check(tally, "pcomm", ("json", "csv", "details", "screen"))
     Compare(["a"], ["b"]).check(tally, "cgroup", ("json",))
 """
@@ -23,7 +23,7 @@ from text_check import COLUMNS, DetailsCheck, ScreenTextCheck
 
 FORMATS = ("json", "csv", "details", "screen")
 PLAIN_UNITS = {"thread_count": "count", "blocked_share": "ratio"}
-# Sums of counters, ratios, levels, and a counter times a ratio, all of which keep their meaning in windows of any length.
+# Sums of counters, ratios, levels, and a counter times a ratio: they are defined in windows of any length.
 DERIVED = (("io_calls", "syscr + syscw"), ("time_on_queue", "run_time_ns + wait_time_ns"), ("faults_per_csw", "minflt / voluntary_csw"),
            ("bytes_per_call", "(rchar + wchar) / (syscr + syscw)"), ("rss_doubled", "rss_bytes * 2"),
            ("slice_per_thread", "fair_slice_ns / nr_threads"),
@@ -32,7 +32,7 @@ DERIVED_UNITS = {"io_calls": "count", "time_on_queue": "ns", "faults_per_csw": "
                  "slice_per_thread": "ns", "voluntary_run": "ns"}
 
 class Loaded:
-    """Captures by path, each read once."""
+    """Captures by path; each file is read once."""
 
     def __init__(self):
         self.captures = {}
@@ -43,7 +43,7 @@ class Loaded:
         return self.captures[path]
 
     def spans(self, argument):
-        """The runs that an argument stands for."""
+        """Returns the runs that an argument represents."""
         if os.path.isdir(argument):
             files = sorted(os.path.join(argument, name) for name in os.listdir(argument) if name.endswith(".zst"))
             blocks = [self.captures_in(file) for file in files]
@@ -70,8 +70,8 @@ def make_sides(runs_by_side, per_second, axis, words=(), derive=()):
     grouping = Grouping(spans=[span for runs in runs_by_side for span in runs], **options)
     return [Side([Figures(span, grouping, derive) for span in runs], per_second) for runs in runs_by_side]
 
-def short(word):
-    """An argument without directories."""
+def base_name(word):
+    """Returns an argument without directories."""
     return "..".join(os.path.basename(part).removesuffix(".ctprof.zst") for part in word.split("..")) if os.path.isabs(word) else word
 
 
@@ -91,7 +91,7 @@ class Case:
 
     def check(self, tally, axis, formats=FORMATS):
         words = [*self.arguments(), *self.words, *derive_words(self.derive), "--group-by", axis]
-        name = " ".join([self.verb, *map(short, [*self.arguments(), *self.words]), *(["--derive"] if self.derive else []), axis])
+        name = " ".join([self.verb, *map(base_name, [*self.arguments(), *self.words]), *(["--derive"] if self.derive else []), axis])
         sides = make_sides(self.runs, self.per_second(), axis, self.words, self.derive)
         if "json" in formats:
             self.rows(Checker(tally, name), product.as_json(self.verb, *words, "--details"), sides)
@@ -103,7 +103,7 @@ class Case:
             ScreenCheck(tally, name).check(report, rates)
             if len(rates) == 2:
                 judged.check(report, lambda what, where, *rest: tally.judge(f"judged {what}", (name, *where), *rest))
-            if not self.derive:  # naming metrics prints every metric of every group instead
+            if not self.derive:  # with named metrics, every metric of every group is printed instead
                 ScreenTextCheck(tally, name).check(product.run(self.verb, *words, "--limit", "0"), report, rates)
             self.headings(tally, name, report)
         if "details" in formats and self.verb == "show":
@@ -134,7 +134,7 @@ class Show(Case):
             HeadingCheck(tally, name).check(run["window"], Heading(span))
 
 class Compare(Case):
-    """Each side is a list of arguments."""
+    """A comparison; each side is a list of arguments."""
 
     verb = "compare"
 

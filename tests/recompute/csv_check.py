@@ -1,4 +1,4 @@
-"""Checks what `show` and `compare` print as CSV: one line for each group and metric, of a map for each key."""
+"""Checks the CSV of `show` and `compare`: one line for each group and metric, and for maps one for each key."""
 
 from fractions import Fraction
 
@@ -23,7 +23,7 @@ def number_in(text):
 
 
 def as_text(value):
-    """A value that is no number, as its column `text` has it; None where only a part of the text is checked."""
+    """Formats a value that is no number like the column `text`; None if only a part of the text is checked."""
     if isinstance(value, dict) and set(value) == {"min", "max"}:
         return str(value["min"]) if value["min"] == value["max"] else f"{value['min']}..{value['max']}"
     if isinstance(value, dict) and "total" in value:
@@ -32,7 +32,7 @@ def as_text(value):
 
 
 def without_functions(lines):
-    """Functions and stacks are recomputed by tests/record/stacks_test.py."""
+    """Removes functions and stacks, which tests/record/stacks_test.py recomputes."""
     return (line for line in lines if not (line["metric"].endswith("_stacks") and line["key"]))
 
 
@@ -40,19 +40,19 @@ class CsvCheck:
     def __init__(self, tally, command):
         self.tally, self.command = tally, command
 
-    def cell(self, where, column, line, own, scale=0):
-        """A column of numbers: empty where the figure is no number."""
-        own = own if is_number(own) else None
-        self.tally.check(KINDS[column], (*where, column), number_in(line[column]), own, scale)
+    def cell(self, where, column, line, recomputed, scale=0):
+        """Checks a column of numbers, which is empty if the value is no number."""
+        recomputed = recomputed if is_number(recomputed) else None
+        self.tally.check(KINDS[column], (*where, column), number_in(line[column]), recomputed, scale)
 
-    def key_of(self, own, line):
-        return own.get(line["key"]) if isinstance(own, dict) and line["key"] else own
+    def key_of(self, recomputed, line):
+        return recomputed.get(line["key"]) if isinstance(recomputed, dict) and line["key"] else recomputed
 
-    def text(self, where, column, line, own):
-        expected = as_text(own)
+    def text(self, where, column, line, recomputed):
+        expected = as_text(recomputed)
         if expected is not None:
             found = line[column]
-            right = found == expected or isinstance(own, dict) and "total" in own and found.startswith(expected)
+            right = found == expected or isinstance(recomputed, dict) and "total" in recomputed and found.startswith(expected)
             self.tally.judge("csv text", (*where, column), right, found, expected)
 
     def show(self, lines, side):
@@ -72,8 +72,8 @@ class CsvCheck:
                 else:
                     self.cell(where, "change", line, self.key_of(change, line), abs(as_number(value) or 0))
             self.tally.check("csv threads", where, number_in(line["threads"]), side.threads(group))
-            for column, own in zip(("values", "rows"), side.coverage(group, metric)):
-                self.tally.check("csv coverage", (*where, column), number_in(line[column]), own)
+            for column, recomputed in zip(("values", "rows"), side.coverage(group, metric)):
+                self.tally.check("csv coverage", (*where, column), number_in(line[column]), recomputed)
 
     def compare(self, lines, sides):
         before, after = sides
@@ -91,8 +91,8 @@ class CsvCheck:
                     self.cell(where, name, line, value)
                     self.text(where, f"text_{name}", line, value)
                     self.tally.check("csv threads", (*where, name), number_in(line[f"threads_{name}"]), side.threads(group))
-                    for column, own in zip(("values", "rows"), side.coverage(group, metric)):
-                        self.tally.check("csv coverage", (*where, name, column), number_in(line[f"{column}_{name}"]), own)
+                    for column, recomputed in zip(("values", "rows"), side.coverage(group, metric)):
+                        self.tally.check("csv coverage", (*where, name, column), number_in(line[f"{column}_{name}"]), recomputed)
                 else:
                     self.cell(where, name, line, None)
             if line["side"] == "both" and before.has(group, metric) and after.has(group, metric):
@@ -108,5 +108,5 @@ class CsvCheck:
         scale = max((abs(number) for number in map(as_number, (first, last)) if number is not None), default=0)
         self.cell(where, "delta", line, delta, scale)
         if not line["key"]:
-            own = share(first, delta, line["unit"])
-            self.cell(where, "pct", line, own, scale / abs(as_number(first)) if own is not None else 0)
+            recomputed = share(first, delta, line["unit"])
+            self.cell(where, "pct", line, recomputed, scale / abs(as_number(first)) if recomputed is not None else 0)

@@ -1,4 +1,4 @@
-"""Checks of exports that other tools rely on: unique ids, and times of call stacks.
+"""Checks properties of exports that other tools rely on: unique ids, and times of call stacks.
 
     check_ids(tally, "run.ctprof.zst")
     check_pprof(tally, "run.ctprof.zst", span)
@@ -14,7 +14,7 @@ import tempfile
 import product
 
 SECOND = 10**9
-# Fields of pprof's Profile, and of Perfetto's Trace and TracePacket.
+# Field numbers of Profile (pprof), and of Trace and TracePacket (Perfetto).
 SAMPLE_TYPE, TIME_NANOS, DURATION_NANOS, PERIOD_TYPE, PERIOD = 1, 9, 10, 11, 12
 PACKET, TIMESTAMP, SAMPLES = 1, 8, {66, 135}  # PerfSample, StackSample
 
@@ -28,7 +28,7 @@ def export(path, form, *words):
 
 
 def fields(data):
-    """(number, value) of a message of Protocol Buffers: whole numbers, and bytes of what has a length."""
+    """Yields (number, value) of a Protocol Buffers message: integers, and bytes for fields with a length."""
     at = 0
 
     def varint():
@@ -52,7 +52,7 @@ def fields(data):
 
 
 def check_ids(tally, path):
-    """`id` names one row of its capture and entity."""
+    """Checks that each `id` occurs in only one row of its capture and entity."""
     lines = [json.loads(line) for line in export(path, "ndjson", "--rows", "threads,processes,cgroups").splitlines()]
     found = collections.Counter((line["capture"], line["entity"], line["id"]) for line in lines)
     for key, count in found.items():
@@ -77,7 +77,7 @@ def check_pprof(tally, path, span):
 
 
 def check_perfetto(tally, path, span):
-    """Samples have times inside the window, as ns of the boot."""
+    """Checks that samples have times inside the window, in ns of the boot."""
     packets = [dict(fields(packet)) for number, packet in fields(export(path, "perfetto")) if number == PACKET]
     samples = [packet.get(TIMESTAMP, 0) for packet in packets if SAMPLES & packet.keys()]
     length = span.closed - span.opened

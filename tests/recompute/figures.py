@@ -1,4 +1,4 @@
-"""Figures of one run: group x metric, with value, change, coverage and the busiest thread.
+"""Values of one run: group x metric, with value, change, coverage and the busiest thread.
 
     figures = Figures(span, grouping)
     figures.all["sh", "rss_bytes"].value, .change, .coverage
@@ -12,18 +12,18 @@ from capture_file import NOT_APPLICABLE, THREAD_GONE, has_value
 from grouping import HOST
 from rules import as_number, is_key_of_a_row, reduce_cells
 
-# What an account without a row or without memory has, at either end.
-NOTHING = (NOT_APPLICABLE, THREAD_GONE)
-UNKNOWN = object()  # a change that no file can tell
-# Hidden inputs of other figures.
+# The gaps of a row without memory or after its exit.
+GAPS_WITHOUT_VALUE = (NOT_APPLICABLE, THREAD_GONE)
+UNKNOWN = object()  # a change that cannot be computed from any file
+# Hidden inputs of other metrics.
 HIDDEN_ROLES = ("run-time-in-progress", "wait-time-in-progress")
-# Has no value where it would be negative.
-BEYOND_DELAYS = "offcpu_beyond_delays_ns"
+# This metric has no value if the result would be negative.
+OFF_CPU_BEYOND_DELAYS = "offcpu_beyond_delays_ns"
 BLOCKED_SHARE = f"{BLOCKED} / (%s + %s + {BLOCKED})"
 
 
 class Figure:
-    """`start` is the group's value when the window opened. `is_counter` says whether it counts up."""
+    """`start` is the group's value at the opening of the window. `is_counter` is true for counters."""
 
     def __init__(self, value, coverage, change=None, is_counter=False, busiest=None, extras=None, rule="", entity="thread"):
         self.value, self.coverage, self.change, self.is_counter = value, coverage, change, is_counter
@@ -62,7 +62,7 @@ class Figures:
                     self.all[group, name] = figure
 
     def threads_of_processes(self, rows):
-        """Of a group of processes alone: their threads at the end."""
+        """Returns the final number of threads for groups of single processes."""
         processes, threads = self.span.tables["process"], self.span.tables["thread"]
         found = {processes.now["process.tgid"][row] for row in rows}
         return sum(threads.now["tgid"][row] in found and not threads.ended[row] for row in range(threads.rows))
@@ -75,7 +75,7 @@ class Figures:
             return None
         known = [(row, cell) for row, cell in cells if has_value(cell)]
         is_counter = metric["storage"] != "map" and metric["family"] == "cumulative"
-        value = reduce_cells(rule, [cell for _, cell in known], self.key_counts(name))
+        value = reduce_cells(rule, [cell for _, cell in known], self.key_is_counter(name))
         figure = Figure(value, (len(known), len(cells)), is_counter=is_counter, rule=rule, entity=entity)
         figure.cells = [cell for _, cell in known] if rule.startswith("Mode") or rule == "Affinity" else ()
         if entity == "thread":
@@ -85,7 +85,7 @@ class Figures:
             figure.start, figure.change = self.start_and_change(metric, name, group, rows, known)
         return figure
 
-    def key_counts(self, name):
+    def key_is_counter(self, name):
         return lambda key: self.span.is_counter(name, key)
 
     def busiest(self, rule, known):
@@ -102,24 +102,24 @@ class Figures:
         return {"min_nonzero": min((cell for _, cell in known if cell > 0), default=None)} if rule == "MaxPeak" and known else None
 
     def start_and_change(self, metric, name, group, rows, known):
-        """The end minus the start over the same accounts: rows that exist at the end, and those that exited."""
+        """Returns the end minus the start over the same rows: rows that exist at the end, and rows that exited."""
         span, entity = self.span, metric["entity"]
         table = span.tables[entity]
-        if entity in ("thread", "process") and not table.gone_is_known and self.has_exits(group, entity):
+        if entity in ("thread", "process") and not table.opening_only_is_complete and self.has_exits(group, entity):
             return UNKNOWN, UNKNOWN
         if name not in table.then:
             return None, None
-        gone = [cells[name] for cells in self.rows["gone"][entity].get(group, ()) if name in cells]
+        gone = [cells[name] for cells in self.rows["opening_only"][entity].get(group, ()) if name in cells]
         if any(not has_value(cell) and cell is not NOT_APPLICABLE for cell in gone):
-            return None, None  # it exited between its listing and its reading
+            return None, None  # the row exited after it was listed and before it was read
         ends, starts, gaps = [], [], 0
         for row in rows:
             end, start = span.value(entity, name, row), span.opening(entity, name, row)
             if table.ended[row] and not has_value(start) and start is not NOT_APPLICABLE:
                 return None, None
-            if any(cell not in NOTHING and not has_value(cell) for cell in (end, start)):
+            if any(cell not in GAPS_WITHOUT_VALUE and not has_value(cell) for cell in (end, start)):
                 gaps += 1
-                continue  # an account with one unknown end counts at neither
+                continue  # a row with an unknown end is not counted at either end
             ends += [end] if has_value(end) else []
             starts += [start] if has_value(start) else []
         starts += [cell for cell in gone if has_value(cell)]
@@ -130,27 +130,27 @@ class Figures:
     def subtract(self, metric, ends, starts):
         if metric["storage"] == "map":
             keys = {key for cell in ends for key in cell if not self.span.is_counter(metric["name"], key)}
-            end, start = (reduce_cells(metric["rule"], cells, self.key_counts(metric["name"])) or {} for cells in (ends, starts))
+            end, start = (reduce_cells(metric["rule"], cells, self.key_is_counter(metric["name"])) or {} for cells in (ends, starts))
             return start, {key: end.get(key, 0) - start.get(key, 0) for key in sorted(keys)} if ends else None
         end, start = (as_number(reduce_cells(metric["rule"], cells)) or 0 for cells in (ends, starts))
         return start, end - start
 
     def has_exits(self, group, entity):
-        """Whether a thread of the group exited that existed when the window opened; of processes, a leader with memory of its own."""
+        """Returns whether a thread of the group that existed at the opening exited; for processes, a leader with its own memory."""
         threads = self.span.tables["thread"]
         rows = [row for row in self.rows["thread"].get(group, ()) if threads.ended[row] and not threads.born[row]]
         if entity == "process":
             rows = [row for row in rows if threads.now["tid"][row] == threads.now["tgid"][row] and threads.reading("kernel_thread", row) is not True]
         return bool(rows) or bool(self.span.unseen)
 
-    def change_of_absent(self, group, name):
-        """Of a group without a row that the metric applies to at the end: what it had at the start left."""
+    def change_of_missing_group(self, group, name):
+        """Returns the change of a group without an applicable row at the end: its opening value, negated."""
         metric = self.span.metrics.get(name)
         if metric is None or metric["family"] != "gauge":
             return None
-        if not self.span.tables[metric["entity"]].gone_is_known and self.has_exits(group, metric["entity"]):
+        if not self.span.tables[metric["entity"]].opening_only_is_complete and self.has_exits(group, metric["entity"]):
             return UNKNOWN
-        gone = [cells[name] for cells in self.rows["gone"][metric["entity"]].get(group, ()) if cells.get(name, NOT_APPLICABLE) is not NOT_APPLICABLE]
+        gone = [cells[name] for cells in self.rows["opening_only"][metric["entity"]].get(group, ()) if cells.get(name, NOT_APPLICABLE) is not NOT_APPLICABLE]
         return -sum(gone) if all(map(has_value, gone)) else None
 
     # ---- derived metrics ------------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ class Figures:
         return "counter" if self.span.is_counter(base, key) else "level"
 
     def find_input(self, group, name):
-        """The figure of an input; one of a metric that was not recorded because expensive has no value for any thread."""
+        """Returns the value of an input; an input that was not recorded because it is expensive has no value for any thread."""
         base = name.partition("[")[0]
         metric = self.span.metrics.get(base)
         if base in self.span.last.left_out:
@@ -195,7 +195,7 @@ class Figures:
         kinds = {one: self.kind_of(one) for one, _ in names}
         behaviour = formula.behaviour(tree, kinds)
         coverage = tuple(sum(figure.coverage[at] for figure in present) for at in (0, 1))
-        # A difference of counters is a level where its family says so: computed from the totals at both ends.
+        # A difference of counters is a level if its family is gauge; then it is computed from the totals at both ends.
         is_level_of_counters = behaviour == "counter" and formula.subtracts(tree) and registered.get("family") == "gauge"
         figure = Figure(None, coverage, is_counter=behaviour == "counter" and not is_level_of_counters, rule="derived")
         figure.behaviour = behaviour
@@ -205,8 +205,8 @@ class Figures:
             figure.value, figure.start = formula.evaluate(tree, ends.get), formula.evaluate(tree, starts.get)
         else:
             figure.value = formula.evaluate(tree, lambda one: self.input(group, one))
-            if name == BEYOND_DELAYS and figure.value is not None and figure.value < 0:
-                figure.value = None  # the delays overlap
+            if name == OFF_CPU_BEYOND_DELAYS and figure.value is not None and figure.value < 0:
+                figure.value = None  # overlapping delays
             if self.span.is_window and behaviour == "level":
                 figure.start = formula.evaluate(tree, lambda one: self.input(group, one, "start"))
         if self.span.is_window and (is_level_of_counters or behaviour == "level"):
@@ -217,11 +217,11 @@ class Figures:
         return figure
 
     def lifetime(self, group, name, at_end):
-        """The sum of a counter's readings over the group at one end of the window; those that exited keep what they had at exit."""
+        """Returns the sum of a counter over the group at one end of the window; exited threads have their values at exit."""
         metric = self.span.metrics[name]
         table = self.span.tables[metric["entity"]]
         cells = [table.reading(name, row) if at_end else self.span.opening(metric["entity"], name, row)
                  for row in self.rows[metric["entity"]][group]]
         known = [cell for cell in cells if has_value(cell)]
-        # Threads that started inside the window began at zero.
+        # Threads that started inside the window start at zero.
         return Fraction(sum(known)) if known or not at_end and all(cell is NOT_APPLICABLE for cell in cells) else None

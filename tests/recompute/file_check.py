@@ -1,4 +1,4 @@
-"""Conditions that every recorded file has to meet, whoever shows it: no thread has more time than its own window.
+"""Checks conditions that every recorded file must meet: no thread has more time than its own window.
 
     check_times(tally, "run.ctprof.zst", span)
 """
@@ -6,14 +6,14 @@
 from accounts import CLOCK_SLACK_NS
 from capture_file import has_value
 
-# The time off the CPU that the recorder counts, and what it is made of.
+# The off-CPU time that the recorder counts, and its parts.
 OFF_CPU = "offcpu_ns"
 KIB = 1024
 ROUNDED = ("rchar", "wchar")
 
 
 def check_times(tally, name, span):
-    """Run, wait and off-cpu time of each thread lie within the time between its two readings."""
+    """Checks that run, wait and off-cpu time of each thread fit into the time between its two readings."""
     threads = span.tables["thread"]
     times = list(span.in_progress)
     for row in range(threads.rows):
@@ -27,7 +27,7 @@ def check_times(tally, name, span):
 
 
 def check_group_times(tally, name, report, side):
-    """The same of the groups that `show` prints of one window: their threads' time together."""
+    """Checks the same for the groups that `show` prints for one window, with the total time of their threads."""
     run = side.runs[0]
     found = {(tuple(row["group"]) if isinstance(row["group"], list) else row["group"], row["metric"]): row["value"] for row in report["rows"]}
     for group, rows in run.rows["thread"].items():
@@ -37,7 +37,7 @@ def check_group_times(tally, name, report, side):
 
 
 def check_exits_without_bpf(tally, name, capture):
-    """Taskstats rounds rchar and wchar of threads that exited down to KiB: their opening values are rounded as well. Their cgroup is known."""
+    """Taskstats rounds rchar and wchar of exited threads down to KiB, so opening values are rounded too. Checks that cgroups are known."""
     threads = capture.tables["thread"]
     for row in range(threads.rows):
         if not threads.ended[row] or threads.born[row]:

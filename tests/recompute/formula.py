@@ -28,26 +28,26 @@ class Parser:
     def take(self):
         return self.tokens.pop(0)
 
-    def series(self, operators, part):
+    def binary_chain(self, operators, part):
         tree = part()
         while self.peek() in operators:
             tree = (self.take(), tree, part())
         return tree
 
     def sum(self):
-        return self.series(("+", "-"), self.product)
+        return self.binary_chain(("+", "-"), self.product)
 
     def product(self):
-        return self.series(("*", "/"), self.factor)
+        return self.binary_chain(("*", "/"), self.operand)
 
-    def factor(self):
+    def operand(self):
         token = self.take()
         if token == "(":
             tree = self.sum()
             assert self.take() == ")"
             return tree
         if token == "-":
-            return ("-", ("number", Fraction(0)), self.factor())
+            return ("-", ("number", Fraction(0)), self.operand())
         if token == "max" and self.peek() == "(":
             self.take()
             arguments = [self.sum()]
@@ -68,14 +68,14 @@ def parse(text):
 
 
 def inputs(tree):
-    """[(name, whether it is optional)] in the order of the text."""
+    """Returns [(name, whether it is optional)] in the order of the text."""
     if tree[0] == "name":
         return [tree[1:]]
     return [one for part in tree[1:] if isinstance(part, tuple) for one in inputs(part)]
 
 
 class Missing(Exception):
-    """An input without a value, or a division by zero."""
+    """Raised for an input without a value and for a division by zero."""
 
 
 def compute(tree, look_up):
@@ -108,7 +108,7 @@ def evaluate(tree, look_up):
 
 
 def behaviour(tree, kinds):
-    """How the formula behaves over time: "counter", "level", "ratio" (of counters of one window), "number", or "refused".
+    """Returns how the formula behaves over time: "counter", "level", "ratio" (of counters of one window), "number", or "refused".
 
     A sum of counters is a counter. A ratio is a level. A counter times a gauge, and a counter plus a gauge, have no meaning.
     """

@@ -1,4 +1,4 @@
-"""Groups of rows under each key of --group-by. Names become patterns by tests/parity/patterns.py, over all that is compared.
+"""Groups of rows by the key of --group-by. tests/parity/patterns.py computes the patterns of names, over all compared files.
 
     grouping = Grouping("pcomm", spans)
     grouping.rows(span)["thread"]["sh"]          # the numbers of its thread rows; of processes and cgroups likewise
@@ -25,7 +25,7 @@ def text_of(cell):
 
 
 def matches_glob(glob, path):
-    """Whether the path matches: * within one part of it, ** across parts."""
+    """Returns whether the path matches: * matches within one component, ** across components."""
     parts = (".*" if part == "**" else "[^/]*" if part == "*" else "[^/]" if part == "?" else re.escape(part)
              for part in re.findall(r"\*\*|\*|\?|[^*?]+", glob))
     return re.fullmatch("".join(parts), path) is not None
@@ -37,7 +37,7 @@ class Grouping:
         self.alone = thread_names_as_they_are
         self.keys = {}
         for column in COLUMNS[axis]:
-            names = {name for span in spans for name in self.names_in(span, column)}
+            names = {name for span in spans for name in self.names_of_column(span, column)}
             if column == "cgroup":
                 known = {name: name for name in names} if cgroups_as_they_are else patterns.cgroup_keys(names)
             else:
@@ -45,21 +45,21 @@ class Grouping:
                 known = {name: name for name in names} if exact else patterns.thread_keys(names)
             self.keys |= {(column, name): key for name, key in known.items()}
 
-    def names_in(self, span, column):
+    def names_of_column(self, span, column):
         threads = span.tables["thread"]
         if column == "process.pcomm":
-            return [*self.names_of_processes(span).values(), *(text_of(cells[column]) for cells in span.tables["process"].gone)]
-        names = {self.flat(column, text_of(threads.reading(column, row))) for row in range(threads.rows)}
+            return [*self.names_of_processes(span).values(), *(text_of(cells[column]) for cells in span.tables["process"].opening_only_rows)]
+        names = {self.apply_globs(column, text_of(threads.reading(column, row))) for row in range(threads.rows)}
         if column == "cgroup" and self.axis == "cgroup":
             cgroups = span.tables["cgroup"]
-            names |= {self.flat(column, cgroups.now["cgroup.path"][row]) for row in range(cgroups.rows)}
+            names |= {self.apply_globs(column, cgroups.now["cgroup.path"][row]) for row in range(cgroups.rows)}
         return names
 
     def names_of_processes(self, span):
         table = span.tables["process"]
         return {table.now["process.tgid"][row]: text_of(table.reading("process.pcomm", row)) for row in range(table.rows)} | {None: ""}
 
-    def flat(self, column, name):
+    def apply_globs(self, column, name):
         if column == "cgroup":
             for glob in self.flatten:
                 if matches_glob(glob, name):
@@ -67,11 +67,11 @@ class Grouping:
         return name
 
     def key(self, column, name):
-        name = self.flat(column, name)
+        name = self.apply_globs(column, name)
         return self.keys.get((column, name), name)
 
-    def of_thread(self, span, cells, names):
-        """The group of a thread; `cells` reads its identity."""
+    def group_of_thread(self, span, cells, names):
+        """Returns the group of a thread; `cells` reads its identity."""
         if self.axis == "process.pcomm":
             return self.key("process.pcomm", names.get(cells("tgid"), ""))
         if self.axis == "pid":
@@ -80,30 +80,30 @@ class Grouping:
         return group if self.axis == "all" else group[0]
 
     def rows(self, span):
-        """{entity: {group: row numbers}}, and "gone": {group: opening values of processes or threads without a row}."""
+        """Returns {entity: {group: row numbers}}, and "opening_only": {group: opening values of processes or threads without a row}."""
         threads, processes = span.tables["thread"], span.tables["process"]
         names = self.names_of_processes(span)
         found = {entity: collections.defaultdict(list) for entity in ("thread", "process", "cgroup", "host")}
-        found["gone"] = {"thread": collections.defaultdict(list), "process": collections.defaultdict(list), "cgroup": {}, "host": {}}
+        found["opening_only"] = {"thread": collections.defaultdict(list), "process": collections.defaultdict(list), "cgroup": {}, "host": {}}
         leaders, name_of = {}, {}
         for row in range(threads.rows):
-            group = self.of_thread(span, lambda name, row=row: threads.reading(name, row), names)
+            group = self.group_of_thread(span, lambda name, row=row: threads.reading(name, row), names)
             found["thread"][group].append(row)
             tgid, tid = threads.now["tgid"][row], threads.now["tid"][row]
             if tid == tgid or tgid not in leaders:
                 leaders[tgid], name_of[tgid] = group, text_of(threads.reading("pcomm", row))
-        for cells in threads.gone:
-            group = self.of_thread(span, lambda name, cells=cells: cells[name], names)
-            found["gone"]["thread"][group].append(cells)
+        for cells in threads.opening_only_rows:
+            group = self.group_of_thread(span, lambda name, cells=cells: cells[name], names)
+            found["opening_only"]["thread"][group].append(cells)
             if cells["tid"] == cells["tgid"] or cells["tgid"] not in leaders:
                 leaders[cells["tgid"]], name_of[cells["tgid"]] = group, text_of(cells["pcomm"])
         for row in range(processes.rows):
             tgid = processes.now["process.tgid"][row]
-            found["process"][self.of_process(tgid, leaders, name_of)].append(row)
-        for cells in processes.gone:
+            found["process"][self.group_of_process(tgid, leaders, name_of)].append(row)
+        for cells in processes.opening_only_rows:
             group = self.key("process.pcomm", text_of(cells["process.pcomm"])) if self.axis == "process.pcomm" else \
-                self.of_process(cells["process.tgid"], leaders, name_of)
-            found["gone"]["process"][group].append(cells)
+                self.group_of_process(cells["process.tgid"], leaders, name_of)
+            found["opening_only"]["process"][group].append(cells)
         if self.axis == "cgroup":
             cgroups = span.tables["cgroup"]
             for row in range(cgroups.rows):
@@ -111,8 +111,8 @@ class Grouping:
         found["host"][HOST] = list(range(span.tables["host"].rows))
         return found
 
-    def of_process(self, tgid, leaders, name_of):
-        """Processes follow their leader's group; under --no-thread-normalize each has its own."""
+    def group_of_process(self, tgid, leaders, name_of):
+        """Returns the group of a process: that of its leader; under --no-thread-normalize each process is a group."""
         if self.alone and self.axis in ("pcomm", "comm", "comm-exact", "cgroup"):
             return f"{name_of.get(tgid, '')}[{tgid}]"
         return leaders.get(tgid)

@@ -1,4 +1,4 @@
-"""The heading of a window: its length, threads that started and exited, the host's CPU time, and settings that changed.
+"""The heading of a window: its length, started and exited threads, the host's CPU time, and changed settings.
 
     Heading(span).threads()       # {"threads_before": ..., "threads_after": ..., "born": ..., "ended": ...}
     Heading(span).accounting()    # {"busy_ns": ..., "living_ns": ..., "ended_ns": ..., "unexplained_ns": ...}
@@ -28,21 +28,21 @@ class Heading:
         table = self.threads_table
         rows = range(table.rows)
         living = sum(not table.ended[row] for row in rows)
-        # A thread that exited before a window opened does not count, even while it waits to be reaped.
+        # A thread that exited before the window opened is not counted, even as a zombie.
         of_pair = not self.span.first.is_window
-        gone = [cells for cells in table.gone if of_pair or cells.get("state") not in EXITED]
+        gone = [cells for cells in table.opening_only_rows if of_pair or cells.get("state") not in EXITED]
         return {"threads_before": sum(not table.born[row] for row in rows) + len(gone), "threads_after": living,
                 "born": sum(table.born), "ended": sum(table.ended), "unseen": self.span.unseen}
 
     def host(self, name):
-        """A figure of the host, 0 where there is none."""
+        """Returns a value of the host; 0 if there is none."""
         found = self.span.value("host", HOST_CPU + name, 0)
         return found if has_value(found) else 0
 
     def accounting(self):
-        """CPUs x wall - idle - iowait is what the host used; steal and interrupts are apart where threads' clocks exclude them.
+        """Returns the CPU accounting. CPUs x wall - idle - iowait is the busy time.
 
-        Threads are read at other moments than the host. Their time is scaled to the host's window.
+        Steal and interrupts are separate if the clocks of threads exclude them. Threads are read at other times than the host. Their time is scaled to the host's window.
         """
         span = self.span
         run_time = span.last.with_role("run-time")
@@ -61,7 +61,7 @@ class Heading:
                 "steal_apart": bool(self.host("steal_apart")), "interrupts_apart": bool(self.host("irq_apart"))}
 
     def settings(self):
-        """Rows whose setting differs between both ends, by metric and both values."""
+        """Returns the number of rows whose setting differs between both ends, by metric and both values."""
         found = collections.Counter()
         for name, metric in self.span.metrics.items():
             if not metric.get("setting"):
@@ -70,12 +70,12 @@ class Heading:
             for row in range(table.rows):
                 before, after = self.span.opening(metric["entity"], name, row), table.reading(name, row)
                 if not table.ended[row] and has_value(before) and has_value(after) and before != after:
-                    found[name, as_setting(metric, before), as_setting(metric, after)] += 1
+                    found[name, format_setting(metric, before), format_setting(metric, after)] += 1
         return found
 
 
-def as_setting(metric, cell):
-    """As JSON has it: sets of CPUs and limits as text."""
+def format_setting(metric, cell):
+    """Formats a setting as JSON has it: CPU sets and limits as text."""
     if metric["storage"] == "bitset":
         return cpus_of([cell])["cpus"]
     return "max" if cell == NO_LIMIT and metric["family"] == "limit" else cell

@@ -1,17 +1,17 @@
-"""p, intervals, families and order of a comparison of several runs, computed again from its JSON alone by the formulas of docs/statistics.md."""
+"""Recomputes p, intervals, families and row order of a comparison of several runs from its JSON, by the formulas of docs/statistics.md."""
 
 import itertools
 import math
 
 MOST_LABELLINGS, DRAWN_LABELLINGS, SEED = 16384, 5000, 19
 SAME, LEAST_RESOLUTION = 1e-9, 1e-4
-# How far from an end of an interval shifts are tested, in logarithms.
-NEAR = 1e-6
-NEARLY = {"rel_tol": 1e-7, "abs_tol": 1e-9}
+# Distance from the end of an interval at which shifts are tested, in logarithms.
+END_DISTANCE = 1e-6
+TOLERANCES = {"rel_tol": 1e-7, "abs_tol": 1e-9}
 SIXTY_FOUR_BITS = 2**64 - 1
 
 
-def there(values):
+def without_nan(values):
     return [value for value in values if value is not None]
 
 
@@ -25,7 +25,7 @@ def squares_about_mean(values):
 
 
 class Random:
-    """splitmix64, as in core/statistics/labellings.cc."""
+    """The generator splitmix64, as in core/statistics/labellings.cc."""
 
     def __init__(self):
         self.state = SEED
@@ -46,15 +46,15 @@ class Random:
 
 
 class Design:
-    """Which runs are of which side. A labelling has a number for each run (of pairs: for each pair), 1 for the candidate (of pairs: for
-    exchanged); the first one is the observed one."""
+    """The assignment of runs to sides. A labelling has a number for each run (or pair): 1 for the candidate (or an exchanged pair).
+    The first labelling is the observed one."""
 
     def __init__(self, baseline, candidate, paired):
         self.n, self.m, self.paired = baseline, candidate, paired
         self.ways = 2**baseline if paired else math.comb(baseline + candidate, candidate)
         self.has_mirror = paired or baseline == candidate
         self.are_all = self.ways <= MOST_LABELLINGS
-        self.labellings = self.all() if self.are_all else self.drawn()
+        self.labellings = self.all() if self.are_all else self.draw_labellings()
 
     def observed(self):
         return (0,) * self.n if self.paired else (0,) * self.n + (1,) * self.m
@@ -70,7 +70,7 @@ class Design:
         rest.remove(self.observed())
         return [self.observed(), *rest]
 
-    def drawn(self):
+    def draw_labellings(self):
         random, marks, found = Random(), list(self.observed()), []
         for _ in range(DRAWN_LABELLINGS):
             found.append(tuple(marks))
@@ -86,11 +86,11 @@ class Design:
         return (2 if self.has_mirror else 1) / self.ways if self.are_all else 1 / DRAWN_LABELLINGS
 
     def smallest_p_of(self, figures):
-        """Of a row by itself: exchanging equal figures changes nothing."""
+        """Returns the smallest possible p of a single row: exchanging equal values changes nothing."""
         if self.paired:
             different = sum(None not in pair and not is_same(*pair) for pair in zip(figures[:self.n], figures[self.n:]))
             return max(self.smallest_p(), min(1, 2 / 2**different))
-        known = there(figures)
+        known = without_nan(figures)
         different = len(known) - max(sum(is_same(one, other) for other in known) for one in known)
         total, side = self.n + self.m, min(self.n, self.m)
         if different >= side:
@@ -99,13 +99,13 @@ class Design:
         return max(self.smallest_p(), min(1, (2 if self.n == self.m else 1) * ways))
 
     def split(self, values, labelling):
-        """(baseline, candidate); of pairs ([], differences)."""
+        """Returns (baseline, candidate); for pairs ([], differences)."""
         if self.paired:
             pairs = zip(values[:self.n], values[self.n:], labelling)
             return [], [(before - after if exchanged else after - before)
                         for before, after, exchanged in pairs if before is not None and after is not None]
-        return (there([value for value, side in zip(values, labelling) if not side]),
-                there([value for value, side in zip(values, labelling) if side]))
+        return (without_nan([value for value, side in zip(values, labelling) if not side]),
+                without_nan([value for value, side in zip(values, labelling) if side]))
 
     def difference(self, values, labelling):
         before, after = self.split(values, labelling)
@@ -132,8 +132,8 @@ def is_same(one, other):
     return abs(one - other) <= 1e-12 * max(abs(one), abs(other))
 
 
-def share_at_least(values, least):
-    return sum(value >= least * (1 - SAME) for value in values) / len(values)
+def share_at_least(values, minimum):
+    return sum(value >= minimum * (1 - SAME) for value in values) / len(values)
 
 
 class Row:
@@ -141,12 +141,12 @@ class Row:
         self.design, self.reported = design, reported
         figures, floor = reported["figures"], reported["floor"]
         self.values = [None if figure is None else math.log(figure + floor) for figure in figures]
-        pad = design.pad(reported["resolution"] / (mean(there(figures)) + floor))
+        pad = design.pad(reported["resolution"] / (mean(without_nan(figures)) + floor))
         self.statistics = [design.statistic(self.values, labelling, pad) for labelling in design.labellings]
         self.difference = design.difference(self.values, design.observed())
 
     def sides(self):
-        """The figures that the shift leads from and to, and the same shift and interval as fractions of the first."""
+        """Returns the values between which the row shifts, and shift and interval as fractions of the first value."""
         reported, floor = self.reported, self.reported["floor"]
         pairs = list(zip(self.values[:self.design.n], self.values[self.design.n:])) if self.design.paired else None
         if pairs:
@@ -161,7 +161,7 @@ class Row:
         return before, after, tuple(None if reported[name] is None else max(-1, reported[name] * scale) for name in ("shift", "low", "high"))
 
     def p_of_shift(self, shift):
-        """p of the row alone, if the candidate is shifted back: differences of means decide."""
+        """Returns p of the row without the family, if the candidate is shifted back, from differences of means."""
         n = self.design.n
         values = [None if value is None else value - (shift if at >= n else 0) for at, value in enumerate(self.values)]
         seen = abs(self.design.difference(values, self.design.observed()))
@@ -172,19 +172,19 @@ class Row:
         return None in self.values
 
     def is_end(self, end, sign, alpha):
-        """Whether shifts inside of the end are not rejected, and those outside are. Rows with gaps have fewer labellings: see the oracle."""
+        """Returns whether shifts inside the end are not rejected and those outside are. For rows with gaps see the oracle."""
         if self.has_gaps():
             return True
         if end is None:
             return self.p_of_shift(self.difference + sign * 50) > alpha
         log = math.log1p(end)
-        if abs(log - self.difference) <= NEAR:  # nothing but the observed shift
-            return self.p_of_shift(log + sign * 2 * NEAR) <= alpha or self.p_of_shift(log) > alpha
-        return self.p_of_shift(log - sign * NEAR) > alpha >= self.p_of_shift(log + sign * NEAR)
+        if abs(log - self.difference) <= END_DISTANCE:  # the interval contains only the observed shift
+            return self.p_of_shift(log + sign * 2 * END_DISTANCE) <= alpha or self.p_of_shift(log) > alpha
+        return self.p_of_shift(log - sign * END_DISTANCE) > alpha >= self.p_of_shift(log + sign * END_DISTANCE)
 
 
 class Family:
-    """Checks the rows of a family; `judge(what, where, is_right, found, expected)` is called for each figure."""
+    """Checks the rows of a family; calls `judge(what, where, is_right, found, expected)` for each value."""
 
     def __init__(self, evidence, rows, judge):
         self.alpha, self.least, self.judge = evidence["alpha"], evidence["min_shift"], judge
@@ -206,7 +206,7 @@ class Family:
             return
         for name, own in (("p", share_at_least(largest, row.statistics[0])), ("p_alone", share_at_least(row.statistics, row.statistics[0])),
                           ("shift", math.expm1(row.difference))):
-            self.judge(name, where, math.isclose(reported[name], own, **NEARLY), reported[name], own)
+            self.judge(name, where, math.isclose(reported[name], own, **TOLERANCES), reported[name], own)
         for name, sign in (("low", -1), ("high", 1)):
             self.judge(name, where, row.is_end(reported[name], sign, self.alpha), reported[name], "an end of the interval")
         shown = row.sides()[2] or [reported[name] for name in ("shift", "low", "high")]
@@ -220,7 +220,7 @@ def key(row):
 
 
 def check_membership(name, shown, family, judge):
-    """A row that is shown is judged exactly if it is in the family, with the same figures."""
+    """Checks that a shown row has a test result exactly if it is in the family, and that the values are equal."""
     known = {key(row): row for row in family}
     for one, row in shown:
         member = known.get(one)
@@ -239,7 +239,7 @@ def screen_rows(report, rows):
 
 
 def check_order(name, rows, judge):
-    """`rows`: of each whether it is proven, the p that it has by itself (None: not judged), and its score."""
+    """`rows`: for each row whether it is significant, its unadjusted p (None: not tested), and its score."""
     is_any_proven = any(proven for proven, _, _ in rows)
     places = [(not proven, 1 if is_any_proven or p is None else p, -score) for proven, p, score in rows]
     for at, (before, after) in enumerate(zip(places, places[1:])):
@@ -247,7 +247,7 @@ def check_order(name, rows, judge):
 
 
 def check(report, judge):
-    """A report of two sides in JSON."""
+    """Checks a report on two sides in JSON."""
     for evidence in report["evidence"][:1]:
         families = [("headlines", evidence["headlines"]), ("details", evidence["details"]), ("functions", evidence["functions"])]
         if evidence["about"]:
@@ -267,13 +267,13 @@ def check(report, judge):
         check_membership("screen", screen_rows(report, screen["rows"]), evidence["headlines"], judge)
         check_membership("about", screen_rows(report, screen.get("about_rows", [])), evidence["about"]["headlines"] if evidence["about"] else [], judge)
         for name in ("rows", "about_rows"):
-            least = [min((figure[1]["p_alone"] for figure in row["figures"] if figure[1]["p_alone"] is not None), default=1)
+            minimum = [min((figure[1]["p_alone"] for figure in row["figures"] if figure[1]["p_alone"] is not None), default=1)
                      for row in screen.get(name, [])]
-            check_order(f"screen {name}", [(row["proven"], p, row["score"]) for row, p in zip(screen.get(name, []), least)], judge)
+            check_order(f"screen {name}", [(row["proven"], p, row["score"]) for row, p in zip(screen.get(name, []), minimum)], judge)
 
 
 def pairs_of(report):
-    """By group and metric, the rows of the headlines' family."""
+    """Returns the rows of the headlines' family by group and metric."""
     found = {}
     for evidence in report["evidence"][:1]:
         design = Design(evidence["runs_baseline"], evidence["runs_candidate"], evidence["paired"])

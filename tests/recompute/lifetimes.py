@@ -1,4 +1,4 @@
-"""Figures of snapshots: which threads two snapshots of one boot share, and how old the threads of a group are."""
+"""Values of snapshots: the threads that two snapshots of one boot have in common, and the age of a group's threads."""
 
 from capture_file import NO_LIMIT, has_value
 from grouping import HOST
@@ -9,7 +9,7 @@ COUNTS = ("threads_alive", "threads_new", "threads_gone")
 
 
 def members(run, group):
-    """{(tid, start): row}; None where a start is unknown."""
+    """Returns {(tid, start time): row}; None if a start time is unknown."""
     threads, found = run.span.tables["thread"], {}
     for row in range(threads.rows) if group == HOST else run.rows["thread"].get(group, ()):
         start = threads.reading("start_time_clock_ticks", row)
@@ -20,7 +20,7 @@ def members(run, group):
 
 
 def turnover(before, after, group, metric):
-    """Threads on both sides, only on the last and only on the first, and what each of these is of a sum's delta."""
+    """Returns the threads on both sides, only on the last and only on the first, and the part of each in a sum's delta."""
     nothing = dict.fromkeys(PARTS + COUNTS)
     old, new = members(before, group), members(after, group)
     if old is None or new is None:
@@ -42,9 +42,9 @@ def turnover(before, after, group, metric):
 
 
 def oldest_age(run, group, entity):
-    """(least, most) ns since the oldest thread of the group started, of the host since it was booted; None where that is unknown.
+    """Returns (minimum, maximum) of the age in ns of the group's oldest thread, or of the host's boot; None if unknown.
 
-    Threads are read one after the other: the least is until the oldest was read, the most until the end of the capture.
+    Threads are read one after the other: the minimum is the age when the oldest was read, the maximum that at the end of the capture.
     """
     span = run.span
     ended = max(span.last.start, span.last.summary.get("end", {}).get("monotonic_ns", 0))

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Programs whose figures are easy to get wrong, for a recording to be made around them.
+"""Programs whose values are difficult to compute, for use in recordings.
 
-    load.py pool READY         four workers of some MB; after SIGUSR1 three of them are replaced one after the other
+    load.py pool READY         four workers with some MB each; after SIGUSR1 three of them are replaced one after the other
     load.py exec READY         a thread that is not the leader uses CPU time; after SIGUSR1 it calls exec
     load.py hog READY          one old process that used CPU time, and nine young ones of the same name that sleep
     load.py tune READY         a process that changes its nice value and CPUs after SIGUSR1
     load.py churn READY        starts programs that exit, until it is killed
 
-READY is a file that a part makes when it is as described, and READY.done one that it makes when it has done what SIGUSR1 asks for.
+Each program creates the file READY when it is in the described state, and READY.done after it has handled SIGUSR1.
 """
 
 import ctypes
@@ -27,24 +27,24 @@ def set_name(name):
     ctypes.CDLL(None).prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
-def make(path):
+def create_file(path):
     with open(path, "w", encoding="utf-8"):
         pass
 
 
 def wait_for_signal():
-    """SIGUSR1 is blocked from the start, so that it is not lost."""
+    """Waits for SIGUSR1, which is blocked from the start so that it is not lost."""
     signal.sigwait({signal.SIGUSR1})
 
 
-def burn(seconds):
+def use_cpu(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass
 
 
-def forked(work):
-    """A child that does its work and then sleeps until it is killed."""
+def fork_child(work):
+    """Starts a child that calls `work` and then sleeps until it is killed."""
     started, report = os.pipe()
     child = os.fork()
     if child == 0:
@@ -65,15 +65,15 @@ def pool(ready):
         return bytearray(os.urandom(4096) * (POOL_BYTES // 4096))
 
     kept = []
-    workers = [forked(lambda: kept.append(worker())) for _ in range(POOL_WORKERS)]
-    make(ready)
+    workers = [fork_child(lambda: kept.append(worker())) for _ in range(POOL_WORKERS)]
+    create_file(ready)
     wait_for_signal()
     for at in range(POOL_REPLACED):
-        new = forked(lambda: kept.append(worker()))
+        new = fork_child(lambda: kept.append(worker()))
         os.kill(workers[at], signal.SIGKILL)
         os.waitpid(workers[at], 0)
         workers[at] = new
-    make(ready + ".done")
+    create_file(ready + ".done")
     signal.pause()
 
 
@@ -81,8 +81,8 @@ def exec_by_thread(ready):
     set_name("exec_thread")
 
     def run():
-        burn(EXEC_CPU_SECONDS)
-        make(ready)
+        use_cpu(EXEC_CPU_SECONDS)
+        create_file(ready)
         wait_for_signal()
         os.execv(sys.executable, [sys.executable, __file__, "after", ready + ".done"])
 
@@ -92,33 +92,33 @@ def exec_by_thread(ready):
 
 def after(ready):
     set_name("exec_thread")
-    burn(0.05)
-    make(ready)
+    use_cpu(0.05)
+    create_file(ready)
     signal.pause()
 
 
 def hog(ready):
     set_name("hog")
-    burn(HOG_CPU_SECONDS)
+    use_cpu(HOG_CPU_SECONDS)
     for _ in range(9):
-        forked(lambda: None)
-    make(ready)
+        fork_child(lambda: None)
+    create_file(ready)
     signal.pause()
 
 
 def tune(ready):
     set_name("tuned")
-    make(ready)
+    create_file(ready)
     wait_for_signal()
     os.setpriority(os.PRIO_PROCESS, 0, 7)
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    make(ready + ".done")
+    create_file(ready + ".done")
     signal.pause()
 
 
 def churn(ready):
     set_name("churn")
-    make(ready)
+    create_file(ready)
     while True:
         subprocess.run(["true"], check=False)
         subprocess.run(["sh", "-c", "true; sleep 0.02 & wait"], check=False)

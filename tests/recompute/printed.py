@@ -1,6 +1,6 @@
-"""Numbers as people read them: `461.073KiB`, `1.906s`, `29.1K`, `8.01ticks/s`, back into units of the metric, with their precision.
+"""Parses printed numbers such as `461.073KiB`, `1.906s`, `29.1K`, `8.01ticks/s` into units of the metric, with their precision.
 
-    read("1.906s", "ns")     -> (1906000000, 500000)    # the number, and half of its last digit
+    parse_number("1.906s", "ns")     -> (1906000000, 500000)    # the number, and half a unit of its last digit
 """
 
 import re
@@ -9,14 +9,14 @@ from fractions import Fraction
 THOUSANDS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
 TIMES = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
-# A unit of a metric, in ns or bytes.
+# Units of metrics, in ns or bytes.
 OF_TIME = {"ns": 1, "us": 10**3}
 OF_SIZE = {"bytes": 1, "kib": 2**10}
 NUMBER = re.compile(r"([-+]?)(\d+(?:\.\d+)?)([^\d.]*)")
 
 
 def factor_of(suffix, unit):
-    """What the number is to be multiplied by; None of an unknown suffix."""
+    """Returns the factor for the number; None for an unknown suffix."""
     if unit in OF_TIME:
         return Fraction(TIMES[suffix], OF_TIME[unit]) if suffix in TIMES else None
     if unit in OF_SIZE:
@@ -31,8 +31,8 @@ def factor_of(suffix, unit):
     return Fraction(THOUSANDS[suffix]) if suffix in THOUSANDS else None
 
 
-def read(text, unit, per_second=False):
-    """(value, precision), or None where the text is no number."""
+def parse_number(text, unit, per_second=False):
+    """Returns (value, precision), or None if the text is no number."""
     found = NUMBER.fullmatch(text.strip())
     if not found:
         return None
@@ -48,7 +48,7 @@ def read(text, unit, per_second=False):
     return (-1 if sign == "-" else 1) * Fraction(digits) * factor, last / 2 * factor
 
 
-def is_within(own, found):
-    """Whether a printed number is ours, rounded; halves may be rounded either way."""
+def is_within(recomputed, found):
+    """Returns whether a printed number is the rounded value; halves may be rounded in either direction."""
     value, precision = found
-    return abs(Fraction(own) - value) <= precision * Fraction(1001, 1000)
+    return abs(Fraction(recomputed) - value) <= precision * Fraction(1001, 1000)

@@ -1,4 +1,4 @@
-"""Runs ctprof, and edits captures so that they show a condition which a recording cannot be made to have.
+"""Runs ctprof, and edits captures to create conditions that are difficult to record.
 
 The build passes CTPROF.
 """
@@ -15,14 +15,14 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
     "CTPROF_PAGER": "", "LC_ALL": "C.UTF-8", "TZ": "UTC", "XDG_CONFIG_HOME": os.devnull, "XDG_STATE_HOME": os.devnull}
 
 
-class Failed(Exception):
+class CommandFailed(Exception):
     pass
 
 
 def run(*words, statuses=(0,)):
     done = subprocess.run([CTPROF, *map(str, words)], capture_output=True, check=False, env=ENVIRONMENT, text=True, errors="surrogateescape")
     if done.returncode not in statuses:
-        raise Failed(f"ctprof {' '.join(map(str, words))}: status {done.returncode}: {done.stderr}")
+        raise CommandFailed(f"ctprof {' '.join(map(str, words))}: status {done.returncode}: {done.stderr}")
     return done.stdout
 
 
@@ -47,30 +47,30 @@ def read_lines(path):
 
 
 def as_text(lines):
-    """The text of one capture, whose last line counts the lines and bytes before it."""
+    """Returns the text of one capture, whose last line contains the number of lines and bytes before it."""
     body = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines[:-1]).encode()
     return body + json.dumps(dict(lines[-1], lines=len(lines), bytes=len(body)), separators=(",", ":")).encode() + b"\n"
 
 
 def write_frames(text, path):
-    """Each line is a frame of its own, which states its size."""
-    with tempfile.TemporaryDirectory(prefix="frames-") as place, open(path, "wb") as out:
+    """Writes each line as a zstd frame of its own, which contains its size."""
+    with tempfile.TemporaryDirectory(prefix="frames-") as directory, open(path, "wb") as out:
         names = []
         for line in text.splitlines(keepends=True):
-            names.append(os.path.join(place, str(len(names))))
+            names.append(os.path.join(directory, str(len(names))))
             with open(names[-1], "wb") as part:
                 part.write(line)
         subprocess.run(["zstd", "-qc", "--check", *names], stdout=out, check=True)
 
 
 def edit(path, into, change):
-    """Writes a copy of a capture, of which `change` gets the lines."""
+    """Writes a copy of a capture; `change` edits its lines."""
     lines = read_lines(path)
     write_frames(as_text(change(lines) or lines), into)
 
 
 def rename(names, column="pcomm"):
-    """A change: process names become others, so that a group is absent from a run, or has another name there."""
+    """Returns a change that renames processes, so that a group is missing in a run or has another name."""
     def change(lines):
         for line in lines:
             for name in (column, f"process.{column}"):
@@ -80,12 +80,12 @@ def rename(names, column="pcomm"):
 
 
 def on_another_boot(lines):
-    """A change: the capture is of another boot of another host."""
+    """A change: moves the capture to another boot of another host."""
     lines[0]["ctprof"] |= {"boot_id": "00000000-0000-4000-8000-000000000000", "hostname": "other"}
 
 
 def with_derived(name, expression, unit, family, entity="thread"):
-    """A change: the file's registry has one more derived metric."""
+    """Returns a change that adds a derived metric to the registry of the file."""
     def change(lines):
         lines[0]["registry"]["derived"].append(
             {"name": name, "entity": entity, "expression": expression, "unit": unit, "family": family, "section": "derived", "applies_to": "all",

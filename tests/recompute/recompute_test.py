@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Every figure that `show` and `compare` print of recorded captures is recomputed from the files alone.
+"""Recomputes every value that `show` and `compare` print for recorded captures from the files.
 
-recorded.tar.xz has windows, snapshots, runs and an archive, which were recorded around the programs of load.py. Other conditions are
-edited into copies of them: groups that are absent from some runs, other boots, and derived metrics of a file's registry.
+recorded.tar.xz contains windows, snapshots, runs and an archive, recorded while the programs of load.py ran. Other conditions are
+created by editing copies: groups that are missing in some runs, other boots, and derived metrics in a file's registry.
 """
 
 import os
@@ -58,7 +58,7 @@ class Recompute(unittest.TestCase):
             Show(self.path("window")).check(self.tally, axis, FORMATS if axis in ("pcomm", "all") else ("json",))
         self.assert_same()
 
-    def test_window_with_costly_metrics(self):
+    def test_window_with_expensive_metrics(self):
         Show(self.path("full"), derive=DERIVED).check(self.tally, "cgroup")
         self.assert_same()
 
@@ -67,7 +67,7 @@ class Recompute(unittest.TestCase):
         self.assert_same()
 
     def test_window_of_an_older_version(self):
-        """Without the rows that only the opening has, the change of a group in which a process exited is unknown."""
+        """Without the rows that only the opening has, the change of a group with an exited process is unknown."""
         def change(lines):
             lines[1].pop("opening_only", None)
             return [line for line in lines if line["kind"] != "opening"]
@@ -79,7 +79,7 @@ class Recompute(unittest.TestCase):
         Show(self.path("stacks")).check(self.tally, "comm", ("json", "csv"))
         self.assert_same()
 
-    def test_names_as_they_are(self):
+    def test_literal_names(self):
         Show(self.path("window"), words=["--no-thread-normalize", "--no-cg-normalize"]).check(self.tally, "pcomm", ("json",))
         Show(self.path("window"), words=["--no-cg-normalize"]).check(self.tally, "cgroup", ("json",))
         Show(self.path("window"), words=["--cgroup-flatten", "/*/job-*"]).check(self.tally, "cgroup", ("json",))
@@ -108,7 +108,7 @@ class Recompute(unittest.TestCase):
 
     # ---- files and exports --------------------------------------------------------------------------------------------------------
 
-    def test_time_of_threads_lies_within_their_windows(self):
+    def test_times_of_threads_do_not_exceed_their_windows(self):
         for name in ("window", "full", "without-bpf"):
             check_times(self.tally, name, LOADED.spans(self.path(name))[0])
         report = product.as_json("show", self.pair(), "--details")
@@ -129,7 +129,7 @@ class Recompute(unittest.TestCase):
 
     # ---- evidence -------------------------------------------------------------------------------------------------------------------
 
-    def test_rows_that_were_tested_come_first(self):
+    def test_tested_rows_come_first(self):
         """Rows without a p value never precede rows of their section that have one."""
         changed = []
         for number, file in enumerate(self.files("runs")):
@@ -142,14 +142,14 @@ class Recompute(unittest.TestCase):
             self.tally.judge("order of tested rows", (row["section"], row["group"], row["metric"]), is_right, "after an untested row", "before it")
         self.assert_same()
 
-    def test_verbs_take_an_interleaved_directory(self):
-        place = os.path.join(self.scratch.name, "interleaved")
+    def test_commands_accept_an_interleaved_directory(self):
+        directory = os.path.join(self.scratch.name, "interleaved")
         for number, file in enumerate(self.files("runs")):
-            side = os.path.join(place, "ab"[number % 2])
+            side = os.path.join(directory, "ab"[number % 2])
             os.makedirs(side, exist_ok=True)
             shutil.copy(file, side)
         into = os.path.join(self.scratch.name, "out")
-        for words in (("compare", place), ("report", place, "-o", into + ".html"), ("export", place, "--to", "ndjson", "-o", into + ".ndjson")):
+        for words in (("compare", directory), ("report", directory, "-o", into + ".html"), ("export", directory, "--to", "ndjson", "-o", into + ".ndjson")):
             done = product.status(*words)
             self.tally.check("an interleaved directory is accepted", (words[0],), done, 0)
         self.assert_same()
@@ -157,7 +157,7 @@ class Recompute(unittest.TestCase):
     # ---- sides ------------------------------------------------------------------------------------------------------------------
 
     def sides(self, absent, runs):
-        """`runs` copies of recorded runs; group churn is absent from the first `absent` of them."""
+        """Returns `runs` copies of recorded runs; the group churn is missing in the first `absent` of them."""
         files = self.files("runs")[:runs]
         for at in range(absent):
             into = os.path.join(self.scratch.name, f"absent-{at}-of-{runs}.ctprof.zst")
@@ -165,8 +165,8 @@ class Recompute(unittest.TestCase):
             files[at] = into
         return files
 
-    def test_group_absent_from_some_runs(self):
-        """Even and odd numbers of runs, and a group that half of them lack, all but one, or one."""
+    def test_group_missing_in_some_runs(self):
+        """Tests even and odd numbers of runs, and a group that is missing in one, half, or all but one of them."""
         for runs, absent in ((2, 1), (3, 1), (4, 2), (4, 3), (6, 3), (5, 4)):
             with self.subTest(runs=runs, absent=absent):
                 formats = FORMATS if (runs, absent) == (4, 2) else ("json", "screen") if absent < 3 else ("json",)
@@ -183,7 +183,7 @@ class Recompute(unittest.TestCase):
         self.assert_same()
 
     def test_windows_of_different_lengths(self):
-        """Derived counters become rates over each window's own length, as any counter does."""
+        """Derived counters become rates over the length of each window, like other counters."""
         Compare([self.path("window")], [self.files("runs")[0]], derive=DERIVED).check(self.tally, "pcomm")
         self.assert_same()
 
@@ -199,7 +199,7 @@ class Recompute(unittest.TestCase):
         self.assert_same()
 
     def test_lifetimes_of_different_boots(self):
-        """Per second of life: the group's total by the age of its oldest thread; one old process that works, and young ones that sleep."""
+        """Per second of age: the group's total divided by the age of its oldest thread, with one old busy process and young idle ones."""
         other = self.edited("hog", product.on_another_boot, "other-boot")
         Compare([self.path("before")], [other]).check(self.tally, "pcomm", ("json", "csv"))
         Compare([self.path("hog")], [other]).check(self.tally, "pcomm", ("json",))
@@ -218,8 +218,8 @@ class Recompute(unittest.TestCase):
         Show(self.edited("window", change, "level")).check(self.tally, "pcomm", ("json",))
         self.assert_same()
 
-    def test_sum_of_counters_counts_up(self):
-        """Whatever its family says: in sides of windows it is a rate."""
+    def test_sum_of_counters_is_a_counter(self):
+        """Independent of its declared family, it is a rate in sides with several windows."""
         change = product.with_derived("test_switches", "voluntary_csw + nonvoluntary_csw", "count", "gauge")
         Compare([self.edited("window", change, "sum-a")], [self.edited("stacks", change, "sum-b")]).check(self.tally, "pcomm", ("json",))
         self.assert_same()

@@ -1,6 +1,6 @@
-"""Records captures around the programs of load.py: what the short test has in recorded.tar.xz, and what the soak test makes now.
+"""Records captures around the programs of load.py, for recorded.tar.xz of the short test and for the soak test.
 
-    recordings.py DIRECTORY      as root, on a kernel with BPF: makes the captures of the short test anew, and packs them
+    recordings.py DIRECTORY      as root, on a kernel with BPF: records the captures of the short test, and packs them
 """
 
 import contextlib
@@ -22,15 +22,15 @@ import cgroups_test  # noqa: E402
 LOAD = pathlib.Path(__file__).with_name("load.py")
 ARCHIVE = pathlib.Path(__file__).with_name("recorded.tar.xz")
 WITHOUT_BPF = "procfs-sched,taskstats,cgroup,psi,host"
-# Process names that are kept in recorded files, beside those of the kernel.
+# Process names that recorded files keep, in addition to kernel threads.
 NAMES = {"pool", "pool_worker", "exec_thread", "hog", "tuned", "churn", "true", "sh", "sleep", "ctprof"}
 
 
-class Part:
-    """One program of load.py, which is killed with its children at the end of the block."""
+class LoadProgram:
+    """One program of load.py; it is killed with its children at the end of the block."""
 
-    def __init__(self, place, kind, cgroup=None):
-        self.ready = os.path.join(place, f"{kind}.{time.monotonic_ns()}")
+    def __init__(self, directory, kind, cgroup=None):
+        self.ready = os.path.join(directory, f"{kind}.{time.monotonic_ns()}")
         move = (lambda: cgroups_test.join(cgroup)) if cgroup else None
         self.process = subprocess.Popen([sys.executable, str(LOAD), kind, self.ready], start_new_session=True, preexec_fn=move)
         self.wait_for(self.ready)
@@ -40,7 +40,7 @@ class Part:
             assert self.process.poll() is None, f"{path}: the program exited"
             time.sleep(0.01)
 
-    def go(self):
+    def trigger(self):
         self.process.send_signal(signal.SIGUSR1)
         self.wait_for(self.ready + ".done")
 
@@ -54,14 +54,14 @@ class Part:
 
 
 @contextlib.contextmanager
-def parts(place, *kinds):
-    """Programs, each in a cgroup of its own where cgroups can be made."""
+def start_programs(directory, *kinds):
+    """Starts programs, each in its own cgroup if cgroups can be created."""
     with contextlib.ExitStack() as started:
         top = started.enter_context(cgroups_test.cgroup()) if cgroups_test.may_make_cgroups() else None
         rooms = [os.path.join(top, f"job-{number}.service".encode()) for number in range(len(kinds))] if top else [None] * len(kinds)
         for room in filter(None, rooms):
             os.mkdir(room)
-        yield [started.enter_context(Part(place, kind, room)) for kind, room in zip(kinds, rooms)]
+        yield [started.enter_context(LoadProgram(directory, kind, room)) for kind, room in zip(kinds, rooms)]
 
 
 def record(path, *words):
@@ -74,7 +74,7 @@ def capture(path, *words):
 
 @contextlib.contextmanager
 def recording(path, *words):
-    """A window that is open while the block runs."""
+    """Records a window while the block runs."""
     process = subprocess.Popen([product.CTPROF, "record", "-v", "-o", path, *words], env=product.ENVIRONMENT, stderr=subprocess.PIPE, text=True)
     time.sleep(0.5)
     try:
@@ -87,11 +87,11 @@ def recording(path, *words):
         process.kill()
 
 
-def around(place, make_window, *kinds):
-    """Each program is ready before, and does what it does inside the window."""
-    with parts(place, *kinds, "churn") as started, make_window:
+def record_around(directory, make_window, *kinds):
+    """Starts each program before the window and triggers its action inside the window."""
+    with start_programs(directory, *kinds, "churn") as started, make_window:
         for part in started[:-1]:
-            part.go()
+            part.trigger()
 
 
 @contextlib.contextmanager
@@ -102,24 +102,24 @@ def pair(before, after, *words):
 
 
 def make_all(directory):
-    """Every capture of the short test: name -> path."""
-    place = lambda name: os.path.join(directory, name)
+    """Records all captures of the short test. Returns name -> path."""
+    path_of = lambda name: os.path.join(directory, name)
     with tempfile.TemporaryDirectory(prefix="load-") as ready:
-        around(ready, recording(place("window.ctprof.zst")), "pool", "exec", "tune")
-        around(ready, recording(place("full.ctprof.zst"), "--level", "full"), "pool", "exec", "tune")
-        around(ready, recording(place("without-bpf.ctprof.zst"), "--plugins", WITHOUT_BPF), "pool", "exec", "tune")
-        around(ready, pair(place("before.ctprof.zst"), place("after.ctprof.zst"), "--level", "full"), "pool", "exec", "tune")
-        with parts(ready, "hog", "churn"):
-            capture(place("hog.ctprof.zst"), "--level", "fast")
-            record(place("runs"), "--repeat", "6", "-d", "300ms")
-            record(place("archive"), "--every", "1s", "-d", "4s")
-            record(place("stacks.ctprof.zst"), "-d", "500ms", "--recorders", "on-cpu,off-cpu,sleepers", "--freq", "49")
+        record_around(ready, recording(path_of("window.ctprof.zst")), "pool", "exec", "tune")
+        record_around(ready, recording(path_of("full.ctprof.zst"), "--level", "full"), "pool", "exec", "tune")
+        record_around(ready, recording(path_of("without-bpf.ctprof.zst"), "--plugins", WITHOUT_BPF), "pool", "exec", "tune")
+        record_around(ready, pair(path_of("before.ctprof.zst"), path_of("after.ctprof.zst"), "--level", "full"), "pool", "exec", "tune")
+        with start_programs(ready, "hog", "churn"):
+            capture(path_of("hog.ctprof.zst"), "--level", "fast")
+            record(path_of("runs"), "--repeat", "6", "-d", "300ms")
+            record(path_of("archive"), "--every", "1s", "-d", "4s")
+            record(path_of("stacks.ctprof.zst"), "-d", "500ms", "--recorders", "on-cpu,off-cpu,sleepers", "--freq", "49")
 
 
-# ---- the packed form -----------------------------------------------------------------------------------------------------------
+# ---- the packed format -----------------------------------------------------------------------------------------------------------
 
 def without_host(lines):
-    """Nothing tells how the kernel was started, what the host is called, or which programs ran beside."""
+    """Removes the kernel command line, the host name, and the names of other programs."""
     kept = set(NAMES)
     for line in lines:
         columns = line.get("columns", {})

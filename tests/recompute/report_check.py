@@ -1,4 +1,4 @@
-"""Checks the rows of `show` and `compare` in JSON: value, change, delta, percent, counts, coverage and the other figures of a row.
+"""Checks the rows of `show` and `compare` in JSON: value, change, delta, percent, counts, coverage and other members.
 
     Checker(tally, "show run.ctprof.zst").show(report, side)
     Checker(tally, "compare A B").compare(report, [side_a, side_b])
@@ -10,8 +10,8 @@ from rules import as_number, is_text
 from sides import SECOND, share, subtract
 from tally import is_between
 
-# A sum of several runs, none of which has a row for it, is 0.
-NOTHING = (None, 0)
+# A sum over several runs without rows can be 0.
+EMPTY_VALUES = (None, 0)
 
 
 def group_of(row):
@@ -23,13 +23,13 @@ def counts(pair):
 
 
 class Checker:
-    """`command` names the command in what is reported; `form` is a prefix of the kinds."""
+    """`command` identifies the command in differences; `form` is a prefix of the kinds."""
 
     def __init__(self, tally, command):
         self.tally, self.command = tally, command
 
     def kind_of(self, side, group, metric, figure):
-        """What a value is called in the table of counts."""
+        """Returns the kind of a value in the table of counts."""
         name = "rate" if side.is_per_second(group, metric) else "value"
         derived = " derived" if figure.rule == "derived" else ""
         of_runs = " median" if len(side.runs) > 1 else ""
@@ -42,13 +42,13 @@ class Checker:
             seen.add((group, metric))
             where = (self.command, group, metric)
             if not side.has(group, metric):
-                self.tally.judge("row without readings has no value", where, row["value"] in NOTHING, row["value"], None)
+                self.tally.judge("row without readings has no value", where, row["value"] in EMPTY_VALUES, row["value"], None)
                 continue
             self.value(where, side, group, metric, row, "value")
             self.change(where, side, group, metric, row)
             self.tally.check("per_second", where, row["per_second"], side.is_per_second(group, metric))
             self.counts(where, side, group, metric, row, "")
-        self.expected(seen, [side])
+        self.check_row_is_present(seen, [side])
 
     def figure(self, side, group, metric):
         return next(figure for figure in side.figures(group, metric) if figure)
@@ -58,19 +58,19 @@ class Checker:
         self.tally.check(kind, where, row[key], side.value(group, metric))
 
     def change(self, where, side, group, metric, row):
-        """In a window the change of a gauge; elsewhere there is none."""
+        """Checks the change of a gauge in a window; otherwise there must be none."""
         if not side.runs[0].span.is_window:
             return
         if len(side.runs) > 1 and side.runs[0].span.last.metrics.get(metric, {}).get("storage") == "map":
             self.tally.check("no change of keys over several runs", where, row["change"], None)
             return
-        figure, own = self.figure(side, group, metric), side.change(group, metric)
-        if own is UNKNOWN:
+        figure, recomputed = self.figure(side, group, metric), side.change(group, metric)
+        if recomputed is UNKNOWN:
             self.tally.check("change unknown in this file", where, row["change"], None)
             return
         kind = f"change{' derived' if figure.rule == 'derived' else ''}{' median' if len(side.runs) > 1 else ''}"
         scale = abs(as_number(figure.value) or 0) if figure.has_change else 0
-        self.tally.check(kind if figure.has_change else "no change of what is no gauge", where, row["change"], own, scale)
+        self.tally.check(kind if figure.has_change else "no change of what is no gauge", where, row["change"], recomputed, scale)
 
     def counts(self, where, side, group, metric, row, suffix):
         tally = self.tally
@@ -85,8 +85,8 @@ class Checker:
     def threads(self, where, side, group, found):
         self.tally.check("threads", where, found, side.threads(group))
 
-    def expected(self, seen, sides):
-        """Every group and metric with a reading, of several sides on all of them, has a row."""
+    def check_row_is_present(self, seen, sides):
+        """Checks that every group and metric with a reading (with several sides, on all of them) has a row."""
         for group, metric in set.intersection(*(side.groups() for side in sides)) - seen:
             if any(side.coverage(group, metric)[1] for side in sides):
                 value = sides[-1].value(group, metric)
@@ -101,30 +101,30 @@ class Checker:
         seen = set()
         for key, side in (("only_baseline", before), ("only_candidate", after)):
             for group in report[key]:
-                self.one_side(group, side)
+                self.check_one_sided_group(group, side)
         for row in report["rows"]:
             group, metric = group_of(row), row["metric"]
             seen.add((group, metric))
             where = (self.command, group, metric)
             if not before.has(group, metric) and not after.has(group, metric):
                 values = [row[key] for key in row if key in ("baseline", "candidate") or key.startswith("candidate_")]
-                self.tally.judge("row without readings has no value", where, all(value in NOTHING for value in values), values, None)
+                self.tally.judge("row without readings has no value", where, all(value in EMPTY_VALUES for value in values), values, None)
                 continue
             self.pair(where, before, after, group, metric, row, ("baseline", "candidate"), ("delta", "pct"))
             for number, side in enumerate(sides[2:], 2):
                 self.pair(where, before, side, group, metric, row, ("baseline", f"candidate_{number}"), (f"delta_{number}", f"pct_{number}"))
-        own = {"only_baseline": before.present() - after.present(), "only_candidate": after.present() - before.present()}
+        recomputed = {"only_baseline": before.present() - after.present(), "only_candidate": after.present() - before.present()}
         if len(sides) == 2:
-            for key, groups in own.items():
+            for key, groups in recomputed.items():
                 self.tally.check("groups of one side", (self.command, key), sorted(map(str, map(group_of, report[key]))), sorted(map(str, groups)))
-        self.expected(seen, sides)
+        self.check_row_is_present(seen, sides)
 
-    def one_side(self, group, side):
+    def check_one_sided_group(self, group, side):
         name = group_of(group)
         for row in group["values"]:
             where = (self.command, name, row["metric"], "on one side")
             if not side.has(name, row["metric"]):
-                self.tally.judge("row without readings has no value", where, row["value"] in NOTHING, row["value"], None)
+                self.tally.judge("row without readings has no value", where, row["value"] in EMPTY_VALUES, row["value"], None)
                 continue
             self.value(where, side, name, row["metric"], row, "value")
             self.tally.check("coverage", where, row["coverage"], counts(side.coverage(name, row["metric"])))
@@ -138,7 +138,7 @@ class Checker:
                 if "coverage" + suffix in row:
                     self.counts(where, side, group, metric, row, suffix)
             else:
-                self.tally.judge("value of a side without the row", where, row[key] in NOTHING, row[key], None)
+                self.tally.judge("value of a side without the row", where, row[key] in EMPTY_VALUES, row[key], None)
         if not (before.has(group, metric) and after.has(group, metric)):
             return
         first, last = before.value(group, metric), after.value(group, metric)
@@ -149,20 +149,20 @@ class Checker:
         scale = max(numbers, default=0) or max((abs(value) for one in (first, last) if isinstance(one, dict) for value in one.values()
                                                 if not isinstance(value, str)), default=0)
         self.tally.check("delta", where, row[changes[0]], delta, scale)
-        own = share(first, delta, row["unit"])
-        self.tally.check("percent", where, row[changes[1]], own, scale / abs(as_number(first)) if own is not None else 0)
+        recomputed = share(first, delta, row["unit"])
+        self.tally.check("percent", where, row[changes[1]], recomputed, scale / abs(as_number(first)) if recomputed is not None else 0)
         if changes[0] == "delta":
-            self.of_lifetimes(where, before, after, group, metric, row)
+            self.check_lifetimes(where, before, after, group, metric, row)
 
-    def of_lifetimes(self, where, before, after, group, metric, row):
-        """What snapshots have beside: turnover of one boot, and per second of life across boots."""
+    def check_lifetimes(self, where, before, after, group, metric, row):
+        """Checks additional values of snapshots: turnover for one boot, and values per second of age across boots."""
         if before.runs[0].span.is_window or len(before.runs) > 1 or len(after.runs) > 1:
             return
         spans = [side.runs[0].span for side in (before, after)]
         figure = self.figure(after, group, metric)
         if spans[0].last.about["boot_id"] == spans[1].last.about["boot_id"]:
-            for key, own in turnover(before.runs[0], after.runs[0], group, metric).items():
-                self.tally.check("turnover", (*where, key), row[key], own)
+            for key, recomputed in turnover(before.runs[0], after.runs[0], group, metric).items():
+                self.tally.check("turnover", (*where, key), row[key], recomputed)
             return
         for side, key in ((before, "baseline"), (after, "candidate")):
             figure = self.figure(side, group, metric)
@@ -170,11 +170,11 @@ class Checker:
                 continue
             age = oldest_age(side.runs[0], group, figure.entity)
             found = row["per_life_" + key]
-            own = None if age is None or figure.number is None else figure.number * SECOND / age[0]
-            # Between the rates over the least and the most that the age can be.
-            right = found == own if own is None or found is None else is_between(own * age[0] / age[1], found, own)
-            self.tally.judge("per second of life", (*where, key), right, found, own)
-            if metric == side.runs[0].span.last.with_role("run-time") and own is not None:
+            recomputed = None if age is None or figure.number is None else figure.number * SECOND / age[0]
+            # The age lies between a minimum and a maximum, and so does the rate.
+            right = found == recomputed if recomputed is None or found is None else is_between(recomputed * age[0] / age[1], found, recomputed)
+            self.tally.judge("per second of life", (*where, key), right, found, recomputed)
+            if metric == side.runs[0].span.last.with_role("run-time") and recomputed is not None:
                 cpus = side.runs[0].span.last.header["host"]["online_cpus"]
                 self.tally.judge("CPU time per second of life is at most the CPUs", (*where, key),
                                  found is not None and found <= cpus * SECOND * 1.001, found, cpus * SECOND)

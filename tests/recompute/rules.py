@@ -1,4 +1,4 @@
-"""Aggregation rules: the value of a group from the cells of its rows, and that value as one number (design.md 7).
+"""Aggregation rules: reduce the cells of a group's rows to one value, and that value to one number (design.md 7).
 
     reduce_cells("SumNs", [1, 2])  -> 3
     as_number({"min": 0, "max": 4}) -> 2
@@ -19,7 +19,7 @@ def range_of(cells):
 
 
 def mode_of(cells):
-    """The most frequent value; of equally frequent ones the smallest as text, false before true."""
+    """Returns the most frequent value; of equally frequent ones the smallest as text, false before true."""
     counts = Counter(cells)
     winner = min(counts, key=lambda value: (-counts[value], str(value)))
     return {"value": winner, "count": counts[winner], "total": len(cells)}
@@ -46,7 +46,7 @@ def add_up_keys(cells):
 
 
 def mixed_keys(cells, is_counter):
-    """Key by key: counters add up, of gauges the largest counts."""
+    """Reduces each key: counters add up, gauges use the maximum."""
     sums, found = add_up_keys(cells), {}
     for key, total in sums.items():
         found[key] = total if is_counter(key) else max(cell[key] for cell in cells if key in cell)
@@ -75,7 +75,7 @@ def function_of(rule):
 
 
 def reduce_cells(rule, cells, is_counter=None):
-    """None of no cells. `is_counter` tells it of a key, for a map of counters and gauges."""
+    """Returns None without cells. `is_counter` returns it for a key, for maps of counters and gauges."""
     if not cells:
         return None
     return mixed_keys(cells, is_counter) if rule == "MapMixed" else function_of(rule)(cells)
@@ -86,7 +86,7 @@ def is_sum(rule):
 
 
 def is_text(rule):
-    """Rules whose value has no numeric projection."""
+    """Returns whether values of the rule have no numeric form."""
     return rule.startswith("Mode") or rule == "Affinity"
 
 
@@ -95,7 +95,7 @@ def is_key_of_a_row(rule):
 
 
 def as_number(value):
-    """The value as one exact number; None where it has no number."""
+    """Returns the value as one exact number; None if it has no number."""
     if isinstance(value, dict):
         return Fraction(value["min"] + value["max"], 2) if set(value) == {"min", "max"} else None
     if value is None or isinstance(value, (str, bool)):

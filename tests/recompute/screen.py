@@ -1,4 +1,4 @@
-"""The first screen of windows: for each group the headlines, the counts of threads, and whether the group is new or gone.
+"""The first screen of windows: the headlines and thread counts of each group, and whether the group is new or gone.
 
     Screen([side]).figure("sh", headline, 0)     # (value, change) in percent of one CPU, per second, or as a level
 """
@@ -13,7 +13,7 @@ from sides import median
 PERCENT, RATE, LEVEL = range(3)
 NAMES = ("percent", "rate", "level")
 SECOND = 10**9
-# A group that has so many threads more or fewer is not quiet.
+# A group whose thread count changes by this number is not quiet.
 THREADS = 20
 # Scores are doubles, and sums of doubles.
 PRECISION_OF_SCORES = Fraction(1, 10**9)
@@ -26,7 +26,7 @@ class Headline:
 
 
 def headlines(span):
-    """The columns, in their order, as the file's registry has them; time blocked is the core's own."""
+    """Returns the columns in order, from the registry of the file; blocked time is defined by the core."""
     found = [(30, Headline(BLOCKED, PERCENT, "%blocked", by_change=True))]
     for metric in [*span.last.metrics.values(), *span.derived.values()]:
         if shown := metric.get("headline"):
@@ -36,8 +36,8 @@ def headlines(span):
 
 
 class Machine:
-    """What the hosts of all runs have, the largest of each: CPUs, bytes of memory, and of their disks bytes per second and the share of
-    time in which they had requests."""
+    """The maximum capacity of the hosts of all runs: CPUs, bytes of memory, bytes per second of the disks and the share of time
+    in which they had requests."""
 
     def __init__(self, spans):
         self.cpus = max(self.host(span, "host-cpus") for span in spans)
@@ -57,7 +57,7 @@ class Machine:
         return Fraction(size * SECOND, wall), min(Fraction(self.host(span, "disk-busy"), wall), Fraction(1))
 
     def share(self, headline, figure):
-        """The share of the machine's time or memory that a figure is; none where the column has no weight."""
+        """Returns a value as a share of the machine's time or memory; None if the column has no weight."""
         if headline.by_change:
             return None
         if headline.shown == PERCENT:
@@ -77,13 +77,13 @@ class Machine:
 
 class Screen:
     def __init__(self, sides):
-        """REQUIRES: the sides' figures are per second."""
+        """REQUIRES: the values of the sides are per second."""
         self.sides = sides
 
     def figure(self, group, headline, number):
         side = self.sides[number]
         if not side.has(group, headline.metric):
-            changes = [run.change_of_absent(group, headline.metric) for run in side.runs]
+            changes = [run.change_of_missing_group(group, headline.metric) for run in side.runs]
             known = [change for change in changes if change is not None]
             return 0, None if headline.shown != LEVEL or not known else UNKNOWN if UNKNOWN in known else median(known)
         value = side.value(group, headline.metric)
@@ -92,7 +92,7 @@ class Screen:
         return None if value is None else Fraction(value) * (100 if headline.shown == PERCENT else SECOND) / SECOND, None
 
     def threads(self, group, number):
-        """Medians over the runs; those that started include those that exited again."""
+        """Returns the medians over the runs; started threads include those that exited again."""
         counts = []
         for run in self.sides[number].runs:
             table, rows = run.span.tables["thread"], run.rows["thread"].get(group, ())
@@ -100,13 +100,13 @@ class Screen:
         return dict(zip(("living", "born", "ended"), (median(list(column)) for column in zip(*counts))))
 
     def is_new(self, group):
-        """Of one side: whether no thread of it existed when the window opened; of two: whether only the last side has it."""
+        """One side: no thread of the group existed at the opening. Two sides: only the last side has the group."""
         if len(self.sides) > 1:
             return not self.has_threads(0, group) and self.has_threads(-1, group)
         return all(run.span.tables["thread"].born[row] for run in self.sides[0].runs for row in run.rows["thread"].get(group, ())) and \
-            not any(run.rows["gone"]["thread"].get(group) for run in self.sides[0].runs)
+            not any(run.rows["opening_only"]["thread"].get(group) for run in self.sides[0].runs)
 
-    def is_gone(self, group):
+    def has_disappeared(self, group):
         if len(self.sides) > 1:
             return self.has_threads(0, group) and not self.has_threads(-1, group)
         return all(run.span.tables["thread"].ended[row] for run in self.sides[0].runs for row in run.rows["thread"].get(group, ()))
@@ -116,8 +116,8 @@ class Screen:
 
 
 class OrderCheck:
-    """The score of each row, the column that it is of, and the order of the rows; that no row is quiet. Which changes are proven, and the p
-    that each has by itself, are the product's word here; judged.py computes them again."""
+    """Checks the score of each row and its column, the order of the rows, and that no row is quiet. Significance and unadjusted p
+    are taken from the report; judged.py recomputes them."""
 
     def __init__(self, tally, command, screen, columns):
         self.tally, self.command, self.screen, self.columns = tally, command, screen, columns
@@ -133,37 +133,37 @@ class OrderCheck:
             self.tally.check("screen score", where, row["score"], score, PRECISION_OF_SCORES)
             least = min((figure["p_alone"] for figures in row["figures"] for figure in figures if figure["p_alone"] is not None), default=1)
             if orders_by_p and least < 1:
-                labels = self.least_likely(group, row, least)
+                labels = self.columns_with_smallest_p(group, row, least)
             if score or (orders_by_p and least < 1):
                 self.tally.judge("screen order decided by", where, row["decided_by"] in labels, row["decided_by"], sorted(labels))
-            self.tally.judge("screen row is above a floor", where, row["proven"] or self.is_loud(group), "on the screen", "quiet")
+            self.tally.judge("screen row is above a floor", where, row["proven"] or self.reaches_floor(group), "on the screen", "quiet")
             place = (not row["proven"], least if orders_by_p else 1, -score, group)
             if before and not is_tree:
                 is_tie = before[:2] == place[:2] and abs(before[2] - place[2]) <= PRECISION_OF_SCORES
                 self.tally.judge("screen order", where, before <= place or is_tie, "after", before)
             before = place
 
-    def least_likely(self, group, row, least):
-        """The labels of the columns with the smallest p; of several, those with the largest share."""
+    def columns_with_smallest_p(self, group, row, least):
+        """Returns the labels of the columns with the smallest p; of several, those with the largest share."""
         shares = {}
         for headline, found in zip(self.columns, row["figures"]):
             if least in (figure["p_alone"] for figure in found):
-                figure = self.weighed(headline, self.of_sides(group, headline))
+                figure = self.share_value(headline, self.values_of_sides(group, headline))
                 share = None if figure is None else self.machine.share(headline, figure)
                 shares[headline.label] = Fraction(-1) if share is None else share
         largest = max(shares.values())
         return {label for label, share in shares.items() if abs(share - largest) <= PRECISION_OF_SCORES}
 
-    def of_sides(self, group, headline):
+    def values_of_sides(self, group, headline):
         return [self.screen.figure(group, headline, number) for number in range(len(self.screen.sides))]
 
     def change(self, figures):
-        """The change from the first side to the one that differs most from it; None where none is known."""
+        """Returns the change to the side that differs most from the first; None if none is known."""
         if figures[0][0] is None:
             return None
         return max((Fraction(value) - Fraction(figures[0][0]) for value, _ in figures[1:] if value is not None), key=abs, default=None)
 
-    def weighed(self, headline, figures):
+    def share_value(self, headline, figures):
         if len(figures) > 1:
             return self.change(figures)
         value, change = figures[0]
@@ -171,10 +171,10 @@ class OrderCheck:
         return max(known, default=None)
 
     def score(self, group, row):
-        """The largest share, and the labels that have it."""
+        """Returns the largest share, and the labels that have it."""
         shares = {}
         for headline, found in zip(self.columns, row["figures"]):
-            figure = self.weighed(headline, self.of_sides(group, headline))
+            figure = self.share_value(headline, self.values_of_sides(group, headline))
             share = None if figure is None else self.machine.share(headline, figure)
             if share is not None and (not row["proven"] or any(one["proven"] for one in found)):
                 shares[headline.label] = share
@@ -182,8 +182,8 @@ class OrderCheck:
         return score, {label for label, share in shares.items() if abs(share - score) <= PRECISION_OF_SCORES}
 
     def growth(self, group, number):
-        """How many threads more live when the window closes than when it opened."""
-        gone = [len(run.rows["gone"]["thread"].get(group, ())) for run in self.screen.sides[number].runs]
+        """Returns the change of the number of living threads in the window."""
+        gone = [len(run.rows["opening_only"]["thread"].get(group, ())) for run in self.screen.sides[number].runs]
         counts = self.screen.threads(group, number)
         return counts["born"] - counts["ended"] - median(gone)
 
@@ -192,13 +192,13 @@ class OrderCheck:
         living = [self.screen.threads(group, number)["living"] for number in (sides[0], sides[-1])]
         return abs(living[1] - living[0]) >= THREADS or any(abs(self.growth(group, number)) >= THREADS for number in sides)
 
-    def is_loud(self, group):
+    def reaches_floor(self, group):
         if self.has_other_threads(group):
             return True
         for headline in self.columns:
             if headline.by_change:
                 continue
-            figures, floor = self.of_sides(group, headline), self.machine.floor(headline)
+            figures, floor = self.values_of_sides(group, headline), self.machine.floor(headline)
             loud = [change if headline.shown == LEVEL else value for value, change in figures]
             loud += [self.change(figures)] if len(figures) > 1 else []
             if any(one not in (None, UNKNOWN, 0) and abs(one) * (1 + PRECISION_OF_SCORES) >= floor for one in loud):
@@ -213,10 +213,10 @@ class ScreenCheck:
     def check(self, report, sides):
         screen, columns = Screen(sides), headlines(sides[0].runs[0].span)
         shown = report["screen"]
-        own = [(one.label, NAMES[one.shown]) for one in columns]
-        # A file that is older than a derived metric has its column by the plugins of the product.
+        recomputed = [(one.label, NAMES[one.shown]) for one in columns]
+        # If a file is older than a derived metric, the plugins of ctprof define its column.
         places = [at for at, one in enumerate(shown["headlines"]) if one["metric"] in {column.metric for column in columns}]
-        self.tally.check("screen columns", (self.command,), [(shown["headlines"][at]["label"], shown["headlines"][at]["shown"]) for at in places], own)
+        self.tally.check("screen columns", (self.command,), [(shown["headlines"][at]["label"], shown["headlines"][at]["shown"]) for at in places], recomputed)
         rows = [dict(row, figures=[row["figures"][at] for at in places]) for row in shown["rows"]]
         for row in rows:
             group = tuple(row["group"]) if isinstance(row["group"], list) else row["group"]
@@ -229,7 +229,7 @@ class ScreenCheck:
                     self.tally.check("screen threads", (self.command, group, name), row["threads"][number][name], count)
             if sides[0].present() or sides[-1].present():
                 self.tally.check("screen new or gone", (self.command, group, "new"), row["new"], screen.is_new(group))
-                self.tally.check("screen new or gone", (self.command, group, "gone"), row["gone"], screen.is_gone(group))
+                self.tally.check("screen new or gone", (self.command, group, "gone"), row["gone"], screen.has_disappeared(group))
 
         OrderCheck(self.tally, self.command, screen, columns).check(rows, "cgroup" in self.command.split()[-1:])
 
@@ -246,21 +246,21 @@ class HeadingCheck:
         self.tally, self.command = tally, command
 
     def check(self, window, heading):
-        for kind, own in (("heading times", heading.times()), ("heading threads", heading.threads())):
-            for name, value in own.items():
+        for kind, recomputed in (("heading times", heading.times()), ("heading threads", heading.threads())):
+            for name, value in recomputed.items():
                 found = window[name]
-                # A mean in ns is printed as a whole number or as a double.
+                # A mean in ns is printed as an integer or as a double.
                 right = abs(Fraction(found) - value) < 1 if name == "rates_over_ns" else found == value
                 self.tally.judge(kind, (self.command, name), right, found, value)
         accounting = heading.accounting()
         for name, value in accounting.items():
             found = window["accounting"] and window["accounting"][name]
-            # The product has whole ns.
+            # ctprof uses whole ns.
             right = abs(Fraction(found) - value) <= 1 + 10**-12 * accounting["busy_ns"] if name.endswith("_ns") else found == value
             self.tally.judge("heading accounting", (self.command, name), right, found, value)
-        own = {f"{metric} {before} {after}": rows for (metric, before, after), rows in heading.settings().items()}
+        recomputed = {f"{metric} {before} {after}": rows for (metric, before, after), rows in heading.settings().items()}
         found = {}
         for setting in window["settings"]:
             key = f"{setting['metric']} {setting['before']} {setting['after']}"
             found[key] = found.get(key, 0) + setting["rows"]
-        self.tally.check("heading settings", (self.command,), found, own)
+        self.tally.check("heading settings", (self.command,), found, recomputed)

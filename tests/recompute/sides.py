@@ -1,4 +1,4 @@
-"""Sides of one run or several: rates over each window's length, medians over runs, and the change from one side to another.
+"""Sides with one or several runs: rates over the length of each window, medians over runs, and changes between sides.
 
     side = Side([Figures(...), ...], per_second=True)
     side.value("sh", "run_time_ns")              # the median over the runs, per second
@@ -15,7 +15,7 @@ SECOND = 10**9
 
 
 def median(numbers):
-    """The middle one, or the mean of the middle two."""
+    """Returns the middle number, or the mean of the middle two."""
     numbers = sorted(numbers)
     middle = len(numbers) // 2
     return numbers[middle] if len(numbers) % 2 else Fraction(numbers[middle - 1] + numbers[middle]) / 2
@@ -27,12 +27,12 @@ class Side:
         self.rates = [Fraction(SECOND) * count / time for time, count in (run.span.rates_over() for run in runs)] if per_second else [1] * len(runs)
 
     def rate(self, number, metric):
-        """What a counter of a run is multiplied by; sums of a recorder are divided by the time that they cover."""
+        """Returns the factor for counters of a run; sums of a recorder are divided by the time that they cover."""
         covered = self.per_second and self.covered(self.runs[number], metric)
         return Fraction(SECOND, covered) if covered else self.rates[number]
 
     def covered(self, run, metric):
-        """ns that a recorded metric covers, or that all inputs of a derived one cover alike; 0 where that is the threads' window."""
+        """Returns the ns that a recorded metric covers, or that all inputs of a derived one cover equally; 0: the threads' window."""
         if metric in run.definitions and metric not in run.span.metrics:
             found = {self.covered(run, name.partition("[")[0]) for name, _ in formula.inputs(run.definitions[metric])}
             return found.pop() if len(found) == 1 else 0
@@ -45,7 +45,7 @@ class Side:
         return any(self.figures(group, metric))
 
     def is_per_second(self, group, metric):
-        """Whether the metric counts up, or a key of it where it is a map."""
+        """Returns whether the metric is a counter, or for maps whether a key is."""
         if not self.per_second:
             return False
         known = self.runs[0].span.metrics.get(metric)
@@ -55,7 +55,7 @@ class Side:
         return any(figure and figure.is_counter for figure in self.figures(group, metric))
 
     def measures(self, run, metric):
-        """Whether the run reads the metric, or any input of a derived one and all that are not optional."""
+        """Returns whether the run reads the metric, or for derived metrics any input and all required ones."""
         if metric in run.definitions:
             inputs = [(self.measures(run, name.partition("[")[0]), optional) for name, optional in formula.inputs(run.definitions[metric])]
             return all(measured or optional for measured, optional in inputs) and any(measured for measured, _ in inputs)
@@ -66,10 +66,10 @@ class Side:
         rules = {figure.rule for figure in figures if figure}
         return any(figure.is_counter for figure in figures if figure) or any(map(is_sum, rules))
 
-    def in_run(self, number, group, metric, of="value"):
-        """The figure of one run, per second where that applies; None where it is a gap.
+    def value_in_run(self, number, group, metric, of="value"):
+        """Returns the value of one run, per second for counters; None for a gap.
 
-        Of a sum it is 0 where the run has no row that the metric applies to: the group is absent, or its processes exited.
+        A sum is 0 if the run has no applicable row, because the group is missing or its processes exited.
         """
         run, figure = self.runs[number], self.runs[number].all.get((group, metric))
         if figure is None:
@@ -89,11 +89,11 @@ class Side:
 
     def value(self, group, metric):
         if len(self.runs) == 1:
-            return self.in_run(0, group, metric)
+            return self.value_in_run(0, group, metric)
         rule = next(figure.rule for figure in self.figures(group, metric) if figure)
         if is_text(rule) or rule.startswith("Range"):
             return self.merged(rule, group, metric)
-        found = [self.in_run(number, group, metric) for number in range(len(self.runs))]
+        found = [self.value_in_run(number, group, metric) for number in range(len(self.runs))]
         known = [value for value in found if value is not None]
         if not known:
             return None
@@ -104,7 +104,7 @@ class Side:
         return None if None in numbers else median(numbers)
 
     def merged(self, rule, group, metric):
-        """A value without a median: over the rows of all runs together."""
+        """Reduces a metric without a median over the rows of all runs together."""
         figures = [figure for figure in self.figures(group, metric) if figure and figure.value is not None]
         if not figures:
             return None
@@ -113,7 +113,7 @@ class Side:
         return reduce_cells(rule, [cell for figure in figures for cell in figure.cells])
 
     def change(self, group, metric):
-        """The median of what the runs' gauges changed by; None where none has a change."""
+        """Returns the median change of the runs' gauges; None if no run has a change."""
         if not any(figure and figure.has_change for figure in self.figures(group, metric)):
             return None
         found = [self.change_in_run(number, group, metric) for number in range(len(self.runs))]
@@ -128,10 +128,10 @@ class Side:
         return median(known)
 
     def change_in_run(self, number, group, metric):
-        """Of a run without a row of the group, what its processes that exited had when the window opened left."""
+        """Returns the negated opening value of exited processes for a run without rows of the group."""
         run = self.runs[number]
-        left = run.change_of_absent(group, metric) if run.all.get((group, metric)) is None else None
-        return left if left not in (None, 0) else self.in_run(number, group, metric, "change")
+        left = run.change_of_missing_group(group, metric) if run.all.get((group, metric)) is None else None
+        return left if left not in (None, 0) else self.value_in_run(number, group, metric, "change")
 
     def coverage(self, group, metric):
         known = [figure.coverage for figure in self.figures(group, metric) if figure]
@@ -141,7 +141,7 @@ class Side:
         return sum(figure is not None and figure.value is not None for figure in self.figures(group, metric))
 
     def threads(self, group):
-        """The median count of threads, which can end in a half."""
+        """Returns the median thread count, which can end in a half."""
         if group == HOST:
             return median([run.span.tables["thread"].rows for run in self.runs])
         return median([run.sizes.get(group, 0) for run in self.runs])
@@ -150,12 +150,12 @@ class Side:
         return {key for run in self.runs for key in run.all}
 
     def present(self):
-        """Groups of any run. The medians of such a group can still be zero."""
+        """Returns the groups of any run. The medians of such a group can still be zero."""
         return {group for run in self.runs for group in run.present}
 
 
 def subtract(before, after):
-    """The change of a value: of maps by key; None where a side has no number."""
+    """Returns the change of a value, for maps by key; None if a side has no number."""
     if isinstance(before, dict) and isinstance(after, dict) and not {"min", "total"} & (before.keys() | after.keys()):
         return {key: after.get(key, 0) - before.get(key, 0) for key in before.keys() | after.keys()}
     before, after = as_number(before), as_number(after)
@@ -163,7 +163,7 @@ def subtract(before, after):
 
 
 def share(before, delta, unit):
-    """The change as a fraction of the baseline; None of a ratio, of zero, and of what has no number."""
+    """Returns the change as a fraction of the baseline; None for a ratio, for zero, and without a number."""
     before = as_number(before)
     if before is None or delta is None or isinstance(delta, dict) or before == 0 or unit == "ratio":
         return None

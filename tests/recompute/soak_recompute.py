@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Records this host under varied load, and recomputes every figure that is printed of it, until enough cells of each kind were checked.
+"""Records this host under varied load, and recomputes every printed value until enough cells of each kind were checked.
 
     soak_recompute.py [ROUNDS]      as root, on a kernel with BPF; prints the table of counts, and exits with 1 if a cell differs
 """
@@ -19,16 +19,16 @@ from screen import HeadingCheck
 from tally import Tally
 
 CELLS, CELLS_OF_A_KIND, MOST_ROUNDS = 1_000_000, 10_000, 40
-# What a kind of cell belongs to, by words of its name.
+# The kinds of cells, identified by words in the name of a check.
 KINDS = ("value", "rate", "derived", "median", "change", "delta", "percent", "coverage", "threads", "turnover", "per second of life", "csv",
          "printed", "screen", "heading")
-# The heading has few cells.
+# Number of short windows, because a heading has few cells.
 SHORT_WINDOWS = 650
 
 
 class Round:
-    def __init__(self, tally, place):
-        self.tally, self.place = tally, place
+    def __init__(self, tally, directory):
+        self.tally, self.place = tally, directory
 
     def path(self, name):
         plain = os.path.join(self.place, name)
@@ -40,7 +40,7 @@ class Round:
     def record(self):
         recordings.make_all(self.place)
         with tempfile.TemporaryDirectory(prefix="load-") as ready:
-            with recordings.parts(ready, "churn", "hog"):
+            with recordings.start_programs(ready, "churn", "hog"):
                 recordings.record(os.path.join(self.place, "short"), "--repeat", str(SHORT_WINDOWS), "-d", "50ms")
                 recordings.record(os.path.join(self.place, "more"), "--repeat", "5", "-d", "500ms")
 
@@ -62,19 +62,19 @@ class Round:
                 Show(windows[0], words=words).check(self.tally, axis, ("json",))
         for runs in range(2, 7):
             self.sides(runs)
-        self.lives(pair)
+        self.check_lifetimes(pair)
         self.headings()
-        self.of_files(windows, pair)
+        self.check_files(windows, pair)
 
     def headings(self):
-        """Of many short windows, the heading of each."""
+        """Checks the heading of each of many short windows."""
         spans = LOADED.spans(self.path("short"))
         runs = product.as_json("show", self.path("short"))["snapshot"]["runs"]
         for number, (run, span) in enumerate(zip(runs, spans, strict=True), 1):
             HeadingCheck(self.tally, f"run {number}").check(run["window"], Heading(span))
 
     def sides(self, runs):
-        """A group is absent from none, half, all but one of the runs ..."""
+        """Tests a group that is missing in none, half, and all but one of the runs."""
         for absent in sorted({1, runs // 2, runs - 1}):
             files = self.files("runs")[:runs]
             for at in range(absent):
@@ -85,7 +85,7 @@ class Round:
             formats = ("json", "csv", "screen") if absent == runs // 2 else ("json",)
             Compare(files, self.files("more")[:max(2, runs - 1)], derive=DERIVED[:3]).check(self.tally, "pcomm", formats)
 
-    def lives(self, pair):
+    def check_lifetimes(self, pair):
         other = os.path.join(self.place, "other-boot.ctprof.zst")
         product.edit(self.path("hog"), other, product.on_another_boot)
         for axis in ("pcomm", "comm", "pid"):
@@ -93,7 +93,7 @@ class Round:
         Compare([self.path("hog")], [other]).check(self.tally, "pcomm", ("json",))
         Compare([pair], [self.path("window")]).check(self.tally, "pcomm")
 
-    def of_files(self, windows, pair):
+    def check_files(self, windows, pair):
         for name in windows:
             check_times(self.tally, os.path.basename(name), LOADED.spans(name)[0])
             check_ids(self.tally, name)
@@ -116,8 +116,8 @@ def is_enough(tally):
 def main():
     tally, least = Tally(), int(sys.argv[1]) if len(sys.argv) > 1 else 1
     for number in range(1, MOST_ROUNDS + 1):
-        with tempfile.TemporaryDirectory(prefix="recompute-") as place:
-            one = Round(tally, place)
+        with tempfile.TemporaryDirectory(prefix="recompute-") as directory:
+            one = Round(tally, directory)
             one.record()
             one.check()
         LOADED.captures.clear()

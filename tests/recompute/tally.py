@@ -1,9 +1,9 @@
-"""Counts of cells that were checked, by kind, and the first cells of each kind that differ."""
+"""Counts checked cells by kind, and stores the first differences of each kind."""
 
 import collections
 from fractions import Fraction
 
-# Figures in JSON are doubles of 17 digits.
+# Numbers in JSON are doubles with 17 digits.
 PRECISION = Fraction(1, 10**12)
 FIRST = 5
 
@@ -12,22 +12,22 @@ def is_number(value):
     return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
 
 
-def is_same(own, found, scale=0):
-    """Whether the product's value is ours; a number may be off in its last digits, and in those of what it is the difference of."""
-    if isinstance(own, dict):
-        return isinstance(found, dict) and own.keys() == found.keys() and all(is_same(own[key], found[key], scale) for key in own)
-    if not is_number(own):
-        return own == found
-    return is_number(found) and abs(Fraction(found) - Fraction(own)) <= max(abs(Fraction(own)), scale) * PRECISION
+def is_same(recomputed, found, scale=0):
+    """Returns whether both values are equal; the last digits may differ, also those of `scale`, the size of subtracted values."""
+    if isinstance(recomputed, dict):
+        return isinstance(found, dict) and recomputed.keys() == found.keys() and all(is_same(recomputed[key], found[key], scale) for key in recomputed)
+    if not is_number(recomputed):
+        return recomputed == found
+    return is_number(found) and abs(Fraction(found) - Fraction(recomputed)) <= max(abs(Fraction(recomputed)), scale) * PRECISION
 
 
-def is_between(least, found, most):
-    """The same of a number between two that are not negative."""
+def is_between(minimum, found, maximum):
+    """Returns whether a number lies between two non-negative numbers, within the precision."""
     found = Fraction(found)
-    return least <= found * (1 + PRECISION) and found <= most * (1 + PRECISION)
+    return minimum <= found * (1 + PRECISION) and found <= maximum * (1 + PRECISION)
 
 
-def printed(value):
+def format_value(value):
     return str(float(value)) if isinstance(value, Fraction) else repr(value)
 
 
@@ -36,16 +36,16 @@ class Tally:
         self.checked, self.differ = collections.Counter(), collections.Counter()
         self.first = collections.defaultdict(list)
 
-    def check(self, kind, where, product, own, scale=0):
-        """Counts a cell; `where` is a tuple such as (file, group, metric). Returns whether both are the same."""
-        return self.judge(kind, where, is_same(own, product, scale), product, own)
+    def check(self, kind, where, product, recomputed, scale=0):
+        """Counts a cell; `where` is a tuple such as (file, group, metric). Returns whether both values are equal."""
+        return self.judge(kind, where, is_same(recomputed, product, scale), product, recomputed)
 
-    def judge(self, kind, where, is_right, product, own):
-        self.checked[kind] += cells_in(own)
+    def judge(self, kind, where, is_right, product, recomputed):
+        self.checked[kind] += count_cells(recomputed)
         if not is_right:
             self.differ[kind] += 1
             if len(self.first[kind]) < FIRST:
-                self.first[kind].append(f"{': '.join(map(str, where))}: the product has {printed(product)}, recomputed {printed(own)}")
+                self.first[kind].append(f"{': '.join(map(str, where))}: ctprof reports {format_value(product)}, recomputed {format_value(recomputed)}")
         return is_right
 
     def add(self, other):
@@ -55,7 +55,7 @@ class Tally:
             self.first[kind] = (self.first[kind] + found)[:FIRST]
 
     def lines(self):
-        """A table of counts, then the first differences of each kind."""
+        """Returns a table of counts, then the first differences of each kind."""
         width = max(map(len, self.checked), default=0)
         found = [f"{kind:{width}}  {count:>9} checked  {self.differ[kind]:>6} differ" for kind, count in sorted(self.checked.items())]
         found.append(f"{'total':{width}}  {sum(self.checked.values()):>9} checked  {sum(self.differ.values()):>6} differ")
@@ -64,6 +64,6 @@ class Tally:
         return found
 
 
-def cells_in(value):
-    """A map has a cell for each key."""
+def count_cells(value):
+    """Returns the number of cells; a map has a cell for each key."""
     return max(1, len(value)) if isinstance(value, dict) and not value.keys() & {"min", "total", "values", "tid"} else 1
