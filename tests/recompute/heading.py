@@ -42,7 +42,8 @@ class Heading:
     def accounting(self):
         """Returns the CPU accounting. CPUs x wall - idle - iowait is the busy time.
 
-        Steal and interrupts are separate if the clocks of threads exclude them. Threads are read at other times than the host. Their time is scaled to the host's window.
+        Steal and interrupts are separate if the clocks of threads exclude them. Threads are read at other times than the host, so their
+        time is scaled to the host's window.
         """
         span = self.span
         run_time = span.last.with_role("run-time")
