@@ -4,9 +4,7 @@
 //   == != < <= > >=   comparisons of numbers; == and != also compare texts
 //   =~ "PATTERN"      a regular expression (Pattern) that matches anywhere in a text
 //   under "/PATH"     true for that path and all paths below it
-//   &&
-//
-// !           with the precedence of C
+//   && || !           with the precedence of C
 //
 // Texts are written in double quotes, where \" is a quote and \\ a backslash (in patterns \\ is not
 // changed).

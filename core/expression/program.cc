@@ -33,7 +33,7 @@ const char* cause_of(re2::RE2::ErrorCode code) {
 }
 
 re2::RE2::Options options() {
-  re2::RE2::Options how(re2::RE2::Latin1);  // names may be no UTF-8
+  re2::RE2::Options how(re2::RE2::Latin1);  // names are not always UTF-8
   how.set_log_errors(false);
   how.set_never_capture(true);
   how.set_dot_nl(true);

@@ -9,14 +9,14 @@
 namespace ctprof {
 namespace {
 
-// Longer than any path; what RE2 makes of it stays small.
+// Longer than any path; limits the size of the compiled expression.
 constexpr std::size_t kMostText = 4096;
 
 Error refusal(std::string_view text, const char* cause) {
   return error("reading --cgroup-flatten", text, cause);
 }
 
-// A byte as a regular expression, whatever it is.
+// Returns a regular expression that matches exactly this byte.
 std::string literal(unsigned char byte) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   return {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
@@ -24,7 +24,7 @@ std::string literal(unsigned char byte) {
 
 using Bytes = std::bitset<256>;
 
-// Reads the set after a `[` and removes it from the glob; none if it does not end.
+// Parses the set after a `[` and removes it from `rest`. Returns no value if the `]` is missing.
 std::optional<Bytes> take_set(std::string_view& rest) {
   const bool negated = rest.starts_with('!') || rest.starts_with('^');
   if (negated) rest.remove_prefix(1);
@@ -44,7 +44,7 @@ std::optional<Bytes> take_set(std::string_view& rest) {
   return bytes;
 }
 
-// One of these bytes; where there is none, what never matches.
+// Returns a character class of these bytes; for an empty set, a class that never matches.
 std::string one_of(const Bytes& bytes) {
   if (bytes.none()) return "[^\\x00-\\xff]";
   std::string expression = "[";
@@ -54,13 +54,13 @@ std::string one_of(const Bytes& bytes) {
 }
 
 re2::RE2::Options options() {
-  re2::RE2::Options how(re2::RE2::Latin1);  // paths may be no UTF-8
+  re2::RE2::Options how(re2::RE2::Latin1);  // paths are not always UTF-8
   how.set_log_errors(false);
   how.set_never_capture(true);
   return how;
 }
 
-// Removes the next piece of the glob from `rest`, and adds it to the regular expression.
+// Translates the next element of the glob: removes it from `rest` and appends it to `expression`.
 Result<void> take_piece(std::string_view text, std::string_view& rest, std::string& expression) {
   const char c = rest.front();
   rest.remove_prefix(1);

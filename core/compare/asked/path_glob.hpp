@@ -1,7 +1,7 @@
 // Globs over cgroup paths: `*` and `?` stay within one segment, `**` crosses slashes, `[...]` and
-// `[!...]` are sets, and after `\` any character is itself. A glob must match the whole path.
+// `[!...]` are sets, and `\` makes the next character literal. A glob must match the whole path.
 //
-// A glob is turned into a regular expression; RE2 matches it in time linear in the path.
+// A glob is compiled to a regular expression, which RE2 matches in linear time.
 
 #pragma once
 
@@ -19,7 +19,7 @@ namespace ctprof {
 
 class PathGlob {
  public:
-  // The error quotes the glob and says what is wrong with it.
+  // The error quotes the glob and states the cause.
   static Result<PathGlob> parse(std::string_view text);
 
   bool matches(std::string_view path) const;

@@ -22,7 +22,7 @@ constexpr GroupWord kGroupWords[] = {
 struct SortWord {
   std::string_view word;
   SortKey::By by;
-  bool ascending;      // when no direction is given
+  bool ascending;      // the default direction
   bool compares_only;  // needs two sides
 };
 constexpr SortWord kSortWords[] = {{"movers", SortKey::By::Movers, false, true},

@@ -1,8 +1,8 @@
 // Compares two snapshots of one boot thread by thread: finds the threads that both have, and
-// divides a group's difference into the parts of staying, new and gone threads.
+// divides a group's difference into the parts of staying, added and removed threads.
 //
 // Threads are identified by tid and start time; a thread without a start time is unknown. A thread
-// stays if the group has it on both sides. Otherwise it is new or gone: it started or exited
+// stays if the group has it on both sides. Otherwise it is added or removed: it started or exited
 // between the snapshots, or changed its group. The constructor computes everything; the object does
 // not refer to the snapshots afterwards.
 
@@ -20,7 +20,7 @@
 
 namespace ctprof {
 
-// The numbers of threads that stay, are new and are gone.
+// The numbers of threads that stay, were added and were removed.
 struct Turnover {
   std::uint64_t alive = 0, fresh = 0, gone = 0;
 };
@@ -28,8 +28,8 @@ struct Turnover {
 // The parts of a sum's difference; their sum is the difference.
 struct Origin {
   Difference alive;  // change of threads that are on both sides
-  Difference fresh;  // values of new threads
-  Difference gone;   // minus the values of gone threads
+  Difference fresh;  // values of added threads
+  Difference gone;   // minus the values of removed threads
 };
 
 // A snapshot and the group of each of its threads.

@@ -70,9 +70,8 @@ struct Coverage {
 
 // The value of one metric in one group.
 struct CellValue {
-  const void* state =
-      nullptr;  // the state of the rule; null if nothing was read or the metric is derived
-  ctprof_number number{};  // no number if nothing was read, or the rule has no number
+  const void* state = nullptr;  // of the rule; null if nothing was read or the metric is derived
+  ctprof_number number{};       // no number if nothing was read, or the rule has no number
   Coverage coverage;
   MadeOf made_of;  // for derived metrics with optional inputs
 

@@ -140,8 +140,8 @@ EndedRows ended_rows(const Snapshot& snapshot) {
   return found;
 }
 
-// Moves a thread that exited, and its process, to the group of its row in the window, whatever
-// their names were at the opening. With `by_text`, processes that exited are not moved: the opening
+// Moves a thread that exited, and its process, to the group of its row in the window, independent
+// of their names at the opening. With `by_text`, processes that exited are not moved: the opening
 // contains their texts.
 void follow_ended(RowGroups& run, const Snapshot& snapshot, bool by_text) {
   const Snapshot& opening = *snapshot.window->opening_only;

@@ -104,8 +104,8 @@ class CgroupFamilies {
 
  private:
   enum class Origin : std::uint8_t { Glob, Path, Pattern };
-  using Identity =
-      std::pair<Origin, std::string>;  // for a pattern, the text is the number of its name family
+  // The text of a pattern is the number of its name family.
+  using Identity = std::pair<Origin, std::string>;
   struct Family {
     const Identity* identity;
     std::optional<std::string> only_path;  // no value if there are several

@@ -97,8 +97,8 @@ double Order::movement_of_parts(RowAt row, std::size_t side) const {
   auto next = totals.begin();
   for (const PartChange& part : changes_.parts(row.group, row.metric, side)) {
     const auto total = follow(totals, next, part.key);
-    const bool counted =
-        total != totals.end();  // false if only cgroups without threads have the key
+    // False if only cgroups without threads have the key.
+    const bool counted = total != totals.end();
     if (counted) next = std::next(total);
     if (!part.difference.known()) continue;
     const double moved = share_of(std::fabs(part.difference.real), counted ? total->second : 0);

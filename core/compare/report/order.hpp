@@ -1,10 +1,9 @@
 // The order in which a report shows rows. Ties are ordered by group, then by the order of metrics,
 // so the order is total.
 //
-// "Movers" ranks a row by
-// difference
-// as a share of its metric's largest total, which makes nanoseconds, bytes and counts comparable.
-// Rows without a number are last, in ascending and in descending order.
+// "Movers" ranks a row by |difference| as a share of its metric's largest total, which makes
+// nanoseconds, bytes and counts comparable. Rows without a number are last, in ascending and in
+// descending order.
 
 #pragma once
 

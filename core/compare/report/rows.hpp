@@ -42,8 +42,8 @@ enum class RowKind : std::uint8_t {
 // The value of one side in a row.
 struct SideFigure {
   CellAt at{};
-  double threads =
-      0;  // of the group, or of the host for a host metric; the median for several runs
+  // Of the group, or of the host for a host metric; for several runs the median.
+  double threads = 0;
   Coverage coverage;
   MadeOf made_of;  // of a derived metric with optional inputs
   const Busiest* busiest = nullptr;

@@ -51,8 +51,7 @@ struct ScreenThreads {
   double ended = 0;   // exited inside, and present in rows
   double own = 0;     // of the recording process and its helpers
   double kernel = 0;
-  double opening_only =
-      0;  // present only at the opening, without a row in the window (Window::opening_only)
+  double opening_only = 0;  // only at the opening, without a row (Window::opening_only)
 
   double all() const { return living + ended; }
   ScreenThreads& operator+=(const ScreenThreads& other);

@@ -35,9 +35,8 @@ struct Machine {
 Machine machine_of(std::span<const RunFacts> runs);
 
 struct Weight {
-  double whole =
-      0;  // the machine's capacity, in the unit of the values; 0: the column has no weight
-  double most = 0;  // the maximum that counts for one value
+  double whole = 0;  // the machine's capacity, in the unit of the values; 0: no weight
+  double most = 0;   // the maximum that counts for one value
 
   // Returns at most 1; NaN for NaN.
   double share_of(double figure) const;
