@@ -18,7 +18,7 @@ bool is_own(std::span<const std::vector<ScreenThreads>> threads, std::uint32_t g
   return all > 0 && own == all;
 }
 
-// Excludes settings, which are chosen, and metrics whose value is the most frequent one.
+// Excludes settings and limits, which are chosen, categories, which are no numbers, and peaks.
 bool can_be_judged(const PlannedMetric& metric) {
   return metric.shown && !metric.left_out && !metric.setting && metric.has_number() &&
          metric.family != "categorical" && metric.family != "limit" && metric.family != "peak";

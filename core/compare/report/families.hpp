@@ -1,6 +1,6 @@
 // The two families of tests in a comparison of sides with several runs. The first screen tests the
 // headlines of all groups. The tables of --details test every shown metric whose number can be
-// tested. The p values of the two families are independent of each other.
+// tested. A p value of one family is not valid in the other.
 //
 // A headline has its own floor. The floor of other metrics is a thousandth of the total over all
 // groups, or a hundredth of the largest group if the metric is not additive.

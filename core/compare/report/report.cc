@@ -23,7 +23,8 @@ namespace {
 
 using Runs = std::span<const Snapshot* const>;
 
-// By default, groups of a window are sorted by run time, and groups of a snapshot by name.
+// By default, compare sorts by movers. show sorts groups of a window by run time, and groups of a
+// snapshot by name.
 std::vector<SortKey> keys_or_default(const Spec& spec, Runs runs, bool compares,
                                      const MetricPlan& plan) {
   if (!spec.sort.empty()) return keys_of_metrics(plan, spec);
