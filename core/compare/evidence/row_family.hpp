@@ -30,7 +30,7 @@ struct Proof {
   double low = 0, high = 0;  // the interval of this row only; infinite if unbounded
   double p = 1;              // adjusted for the family
   // p <= alpha, and the whole interval is beyond --min-shift. The interval is that of
-  // without_floor(), or low and high if `baseline_mean` is zero.
+  // remove_floor(), or low and high if `baseline_mean` is zero.
   bool proven = false;
   double p_alone = 1;  // p without the adjustment for the family
   // The values of the baseline and the candidate: exp(mean(log(value + floor))) minus the floor, a
