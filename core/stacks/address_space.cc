@@ -13,9 +13,9 @@
 namespace ctprof {
 namespace {
 
-// A process has some hundred. Each new one may move all that are above it.
+// A process has some hundred ranges. Inserting one may move all ranges above it.
 constexpr std::size_t kMostRanges = 16384;
-// Anonymous mappings between two of a file that are looked at as one copy of it.
+// Limit on anonymous mappings in one gap that are checked for a copy of the file.
 constexpr std::size_t kMostInGap = 64;
 
 bool number_in(std::string_view text, int base, std::uint64_t& value) {
@@ -65,8 +65,8 @@ bool continues(const Mapping& before, const Mapping& after, std::uint64_t gap) {
          after.offset == before.offset + (before.end - before.start) + gap;
 }
 
-// If the lines from the second to the last but one are anonymous memory with code in the gap
-// between the others, makes them mappings of the file.
+// Turns the inner lines into mappings of the file if they are anonymous memory that exactly fills
+// the gap between the first and the last line.
 void fill_gap(std::span<MapsLine> lines) {
   const Mapping &before = lines.front().mapping, &after = lines.back().mapping;
   if (lines.size() < 3 || !continues(before, after, after.start - before.end)) return;
@@ -95,7 +95,8 @@ bool is_memory_file(std::string_view path) { return path.starts_with("/memfd:");
 
 std::vector<Mapping> code_mappings(std::string_view maps) {
   std::vector<Mapping> mappings;
-  std::vector<MapsLine> pending;  // a mapping of a file, and anonymous ones right behind it
+  std::vector<MapsLine> pending;  // a mapping of a file, and the anonymous mappings directly after
+                                  // it
   const auto hand_over = [&] {
     for (MapsLine& line : pending)
       if (line.is_code && mappings.size() < kMostRanges)

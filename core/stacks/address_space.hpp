@@ -1,10 +1,11 @@
-// What code a process has mapped, and where: from an address to a module and a place in it.
+// Maps the addresses of a process to modules and offsets in them.
 //
-// It begins as /proc/<pid>/maps, and then follows what the kernel tells of new mappings, each of
-// which replaces what it overlaps; execve(2) makes a new one. Only mappings of code are kept.
+// An address space is initialized from /proc/<pid>/maps. Then each new mapping that the kernel
+// reports replaces the mappings that it overlaps; execve(2) creates a new address space. Only
+// mappings of code are stored.
 //
-// What is here:   mappings, their text, who is mapped at an address.
-// What is not:    files and what is in them (modules.hpp).
+// Contents:  mappings, the parser of their text, and the lookup of an address.
+// See also:  modules.hpp (the mapped files and their contents).
 
 #pragma once
 
@@ -19,63 +20,62 @@
 namespace ctprof {
 
 struct FileId {
-  std::uint64_t device = 0;  // as makedev(3) puts major and minor together
+  std::uint64_t device = 0;  // encoded by makedev(3)
   std::uint64_t inode = 0;   // 0: no file
-  // Distinguishes contents of the inode, and files that had it one after the other; 0: unknown.
+  // Distinguishes contents of the inode, and consecutive files with the same inode; 0: unknown.
   std::uint64_t version = 0;
   auto operator<=>(const FileId&) const = default;
 };
 
-// A path in the text of maps without what the kernel writes behind that of a file that is gone.
+// Removes the suffix " (deleted)" that the kernel adds to the path of a deleted file in maps.
 std::string_view without_deleted(std::string_view path);
-// Whether it is the name of a file in memory only: memfd_create(2).
+// Returns whether the path is that of a file in memory only: memfd_create(2).
 bool is_memory_file(std::string_view path);
 
-// One mapping of code. A path is as the kernel writes it, escapes and " (deleted)" included.
+// One mapping of code. The path is as the kernel writes it, including escapes and " (deleted)".
 struct Mapping {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
-  std::uint64_t offset = 0;  // of its first byte in the file
+  std::uint64_t offset = 0;  // offset of the first byte in the file
   FileId file;
   std::string path;
-  bool is_program = false;  // of a file in memory only: it is an ELF file, and not generated code
+  bool is_program = false;  // for a file in memory only: an ELF file rather than generated code
 };
 
-// The mappings of code that the text of /proc/<pid>/maps tells, in its order; a line that cannot be
-// understood is passed over. At most 16,384 of them. Code in anonymous memory that exactly fills a
-// gap between two mappings of one file is a copy of that part of the file, as programs make it for
-// huge pages: it is a mapping of the file here.
+// Parses the mappings of code in the text of /proc/<pid>/maps, in order; skips malformed lines.
+// Returns at most 16,384. Programs copy code to anonymous memory to use huge pages: anonymous code
+// that exactly fills a gap between two mappings of one file counts as a mapping of that file.
 std::vector<Mapping> code_mappings(std::string_view maps);
 
-// The mapping that begins at `start`, of code or not; nothing where none does.
+// Returns the mapping that begins at `start`, whether code or not; nothing if there is none.
 std::optional<Mapping> mapping_at(std::string_view maps, std::uint64_t start);
 
-// Code at [start, end) of a process.
+// A range [start, end) of code of a process.
 struct CodeRange {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
-  std::uint64_t offset = 0;  // of its first byte in the module
+  std::uint64_t offset = 0;  // offset of the first byte in the module
   std::uint32_t module = 0;
 };
 
 class AddressSpace {
  public:
   explicit AddressSpace(std::uint64_t process) : process_(process) {}
-  // As fork(2) makes it.
+  // Copies the address space of the parent, as fork(2) does.
   AddressSpace(std::uint64_t process, const AddressSpace& parent)
       : process_(process), ranges_(parent.ranges_) {}
 
   std::uint64_t process() const { return process_; }
-  // Replaces what it overlaps. Where there are 16,384 already, nothing changes. REQUIRES: start <
-  // end.
+  // Adds a range and replaces what it overlaps. Does nothing if 16,384 ranges exist. REQUIRES:
+  // start < end.
   void map(const CodeRange& range);
-  // The range that holds an address, or null. It lives until the next map().
+  // Returns the range that contains an address, or null. The pointer is valid until the next map().
   const CodeRange* find(std::uint64_t address) const;
   std::size_t size() const { return ranges_.size(); }
 
  private:
   std::uint64_t process_;
-  std::vector<CodeRange> ranges_;  // by address, apart from each other
+  std::vector<CodeRange> ranges_;  // sorted by address, disjoint
 };
 
 }  // namespace ctprof

@@ -1,8 +1,8 @@
-// Reads numbers out of bytes that may be cut short or hostile, one after the other.
+// Reads consecutive numbers from bytes that may be truncated or hostile.
 //
-// It never reads outside them. From the first read on that did not fit it gives zeroes and is not
-// ok(), so a decoder asks once, at its end. A number or a text takes no more bytes than its reader
-// allows: otherwise one of many megabytes could be read again for each entry that refers to it.
+// It never reads outside them. After the first read that does not fit, all reads return zero and
+// ok() is false, so a decoder checks once at its end. The size of a number or text is limited:
+// otherwise a text of many megabytes could be read again for each entry that refers to it.
 
 #pragma once
 
@@ -15,7 +15,7 @@ namespace ctprof {
 
 class ByteCursor {
  public:
-  // `at` may lie outside.
+  // `at` may be outside the bytes.
   explicit ByteCursor(std::string_view bytes, std::uint64_t at = 0) : bytes_(bytes) { skip(at); }
 
   bool ok() const { return ok_; }
@@ -39,7 +39,7 @@ class ByteCursor {
   }
   void skip(std::uint64_t size) { take(size); }
 
-  // Up to the next NUL, which is passed over; a text of more than `longest` bytes is not read.
+  // Reads up to and including the next NUL; fails if the text has more than `longest` bytes.
   std::string_view text(std::size_t longest) {
     const auto end = bytes_.substr(at_, longest + 1).find('\0');
     if (end == bytes_.npos) ok_ = false;
@@ -48,7 +48,7 @@ class ByteCursor {
     return text;
   }
 
-  // LEB128. Bits above the 64th are dropped; a number of more than 16 bytes is not read.
+  // Reads LEB128. Bits above the 64th are dropped; a number of more than 16 bytes fails.
   std::uint64_t unsigned_leb() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < kMostLebBits; shift += 7) {
@@ -74,7 +74,7 @@ class ByteCursor {
   }
 
  private:
-  // Assemblers fill a number up to ten bytes at most.
+  // Assemblers pad a number to at most ten bytes.
   static constexpr unsigned kMostLebBits = 16 * 7;
 
   std::string_view bytes_;

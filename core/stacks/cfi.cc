@@ -18,18 +18,18 @@
 namespace ctprof {
 namespace {
 
-// Of one section.
+// Limit on one section.
 constexpr std::uint64_t kMostSectionBytes = 64 << 20;
-// Of an unpacked section: a small file can claim to have a large one. Each byte is a step.
+// Limit on an unpacked section, as a small file can claim a large one. Each byte is a step.
 constexpr std::uint64_t kMostUnpackedBytes = 16 << 20;
-// Rules of .debug_frame or of a Go program, while .eh_frame is visited: 64 MiB. A Go program with
-// 63 MiB of code has 1.3 million.
+// Limit on rules of .debug_frame or of a Go program while .eh_frame is visited: 64 MiB. A Go
+// program with 63 MiB of code has 1.3 million rules.
 constexpr std::size_t kMostSecondRules = 2 << 20;
 // Bytes that are read in one step.
 constexpr std::uint64_t kBytesInStep = 8;
-constexpr std::uint8_t kNearPointer = 0x1b;  // four bytes, signed, from where they stand
+constexpr std::uint8_t kNearPointer = 0x1b;  // four bytes, signed, relative to their own address
 
-// Where .eh_frame is loaded, by the header of its table.
+// Reads the address of .eh_frame from the header of its table.
 FileAddress eh_frame_address(std::string_view header, FileAddress address) {
   ByteCursor cursor(header, 1);
   const bool near = cursor.get<std::uint8_t>() == kNearPointer;
@@ -39,7 +39,7 @@ FileAddress eh_frame_address(std::string_view header, FileAddress address) {
   return near && cursor.ok() ? here + static_cast<std::uint64_t>(std::int64_t{distance}) : 0;
 }
 
-// Without section headers nothing tells the end: it is that of the segment then.
+// Reads the bytes of .eh_frame. Without section headers, its end is the end of the segment.
 std::string loaded_bytes(const ElfFile& file, FileAddress address,
                          const std::optional<Elf64_Shdr>& section) {
   const auto place = file.place_of(address);
@@ -48,11 +48,11 @@ std::string loaded_bytes(const ElfFile& file, FileAddress address,
   return file.bytes(place->offset, told ? section->sh_size : place->size, kMostSectionBytes);
 }
 
-// Where the rules of one source are none, those of a second one apply. REQUIRES: the second ones
-// are in order of addresses, and outlive this.
+// Merges the rules of two sources: where the first source has none, the rules of the second one
+// apply. REQUIRES: the second rules are in address order and outlive this object.
 class Filled {
  public:
-  // A vector would need three times the memory while it grows.
+  // A std::vector would need three times the memory while it grows.
   using Rules = std::deque<std::pair<FileAddress, Rule>>;
 
   Filled(const Rules& second, const RuleVisitor& visit) : second_(second), visit_(visit) {}
@@ -66,7 +66,7 @@ class Filled {
   bool finish() { return pass(UINT64_MAX); }
 
  private:
-  // Visits what applies from at_ to `end`.
+  // Visits the rules from at_ to `end`.
   bool pass(FileAddress end) {
     if (rule_.cfa != Cfa::None) return visit_(at_, rule_);
     auto next = std::ranges::upper_bound(second_, at_, {}, &Rules::value_type::first);

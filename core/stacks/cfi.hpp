@@ -1,12 +1,12 @@
-// The call frame information of a file, in memory: from an address of code to its rule.
+// Stores the call frame information of a file in memory and finds the rule for an address of code.
 //
-// It is read whole when the file is first met, so that no later step of an unwinder waits for a
-// file system; LLVM's library has 6 MiB of it, libc 180 KiB. `.eh_frame` is searched first, then
+// It is read completely when the file is first used, so that no later step of an unwinder waits for
+// a file system; LLVM's library has 6 MiB of it, libc 180 KiB. `.eh_frame` is searched first, then
 // the function table of a Go program (go_table.hpp), then `.debug_frame`.
 //
-// It may be hostile, so work is counted in steps, each of some nanoseconds: reading the file takes
-// no more than kMostStepsOfReading, one rule no more than kMostStepsOfRule. What all rules of a
-// file may take is up to whoever asks (modules.hpp).
+// The file may be hostile, so work is counted in steps of some nanoseconds each: reading the file
+// takes at most kMostStepsOfReading, one rule at most kMostStepsOfRule. The caller limits the total
+// for all rules of a file (modules.hpp).
 
 #pragma once
 
@@ -25,7 +25,7 @@
 
 namespace ctprof {
 
-// Where a function is.
+// The range of a function.
 struct FunctionRange {
   FileAddress start = 0;
   std::uint64_t size = 0;
@@ -33,32 +33,32 @@ struct FunctionRange {
 
 class Cfi {
  public:
-  // Of two sections: 64 MiB of bytes or 16 MiB that are unpacked, and as many entries as are
-  // walked.
+  // Limit for two sections: 64 MiB of bytes or 16 MiB of unpacked bytes each, and the limit of
+  // walked entries.
   static constexpr std::uint64_t kMostStepsOfReading = 56 << 20;
 
-  // Knows of no code.
+  // Creates an object without functions.
   Cfi() = default;
   explicit Cfi(const ElfFile& file);
 
-  // The function that includes an address, by the entry for it; nothing where there is none.
+  // Returns the function whose entry covers an address; nothing if there is none.
   std::optional<FunctionRange> function_at(FileAddress address) const;
-  // The rule at an address, which Cfa::None says there is none for. Its key is left to the caller.
+  // Returns the rule at an address, or Cfa::None if there is none. The caller sets its key.
   Rule rule_at(FileAddress address) const;
-  // Visits the rules of all addresses, the same ones that rule_at() returns: Cfa::Unknown also
-  // where a rule is missing because there are too many functions. Returns false if `visit` did, if
-  // it takes more than that many steps, or if the functions of the file are not sorted.
+  // Visits the rules of all addresses, which equal those of rule_at(). They are Cfa::Unknown also
+  // if a rule is missing because there are too many functions. Returns false if `visit` does, if
+  // the visit takes more than `most_steps`, or if the functions of the file are unsorted.
   bool for_each_rule(std::uint64_t most_steps, const RuleVisitor& visit) const;
-  // True: of some functions there is no information, because there are too many. An address without
-  // a rule may be in one of these.
+  // Returns whether some functions are missing because there are too many. An address without a
+  // rule may belong to one of them.
   bool is_cut() const { return is_cut_ || eh_frame_.is_cut() || debug_frame_.is_cut(); }
-  // The work that was done until now, for reading it and for rules.
+  // Returns the steps so far, for reading the file and for rules.
   std::uint64_t steps() const {
     return steps_ + eh_frame_.steps() + debug_frame_.steps() + go_steps();
   }
-  // Forgets all functions; work remains counted.
+  // Removes all functions; the steps remain counted.
   void drop();
-  // What it takes in memory.
+  // Returns the size in memory.
   std::size_t bytes() const {
     return eh_frame_.bytes() + debug_frame_.bytes() + (go_ ? go_->bytes() : 0);
   }
@@ -75,10 +75,10 @@ class Cfi {
   FrameEntries debug_frame_;
   std::uint64_t go_steps() const { return go_ ? go_->steps() : 0; }
 
-  std::shared_ptr<const GoTable> go_;  // null: of no file
+  std::shared_ptr<const GoTable> go_;  // null: no file was read
   bool is_cut_ = false;
   mutable LongPrograms programs_;
-  mutable std::uint64_t steps_ = 0;  // of programs, and of bytes that were read
+  mutable std::uint64_t steps_ = 0;  // of programs, and for bytes that were read
 };
 
 }  // namespace ctprof

@@ -16,13 +16,13 @@ namespace {
 using Kind = X86Instruction::Kind;
 
 constexpr std::int64_t kStackWord = 8;
-// Compilers and assemblers align functions so, and fill up with nops before them.
+// Compilers and assemblers align functions to this, and fill the space before them with nops.
 constexpr std::uint64_t kAlignment = 16;
-// Functions whose beginning is tried, and how far back.
+// Limits on function starts that are tried, and on their distance.
 constexpr std::size_t kMostBeginnings = 2, kFarthestBeginning = 2048;
 constexpr std::size_t kMostWays = 64, kMostPushes = 16;
 
-// A place on the stack, counted from sp or bp at the address that the guess is for.
+// A stack location, relative to sp or bp at the address that the guess is for.
 struct Place {
   Cfa base = Cfa::Sp;
   std::int64_t offset = 0;
@@ -35,12 +35,12 @@ struct BpValue {
   Place place;  // the address, or where it is stored
 };
 
-// Registers on one way through the code.
+// Registers on one path through the code.
 struct Way {
   std::size_t at = 0;
   Place sp;
   BpValue bp;
-  // What the way pushed: the copy of the stack, which is older, does not have it.
+  // A push on this path: the copy of the stack, which is older, does not contain it.
   struct Push {
     Place place;
     BpValue value;
@@ -60,7 +60,7 @@ std::optional<std::int32_t> narrow(std::int64_t value) {
   return static_cast<std::int32_t>(value);
 }
 
-// The rule where the return address is what sp points to; nothing where the way pushed it from a
+// Returns the rule for a return address that sp points to; nothing if the path pushed it from a
 // register.
 std::optional<Rule> rule_of(const Way& way) {
   const auto offset = narrow(way.sp.offset + kStackWord);
@@ -79,7 +79,7 @@ std::optional<Rule> rule_of(const Way& way) {
   return rule;
 }
 
-// Of a signal's frame: where in its ucontext the registers are, from the stack pointer.
+// Returns the rule of a signal frame: the offsets of the registers in its ucontext from sp.
 Rule signal_rule() {
   Rule rule;
   rule.cfa = Cfa::AtSp;
@@ -91,13 +91,13 @@ Rule signal_rule() {
   return rule;
 }
 
-// What fills up to the next function or loop.
+// Returns whether the code is padding up to the next function or loop.
 bool is_padding(std::string_view code, std::size_t at, std::uint64_t start) {
   while ((start + at) % kAlignment != 0) {
     const std::string_view rest = code.substr(std::min(at, code.size()));
     const X86Instruction next = decode_x86(rest);
     const auto byte = rest.empty() ? 0 : static_cast<std::uint8_t>(rest.front());
-    // nop and int3; the long forms are a prefix or none, and 0f 1f.
+    // nop and int3; the long forms are 0f 1f with or without a prefix.
     const bool is_nop = byte == 0x90 || byte == 0xcc ||
                         (next.kind == Kind::Other && next.size >= 2 &&
                          rest.substr(0, next.size).find("\x0f\x1f") != rest.npos) ||
@@ -108,7 +108,7 @@ bool is_padding(std::string_view code, std::size_t at, std::uint64_t start) {
   return true;
 }
 
-// Follows code forwards, until a way through it returns.
+// Follows code forwards until a path through it returns.
 class Forwards {
  public:
   Forwards(std::string_view code, std::uint64_t start, std::size_t& left)
@@ -120,13 +120,14 @@ class Forwards {
     ways_.push_back(std::move(first));
     return follow_all();
   }
-  // The same along ways over the padding behind a call: the call may never return, and what is
-  // behind it is another function then.
+  // Continues along paths over the padding after a call: the call may never return, and then the
+  // code after it belongs to another function.
   std::optional<Rule> run_behind_padding() {
     ways_ = std::exchange(padded_, {});
     return follow_all();
   }
-  // Where ways leave the function otherwise, maybe for a function that returns to the caller.
+  // Returns rules for paths that leave the function by a jump, perhaps to a function that returns
+  // to the caller.
   const std::vector<Rule>& tails() const { return tails_; }
   bool is_in_register() const { return is_in_register_; }
 
@@ -155,7 +156,7 @@ class Forwards {
     return std::nullopt;
   }
 
-  // False: the way ends here.
+  // Returns false if the path ends here.
   bool step(Way& way, const X86Instruction& next) {
     switch (next.kind) {
       case Kind::Invalid:
@@ -247,13 +248,13 @@ class Forwards {
   bool is_in_register_ = false;
 };
 
-// Counts what a function pushes from its beginning on.
+// Counts the bytes that a function pushes from its beginning on.
 class FromBeginning {
  public:
   FromBeginning(std::string_view code, std::size_t& left) : code_(code), left_(left) {}
 
-  // The rule at `at` of a function that begins at `begin`; nothing where the code in between does
-  // not lead there.
+  // Returns the rule at `at` of a function that begins at `begin`; nothing if the code in between
+  // does not lead there.
   std::optional<Rule> run(std::size_t begin, std::size_t at) {
     std::size_t now = begin;
     while (now < at) {
@@ -279,7 +280,7 @@ class FromBeginning {
   }
 
  private:
-  // False: the function ends here.
+  // Returns false if the function ends here.
   bool step(std::size_t next_at, const X86Instruction& next) {
     switch (next.kind) {
       case Kind::PushBp:
@@ -304,7 +305,8 @@ class FromBeginning {
     depths_.emplace(target, depth_);
     farthest_ = std::max(farthest_, target);
   }
-  // What follows is reached from elsewhere, or belongs to another function.
+  // Continues after a jump: the next code is reached from elsewhere, or belongs to another
+  // function.
   bool resume(std::size_t at) {
     const auto known = depths_.find(static_cast<std::int64_t>(at));
     depth_ = known == depths_.end() ? deepest_ : known->second;
@@ -318,7 +320,7 @@ class FromBeginning {
   std::unordered_map<std::int64_t, std::int64_t, SeededHash> depths_;
 };
 
-// What functions begin with that need a frame.
+// Returns whether the code can be the beginning of a function that needs a frame.
 bool is_beginning(std::string_view code) {
   if (code.starts_with("\xf3\x0f\x1e\xfa")) return true;  // endbr64
   const X86Instruction first = decode_x86(code);

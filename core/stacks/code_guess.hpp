@@ -1,13 +1,13 @@
-// Where the caller's frame is, derived from x86-64 code that has no call frame information: musl's
-// libc, hand-written assembly.
+// Derives the location of the caller's frame from x86-64 code without call frame information, such
+// as musl's libc and hand-written assembly.
 //
-// From an address, the code is followed forwards, also across branches, until it returns: how far
-// the stack pointer moves until then tells where the return address is. Where no way returns, the
-// function's beginning is searched backwards, and the pushes from there on are counted. Neither is
-// certain, so what is found must pass a check (a call precedes the return address), and frames
-// that are found so are marked as guessed.
+// From an address, the code is followed forwards, including branches, until it returns: the
+// movement of the stack pointer on this path gives the location of the return address. If no path
+// returns, the beginning of the function is searched backwards, and the pushes from there are
+// counted. Neither is certain, so the result must pass a check (a call precedes the return
+// address), and its frames are marked as guessed.
 //
-// Code may be hostile: at most kMostInstructions are decoded, and each counts kStepsOfInstruction.
+// Code may be hostile: at most kMostInstructions are decoded, each costs kStepsOfInstruction.
 
 #pragma once
 
@@ -25,33 +25,33 @@ struct CodeGuess {
 
   // Most likely first. All restore the return address from memory.
   std::vector<Rule> rules;
-  // The first rule is that of a way to a return instruction, along which nothing is left open.
+  // The first rule belongs to a path to a return instruction, on which everything is known.
   bool returns = false;
-  // That way returns to an address that is in a register now: no memory has it.
+  // This path returns to an address that is in a register now and not in memory.
   bool is_in_register = false;
   std::uint64_t steps = 0;
 };
 
-// Whether code is what the kernel returns to from a signal's handler: it calls rt_sigreturn(2), and
+// Returns whether code is the one that a signal handler returns to: it calls rt_sigreturn(2), and
 // the interrupted registers are on the stack.
 bool is_signal_return(std::string_view code);
 
-// Whether code is that of __start_context.
+// Returns whether code is that of glibc's __start_context.
 bool is_start_context_code(std::string_view code);
 
 inline constexpr std::size_t kMostInstructions = 2048;
 inline constexpr std::uint64_t kStepsOfInstruction = 4;
 inline constexpr std::uint64_t kMostStepsOfGuess = kMostInstructions * kStepsOfInstruction;
 
-// Bytes of code to pass on either side of an address.
+// The number of bytes of code to pass before and after an address.
 inline constexpr std::uint64_t kCodeBefore = 2048, kCodeBehind = 4096;
 
-// The function where a program starts, which has no call frame information in some C libraries, is
-// no longer than this.
+// Maximum size of the function where a program starts, which has no call frame information in some
+// C libraries.
 inline constexpr std::uint64_t kLongestStart = 64;
 
-// `code`: what surrounds the address, which is at `at` in it; `start` is the file's address of its
-// first byte. REQUIRES: at <= code.size().
+// Derives rules for the address at offset `at` in `code`, which includes the code around it;
+// `start` is the file address of the first byte. REQUIRES: at <= code.size().
 CodeGuess guess_from_code(std::string_view code, std::size_t at, std::uint64_t start);
 
 }  // namespace ctprof

@@ -22,11 +22,11 @@ struct DebugFiles::Opened {
   explicit Opened(sdk::Fd opened, std::string from = {})
       : fd(std::move(opened)), path(std::move(from)), file(fd.get()) {}
   sdk::Fd fd;
-  std::string path;  // empty: it was sent by a server
+  std::string path;  // empty if a server sent the file
   ElfFile file;
 };
 
-// A name without directories, and the checksum of the file of that name.
+// A file name without directories, and the checksum of that file.
 struct DebugFiles::Link {
   std::string name;
   std::uint32_t checksum;
@@ -39,7 +39,7 @@ constexpr std::uint64_t kLongestLink = 4096;
 constexpr std::uint64_t kMostChecked = 64 << 20;
 constexpr std::uint64_t kMostCheckedInAll = 256 << 20;
 
-// The name, filled up to four bytes, and the checksum.
+// Parses the link: a name, padded to four bytes, and the checksum.
 template <class Link>
 std::optional<Link> link_in(const ElfFile& file) {
   const auto section = file.section(".gnu_debuglink");
@@ -53,7 +53,7 @@ std::optional<Link> link_in(const ElfFile& file) {
   return is_plain && cursor.ok() ? std::optional(link) : std::nullopt;
 }
 
-// Where dwz moved debug information to.
+// The link to the file to which dwz moved debug information.
 struct MovedLink {
   std::string path, build_id;
 };
@@ -80,7 +80,7 @@ std::uint32_t checksum_of(const ElfFile& file) {
 
 }  // namespace
 
-// First by name alone, which touches nothing, then once more when it is known to be harmless.
+// Opens the path with O_PATH first, which has no side effect, then for reading if it is regular.
 sdk::Fd open_regular(const std::string& path) {
   const sdk::Fd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};

@@ -1,17 +1,17 @@
-// Files that hold what was stripped from others, or that are others which a table of stacks knows
-// from another time or machine.
+// Finds debug files that contain what was stripped from a module, and the files of modules that
+// were recorded at another time or on another host.
 //
-//   <directory>/.build-id/ab/cdef.debug             what was stripped from the file of id abcdef
-//   <directory>/.build-id/ab/cdef                   that file itself
-//   <directory>/abcdef/debuginfo, .../executable    the same two, as debuginfod keeps them
-//   /bin/x.debug, /bin/.debug/, <directory>/bin/    where the link in /bin/x (.gnu_debuglink) leads
-//   <directory>/perf-<pid>.map, jit-<pid>.dump      what a just-in-time compiler wrote
+//   <directory>/.build-id/ab/cdef.debug             debug file of the file with build id abcdef
+//   <directory>/.build-id/ab/cdef                   the file itself
+//   <directory>/abcdef/debuginfo, .../executable    the same two, in the layout of debuginfod
+//   /bin/x.debug, /bin/.debug/, <directory>/bin/    targets of the link in /bin/x (.gnu_debuglink)
+//   <directory>/perf-<pid>.map, jit-<pid>.dump      output of a just-in-time compiler
 //
-// What is found counts only if it belongs to the file: by the build id; where one of them has none,
-// by the checksum in the link, which is read up to 64 MiB in a file and 256 MiB in all. Only
-// regular files are ever opened: with a device or a pipe that may have an effect.
+// A file that was found is used only if it belongs to the module: by the build id or, if either has
+// none, by the checksum in the link, which is computed for up to 64 MiB per file and 256 MiB in
+// total. Only regular files are opened, because opening a device or a pipe may have an effect.
 //
-// Threads: one at a time.
+// Threads: not thread-safe.
 
 #pragma once
 
@@ -31,49 +31,51 @@
 
 namespace ctprof {
 
-// Whether the executable gave rights to the process that its user does not have (AT_SECURE).
+// Returns whether the executable gave the process rights that its user does not have (AT_SECURE).
 bool has_lent_rights();
 
-// Opens a regular file to be read with pread(2); nothing where there is none.
+// Opens a regular file for pread(2); returns nothing if there is none.
 using OpenFile = std::function<sdk::Fd(const std::string& path)>;
-// Does so in the calling thread, which waits for the file system.
+// Opens a regular file in the calling thread, which waits for the file system.
 sdk::Fd open_regular(const std::string& path);
 
-// Gets the debug file of a build id, or the file itself; nothing if no source has either.
+// Fetches the debug file of a build id, or the file itself; returns nothing if no source has it.
 using FetchFile = std::function<sdk::Fd(const std::string& build_id, bool is_stripped)>;
 
 class DebugFiles {
  public:
-  // Whether a link leads also to what lies beside a module's file. That may be on a file system
-  // that does not answer, which whoever records cannot wait for.
+  // Whether a link may lead to files in the directory of the module's file. That directory may be
+  // on an unresponsive file system, which a recording must not wait for.
   enum class Beside : std::uint8_t { Never, Too };
 
-  // Looks in `wanted`, then in /usr/lib/debug. With lent rights, in the latter alone, and beside no
-  // file: they are not for opening what a user points at. Files there are opened without
-  // capabilities then, for a file can name the debug information of another one.
-  // `open` opens each of them: a regular file, or nothing.
+  // Searches `wanted`, then /usr/lib/debug. With elevated rights, it searches only the latter and
+  // no directories of modules, because those rights must not open files that a user names. It then
+  // also opens files there without capabilities, because a file can name the debug information of
+  // another one. `open` opens each file: it returns a regular file or nothing.
   explicit DebugFiles(std::vector<std::string> wanted, bool is_lent = has_lent_rights(),
                       Beside beside = Beside::Too, OpenFile open = open_regular);
   ~DebugFiles();
 
-  // Each of these lives until the next call of the same function; null: there is none.
+  // Each returned pointer is valid until the next call of the same function; null: not found.
 
-  // What was stripped from a module; `own` is its own file, or null where nobody has it.
+  // Finds the debug file of a module. `own` is the module's own file, or null if it is unavailable.
   const ElfFile* stripped_from(const Module& module, const ElfFile* own);
-  // What dwz moved out of the debug information of a file, for it was the same in several: by its
-  // build id, else where the link leads, seen from the file's directory. `path`: of the module.
+  // Finds the file to which dwz moved debug information that several files share: by its build id,
+  // otherwise at the path in the link, relative to the directory of the file. `path` is the path of
+  // the module.
   const ElfFile* moved_from(const ElfFile& file, const std::string& path);
-  // Opens what files name by a path (what dwz moved, .dwo files); nothing where that is not wanted.
+  // Opens a file that another file names by path (dwz files, .dwo files); returns nothing if that
+  // is disabled.
   sdk::Fd open_named(const std::string& path) const;
-  // How that is done where Beside::Never was chosen.
+  // Sets the function that open_named() uses if SearchModuleDirectory::Never was chosen.
   void open_named_by(OpenFile open) { open_named_ = std::move(open); }
-  // Functions that a process generated, by the directories that the user named. They have no build
-  // id: the user knows that they are of that process.
+  // Reads the functions that a process generated from the directories that the user named. They
+  // have no build id: the user states that they belong to this process.
   JitMap jit_map(std::uint64_t process) const;
-  // Where files come from that no directory has. It lives as long as this.
+  // Sets the source of files that no directory has. It must live as long as this object.
   void fetch_from(FetchFile fetch) { fetch_ = std::move(fetch); }
-  // The file of a module: where it was, if it still has that build id, or by the id. It opens what
-  // the table names: call it with the user's own rights alone.
+  // Finds the file of a module: at its path if it still has the build id, otherwise by the build
+  // id. It opens paths from the table: call it only with the user's own rights.
   const ElfFile* file_of(const Module& module);
 
  private:
@@ -83,7 +85,7 @@ class DebugFiles {
   std::unique_ptr<Opened> linked(const Link& link, const std::string& path, const ElfFile& own);
   std::unique_ptr<Opened> identified(const std::string& build_id, std::string_view ending) const;
   bool belongs(const Opened& found, const Link& link, const ElfFile& own);
-  // Without capabilities that are lent.
+  // Opens a file without elevated capabilities.
   sdk::Fd open(const std::string& path) const;
 
   std::vector<std::string> directories_;
@@ -96,8 +98,9 @@ class DebugFiles {
   std::unique_ptr<Opened> debug_, moved_, program_;
 };
 
-// Where frames of a table get names once all else is gone: of files as they are on this machine
-// now. What the kernel told is not to be had any more. Both live longer than what is returned.
+// Returns name sources for a table after the recording: they read files as they are on this host
+// now. The kernel's symbols of the recording are no longer available. Both arguments must outlive
+// the result.
 NameSources sources_here(DebugFiles& files, const StackTable& table);
 
 }  // namespace ctprof

@@ -9,7 +9,7 @@
 
 namespace ctprof {
 
-// As <elfutils/debuginfod.h> declares them.
+// The functions that <elfutils/debuginfod.h> declares.
 struct Debuginfod::Library {
   void* (*begin)();
   void (*end)(void* client);
@@ -20,7 +20,7 @@ struct Debuginfod::Library {
 
 namespace {
 
-// What the library calls meanwhile; one file is wanted at a time.
+// The state for the progress callback of the library; one transfer is active at a time.
 struct Waiting {
   std::chrono::steady_clock::time_point until;
   std::uint64_t most = 0;
@@ -29,7 +29,7 @@ struct Waiting {
 };
 Waiting g_waiting;
 
-// Not 0: it is given up.
+// Progress callback: a result other than 0 aborts the transfer.
 int go_on(void*, long done, long all) {
   const bool is_stopped = g_waiting.stop && *g_waiting.stop;
   const bool is_large = (done > 0 && static_cast<std::uint64_t>(done) > g_waiting.most) ||

@@ -1,10 +1,10 @@
-// Asks debuginfod servers for files by build id: those that $DEBUGINFOD_URLS names.
+// Fetches files by build id from the debuginfod servers in $DEBUGINFOD_URLS.
 //
-// libdebuginfod does so, and is loaded when the first file is wanted; it keeps what it got in its
-// cache. A file that takes too long or is too large is given up. The library obeys the environment,
-// so nothing is asked where the executable has rights that its user does not have.
+// libdebuginfod does the transfer. It is loaded at the first request, and stores files in its
+// cache. A file that takes too long or is too large is abandoned. The library obeys the
+// environment, so no server is contacted if the executable has rights that its user does not have.
 //
-// Threads: one at a time, and one object at a time.
+// Threads: not thread-safe; only one object may be in use at a time.
 
 #pragma once
 
@@ -24,21 +24,21 @@ class Debuginfod {
  public:
   struct Limits {
     std::chrono::nanoseconds time_of_file = std::chrono::seconds(60);
-    std::chrono::nanoseconds time = std::chrono::minutes(10);  // of all files
+    std::chrono::nanoseconds time = std::chrono::minutes(10);  // for all files
     std::uint64_t bytes_of_file = 2ULL << 30;
-    const std::atomic<bool>* stop = nullptr;  // null, or: nothing is asked once it is true
+    const std::atomic<bool>* stop = nullptr;  // if not null: no request is made once it is true
   };
   enum class Wanted : std::uint8_t { DebugInformation, Program };
 
-  // Fails if there are no servers, the library is not installed, or rights are lent.
+  // Fails if there are no servers, the library is not installed, or rights are elevated.
   static Result<std::unique_ptr<Debuginfod>> open(const Limits& limits);
   ~Debuginfod();
   Debuginfod(const Debuginfod&) = delete;
   Debuginfod& operator=(const Debuginfod&) = delete;
 
-  // To be read with pread(2); none: no server has it, or a limit is reached.
+  // Fetches a file for pread(2); returns nothing if no server has it or a limit is reached.
   sdk::Fd find(const std::string& build_id, Wanted wanted);
-  // Files that were given up for a limit.
+  // Returns the number of files that were abandoned because of a limit.
   std::size_t given_up() const { return given_up_; }
 
  private:
@@ -52,7 +52,8 @@ class Debuginfod {
   std::size_t given_up_ = 0;
 };
 
-// Directories where the library keeps files, by the environment; none with lent rights.
+// Returns the directories where the library caches files, from the environment; none with elevated
+// rights.
 std::vector<std::string> debuginfod_caches();
 
 }  // namespace ctprof

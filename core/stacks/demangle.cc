@@ -4,13 +4,14 @@
 #include <cstddef>
 #include <functional>
 
-// Of libiberty, which is binutils' and GCC's own; its header calls for others that are not needed.
+// Declares functions of libiberty (binutils, GCC); its own header requires others that are not
+// needed.
 extern "C" {
 using DemangleCallback = void(const char* text, std::size_t size, void* opaque);
 int rust_demangle_callback(const char* mangled, int options, DemangleCallback*, void* opaque);
 int cplus_demangle_v3_callback(const char* mangled, int options, DemangleCallback*, void* opaque);
 
-// Where this program's code and constants lie, by the linker.
+// The bounds of this program's code and constants; the linker defines them.
 extern const char __executable_start[];  // NOLINT(bugprone-reserved-identifier)
 extern const char _end[];                // NOLINT(bugprone-reserved-identifier)
 }
@@ -30,8 +31,8 @@ struct Output {
   std::jmp_buf too_long;
 };
 
-// Whether `text` is a piece of the mangled name or a constant such as `::`. A decoded identifier of
-// Rust's is neither: it lies on the heap, and whoever prints it frees it afterwards.
+// Returns whether `text` points into the mangled name or is a constant such as `::`. A decoded Rust
+// identifier is neither: it is on the heap, and the function that prints it frees it afterwards.
 bool is_owned_by_nobody(const char* text, const Output& output) {
   const std::less_equal<> not_after;
   const char* const begin = output.mangled.data();
@@ -39,9 +40,10 @@ bool is_owned_by_nobody(const char* text, const Output& output) {
          (not_after(__executable_start, text) && not_after(text, _end));
 }
 
-// Output can double with each letter of a name, and a callback cannot refuse it: so it leaves by
-// longjmp(3), over C functions alone, and at a text with which none of them owns anything. Between
-// any two others a constant is printed.
+// Appends output of a demangler. Output can double with each letter of a name, and a callback
+// cannot refuse it. So if it is too long, this function leaves by longjmp(3): only over C
+// functions, and only at a text while which none of them owns memory. A constant is printed between
+// any two texts that are owned.
 void append(const char* text, std::size_t size, void* opaque) {
   auto& output = *static_cast<Output*>(opaque);
   output.is_too_long = output.is_too_long || size > kLongest - output.text.size();

@@ -1,4 +1,4 @@
-// Names of C++ and Rust functions as people write them.
+// Demangles names of C++ and Rust functions.
 
 #pragma once
 
@@ -7,10 +7,11 @@
 
 namespace ctprof {
 
-// `ctprof::Walk::run` for a mangled name, without parameters, as perf writes it; Rust's with or
-// without a hash, v0 included. Anything else comes back as it is: a name that is not mangled, is
-// broken, has more than 1,000 characters, or would become longer than 4,096, which a hostile one of
-// a hundred characters can. So does everything in a build without libiberty.
+// Returns for example `ctprof::Walk::run` for a mangled name, without parameters, in the style of
+// perf. It supports Rust names with or without a hash, including v0. It returns any other name
+// unchanged: one that is not mangled, is broken or longer than 1,000 characters, or whose result
+// would exceed 4,096 characters, which a hostile name of a hundred characters can cause. A build
+// without libiberty returns every name unchanged.
 std::string demangled(std::string_view name);
 
 }  // namespace ctprof

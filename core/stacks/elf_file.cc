@@ -10,7 +10,7 @@
 namespace ctprof {
 namespace {
 
-// All that is read of one file: the symbols and call frames of a browser of 2 GiB fit in.
+// Limit for all bytes that are read from one file; symbols and call frames of a 2 GiB browser fit.
 constexpr std::uint64_t kMostFileBytes = 512ULL << 20;
 constexpr std::uint64_t kMostSegments = 128;
 constexpr std::uint64_t kMostSections = 65536;
@@ -24,7 +24,7 @@ bool is_code(const Elf64_Phdr& segment) {
   return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
 }
 
-// What a list of notes says of the build.
+// Finds the build id in a list of notes.
 std::string build_id_in(std::string_view notes) {
   Elf64_Nhdr note;
   while (notes.size() >= sizeof note) {
@@ -41,7 +41,7 @@ std::string build_id_in(std::string_view notes) {
   return {};
 }
 
-// Reads no more than `name` has: 65,536 sections may refer to one text of a megabyte.
+// Reads only as many bytes as `name` has: 65,536 sections may refer to one text of a megabyte.
 bool is_name_at(const std::string& names, std::size_t at, std::string_view name) {
   if (at >= names.size()) return false;
   const auto text = std::string_view(names).substr(at, name.size() + 1);
@@ -115,7 +115,7 @@ std::string ElfFile::build_id() const {
   return segments_.empty() ? build_id_in_sections() : std::string();
 }
 
-// Files of debug information alone may have no segments.
+// Some files that contain only debug information have no segments.
 std::string ElfFile::build_id_in_sections() const {
   const auto section = this->section(".note.gnu.build-id");
   if (!section || section->sh_type != SHT_NOTE) return {};

@@ -1,12 +1,12 @@
-// An ELF file that may be hostile: its header, its segments, its sections, bytes of it.
+// Reads an ELF file that may be hostile: its header, segments, sections and bytes.
 //
-// Everything is read with pread(2): a file that is cut short meanwhile makes a read fail, where a
-// mapping of it would raise SIGBUS. No size that the file claims is believed: each table has a
-// limit of its own, and all that is read is charged to one budget. When that is spent, reading
-// fails as if the file were cut short.
+// All reads use pread(2): if another process truncates the file, a read fails, whereas access to a
+// mapping of it would raise SIGBUS. Sizes in the file are not trusted: each table has its own
+// limit, and all bytes that are read are charged to one budget. When the budget is spent, reads
+// fail as if the file were truncated.
 //
-// What is here:   64-bit little-endian files, of a descriptor or of memory (the vDSO).
-// What is not:    what the bytes mean: call frames (cfi.hpp), symbols (symbols.hpp).
+// Contents:  64-bit little-endian files, from a descriptor or from memory (the vDSO).
+// See also:  cfi.hpp (call frame information), symbols.hpp (symbols).
 
 #pragma once
 
@@ -23,60 +23,64 @@
 
 namespace ctprof {
 
-// An address in a file's own count: as linked, before a loader adds where it put the file.
+// An address as linked, before the loader adds the load address of the file.
 using FileAddress = std::uint64_t;
 
 class GoTable;
 
 class ElfFile {
  public:
-  // Does not own the descriptor, which outlives it.
+  // Does not own the descriptor, which must outlive this object.
   explicit ElfFile(int fd);
-  // Of bytes in memory, which outlive it.
+  // Reads bytes in memory, which must outlive this object.
   explicit ElfFile(std::string_view image);
 
-  // False: not ELF, of another class or byte order, or broken at its head; then it has nothing.
+  // False if the file is not ELF, has another class or byte order, or has a broken header; then all
+  // other functions return nothing.
   bool is_valid() const { return valid_; }
-  // Whether it is not valid because it is an ELF file of 32 bits.
+  // Returns whether the file is invalid because it is a 32-bit ELF file.
   bool is_32_bit() const { return is_32_bit_; }
-  // Of the file it reads, which it does not own; -1: it reads memory.
+  // Returns the descriptor, which this object does not own; -1 if it reads memory.
   int fd() const { return fd_; }
   std::uint64_t size() const { return size_; }
   std::uint16_t machine() const { return header_.e_machine; }
   std::uint16_t type() const { return header_.e_type; }
-  // Where a program begins; 0: nowhere.
+  // Returns the entry point of a program; 0 if there is none.
   FileAddress entry() const { return header_.e_entry; }
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
-  // The first such segment, or null.
+  // Returns the first segment of this type, or null.
   const Elf64_Phdr* segment(std::uint32_t type) const;
-  // In the order of the file; empty where there are none, or broken ones. Read at each call.
+  // Reads the sections, in file order, at each call; empty if they are missing or broken.
   std::vector<Elf64_Shdr> sections() const;
-  // The first one of that name.
+  // Returns the first section of this name.
   std::optional<Elf64_Shdr> section(std::string_view name) const;
 
-  // The bytes of NT_GNU_BUILD_ID; empty where there is none.
+  // Returns the bytes of NT_GNU_BUILD_ID; empty if the file has none.
   std::string build_id() const;
 
-  // What leads from a place in the first code segment to its address; 0 where there is none.
+  // Returns the difference between addresses and file offsets in the first code segment; 0 if there
+  // is none.
   FileAddress code_shift() const;
-  // Where a byte of a code segment is loaded. Nothing where it belongs to none.
+  // Returns the address of a byte of a code segment; nothing if no code segment contains it.
   std::optional<FileAddress> code_address(std::uint64_t offset) const;
-  // Where the byte that is loaded at an address stands in the file, and how many follow it there.
+  // The file offset of the byte that is loaded at an address, and the number of bytes that are
+  // stored from there to the end of its segment.
   struct Place {
     std::uint64_t offset;
     std::uint64_t size;
   };
   std::optional<Place> place_of(FileAddress address) const;
 
-  // The table of a Go program, as long as somebody has it: shared_go_table() keeps it here.
+  // The table of a Go program, while a user of it exists: shared_go_table() stores it here.
   std::weak_ptr<const GoTable>& go_table() const { return go_table_; }
 
   bool read(std::uint64_t offset, void* to, std::size_t size) const;
-  // As many of `size` bytes as the file holds, at most `limit`; empty where they cannot be read.
+  // Returns up to `size` bytes, at most `limit`, as far as the file has them; empty if the read
+  // fails.
   std::string bytes(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) const;
-  // The text that begins there and ends with a NUL, cut at `limit`.
+  // Returns the NUL-terminated text at `offset`, truncated at `limit`.
   std::string text(std::uint64_t offset, std::size_t limit) const;
-  // As many of `count` items as the file holds, at most `limit`.
+  // Returns up to `count` items, at most `limit`, as far as the file has them.
   template <class T>
   std::vector<T> table(std::uint64_t offset, std::uint64_t count, std::uint64_t limit) const {
     static_assert(std::is_trivially_copyable_v<T>);

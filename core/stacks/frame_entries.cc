@@ -6,28 +6,29 @@
 namespace ctprof {
 namespace {
 
-// Of functions in one file; the largest browsers have a million.
+// Limit on functions in one file; the largest browsers have a million.
 constexpr std::size_t kMostFunctions = 4 << 20;
 
-// No program is linked to a higher one: a sum of two of these does not overflow.
+// No program is linked to a higher address. A sum of two of these does not overflow.
 constexpr FileAddress kHighestAddress = FileAddress{1} << 62;
 
-// CIEs that are kept; the largest programs have some twenty.
+// Limit on cached CIEs; the largest programs have some twenty.
 constexpr std::size_t kMostCommons = 1024;
-// Letters of an augmentation; compilers write five at most.
+// Limit on letters of an augmentation; compilers write at most five.
 constexpr std::size_t kMostLetters = 32;
-// Entries of a linker's table that are taken in one step.
+// Entries of a linker's table that are read in one step.
 constexpr std::uint64_t kTakenInStep = 4;
 
-// How pointers are written: the low four bits say as what, the next three from where.
+// Pointer encodings: the low four bits give the data format, the next three the base.
 constexpr std::uint8_t kAbsolute = 0x00, kUnsigned2 = 0x02, kUnsigned4 = 0x03, kUnsigned8 = 0x04,
                        kSigned2 = 0x0a, kSigned4 = 0x0b, kSigned8 = 0x0c;
 constexpr std::uint8_t kFromHere = 0x10, kIsBad = 0xff;
-constexpr std::uint8_t kTableEncoding = 0x3b;  // four bytes, signed, from the table's beginning
+constexpr std::uint8_t kTableEncoding = 0x3b;  // four bytes, signed, relative to the start of the
+                                               // table
 
 std::uint64_t extended(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
-// A value as it is written, whatever it counts from.
+// Reads an encoded value without applying its base.
 std::uint64_t written(ByteCursor& cursor, std::uint8_t encoding) {
   switch (encoding & 0x0f) {
     case kAbsolute:
@@ -42,13 +43,13 @@ std::uint64_t written(ByteCursor& cursor, std::uint8_t encoding) {
 }
 
 struct Head {
-  std::uint64_t size = 0;  // of what follows `id_at`
+  std::uint64_t size = 0;  // size of the data after `id_at`
   std::size_t id_at = 0;
   std::uint64_t id = 0;
   bool is_wide = false;
 };
 
-// The first fields, which CIEs and FDEs share.
+// Reads the first fields, which CIEs and FDEs share.
 Head head_at(ByteCursor& cursor, FrameEntries::Format format) {
   Head head;
   head.size = cursor.get<std::uint32_t>();
@@ -65,14 +66,14 @@ bool is_common(const Head& head, FrameEntries::Format format) {
   return head.id == (head.is_wide ? UINT64_MAX : UINT32_MAX);
 }
 
-// The letters of an augmentation that begins with 'z' tell what its data are.
+// Reads augmentation data. If the augmentation begins with 'z', its letters describe the data.
 void read_augmentation(ByteCursor data, std::string_view letters, CommonEntry& common) {
   for (const char letter : letters.substr(1)) switch (letter) {
       case 'R': common.pointer_encoding = data.get<std::uint8_t>(); break;
       case 'P': written(data, data.get<std::uint8_t>()); break;
       case 'L': data.skip(1); break;
       case 'S': common.is_signal = true; break;
-      default: break;  // without data: 'B' and 'G' of AArch64
+      default: break;  // no data: 'B' and 'G' of AArch64
     }
 }
 
@@ -132,7 +133,7 @@ std::optional<FunctionEntry> FrameEntries::find(FileAddress address) const {
   return covers ? function : std::nullopt;
 }
 
-// The table's addresses decide which entry find() looks at, and the entry decides what it covers.
+// The addresses of the table determine which entry find() uses; the entry determines its range.
 bool FrameEntries::for_each(std::uint64_t most_steps, const Visitor& visit) const {
   const std::uint64_t before = steps_;
   for (std::size_t i = 0; i < table_.size(); ++i) {

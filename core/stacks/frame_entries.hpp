@@ -1,15 +1,15 @@
-// Call frame information: the bytes of .eh_frame or .debug_frame, and which of its entries covers
-// an address.
+// Parses call frame information (.eh_frame or .debug_frame) and finds the entry that covers an
+// address.
 //
-// There is one entry (FDE) for a function, which shares what is common (a CIE) with many. Found are
-// they by a table that a linker made (.eh_frame_hdr), or by one that is made here by walking all
-// entries once. Nothing that they say is believed: an entry that does not fit into its section, or
-// does not cover the address it was found for, is none.
+// Each function has one entry (FDE), which refers to data that it shares with many others (a CIE).
+// Entries are found through the table of a linker (.eh_frame_hdr), or through a table that is built
+// here by walking all entries once. Contents are not trusted: an entry that does not fit into its
+// section, or does not cover the address, is ignored.
 //
 // Work is counted in steps, and no entry can cause more than kMostStepsOfEntry of them: a CIE is
-// read once however many FDEs refer to it, and the texts and numbers in it have a largest size.
+// read once, however many FDEs refer to it, and its texts and numbers have a maximum size.
 //
-// What is not here: what entries say of an address (frame_program.hpp).
+// See also: frame_program.hpp (the unwind rule of an address).
 
 #pragma once
 
@@ -27,7 +27,7 @@
 
 namespace ctprof {
 
-// What functions share.
+// The data that functions share (CIE).
 struct CommonEntry {
   std::uint64_t code_factor = 0;
   std::int64_t data_factor = 0;
@@ -38,7 +38,7 @@ struct CommonEntry {
   std::string_view program;
 };
 
-// Of one function. The programs are parts of the section's bytes.
+// The entry of one function (FDE). The programs are parts of the section's bytes.
 struct FunctionEntry {
   FileAddress start = 0;
   std::uint64_t size = 0;
@@ -50,11 +50,11 @@ class FrameEntries {
  public:
   enum class Format : std::uint8_t { EhFrame, DebugFrame };
 
-  // Steps of one entry: of its CIE, where that was not read yet, and of itself.
+  // Steps for one entry: for its CIE, if it was not read yet, and for the entry itself.
   static constexpr std::uint64_t kStepsOfCommon = 64, kStepsOfFunction = 32;
   static constexpr std::uint64_t kMostStepsOfEntry = kStepsOfCommon + kStepsOfFunction;
-  // Entries that make_table() walks, and CIEs that it reads: LLVM's library has 98,256 entries, and
-  // .debug_frame has a CIE for each source file.
+  // Limits on entries that make_table() walks and CIEs that it reads: LLVM's library has 98,256
+  // entries, and .debug_frame has a CIE for each source file.
   static constexpr std::size_t kMostWalked = 256 << 10;
   static constexpr std::size_t kMostCommonsWalked = 32 << 10;
 
@@ -62,34 +62,35 @@ class FrameEntries {
   // `address`: where the bytes are loaded.
   FrameEntries(Format format, std::string bytes, FileAddress address);
 
-  // Takes the table of .eh_frame_hdr, which is loaded at `address`. False where it is of a kind
-  // that no linker makes.
+  // Reads the table of .eh_frame_hdr, which is loaded at `address`. Returns false if it has a
+  // format that no linker writes.
   bool take_table(std::string_view header, FileAddress address);
-  // Makes a table of the entries. It ends where they are more than it walks (is_cut()).
+  // Builds a table from the entries. It stops at the limit of walked entries (is_cut()).
   void make_table();
 
   std::optional<FunctionEntry> find(FileAddress address) const;
   // Receives a function, and the addresses [begin, end) for which find() returns it. Returns false
-  // to stop.
+  // to stop the visit.
   using Visitor =
       std::function<bool(const FunctionEntry& function, FileAddress begin, FileAddress end)>;
-  // Visits all functions in the order of their addresses. Returns false if `visit` did, if it takes
-  // more steps, or if the table is not sorted or its functions are impossibly large.
+  // Visits all functions in address order. Returns false if `visit` does, if it takes more than
+  // `most_steps`, or if the table is unsorted or has impossibly large functions.
   bool for_each(std::uint64_t most_steps, const Visitor& visit) const;
-  // What they take in memory.
+  // Returns the size in memory.
   std::size_t bytes() const { return bytes_.size() + table_.size() * sizeof(Place); }
-  // True: functions are missing, because there are too many entries.
+  // Returns whether functions are missing because there are too many entries.
   bool is_cut() const { return is_cut_; }
-  // The work that was done until now, also by find().
+  // Returns the number of steps so far, including those of find().
   std::uint64_t steps() const { return steps_; }
 
  private:
-  // Offsets from the first function, and in the section: eight bytes, for programs have 300,000.
+  // Offsets from the first function, and in the section. They take eight bytes, because programs
+  // have 300,000 functions.
   struct Place {
     std::uint32_t start;
     std::uint32_t entry;
   };
-  // A CIE that was read, whose program is told by its place, for the section's bytes may move.
+  // A CIE that was read. Its program is stored as an offset, because the section's bytes may move.
   struct Common {
     std::optional<CommonEntry> entry;
     std::size_t program_at = 0;

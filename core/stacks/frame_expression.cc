@@ -34,7 +34,7 @@ enum Operation : std::uint8_t {
 
 constexpr std::size_t kDeepestStack = 16;
 
-// The sum, as processors count.
+// Adds with wrap-around, as processors do.
 std::int64_t sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -42,7 +42,7 @@ std::int64_t negative(std::int64_t a) {
   return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a));
 }
 
-// A stack machine that fails once and for all.
+// A stack machine; after an error, it stays in the failed state.
 class Machine {
  public:
   Machine(FileAddress address, const RegisterNumbers& registers, bool& uses_address)

@@ -1,9 +1,9 @@
-// Expressions of call frame information, so far as they come to a register and a distance.
+// Evaluates expressions of call frame information whose result is a register plus a distance.
 //
-// Compilers and hand-written assembly use few: what is stored at bp - 8 (a realigned main), at
-// sp + 160 (a signal's frame), at sp + 152 and 8 more (OpenSSL), and the stubs of a procedure
-// linkage table, whose CFA depends on the address that runs. The last is a constant once that
-// address is given.
+// Compilers and hand-written assembly use few kinds: a value stored at bp - 8 (a realigned main) or
+// at sp + 160 (a signal frame), the value stored at sp + 152 plus 8 (OpenSSL), and the stubs of a
+// procedure linkage table, whose CFA depends on the current address and is constant for a fixed
+// address.
 
 #pragma once
 
@@ -20,14 +20,14 @@ struct FrameValue {
   enum class Base : std::uint8_t { Constant, Sp, Bp, Cfa };
 
   Base base = Base::Constant;
-  bool is_stored = false;  // what is stored at base + offset, instead of that itself
+  bool is_stored = false;  // the value is stored at base + offset; otherwise it is base + offset
   std::int64_t offset = 0;
-  std::int64_t added = 0;  // to what is stored
+  std::int64_t added = 0;  // added to the stored value
 };
 
-// What the expression comes to in code at `address`; `on_cfa`: it begins with the CFA on its stack.
-// Nothing where it is anything else, or broken. Sets `uses_address` where the result may be another
-// one for another address.
+// Returns the value of the expression for code at `address`; `on_cfa`: the CFA is initially on its
+// stack. Returns nothing for any other kind of value or a broken expression. Sets `uses_address` if
+// the result may differ for another address.
 std::optional<FrameValue> evaluate(std::string_view expression, FileAddress address, bool on_cfa,
                                    const RegisterNumbers& registers, bool& uses_address);
 

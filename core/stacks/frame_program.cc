@@ -16,20 +16,20 @@
 namespace ctprof {
 namespace {
 
-// Of one function. The longest one of Debian's compilers has 20,000.
+// Limit on the program of one function. The longest one in Debian's compilers has 20,000 bytes.
 constexpr std::size_t kLongestProgram = 64 << 10;
 constexpr std::size_t kMostRemembered = 16;
-// Of what functions share. Compilers write some 20 bytes.
+// Limit on the program that functions share. Compilers write some 20 bytes.
 constexpr std::size_t kLongestCommon = 4 << 10;
-// Programs above this length have checkpoints, so far apart.
+// Longer programs have checkpoints at this distance.
 constexpr std::size_t kBetweenCheckpoints = 2 << 10;
-// Bytes of code of a function whose rules depend on the address, such as a table of jumps (PLT)
-// with 16 bytes for each function.
+// Limit in bytes on a function whose rules depend on the address, such as a table of jumps (PLT),
+// which has 16 bytes for each function.
 constexpr FileAddress kMostOneByOne = 1 << 20;
-// With checkpoints, of a file; all are forgotten when there is another one.
+// Limit on programs with checkpoints per file; at the limit, all are discarded.
 constexpr std::size_t kMostLongPrograms = 16;
 
-// The first three have their operand in the lower six bits.
+// The first three have an operand in the lower six bits.
 enum Step : std::uint8_t {
   kAdvance = 0x40,
   kOffset = 0x80,
@@ -92,7 +92,7 @@ class Program {
     initial_ = state_;
   }
 
-  // Until the end, or a step that is for a later address; from a checkpoint on, if there is one.
+  // Runs the program up to the address or its end; starts from a checkpoint if there is one.
   void run(std::string_view program, FrameCheckpoints* checkpoints) {
     if (program.size() > kLongestProgram) return fail();
     const std::size_t from = checkpoints ? resume_from(*checkpoints) : 0;
@@ -103,8 +103,8 @@ class Program {
     }
     count(code, from);
   }
-  // The rules of the whole program: each applies from its address on. One whose common part moves
-  // on is not understood.
+  // Collects the rules of the whole program: each applies from its address on. A program fails if
+  // its shared part advances the location.
   void run_all(const FunctionEntry& function, std::vector<std::pair<FileAddress, Rule>>& rules) {
     FileAddress from = function.start;
     if (function.program.size() > kLongestProgram || location_ != from) fail();
@@ -112,14 +112,14 @@ class Program {
     while (ok_ && code.ok() && !code.at_end()) {
       step(code);
       if (!ok_ || !code.ok() || location_ == from) continue;
-      rules.emplace_back(from, rule());  // moving on changed nothing else
+      rules.emplace_back(from, rule());  // the location is the only change
       from = location_;
     }
     count(code, 0);
     rules.emplace_back(from, rule());
   }
   std::uint64_t steps() const { return steps_; }
-  // Whether rules depend on the address that they are asked for.
+  // Returns whether the rules depend on the address of the request.
   bool uses_address() const { return uses_address_; }
 
   Rule rule() const {
@@ -150,7 +150,7 @@ class Program {
     steps_ += code.position() - from + (kMostStepsOfByte - 1) * std::exchange(kept_, 0);
   }
 
-  // The last one that is not behind the address. Returns its place in the program.
+  // Continues from the last checkpoint that is not after the address. Returns its position.
   std::size_t resume_from(const FrameCheckpoints& checkpoints) {
     const auto after = std::ranges::upper_bound(checkpoints.all, address_, {},
                                                 &FrameCheckpoints::Checkpoint::location);
@@ -164,7 +164,7 @@ class Program {
     return last.position;
   }
 
-  // Not where the state depends on the address that is asked for, or is unusually large.
+  // Adds no checkpoint if the state depends on the requested address, or is unusually large.
   void add_checkpoint(FrameCheckpoints& checkpoints, std::size_t position) {
     auto& all = checkpoints.all;
     const std::size_t last = all.empty() ? 0 : all.back().position;
@@ -216,7 +216,7 @@ class Program {
       case kAdvance1: return advance(code.get<std::uint8_t>());
       case kAdvance2: return advance(code.get<std::uint16_t>());
       case kAdvance4: return advance(code.get<std::uint32_t>());
-      default: return fail();  // kSetLocation, which nobody writes
+      default: return fail();  // kSetLocation, which no compiler emits
     }
   }
 
@@ -269,13 +269,13 @@ class Program {
       case kExpression: return compute(number, code.take(code.unsigned_leb()), false);
       case kValExpression: return compute(number, code.take(code.unsigned_leb()), true);
       case kRegister: return move_register(number, code.unsigned_leb());
-      default:  // a value: an operand more
+      default:  // a value: has one more operand
         code.unsigned_leb();
         return set(number, {Saved::Unknown, 0});
     }
   }
 
-  // vfork(2) returns twice on one stack, so libc keeps its return address in a register.
+  // vfork(2) returns twice on one stack, so libc stores its return address in a register.
   void move_register(std::uint64_t number, std::uint64_t in) {
     const bool is_known = number == common_.ra_register && in == registers_.link;
     set(number, {is_known ? Saved::Same : Saved::Unknown, 0});
@@ -292,7 +292,7 @@ class Program {
     set(number, number == common_.ra_register ? initial_.ra : initial_.bp);
   }
 
-  // The expression gives where the register is stored, or its value.
+  // Evaluates an expression that gives the location of the register, or its value.
   void compute(std::uint64_t number, std::string_view expression, bool is_value) {
     using Base = FrameValue::Base;
     if (!find(number)) return;
@@ -327,7 +327,7 @@ class Program {
   FrameState initial_;
   std::array<FrameState, kMostRemembered> states_;
   std::size_t remembered_ = 0;
-  std::uint64_t kept_ = 0;  // states that were remembered or restored, by this program
+  std::uint64_t kept_ = 0;  // states that this program remembered or restored
   std::uint64_t steps_ = 0;
   bool uses_address_ = false;
   bool ok_ = true;
@@ -339,7 +339,7 @@ Rule unknown_rule() {
   return rule;
 }
 
-// Those of this program, under what the function shares with others.
+// Returns the checkpoints of this program, run after the shared program of the function.
 FrameCheckpoints* checkpoints_of(const FunctionEntry& function, LongPrograms& programs) {
   if (function.program.size() <= kBetweenCheckpoints) return nullptr;
   if (programs.size() == kMostLongPrograms && !programs.contains(function.program.data()))

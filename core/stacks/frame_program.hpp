@@ -1,11 +1,11 @@
-// Runs the program of a function's call frame information up to one address, and says what rule
-// holds there.
+// Runs the program of a function's call frame information up to one address, and returns the unwind
+// rule for it.
 //
-// A program is a list of steps: from here on, the CFA is that, and this register is saved there.
-// Its length is bounded, and so is the stack of states that it may remember; one that goes beyond,
-// or is cut short, gives Cfa::Unknown. Work is counted in steps: one for each byte of a program,
-// and more for a state that is remembered or restored. A long program is not run from its beginning
-// for each address: states in the middle of it are kept.
+// A program is a list of instructions, such as: from here on, the CFA is this, and this register is
+// saved there. Its length and its stack of remembered states are limited; a program that exceeds a
+// limit, or is truncated, gives Cfa::Unknown. Work is counted in steps: one for each byte of a
+// program, and more for a state that is remembered or restored. For a long program, states in the
+// middle of it are stored as checkpoints, so not each address runs it from the beginning.
 
 #pragma once
 
@@ -20,29 +20,30 @@
 
 namespace ctprof {
 
-// Steps that one byte of a program can take, and one call of rule_in().
+// Maximum steps for one byte of a program, and for one call of rule_in().
 inline constexpr std::uint64_t kMostStepsOfByte = 8;
 inline constexpr std::uint64_t kMostStepsOfRule = kMostStepsOfByte * ((64 << 10) + (4 << 10));
 
-// What holds at one place of a program.
+// The state at one position of a program.
 struct FrameState {
   struct Where {
     Saved saved = Saved::Unknown;
     std::int64_t offset = 0;
   };
 
-  std::uint64_t cfa_register = UINT64_MAX;  // where cfa is Sp: by number, it may yet change
+  std::uint64_t cfa_register = UINT64_MAX;  // if cfa is Sp: a register number, which later
+                                            // instructions may change
   Cfa cfa = Cfa::Unknown;
   std::int64_t cfa_offset = 0;
   std::int64_t cfa_added = 0;
   Where ra, bp;
 };
 
-// Of one program.
+// The checkpoints of one program.
 struct FrameCheckpoints {
   static constexpr std::size_t kMostRemembered = 2;
 
-  // What all of them depend on.
+  // The data that all checkpoints depend on.
   struct Owner {
     FileAddress start = 0;
     const char* common = nullptr;
@@ -60,20 +61,20 @@ struct FrameCheckpoints {
   };
 
   Owner owner;
-  std::vector<Checkpoint> all;  // in the order of the program
+  std::vector<Checkpoint> all;  // in program order
 };
 
-// By the address of a program's first byte.
+// Checkpoints by the address of the program's first byte.
 using LongPrograms = std::unordered_map<const char*, FrameCheckpoints>;
 
-// Adds to `steps` what it took. REQUIRES: `function` covers `address`; `programs` are of the same
-// file.
+// Returns the rule for an address, and adds the steps of the search to `steps`. REQUIRES:
+// `function` covers `address`; `programs` belong to the same file.
 Rule rule_in(const FunctionEntry& function, FileAddress address, const RegisterNumbers& registers,
              LongPrograms& programs, std::uint64_t& steps);
 
-// Visits the rules of all addresses in [begin, end), the same ones that rule_in() returns, or
-// Cfa::Unknown where finding them would take too long. Adds to `steps` what it took. Returns false
-// if `visit` did. REQUIRES: as above, of each of these addresses.
+// Visits the rules of all addresses in [begin, end). They equal those of rule_in(), or are
+// Cfa::Unknown if the search takes too long. Adds its steps to `steps`. Returns false if `visit`
+// does. REQUIRES: as above, for each of these addresses.
 bool visit_rules_in(const FunctionEntry& function, FileAddress begin, FileAddress end,
                     const RegisterNumbers& registers, LongPrograms& programs, std::uint64_t& steps,
                     const RuleVisitor& visit);

@@ -1,4 +1,4 @@
-// Finds the table of functions of a Go program, and what the runtime's module data adds to it.
+// Finds the function table of a Go program, and the data that the runtime's module data adds to it.
 
 #include <elf.h>
 
@@ -18,12 +18,13 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint64_t kMostTableBytes = 128 << 20;
-// Of a segment that is searched.
+// Limit on a segment that is searched.
 constexpr std::uint64_t kMostSearchedBytes = 32 << 20;
 constexpr std::uint64_t kMostRelocations = 1 << 20;
 constexpr std::uint64_t kTableAlignment = 8;
-// Words of the module data: its first ones, the address of the first function, and those among
-// which the address of function data is, by version.
+// Words of the module data: the number that is read, the index of the address of the first
+// function, and the first index that may have the address of function data, which depends on the
+// version.
 constexpr std::size_t kWords = 64, kTextWord = 22, kFirstDataWord = 32;
 
 using Words = std::array<std::uint64_t, kWords>;
@@ -46,7 +47,7 @@ GoTable table_in_section(const ElfFile& file) {
   return {};
 }
 
-// The Go linker's build id.
+// Returns whether the file has the Go linker's build id.
 bool has_go_note(const ElfFile& file) {
   constexpr std::uint64_t kMostNoteBytes = 4096;
   constexpr std::string_view kGo("Go\0\0", 4);
@@ -58,7 +59,7 @@ bool has_go_note(const ElfFile& file) {
   return false;
 }
 
-// Where there are no sections, the table begins at an aligned address of data.
+// Searches for the table of a file without sections: it begins at an aligned address of data.
 GoTable table_in_segments(const ElfFile& file) {
   for (const Elf64_Phdr& segment : file.segments()) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) != 0) continue;
@@ -79,7 +80,7 @@ std::uint64_t word_at(const std::string& data, std::uint64_t at) {
   return word;
 }
 
-// Module data begins with pointers to the table and to its names.
+// Finds module data, which begins with pointers to the table and to its names.
 std::optional<Words> module_in_data(const ElfFile& file, const GoTable& table) {
   constexpr std::uint64_t kWord = sizeof(std::uint64_t);
   for (const Elf64_Phdr& segment : file.segments()) {
@@ -111,7 +112,7 @@ std::vector<Elf64_Rela> relocations_of(const ElfFile& file) {
   return file.table<Elf64_Rela>(place->offset, size / sizeof(Elf64_Rela), kMostRelocations);
 }
 
-// In a program that a loader moves, the pointers are in relocations.
+// Finds module data of a relocatable program: its pointers are in relocations.
 std::optional<Words> module_in_relocations(const ElfFile& file, const GoTable& table) {
   const std::vector<Elf64_Rela> relocations = relocations_of(file);
   const auto points_to = [&](FileAddress target, FileAddress from) {
@@ -150,7 +151,7 @@ GoTable find_go_table(const ElfFile& file) {
   if (!table.has_functions() && file.sections().empty() && has_go_note(file))
     table = table_in_segments(file);
   if (table.has_functions()) add_module_data(file, table);
-  // Without the address of the first function, nothing in it has an address.
+  // Without the address of the first function, the table has no addresses at all.
   return table.lacks_text_start() ? GoTable() : table;
 }
 

@@ -13,25 +13,26 @@ namespace {
 
 constexpr std::uint32_t kMagic116 = 0xfffffffa, kMagic118 = 0xfffffff0, kMagic120 = 0xfffffff1;
 constexpr std::uint8_t kPointerSize = 8;
-// That a rule can express.
+// Limit on the frame size: a rule cannot express more.
 constexpr std::int32_t kLargestFrame = std::numeric_limits<std::int32_t>::max() - kPointerSize;
-// Bytes; instances of generic functions have long names.
+// In bytes; instances of generic functions have long names.
 constexpr std::size_t kLongestGoName = 8192;
-// The linker's numbers of a table of values and of a function's data.
+// The linker's indexes of a table of values and of an item of function data.
 constexpr std::uint32_t kInlinedIndex = 2, kInlinedTree = 3;
 constexpr std::uint32_t kNoData = UINT32_MAX;
 
-// The runtime enters these on a stack that it has just switched to, so their callers are on
-// another one.
+// The runtime switches to another stack and then enters these functions, so their callers are on
+// the previous stack.
 constexpr std::array<std::string_view, 7> kRoots{
     "runtime.goexit", "runtime.mcall", "runtime.systemstack",          "runtime.mstart",
     "runtime.rt0_go", "crosscall1",    "runtime.asmcgocall_landingpad"};
 
-// C code is called on the system's stack, and its caller is on a goroutine's, once there is a
-// frame.
+// This function calls C code on the system stack. Once it has a frame, its caller is on a
+// goroutine's stack.
 constexpr std::array<std::string_view, 1> kSwitches{"runtime.asmcgocall"};
 
-// Of a signal's frame on x86-64, from the stack pointer: the registers in its ucontext.
+// Functions that return from a signal on x86-64, and the offsets of the registers in the ucontext
+// of the signal frame, from the stack pointer.
 constexpr std::array<std::string_view, 2> kSignalReturns{"runtime.sigreturn__sigaction",
                                                          "runtime.sigreturn"};
 constexpr std::int32_t kSignalSp = 160, kSignalIp = 168, kSignalBp = 120;
@@ -76,7 +77,7 @@ T GoTable::get(std::uint64_t at) const {
   return ByteCursor(bytes_, at).get<T>();
 }
 
-// Empty if it is longer, or the table ends before it does.
+// Empty if the text is longer than the limit, or not terminated within the table.
 std::string_view GoTable::text(std::uint64_t at) const {
   return ByteCursor(bytes_, at).text(kLongestGoName);
 }
@@ -86,7 +87,7 @@ std::string_view GoTable::name(std::int32_t offset) const {
   return offset < 0 || at >= files_ ? std::string_view() : text(at);
 }
 
-// The one behind the last is where the last function ends.
+// The entry after the last function is the end of that function.
 FileAddress GoTable::entry(std::uint64_t index) const {
   return is_relative() ? text_ + get<std::uint32_t>(entries_ + index * 8)
                        : get<std::uint64_t>(entries_ + index * 16);
@@ -139,8 +140,8 @@ void GoTable::read_function_data(Function& function, std::uint64_t at, std::uint
   }
 }
 
-// Values with the distance to the next, which are differences, as LEB128; a difference of zero ends
-// the table, except at its begin.
+// The table has pairs of LEB128 numbers: the difference to the previous value, and the distance to
+// the next one. A difference of zero ends the table, except at its beginning.
 std::optional<std::int32_t> GoTable::value(std::uint32_t table, const Function& function,
                                            FileAddress address) const {
   if (table == 0) return std::nullopt;
@@ -206,7 +207,7 @@ bool GoTable::for_each_rule(const RuleVisitor& visit) const {
   return functions_ == 0 || visit(entry(functions_), Rule{});
 }
 
-// Decodes the same pairs as value() does for one address.
+// Decodes the same pairs as value() for one address.
 bool GoTable::visit_rules_of(const Function& function, const RuleVisitor& visit) const {
   if (function.frame_sizes == 0) return true;
   ByteCursor cursor(bytes_, values_ + function.frame_sizes);
@@ -234,8 +235,8 @@ std::optional<FileAddress> GoTable::tree_address(const Function& function, FileA
   return data == 0 ? std::nullopt : std::optional(data + function.inlined_tree);
 }
 
-// A node of the tree: since 1.20 kind, padding, name, address in the caller, line; before, the
-// caller, kind, padding, file, line, name, address in the caller.
+// A node of the tree has, since Go 1.20: kind, padding, name, address in the caller, line. Before:
+// index of the caller, kind, padding, file, line, name, address in the caller.
 std::optional<GoTable::Inlined> GoTable::inlined(const ElfFile& file, FileAddress tree,
                                                  std::int32_t index) const {
   const bool is_new = format_ == Format::Go120;
@@ -267,7 +268,7 @@ std::vector<std::string_view> GoTable::inlined_at(const ElfFile& file, FileAddre
   return found;
 }
 
-// All that are looked at must be right: a wrong address finds zeroes, or anything.
+// All checked trees must be valid: at a wrong address, there are zeros or arbitrary data.
 bool GoTable::describes_functions(const ElfFile& file, FileAddress data) const {
   constexpr std::uint64_t kMostLookedAt = 4096;
   constexpr unsigned kEnough = 16;

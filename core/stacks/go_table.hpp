@@ -1,17 +1,19 @@
-// The table of functions that the Go linker puts into each program for the runtime (.gopclntab),
-// also into stripped ones: names, inlined functions, and the size of the frame at each instruction.
+// The table of functions that the Go linker adds to each program for the runtime (.gopclntab), also
+// to stripped ones: names, inlined functions, and the frame size at each instruction.
 //
-// Formats of Go 1.16 to 1.17, 1.18 to 1.19, and since 1.20, of 64-bit little-endian programs. The
-// frame size gives the same CFA as the program's .debug_frame, which stripping removes.
+// It supports the formats of Go 1.16 to 1.17, 1.18 to 1.19, and since 1.20, of 64-bit little-endian
+// programs. The frame size gives the same CFA as the program's .debug_frame, which stripping
+// removes.
 //
-// The table may be hostile: it is read within its bytes, and one lookup decodes at most
-// kMostSteps pairs of a value and a distance; what lookups decoded is counted.
+// The table may be hostile: reads stay within its bytes. One lookup decodes at most kMostSteps
+// pairs of a value and a distance, and the pairs are counted.
 //
 // Example:
 //   const GoTable table = find_go_table(file);
 //   if (table.has_functions()) name = table.name_at(address);
 //
-// See also: go_program.cc finds the table in a file. Threads: one at a time.
+// See also: go_program.cc finds the table in a file.
+// Threads: not thread-safe.
 
 #pragma once
 
@@ -31,41 +33,40 @@ namespace ctprof {
 class GoTable {
  public:
   static constexpr std::size_t kMostSteps = 1 << 18;
-  static constexpr std::size_t kMostInlined = 64;  // functions at one address
+  static constexpr std::size_t kMostInlined = 64;  // inlined functions at one address
 
-  // Knows no function.
+  // Creates a table without functions.
   GoTable() = default;
-  // `bytes` begin with the header of the table; `address` is where they are loaded. Knows no
-  // function if the header is of no known format.
+  // `bytes` begin with the header of the table; `address` is where they are loaded. The table has
+  // no functions if the format of the header is unknown.
   GoTable(std::string bytes, FileAddress address, RegisterNumbers registers);
 
   bool has_functions() const { return functions_ > 0; }
-  // Pairs that lookups decoded until now.
+  // Returns the number of pairs that lookups have decoded so far.
   std::uint64_t steps() const { return steps_; }
-  // Memory that it uses.
+  // Returns the size in memory.
   std::size_t bytes() const { return bytes_.size(); }
   FileAddress address() const { return address_; }
-  // Where the names of functions are loaded, to which the runtime's module data points.
+  // Returns the load address of function names, to which the runtime's module data points.
   FileAddress names_address() const { return address_ + names_; }
-  // Since Go 1.26 the header does not contain the address of the first function.
+  // Returns whether the header lacks the address of the first function, as since Go 1.26.
   bool lacks_text_start() const { return is_relative() && text_ == 0; }
   void set_text_start(FileAddress text) { text_ = text; }
-  // Where the data of functions is loaded, which contains the trees of inlined functions.
+  // Sets the load address of function data, which contains the trees of inlined functions.
   void set_function_data(FileAddress data) { function_data_ = data; }
 
-  // The name of the function at an address; empty if there is none.
+  // Returns the name of the function at an address; empty if there is none.
   std::string_view name_at(FileAddress address) const;
-  // The rule at an address; Cfa::None if there is none. A function that the runtime enters with a
-  // stack of its own is a root.
+  // Returns the rule at an address; Cfa::None if there is none. A function that the runtime enters
+  // on another stack is a root.
   Rule rule_at(FileAddress address) const;
-  // Visits the rules of all addresses. Returns false if `visit` did, or if functions are not
-  // sorted.
+  // Visits the rules of all addresses. Returns false if `visit` does, or if functions are unsorted.
   bool for_each_rule(const RuleVisitor& visit) const;
-  // The functions that were inlined at an address, outermost first; not the function that they are
-  // inlined into. Empty without the address of function data.
+  // Returns the functions that were inlined at an address, outermost first, without the function
+  // that contains them. Empty without the address of function data.
   std::vector<std::string_view> inlined_at(const ElfFile& file, FileAddress address) const;
-  // Whether trees of inlined functions at this address describe functions of this table: tells the
-  // right address of function data from others.
+  // Returns whether the trees of inlined functions at this address describe functions of this
+  // table. This distinguishes the correct address of function data from others.
   bool describes_functions(const ElfFile& file, FileAddress data) const;
 
  private:
@@ -103,17 +104,17 @@ class GoTable {
   RegisterNumbers registers_ = kX86Registers;
   Format format_ = Format::Go120;
   std::uint8_t quantum_ = 1;       // bytes of the smallest instruction
-  std::uint64_t functions_ = 0;    // their number
-  FileAddress text_ = 0;           // of the first function, where entries are relative
+  std::uint64_t functions_ = 0;    // number of functions
+  FileAddress text_ = 0;           // address of the first function, if entries are relative
   FileAddress function_data_ = 0;  // 0: unknown
   mutable std::uint64_t steps_ = 0;
   std::uint64_t names_ = 0, files_ = 0, values_ = 0, entries_ = 0;  // offsets in the table
 };
 
-// The table of a file; one without functions if the file is no Go program, or is damaged. Reads
-// at most 128 MiB of the table, and 32 MiB of each segment with data.
+// Finds the table of a file. The table has no functions if the file is not a Go program or is
+// damaged. Reads at most 128 MiB of the table, and 32 MiB of each data segment.
 GoTable find_go_table(const ElfFile& file);
-// The same, found once as long as one that was found is kept. Never null.
+// The same, but shares one table per file while a user of it exists. Never null.
 std::shared_ptr<const GoTable> shared_go_table(const ElfFile& file);
 
 }  // namespace ctprof

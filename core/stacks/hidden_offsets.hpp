@@ -1,13 +1,13 @@
-// Numbers in place of addresses, for tables of stacks that are read by people who may not know
-// where the kernel, or code that a program generated, is in memory: addresses of a kernel hold for
-// one boot, so they help attacks on that host, and show that two files are of one boot.
+// Replaces addresses by numbers, for tables of stacks whose readers must not learn where the kernel
+// or generated code is in memory. Kernel addresses are valid for one boot: they help attacks on
+// that host, and show that two files are from one boot.
 //
 //   HiddenOffsets hidden;
 //   other.add_frame(hidden.of(table.modules()[frame.module], frame));
 //
 // See also: core/redact, which replaces names too.
 //
-// Threads: one at a time.
+// Threads: not thread-safe.
 
 #pragma once
 
@@ -23,21 +23,21 @@ namespace ctprof {
 
 class HiddenOffsets {
  public:
-  // Whether offsets in modules of that kind are addresses in memory.
+  // Returns whether offsets in modules of this kind are addresses in memory.
   static bool are_addresses(Module::Kind kind);
-  // The name of a frame that has none, since its number means nothing: "[kernel]". REQUIRES:
-  // are_addresses(kind).
+  // Returns the name for an unnamed frame whose number has no meaning, such as "[kernel]".
+  // REQUIRES: are_addresses(kind).
   static std::string_view name_of(Module::Kind kind);
 
-  // The frame. Where its offset is an address, it has the number of that place in its module
-  // instead, in the order in which places were passed in; frames that were different stay so.
+  // Returns the frame. If its offset is an address, the result has the number of that place in its
+  // module instead, in the order of the calls; different frames stay different.
   Frame of(const Module& module, Frame frame);
 
  private:
   std::map<std::uint32_t, std::unordered_map<std::uint64_t, std::uint64_t, SeededHash>> places_;
 };
 
-// The table with numbers in place of all addresses. Frames and nodes keep their numbers.
+// Returns the table with numbers instead of all addresses. Frames and nodes keep their numbers.
 StackTable without_addresses(const StackTable& table);
 
 }  // namespace ctprof

@@ -31,10 +31,10 @@ constexpr std::uint64_t kMostDebugBytes = 512 << 20;
 constexpr std::size_t kMostNameBytes = 32 << 20;
 constexpr std::size_t kMostInlined = 4 << 20;
 constexpr std::size_t kLongestPath = 4096;
-constexpr unsigned kDeepestEntry = 256;  // of entries in one another
+constexpr unsigned kDeepestEntry = 256;  // nesting depth of entries
 
-// What a section takes once it is unpacked, as it claims: by today's header, or by that which old
-// tools wrote, "ZLIB" and the size.
+// Returns the unpacked size that a section claims, in the current header or in the one of old
+// tools: "ZLIB" and the size.
 std::uint64_t size_of(const ElfFile& file, const Elf64_Shdr& section) {
   if (section.sh_type == SHT_NOBITS) return 0;
   if ((section.sh_flags & SHF_COMPRESSED) != 0) {
@@ -65,7 +65,7 @@ bool is_in_another_file(unsigned form) {
          form == DW_FORM_ref_sup4 || form == DW_FORM_ref_sup8;
 }
 
-// What holds code or other entries that do.
+// Kinds of debug entries that contain code, or contain such entries.
 enum class Entry : std::uint8_t { Other, Scope, Function, Inlined, Block };
 
 Entry entry_of(int tag) {
@@ -86,13 +86,13 @@ Entry entry_of(int tag) {
   }
 }
 
-// Names of inlined functions, each looked up once.
+// Names of inlined functions; each is looked up once.
 class Names {
  public:
   Names(const Libdw& dw, const Sections& sections, bool has_moved, std::vector<std::string>& names)
       : dw_(dw), sections_(sections), has_moved_(has_moved), names_(names) {}
 
-  // The number of an inlined entry's.
+  // Returns the number of the name of an inlined entry.
   std::uint32_t of(Dwarf_Die& inlined) {
     const auto origin = follow(inlined, DW_AT_abstract_origin);
     const auto next = static_cast<std::uint32_t>(names_.size());
@@ -103,7 +103,7 @@ class Names {
     return next;
   }
   bool is_full() const { return bytes_ > kMostNameBytes; }
-  // Entries of a file that is closed: others may be at their addresses.
+  // Forgets the entries of a file that was closed: other entries may get the same addresses.
   void forget_entries() { numbers_.clear(); }
 
  private:
@@ -126,9 +126,9 @@ class Names {
     return text ? std::string(sections_.text_at(text, kLongestFunctionName)) : std::string();
   }
 
-  // The name that linkers know, which tells scopes and types; else the plain one.
+  // Returns the linkage name, which includes scopes and types; otherwise the plain name.
   std::string look_up(Dwarf_Die die) const {
-    constexpr int kFarthest = 4;  // an instance, what it is of, its declaration
+    constexpr int kFarthest = 4;  // an instance, its abstract origin, its declaration
     std::string plain;
     for (int i = 0; i < kFarthest; ++i) {
       for (const unsigned linkage : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name})
@@ -150,7 +150,7 @@ class Names {
   std::size_t bytes_ = 0;
 };
 
-// Walks entries downwards, with the addresses that lie in them.
+// Walks down the tree of entries with the addresses that each entry contains.
 class Descent {
  public:
   Descent(const Libdw& dw, Sections& sections, bool has_moved,
@@ -168,12 +168,12 @@ class Descent {
     for (std::uint32_t i = 0; i < addresses.size(); ++i) all_.push_back(i);
   }
 
-  // False: it was too much.
+  // Returns false if a limit was exceeded.
   bool run(Dwarf* dwarf) {
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
     std::uint8_t type = 0;
-    // Without a place for the split unit's entry libdw does not go looking for its file.
+    // With a null argument for the entry of the split unit, libdw does not search for its file.
     while (goes_on() && dw_.units(dwarf, unit, &unit, nullptr, &type, &die, nullptr) == 0) {
       const bool is_split = type == DW_UT_skeleton;
       const Places inside = type == DW_UT_compile || is_split ? inside_of(die, all_) : Places();
@@ -184,7 +184,7 @@ class Descent {
   }
 
  private:
-  using Places = std::vector<std::uint32_t>;  // of addresses, ascending
+  using Places = std::vector<std::uint32_t>;  // indexes of addresses, ascending
 
   std::string text(Dwarf_Die& die, unsigned one, unsigned other) const {
     Dwarf_Attribute attribute;
@@ -199,7 +199,7 @@ class Descent {
     return dw_.number(&attribute, &value) == 0 ? value : 0;
   }
 
-  // What a skeleton says of the rest of the unit, which is in a file of its own.
+  // Reads the data of a split unit, which has its own file, from its skeleton entry.
   SplitUnit split_unit_of(Dwarf_Die& skeleton) const {
     SplitUnit unit;
     unit.name = text(skeleton, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
@@ -241,7 +241,7 @@ class Descent {
   }
 
   bool is_stopped() const { return stop_ && *stop_; }
-  // Looks at the time now and then.
+  // Checks the time every kOften calls.
   bool goes_on() {
     constexpr std::uint64_t kOften = 1024;
     if (steps_++ % kOften == 0 && (std::chrono::steady_clock::now() > until_ || is_stopped()))
@@ -250,14 +250,14 @@ class Descent {
     return !is_over_;
   }
 
-  // Those of `among` that lie in the entry's ranges. It may have a great many ranges.
+  // Returns the addresses of `among` that are in the entry's ranges, which may be very many.
   Places inside_of(Dwarf_Die& die, const Places& among) {
     Places inside;
     Dwarf_Addr base = 0, start = 0, end = 0;
     std::ptrdiff_t at = 0;
     while (goes_on() && (at = dw_.ranges(&die, at, &base, &start, &end)) > 0) {
       const auto address = [&](std::uint32_t place) { return addresses_[place]; };
-      // Of a split unit, ranges may be counted from where its code begins, which it does not know.
+      // Ranges of a split unit may be relative to the start of its code, which its own file lacks.
       if (base_ != 0 && base == 0 && start < base_) start += base_, end += base_;
       for (auto i = std::ranges::lower_bound(among, start, {}, address);
            i != among.end() && addresses_[*i] < end && goes_on(); ++i)
@@ -268,7 +268,7 @@ class Descent {
     return inside;
   }
 
-  // `level`: how many inlined functions are around.
+  // `level`: the number of enclosing inlined functions.
   void descend(Dwarf_Die& parent, const Places& places, unsigned depth, unsigned level) {
     Dwarf_Die die;
     if (depth == kDeepestEntry || dw_.child(&parent, &die) != 0) return;
@@ -276,7 +276,8 @@ class Descent {
     while (goes_on() && go_to_sibling(die));
   }
 
-  // A hostile one may claim to be before this.
+  // Moves to the next sibling. In a hostile file, a sibling may be before the entry; then returns
+  // false.
   bool go_to_sibling(Dwarf_Die& die) const {
     Dwarf_Die next;
     if (dw_.sibling(&die, &next) != 0 || dw_.offset(&next) <= dw_.offset(&die)) return false;
@@ -295,7 +296,8 @@ class Descent {
     descend(die, inside, depth + 1, level + is_inlined);
   }
 
-  // An address is in one function of each level: who comes first, if several say that it is theirs.
+  // Adds an inlined function to the chains of its addresses. An address has one function per level:
+  // the first one counts if several contain it.
   void note(Dwarf_Die& die, const Places& inside, unsigned level) {
     const std::uint32_t name = names_.of(die);
     for (const std::uint32_t place : inside) {
@@ -314,7 +316,7 @@ class Descent {
   Names names_;
   Inlines& inlines_;
   std::vector<std::vector<std::uint32_t>>& chains_;
-  Dwarf_Addr base_ = 0;  // where the code of a split unit begins
+  Dwarf_Addr base_ = 0;  // start address of the code of a split unit
   Places all_;
   std::uint64_t steps_ = 0;
   std::size_t inlined_ = 0;

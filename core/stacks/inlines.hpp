@@ -1,13 +1,12 @@
-// Functions that a compiler put into others, as debug information (DWARF) tells them.
+// Reads inlined functions from debug information (DWARF).
 //
-// libdw reads it. Loading that takes 0.6 ms, which no start is to pay: so it happens when somebody
-// asks first. It gets no file whose sections claim to be more than 512 MiB, and opens none by
-// itself: what dwz moved to another file is read of the one that is handed over, and units that
-// are in files of their own (.dwo, .dwp) by a function that is handed over. Sections that are
-// packed by zstd are unpacked before. All units are passed over once for all addresses, as long as
-// there is time.
+// libdw parses it. The library is loaded at first use, because loading takes 0.6 ms, which not
+// every start should pay. It gets no file whose sections claim more than 512 MiB, and opens no
+// files itself: the caller passes the dwz file, and a function that opens split units (.dwo, .dwp).
+// Sections compressed with zstd are unpacked first. All units are read once for all addresses,
+// until the deadline.
 //
-// What is not here: lines.
+// Line numbers are not read.
 
 #pragma once
 
@@ -27,33 +26,33 @@ namespace ctprof {
 
 struct Inlines {
   enum class Outcome : std::uint8_t {
-    Told,      // all that it says
+    Told,      // all that the file has
     NoInfo,    // the file has no debug information
-    TooLarge,  // its sections are
-    Cut,       // time or memory ran out; what there is, is right
-    NoReader,  // libdw is not here, or was not when this was built
+    TooLarge,  // its sections are too large
+    Cut,       // time or memory ran out; the partial result is correct
+    NoReader,  // libdw is missing at run time, or was missing at build time
   };
 
   Outcome outcome = Outcome::NoInfo;
-  bool lacks_moved = false;       // what dwz moved to another file is not here
-  std::size_t split_missing = 0;  // units of these addresses whose files are not here
-  // As they stand in the debug information (demangle.hpp); empty: it does not tell.
+  bool lacks_moved = false;       // the file to which dwz moved parts is missing
+  std::size_t split_missing = 0;  // units of these addresses whose files are missing
+  // Mangled names as in the debug information (see demangle.hpp); empty if it has none.
   std::vector<std::string> names;
-  // For each address which of these were inlined there, outermost first. The function that they are
-  // in is not among them.
+  // By address: indexes of the inlined functions there, outermost first, without the function that
+  // contains them.
   std::vector<std::vector<std::uint32_t>> chains;
 };
 
-// Where the parts of debug information are that are not in the file itself.
+// The sources of debug information that is not in the file itself.
 struct DebugSources {
-  const ElfFile* moved = nullptr;  // what dwz moved out of it; null: it is not here
-  // Opens a regular file by a path that the debug information names; empty: none is opened.
+  const ElfFile* moved = nullptr;  // the file to which dwz moved parts; null if missing
+  // Opens a regular file by a path in the debug information; empty: no such file is opened.
   std::function<sdk::Fd(const std::string& path)> open{};
-  std::string path{};  // of the program; its .dwp file is beside it
+  std::string path{};  // of the program; its .dwp file is in the same directory
 };
 
-// Of addresses in ascending order, each once. The files have descriptors. It also ends once `stop`
-// is true, which may be null.
+// Finds the inlined functions at unique addresses in ascending order. The files must have
+// descriptors. Stops at the deadline `until`, or once `stop`, which may be null, is true.
 Inlines inlines_in(const ElfFile& file, const DebugSources& sources,
                    std::span<const FileAddress> addresses,
                    std::chrono::steady_clock::time_point until,

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kMapPiece = 256 << 10;
 constexpr std::uint32_t kJitMagic = 0x4a695444;
 constexpr std::size_t kJitHeader = 40, kJitEntryHeader = 16;
-// Of an entry, what is read of it: its numbers and its name, but not the code behind them.
+// The part of an entry that is read: its numbers and its name, but not the code after them.
 constexpr std::size_t kMostEntryRead = 1024, kLongestJitName = 512;
 constexpr std::size_t kMostKeptNames = 1 << 18;
 enum JitEntryKind : std::uint32_t { kJitLoad = 0, kJitMove = 1 };
@@ -36,7 +36,7 @@ std::uint64_t length_of(int fd) {
              : 0;
 }
 
-// As much as there is from a place on.
+// Reads up to `size` bytes at an offset, as far as the file has them.
 std::string read_piece(int fd, std::uint64_t offset, std::size_t size) {
   std::string bytes(size, '\0');
   std::size_t done = 0;
@@ -51,7 +51,7 @@ std::string read_piece(int fd, std::uint64_t offset, std::size_t size) {
   return bytes;
 }
 
-// Leaves out the beginning of a text, so that at most `most` bytes of whole lines remain.
+// Removes the beginning of a text, so that at most `most` bytes of complete lines remain.
 void keep_newest(JitMap& map, std::size_t most) {
   if (map.text.size() <= most) return;
   map.is_cut = true;
@@ -138,7 +138,7 @@ JitMap read_perf_map(int fd, std::size_t most) {
   const std::uint64_t size = length_of(fd);
   const std::uint64_t from = size > most ? size - most : 0;
   JitMap map;
-  // The file may still grow: no more than was there is read.
+  // The file may still grow: only the bytes up to its initial size are read.
   for (std::uint64_t at = from; at < size;) {
     const std::string piece = read_piece(fd, at, std::min<std::uint64_t>(kMapPiece, size - at));
     if (piece.empty()) break;
@@ -157,14 +157,14 @@ JitMap read_jit_dump(int fd, std::size_t most) { return JitDump(fd, most).read()
 sdk::Fd open_perf_map_of_exited(std::uint64_t process, std::uint64_t existed_unix_ns,
                                 const std::string& directory) {
   const std::string path = directory + "/perf-" + std::to_string(process) + ".map";
-  // Without waiting for a pipe.
+  // Does not block on a pipe.
   sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK));
   struct statx status {};
   if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &status) != 0)
     return sdk::Fd();
   const bool is_own =
       S_ISREG(status.stx_mode) && status.stx_uid == ::geteuid() && status.stx_nlink == 1;
-  // Where the file system keeps no time of birth, it is no later than the last change.
+  // If the file system has no birth time, use the modification time, which is not earlier.
   const auto& born = (status.stx_mask & STATX_BTIME) != 0 ? status.stx_btime : status.stx_mtime;
   const bool existed =
       born.tv_sec >= 0 &&

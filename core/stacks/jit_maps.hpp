@@ -1,11 +1,11 @@
-// What just-in-time compilers tell about their functions, as the text of a perf map: lines of
-// start, size and name, the newest last (symbols.hpp reads it).
+// Reads function lists of just-in-time compilers and returns them as the text of a perf map: lines
+// of start, size and name, newest last (symbols.hpp parses them).
 //
-//   /tmp/perf-<pid>.map   that text
-//   jit-<pid>.dump        perf's binary form (jitdump), with code and names
+//   /tmp/perf-<pid>.map   this text
+//   jit-<pid>.dump        perf's binary format (jitdump), with code and names
 //
-// Files may be hostile: their sizes are not believed, and only the newest entries are kept of those
-// that are too large.
+// Files may be hostile: sizes in them are not trusted, and a file that is too large is reduced to
+// its newest entries.
 
 #pragma once
 
@@ -20,26 +20,27 @@
 namespace ctprof {
 
 struct JitMap {
-  // Bytes of text.
+  // Limit on the text in bytes.
   static constexpr std::size_t kMost = 64 << 20;
-  // Entries of a jitdump: functions that were made or moved.
+  // Limit on entries of a jitdump: functions that were created or moved.
   static constexpr std::size_t kMostEntries = 2 << 20;
 
   std::string text;
-  bool is_cut = false;  // the oldest entries are left out
+  bool is_cut = false;  // the oldest entries are missing
 };
 
-// Of a perf map: its last `most` bytes, from the first whole line on.
+// Reads the last `most` bytes of a perf map, from the first complete line on.
 JitMap read_perf_map(int fd, std::size_t most = JitMap::kMost);
-// Of a jitdump, as far as it is whole; empty if it is none.
+// Reads a jitdump up to its first incomplete entry; empty if the file is not a jitdump.
 JitMap read_jit_dump(int fd, std::size_t most = JitMap::kMost);
 
-// /tmp/perf-<pid>.map of a process that has exited, opened to be read: a regular file, no link, of
-// the user of ctprof, which existed at a time when the process still ran. None: there is no such.
+// Opens /tmp/perf-<pid>.map of a process that has exited, for reading. The file must be regular,
+// not a link, owned by the user of ctprof, and have existed while the process still ran. Returns no
+// descriptor otherwise.
 sdk::Fd open_perf_map_of_exited(std::uint64_t process, std::uint64_t existed_unix_ns,
                                 const std::string& directory = "/tmp");
 
-// The process of a jitdump's path; nothing if it is not named "jit-<pid>.dump".
+// Returns the process in the path of a jitdump; nothing if it is not named "jit-<pid>.dump".
 std::optional<std::uint64_t> process_of_jit_dump(std::string_view path);
 
 }  // namespace ctprof

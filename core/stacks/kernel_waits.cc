@@ -8,7 +8,7 @@
 namespace ctprof {
 namespace {
 
-// How the kernel's entry points of system calls begin, on x86-64 and AArch64.
+// Prefixes of the kernel's system call entry points on x86-64 and AArch64.
 constexpr std::array<std::string_view, 6> kEntries{"__x64_sys_", "__ia32_sys_", "__arm64_sys_",
                                                    "__do_sys_",  "__se_sys_",   "ksys_"};
 constexpr std::array<std::string_view, 4> kFaults{"exc_page_fault", "asm_exc_page_fault",
@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 7> kLocks{
     "futex_wait",  "futex_do_wait", "__futex_wait",     "__mutex_lock",
     "rwsem_down_", "__down_",       "rt_mutex_slowlock"};
 
-// "el0" begins all entry points of AArch64: el0_svc, el0t_64_sync.
+// All entry points of AArch64 start with "el0": el0_svc, el0t_64_sync.
 constexpr std::array<std::string_view, 7> kEntryCode{
     "entry_SYSCALL_64", "do_syscall_64", "x64_sys_call", "asm_sysvec", "el0",
     "invoke_syscall",   "do_el0_svc"};

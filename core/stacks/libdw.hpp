@@ -1,4 +1,5 @@
-// elfutils' libdw, loaded at run time: what is called of it, and what owns its handles.
+// Loads elfutils' libdw at run time: declares the functions that are used, and owners of its
+// handles.
 //
 // Internal to core/stacks: included where CTPROF_LIBDW is defined.
 
@@ -18,7 +19,7 @@
 
 namespace ctprof::dwarf {
 
-// What is called of the library.
+// The functions of the library that are used.
 struct Libdw {
   decltype(&::elf_version) elf_version;
   decltype(&::elf_begin) elf_begin;
@@ -68,13 +69,13 @@ inline std::optional<Libdw> load_libdw() {
   return whole && dw.elf_version(EV_CURRENT) != EV_NONE ? std::optional(dw) : std::nullopt;
 }
 
-// Null: it is not here. It stays loaded.
+// Returns the library, or null if it is missing. It stays loaded.
 inline const Libdw* libdw() {
   static const std::optional<Libdw> loaded = load_libdw();
   return loaded ? &*loaded : nullptr;
 }
 
-// The debug information of a file, open. Null where it has none.
+// The open debug information of a file; null if it has none.
 class OpenDwarf {
  public:
   OpenDwarf(const Libdw& dw, const ElfFile& file)
@@ -88,11 +89,12 @@ class OpenDwarf {
   std::unique_ptr<Dwarf, decltype(&::dwarf_end)> dwarf_;
 };
 
-// Where sections are in memory. libdw gives the address of a text that stands in an entry, and does
-// not look whether it ends.
+// The memory ranges of sections. libdw returns the address of a text in a section without checking
+// that the text ends in the section.
 class Sections {
  public:
-  // REQUIRES: the library has opened its debug information, which unpacks sections.
+  // Adds the sections of a file. REQUIRES: the library has opened its debug information, which
+  // unpacks sections.
   void add(const Libdw& dw, Elf* elf) {
     for (Elf_Scn* section = nullptr; (section = dw.elf_next(elf, section)) != nullptr;) {
       const Elf_Data* data = dw.elf_data(section, nullptr);
@@ -102,10 +104,10 @@ class Sections {
   }
 
   std::size_t count() const { return all_.size(); }
-  // Forgets those that were added later.
+  // Removes the sections after the first `count`.
   void shrink(std::size_t count) { all_.resize(count); }
 
-  // The text from there to its end, or so much of it as there is.
+  // Returns the text at an address up to its NUL byte, the end of its section, or `most` bytes.
   std::string_view text_at(const char* text, std::size_t most) const {
     for (const std::string_view section : all_) {
       const auto from = reinterpret_cast<std::uintptr_t>(section.data());

@@ -13,12 +13,12 @@
 namespace ctprof {
 namespace {
 
-// A process may be gone before its file is opened; another that maps it may live.
+// A process may exit before its file is opened; another process that maps the file may still live.
 constexpr unsigned kMostAttempts = 3;
 constexpr std::uint64_t kStartContextSize = 16;
 constexpr std::uint64_t kLongestCall = 8, kSignalReturnSize = 9;
 
-// Files in name alone: code that a process made as it ran.
+// Returns whether a mapping has a file name but contains code that a process generated at run time.
 bool is_memory(const Mapping& mapping) {
   constexpr std::array<std::string_view, 2> kMadeUp{"/dev/zero", "/anon_hugepage"};
   for (const std::string_view start : kMadeUp)
@@ -28,8 +28,7 @@ bool is_memory(const Mapping& mapping) {
 
 }  // namespace
 
-// The vDSO is the same in all processes of a machine, so ours is read. The kernel maps the whole
-// image; its section headers, which lead to its symbols, come last.
+// The kernel maps the whole vDSO image. Its section headers, which lead to its symbols, come last.
 std::string_view own_vdso() {
   const auto* start = reinterpret_cast<const char*>(::getauxval(AT_SYSINFO_EHDR));
   Elf64_Ehdr header;
@@ -58,7 +57,7 @@ std::uint32_t Modules::add(const Module& module) {
   return static_cast<std::uint32_t>(known_.size() - 1);
 }
 
-// Code of no file is at its address in every respect.
+// The offset of code without a file is its address.
 CodeRange Modules::range_of(std::uint64_t process, const Mapping& mapping) {
   const std::uint32_t module = module_of(process, mapping);
   const Module::Kind kind = known_[module].module.kind;
@@ -202,7 +201,7 @@ void Modules::read(Known& known) {
   while (bytes_ > limits_.bytes) drop_largest();
 }
 
-// Its steps remain counted.
+// The steps of the module remain counted.
 void Modules::drop_largest() {
   const auto bytes_of = [](const Known& known) { return known.cfi.bytes(); };
   Known& largest = *std::ranges::max_element(known_, {}, bytes_of);

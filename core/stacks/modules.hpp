@@ -1,19 +1,19 @@
-// The modules whose code was met: files, the vDSO, the kernel, and code of no file; with the call
-// frame information of each.
+// Manages the modules whose code appears in stacks: files, the vDSO, the kernel, and code without a
+// file; with the call frame information of each.
 //
-// A file is one module in all processes that map it, told by device, inode and version: nobody can
-// pass off their own file for another's, as they could by its build id. A file that was written to
-// between two mappings has several versions, each of which is a module. It is opened when its code
-// first occurs in a stack, and stays open, so that its inode is given to no other file, and names
-// can be read of it later though it was replaced or deleted.
+// A file is one module in all processes that map it. It is identified by device, inode and version,
+// not by its build id, so no user can present another file as this one. A file that was written
+// between two mappings has several versions, each of which is a module. A file is opened when its
+// code first occurs in a stack, and stays open: its inode is not reused, and names can be read
+// later even if the file was replaced or deleted.
 //
-// Files may be made to cause work, so FrameLimits bounds it: of a file, on behalf of a process, and
-// in all. A place in a file whose budget is spent has a rule that ends its stack (Cfa::Unknown),
-// and is counted. The call frame information in memory is bounded, too: the file that takes most of
-// it is the first that loses it, so small files keep theirs whatever the others are like.
+// A hostile file can cause work, so FrameLimits limits the work per file, per process and in total.
+// A place in a file whose budget is spent gets a rule that ends its stack (Cfa::Unknown), and is
+// counted. Memory for call frame information is limited, too: the file that uses most of it loses
+// it first, so small files keep theirs.
 //
-// What is here:   which modules there are, what they are called, rules out of them.
-// What is not:    how a process's files are opened: whoever makes this says so.
+// Contents:  the modules, their names, and their unwind rules. The creator of Modules supplies the
+//            function that opens the files of a process.
 
 #pragma once
 
@@ -38,75 +38,79 @@
 
 namespace ctprof {
 
-// The image of the vDSO, which is the same in all processes of a machine: our own.
+// Returns the image of the vDSO of this process, which is the same in all processes of a host.
 std::string_view own_vdso();
 
-// Opens the file that a process has mapped there, and had mapped by that path; nothing where it
-// cannot. What it opens is read with pread(2), so it must not be a terminal or a pipe.
+// Opens the file that a process has mapped at `range` under this path; returns nothing on failure.
+// The file is read with pread(2), so it must not be a terminal or a pipe.
 using OpenMapped =
     std::function<sdk::Fd(std::uint64_t process, const CodeRange& range, const std::string& path)>;
 
-// Steps are those of Cfi; 100 million take less than half a second.
+// Limits on the work for call frame information. Steps are those of Cfi; 100 million take less than
+// half a second.
 struct FrameLimits {
-  // 300,000 places in GCC's compiler, all over its code, take 58 million.
+  // Looking up 300,000 places all over the code of GCC's compiler takes 58 million steps.
   std::uint64_t steps_of_file = 64 << 20;
   std::uint64_t steps_of_process = 192 << 20;
   std::uint64_t steps = 1 << 30;
-  // Of a process, also where others have spent the budget of a file, or that of all. It comes out
-  // of a reserve, a quarter of `steps`.
+  // Steps that each process may always use, even if others have spent the budget of a file or the
+  // total budget. They come from a reserve, a quarter of `steps`.
   std::uint64_t assured = 1 << 20;
-  // Of call frame information in memory: the libraries of a desktop come to 100 MiB.
+  // Limit on call frame information in memory; the libraries of a desktop need 100 MiB.
   std::size_t bytes = 512 << 20;
-  // Files that are opened because a process has mapped them; browsers have some hundred.
+  // Limit on files that are opened because a process has mapped them; browsers map some hundred.
   std::size_t files_of_process = 4096;
-  // The time that is spent on opening files and reading them, for file systems that are slow.
+  // Limit on the time for opening and reading files, because file systems may be slow.
   std::chrono::nanoseconds opening = std::chrono::seconds(4);
 };
 
 class Modules {
  public:
   static constexpr std::size_t kMost = 65536;
-  // Always there.
+  // These two modules always exist.
   static constexpr std::uint32_t kUnknown = 0;
   static constexpr std::uint32_t kKernel = 1;
 
   explicit Modules(OpenMapped open, const FrameLimits& limits = {});
 
-  // The mapping, with the number of its module. kUnknown where there are too many.
+  // Returns the mapping with its module number; kUnknown if the limit of modules is reached.
   CodeRange range_of(std::uint64_t process, const Mapping& mapping);
 
-  // The rule at a place in a module. Opens the file if it is not open, and may take milliseconds
-  // then; afterwards it waits for nothing. Nothing where the file could not be opened, but may be
-  // another time.
+  // Returns the rule at an offset in a module. The first call for a file opens it and may take
+  // milliseconds; later calls do not block. Returns nothing if the file could not be opened but a
+  // later attempt may succeed.
   std::optional<Rule> rule_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
 
-  // Where the caller's frame may be, by the code at a place in a file of x86-64 that is open. It is
-  // within the limits of rules, and reads some kilobytes of the file. No rules: nothing is known.
+  // Derives possible locations of the caller's frame from the code at an offset in an open x86-64
+  // file. It is subject to the limits of rules and reads some kilobytes of the file. Without rules
+  // in the result, nothing could be derived.
   CodeGuess guess_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
-  // Whether a place in a file may be a return address: a call precedes it, or it is where signal
-  // handlers return to.
-  // Nothing: the code cannot be read. Opens the file like rule_at().
+  // Returns whether an offset in a file may be a return address: a call precedes it, or signal
+  // handlers return to it. Returns nothing if the code cannot be read. Opens the file like
+  // find_rule().
   std::optional<bool> follows_call(std::uint64_t process, const CodeRange& range,
                                    std::uint64_t offset);
-  // Whether a frame is in the function where a program starts. REQUIRES: rule_at was called.
+  // Returns whether a frame is in the function where a program starts. REQUIRES: find_rule() was
+  // called.
   bool is_start(const Frame& frame) const;
 
-  // Whether glibc's __start_context begins there, by its code: functions of makecontext(3) return
-  // to it, and nothing called it.
+  // Returns whether the code at `offset` is the start of glibc's __start_context. Functions of
+  // makecontext(3) return to it, and no function calls it.
   bool is_start_context(std::uint32_t module, std::uint64_t offset) const;
 
   std::size_t size() const { return known_.size(); }
-  // What is known of it until now: the build id comes with its first rule.
+  // Returns the module as known so far; its build id becomes known with its first rule.
   const Module& operator[](std::uint32_t module) const { return known_[module].module; }
-  // Open, or null: it was not needed yet, could not be opened, or is no file.
+  // Returns the open file. Null if the file was not needed yet, could not be opened, or is not a
+  // file.
   const ElfFile* file(std::uint32_t module) const { return known_[module].file.get(); }
-  // Whether the file is a program or library of 32 bits, of which no rule and no name is read.
+  // Returns whether the file is a 32-bit program or library; it has no rules and no names.
   bool is_32_bit(std::uint32_t module) const {
     return known_[module].file && known_[module].file->is_32_bit();
   }
-  // How often a rule was refused for one of the limits.
+  // Returns how many rules were refused because of a limit.
   std::uint64_t refused(std::uint32_t module) const { return known_[module].refused; }
-  // The work that was done until now.
+  // Returns the number of steps so far.
   std::uint64_t steps() const { return steps_; }
   // Refuses all rules from now on.
   void stop() { limits_ = {.steps = 0, .assured = 0}; }
@@ -118,12 +122,12 @@ class Modules {
     std::unique_ptr<ElfFile> file;
     Cfi cfi;
     unsigned attempts = 0;
-    std::uint64_t steps = 0;  // that were charged to it
+    std::uint64_t steps = 0;  // charged to this module
     std::uint64_t code_steps = 0;
     std::uint64_t refused = 0;
-    bool is_dropped = false;  // its call frame information, for others
+    bool is_dropped = false;  // to free memory for other modules
   };
-  // On behalf of a process.
+  // The work on behalf of one process.
   struct Spent {
     std::uint64_t steps = 0;
     std::size_t files = 0;
@@ -145,12 +149,13 @@ class Modules {
   void drop_largest();
   bool has_budget(const Known& known, const Spent& spent) const;
   void charge(Known& known, Spent& spent);
-  // Code, as an offset in its file, and bytes on either side, which may be before its segment.
+  // Code at a file offset, and the number of bytes on both sides, which may begin before the
+  // segment.
   struct Around {
     std::uint64_t offset;
     std::size_t before, behind;
   };
-  // What surrounds code of a file that is within its budget, or empty.
+  // Reads the code of a file that is within its budget; empty otherwise.
   std::string code_of(Known& known, const Spent& spent, const Around& place);
   static Rule rule_in(const Known& known, std::uint64_t offset);
   static Rule refuse(Known& known);
@@ -164,7 +169,7 @@ class Modules {
   std::size_t bytes_ = 0;  // of call frame information
   std::uint64_t steps_ = 0;
   std::chrono::nanoseconds opening_{0};
-  std::unordered_map<std::uint64_t, Spent, SeededHash> spent_;  // by process
+  std::unordered_map<std::uint64_t, Spent, SeededHash> spent_;
 };
 
 }  // namespace ctprof

@@ -17,13 +17,13 @@
 namespace ctprof {
 namespace {
 
-// A frame, and its address as its module's symbols count.
+// A frame, and its address in the symbols of its module.
 struct Wanted {
   std::uint64_t address;
   std::uint32_t frame;
 };
 
-// A module's own file and what was stripped from it, as far as somebody has them.
+// A module's own file and its debug file; null if unavailable.
 struct Files {
   const ElfFile* own = nullptr;
   const ElfFile* stripped = nullptr;
@@ -37,7 +37,7 @@ Files files_of(std::uint32_t number, const Module& module, const NameSources& so
   return files;
 }
 
-// Where the symbols of a module would have a place in it.
+// Converts an offset in a module to the address that its symbols use.
 std::optional<std::uint64_t> address_in(const Module& module, const ElfFile* own,
                                         std::uint64_t offset) {
   return own ? own->code_address(offset) : std::optional(offset + module.shift);
@@ -54,7 +54,7 @@ std::vector<std::string> names_of(const Module& module, const Files& files,
   return std::vector<std::string>(addresses.size());
 }
 
-// By module, the frames that `is_wanted`.
+// Returns the frames for which `is_wanted` is true, by module.
 template <class IsWanted>
 std::vector<std::vector<Wanted>> wanted_of(const StackTable& table, IsWanted is_wanted) {
   std::vector<std::vector<Wanted>> wanted(table.modules().size());
@@ -64,7 +64,7 @@ std::vector<std::vector<Wanted>> wanted_of(const StackTable& table, IsWanted is_
   return wanted;
 }
 
-// The frames of a module that have an address there, by address, and these, each once.
+// The frames of a module that have an address, sorted by it, and the unique addresses.
 struct Batch {
   Batch(const Module& module, const ElfFile* own, std::vector<Wanted> wanted)
       : frames(std::move(wanted)) {
@@ -79,7 +79,7 @@ struct Batch {
         addresses.push_back(frame.address);
   }
 
-  // Calls it with the number of each frame, and that of its address.
+  // Calls `function` with the number of each frame and the index of its address.
   template <class Function>
   void for_each(Function function) const {
     std::size_t at = 0;
@@ -93,14 +93,15 @@ struct Batch {
   std::vector<std::uint64_t> addresses;
 };
 
-// Names the frames of modules, within limits.
+// Names the frames of modules within limits.
 class Namer {
  public:
   Namer(StackTable& table, const NameSources& sources, const NameLimits& limits)
       : table_(table), sources_(sources), limits_(limits), left_(limits.steps) {}
 
-  // Each of these has an equal share of what is left, but no more than `most`. Returns those that
-  // take more; with `keeps` they have the names that are known by then.
+  // Names the frames of these modules. Each has an equal share of the remaining steps, at most
+  // `most`. Returns the modules that exceed it; with `keeps`, the names found so far are set
+  // nevertheless.
   std::vector<std::uint32_t> name(const std::vector<std::uint32_t>& modules,
                                   const std::vector<std::vector<Wanted>>& wanted,
                                   std::uint64_t most, bool keeps) {
@@ -134,7 +135,7 @@ class Namer {
     });
   }
 
-  // Empty: what it comes to is more than there is left for.
+  // Returns the demangled name; empty if it exceeds the remaining work.
   static std::string readable(const std::string& name, NameWork& work) {
     std::string text = demangled(name);
     const std::size_t more = text.size() - std::min(text.size(), name.size());
@@ -148,7 +149,7 @@ class Namer {
   Clock::time_point end_ = Clock::now() + limits_.time;
 };
 
-// As many addresses as there are frames, each of which takes a few microseconds.
+// There are at most as many addresses as frames, and each takes a few microseconds.
 Inlines inlines_in(const ElfFile& file, const GoTable& table,
                    std::span<const FileAddress> addresses) {
   Inlines inlines;
@@ -166,7 +167,7 @@ Inlines inlines_in(const ElfFile& file, const GoTable& table,
   return inlines;
 }
 
-// Asks modules for what was inlined in their frames.
+// Collects the inlined functions of the frames of all modules.
 class Inliner {
  public:
   Inliner(const StackTable& table, const NameSources& sources, std::chrono::nanoseconds time,

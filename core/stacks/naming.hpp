@@ -1,8 +1,8 @@
-// Names for all frames of a table in one batch, once recording is over or much later.
+// Finds names for all frames of a table in one batch, at the end of a recording or later.
 //
-// Each module is asked once for all of its frames: a file for its symbols, a process for the map
-// that its just-in-time compiler wrote, the kernel for its list. A frame that gets no name keeps
-// its module and its place there, and may get one later or elsewhere.
+// Each module is searched once for all of its frames: the symbols of a file, the perf map of a
+// just-in-time compiler for a process, the symbol list of the kernel. A frame without a name keeps
+// its module and offset, and may get a name later or on another host.
 
 #pragma once
 
@@ -20,63 +20,65 @@
 
 namespace ctprof {
 
-// Where names come from; each is asked only if there is a frame for it.
+// The sources of names. Each function is called only if a frame needs it.
 struct NameSources {
-  // The file of a module of the table; null: it cannot be read. It lives until the next call.
+  // Returns the file of a module of the table; null if unreadable. It is valid until the next call.
   std::function<const ElfFile*(std::uint32_t module)> file;
-  // What /tmp/perf-<pid>.map says in that process; empty: there is none.
+  // Returns the text of /tmp/perf-<pid>.map of this process; empty if there is none.
   std::function<std::string(std::uint64_t process)> perf_map;
-  // What /proc/kallsyms says.
+  // Returns the text of /proc/kallsyms.
   std::function<std::string()> kernel;
-  // May be left out: what was stripped from a module's file, where `own` is that file or null.
-  // Null: nobody has it. It lives until the next call.
+  // Optional: returns the debug file of a module, where `own` is the module's file or null. Null if
+  // no debug file is found. It is valid until the next call.
   std::function<const ElfFile*(std::uint32_t module, const ElfFile* own)> stripped{};
-  // May be left out, and is like that: what dwz moved out of the debug information of a file, which
-  // belongs to a module with that path.
+  // Optional: returns the file to which dwz moved debug information of `file`, which belongs to a
+  // module with this path. Null and validity as above.
   std::function<const ElfFile*(const ElfFile& file, const std::string& path)> moved{};
-  // May be left out: opens regular files that debug information names (.dwo, .dwp).
+  // Optional: opens regular files that debug information names (.dwo, .dwp).
   std::function<sdk::Fd(const std::string& path)> open_named{};
 };
 
-// What names may cost: steps as NameWork counts them, and time for what these do not bound. Every
-// module has an equal share of the steps, so those that take most of it leave the others theirs: at
-// first each has at most `first`, then what is left is for those that this did not suffice for.
+// Limits on the search for names: steps as NameWork counts them, and time for work that steps do
+// not cover. Every module has an equal share of the steps. First each module may use at most
+// `first`; the rest is then divided between the modules that need more. So expensive modules do not
+// use the shares of others.
 struct NameLimits {
   std::uint64_t steps = 1 << 30;
   std::uint64_t steps_of_module = 256 << 20;  // 300,000 places in node take 200 million
   std::uint64_t first = 8 << 20;
   std::chrono::nanoseconds time = std::chrono::seconds(30);
-  // Null, or: no module is asked any more once it is true. A signal handler may set it.
+  // If not null: no further module is searched once it is true. A signal handler may set it.
   const std::atomic<bool>* stop = nullptr;
 };
 
 struct NamedFrames {
-  std::size_t unnamed = 0;            // frames that have no name
+  std::size_t unnamed = 0;            // number of frames without a name
   std::vector<std::uint32_t> beyond;  // modules with such frames because of a limit
-  std::uint64_t steps = 0;            // that it took
+  std::uint64_t steps = 0;            // steps that the search took
 };
 
-// Leaves alone what has a name. No module is asked any more once the time is over.
+// Sets only missing names. No further module is searched after the time limit.
 NamedFrames name_frames(StackTable& table, const NameSources& sources,
                         const NameLimits& limits = {});
 
-// What with_inlines() made of a table.
+// The result of with_inlines().
 struct WithInlines {
   StackTable table;
   std::vector<std::uint32_t> nodes;  // node n of the old table is now [n], or kNoStack
-  std::size_t told = 0;              // modules whose debug information told all that it has
-  std::size_t cut = 0;               // modules whose was too large, or took too much
-  // Modules of which inlined functions are unknown, or some of them: without debug information;
-  // whose debug information is in part in a file of dwz, or in .dwo files, that is not here.
+  std::size_t told = 0;              // modules whose debug information was read completely
+  std::size_t cut = 0;               // modules whose debug information was too large or exceeded a
+                                     // limit
+  // Modules with unknown inlined functions: those without debug information; those that need a dwz
+  // file that is missing; those that need .dwo files that are missing. In the last two cases some
+  // inlined functions may be known.
   std::vector<Module> without_info, without_moved, without_split;
-  bool has_reader = true;  // false: libdw is not here, and no module was asked
+  bool has_reader = true;  // false: libdw is missing, and no module was read
 };
 
-// A table in which functions that a compiler put into others are frames of their own, named, each
-// called by the one that it was put into. Debug information tells them: of each module as long as
-// there is time, one after the other, a quarter of what is left for each. A module that has such
-// frames already is left alone.
-// `stop`: see NameLimits.
+// Returns a table in which inlined functions are named frames of their own, each called by the
+// function that it was inlined into. They come from debug information. Modules are read one after
+// the other until `time` is over; each may use a quarter of the remaining time. A module that
+// already has such frames is skipped. `stop`: see NamingLimits.
 WithInlines with_inlines(const StackTable& table, const NameSources& sources,
                          std::chrono::nanoseconds time, const std::atomic<bool>* stop = nullptr);
 

@@ -17,11 +17,11 @@
 namespace ctprof {
 namespace {
 
-// Each is a process that waits for its file system.
+// Each abandoned child is a process that waits for its file system.
 constexpr std::size_t kMostLeft = 8;
 constexpr std::size_t kMostSilent = 100;
 
-// First by name alone, which has no effect on devices and pipes.
+// Opens the path with O_PATH first, which has no effect on devices and pipes.
 sdk::Fd open_file(const std::string& path) {
   const LoweredRights lowered(has_lent_rights());
   if (!lowered) return sdk::Fd();

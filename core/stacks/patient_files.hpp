@@ -1,17 +1,16 @@
-// Opens files that may be on a file system that does not answer, so that ctprof never waits for
-// one.
+// Opens files that may be on an unresponsive file system, so that ctprof never blocks on one.
 //
-// A child process (core/base/child_process.hpp) opens them. One that takes longer than it may, or
-// is still at work when the user interrupts, is left behind. A file that is on no disk of this host
-// is copied by the child, whole, so that no later read waits for its server. Only regular files are
-// opened. Once a file system did not answer, nothing else that it has mounted is asked for.
+// A child process (core/base/child_process.hpp) opens them. A child that exceeds its time limit, or
+// still works when the user interrupts, is abandoned. The child copies a file that is not on a
+// local disk completely, so that no later read waits for a server. Only regular files are opened.
+// After a file system did not respond, no other file on its mount is opened.
 //
 //   PatientFiles files(std::chrono::seconds(10), interrupted_fd);
-//   sdk::Fd fd = files.open("/mnt/bin/x");  // none: missing, no regular file, or no answer
+//   sdk::Fd fd = files.open("/mnt/bin/x");  // none: missing, not regular, or no response
 //
 // See also: core/capture/target_files.hpp (files that other processes have mapped).
 //
-// Threads: one at a time.
+// Threads: not thread-safe.
 
 #pragma once
 
@@ -29,14 +28,14 @@ namespace ctprof {
 
 class PatientFiles {
  public:
-  // Bytes of one file that is copied; no more is ever read of one.
+  // Limit on the size of a file that is copied; readers never read more of a file.
   static constexpr std::uint64_t kMostCopied = 512 << 20;
 
-  // `stop`: a descriptor that is readable once the user interrupts; -1: there is none.
+  // `stop`: a descriptor that becomes readable when the user interrupts; -1 if there is none.
   explicit PatientFiles(std::chrono::milliseconds patience, int stop = -1);
 
   sdk::Fd open(const std::string& path);
-  // Paths that did not answer, and paths that were not asked for because of these.
+  // Returns the paths that did not respond, and the paths that were skipped because of them.
   const std::vector<std::string>& silent() const { return silent_; }
 
  private:
@@ -46,12 +45,12 @@ class PatientFiles {
   int stop_;
   ChildProcess child_;
   std::size_t left_ = 0;
-  std::vector<std::string> mounts_;  // that did not answer, with a slash at their ends
+  std::vector<std::string> mounts_;  // each ends with a slash
   std::vector<std::string> silent_;
 };
 
-// The mount point that holds the path, by the text of /proc/self/mountinfo, with a slash at its
-// end.
+// Returns the mount point that contains the path, according to the text of /proc/self/mountinfo. It
+// ends with a slash.
 std::string mount_point_of(const std::string& path, std::string_view mountinfo);
 
 }  // namespace ctprof

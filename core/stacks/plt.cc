@@ -24,7 +24,7 @@ T value_at(std::string_view code, std::size_t at) {
   return value;
 }
 
-// The functions of a file's slots.
+// The functions that the slots of a file refer to.
 class Slots {
  public:
   Slots(const ElfFile& file, NameWork& work) : file_(file), sections_(file.sections()) {
@@ -36,7 +36,7 @@ class Slots {
     }
   }
 
-  // The name of the function that a piece of code calls; empty if it is no such piece.
+  // Returns the name of the function that a stub calls; empty if the code is not a stub.
   std::string name_of(std::string_view code, FileAddress address) const {
     constexpr std::string_view kLanding("\xf3\x0f\x1e\xfa", 4), kBound("\xf2", 1),
         kJump("\xff\x25", 2), kPush("\x68", 1);
@@ -55,7 +55,7 @@ class Slots {
   }
 
  private:
-  // A symbol, by the number of its list among the sections, and its own.
+  // A symbol: the section number of its list, and its number in the list.
   struct Function {
     std::uint32_t list = 0;
     std::uint32_t symbol = 0;

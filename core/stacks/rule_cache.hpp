@@ -1,8 +1,8 @@
-// Rules that were looked up once, by file and place in it: a table of open addressing, 24 bytes a
-// rule; with its empty slots 32 to 64.
+// Caches unwind rules by file and offset: a hash table with open addressing, 24 bytes per rule, or
+// 32 to 64 including empty slots.
 //
-// It holds so many, and starts anew when it is full; programs of a busy host use some ten
-// thousand. The hash cannot be predicted, so nobody can lay out a program whose rules collide.
+// It is cleared when it reaches its limit; programs of a busy host use some ten thousand rules. The
+// hash is seeded, so no user can build a program whose rules collide.
 
 #pragma once
 
@@ -21,22 +21,22 @@ class RuleCache {
   static constexpr std::uint64_t kMostOffset = 1ULL << 40;
   static constexpr std::uint64_t kMostModules = (1ULL << 24) - 1;
 
-  // Never 0. REQUIRES: module < kMostModules, offset < kMostOffset.
+  // Returns a key, which is never 0. REQUIRES: module < kModuleLimit, offset < kOffsetLimit.
   static std::uint64_t key_of(std::uint32_t module, std::uint64_t offset) {
     return (std::uint64_t{module} + 1) << 40 | offset;
   }
 
-  // The rule of that key, or null. It lives until the next insert.
+  // Returns the rule of this key, or null. The pointer is valid until the next insert.
   const Rule* find(std::uint64_t key) const {
     const Rule& rule = slots_[slot_of(key)];
     return rule.key == key ? &rule : nullptr;
   }
-  // REQUIRES: there is none of that key.
+  // REQUIRES: the cache has no rule with this key.
   void insert(const Rule& rule);
   std::size_t size() const { return size_; }
 
  private:
-  // Its own slot, or the empty one where it belongs.
+  // Returns the slot of the key, or the empty slot for it.
   std::size_t slot_of(std::uint64_t key) const {
     std::size_t slot = key * factor_ >> shift_;
     while (slots_[slot].key != 0 && slots_[slot].key != key)

@@ -14,7 +14,7 @@
 namespace ctprof {
 namespace {
 
-// Sections that inlined functions are read of; the number is that of the package's index, by
+// A section that is needed for inlined functions, and its number in the index of a package, by
 // version of the format.
 struct PartKind {
   std::string_view name;
@@ -37,7 +37,7 @@ std::string directory_of(std::string_view path) {
   return std::string(path.substr(0, path.rfind('/') + 1));
 }
 
-// The index of a package: a hash table of units, then a table of where the parts of each are.
+// The index of a package: a hash table of units, then a table with the locations of their sections.
 class PackageIndex {
  public:
   explicit PackageIndex(std::string_view bytes) : bytes_(bytes) {
@@ -52,7 +52,7 @@ class PackageIndex {
       slots_ = 0;
   }
 
-  // Counted from 1; 0: it has no such unit.
+  // Returns the row of a unit, counted from 1; 0 if the unit is missing.
   std::uint32_t row_of(std::uint64_t id) const {
     for (std::uint64_t slot = 0; slot < slots_; ++slot)
       if (number<std::uint64_t>(kHeader + 8 * slot) == id) {
@@ -105,7 +105,7 @@ std::unique_ptr<MemoryElf> SplitUnits::open(const SplitUnit& unit) {
   return elf_of(program_.machine(), parts);
 }
 
-// Empty: there is none, or too much was read.
+// Empty if the section is missing or the limit is exceeded.
 std::string SplitUnits::section(const ElfFile& file, const std::string& name) {
   const auto found = file.section(name);
   if (!found || found->sh_type == SHT_NOBITS || found->sh_size > left_) return {};

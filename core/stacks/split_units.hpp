@@ -1,11 +1,11 @@
-// Units of debug information that are in files of their own (split DWARF): a .dwo file for each, or
-// all in a .dwp file beside the program.
+// Reads units of debug information that have their own files (split DWARF): a .dwo file for each,
+// or all in a .dwp file in the directory of the program.
 //
-// A reader of debug information gets a unit as a file of its own: its sections, and the part of the
-// program's table of addresses that the unit refers to.
+// A unit is passed to a reader of debug information as an ELF file in memory: its sections, and the
+// part of the program's address table that the unit refers to.
 //
-// Sizes and offsets in the files are not believed. Files are opened by the function that is handed
-// over: paths in debug information may lead anywhere.
+// Sizes and offsets in the files are not trusted. A function of the caller opens files, because
+// paths in debug information may lead anywhere.
 
 #pragma once
 
@@ -22,26 +22,26 @@
 
 namespace ctprof {
 
-// What the program itself says of a unit.
+// What the skeleton unit in the program states about a unit.
 struct SplitUnit {
   std::string name, directory;     // of its .dwo file
   std::uint64_t id = 0;            // a hash
-  std::uint64_t addresses_at = 0;  // of its addresses, in .debug_addr
-  std::uint64_t ranges_at = 0;     // of its ranges, in .debug_ranges (DWARF 4)
+  std::uint64_t addresses_at = 0;  // offset of its addresses in .debug_addr
+  std::uint64_t ranges_at = 0;     // offset of its ranges in .debug_ranges (DWARF 4)
 };
 
 class SplitUnits {
  public:
   using Open = std::function<sdk::Fd(const std::string& path)>;
 
-  // `program` outlives it. `path`: where the program is.
+  // `program` must outlive this object. `path` is the path of the program.
   SplitUnits(const ElfFile& program, Open open, std::string path);
 
-  // Null: it is not here, or too much was read.
+  // Returns the unit, or null if its file is missing or a limit was exceeded.
   std::unique_ptr<MemoryElf> open(const SplitUnit& unit);
 
  private:
-  // Bytes of all units.
+  // Limit on the bytes of all units.
   static constexpr std::uint64_t kMostBytes = 512 << 20;
   using Parts = std::vector<std::pair<std::string, std::string>>;  // names without ".dwo"
   struct File {

@@ -5,21 +5,21 @@
 namespace ctprof {
 namespace {
 
-// 60 bytes each with what finds it again: 250 MB of stacks, where a busy host has 100,000.
+// A node needs 60 bytes with its index entry: 250 MB of stacks; a busy host has 100,000 nodes.
 constexpr std::size_t kMostNodes = 4 << 20;
 constexpr std::size_t kMostFrames = 1 << 20;
 
-// Modules of one path or process that names distinguish.
+// Limit on modules of one path or process that are distinguished by names of functions.
 constexpr unsigned kMostAlike = 64;
 
-// The same in every run, and not zero (FNV-1a).
+// Returns a hash that is the same in every run and not zero (FNV-1a).
 std::uint64_t number_of(std::string_view text) {
   std::uint32_t number = 2166136261;
   for (const char byte : text) number = (number ^ static_cast<unsigned char>(byte)) * 16777619;
   return number | 1;
 }
 
-// Two modules that are one have one key.
+// Returns the key of a module; equal modules have equal keys.
 std::string key_of(const Module& module) {
   std::string key = std::to_string(static_cast<int>(module.kind)) + ' ' +
                     std::to_string(module.process) + ' ' + std::to_string(module.path.size());
@@ -73,8 +73,8 @@ std::vector<std::uint32_t> StackTable::absorb(const StackTable& other) {
   return absorb(other, {{}, std::vector<std::vector<std::uint32_t>>(other.frames_.size())});
 }
 
-// A node comes after its parent in every table, so one pass translates all. Frame n becomes those
-// from first[n] to first[n + 1].
+// A node comes after its parent in every table, so one pass translates all. Frame n becomes frames
+// first[n] to first[n + 1].
 std::vector<std::uint32_t> StackTable::absorb(const StackTable& other,
                                               const InlinedFunctions& inlined) {
   std::vector<std::uint32_t> frames{kTruncated}, first{0}, nodes{kTop};
@@ -100,8 +100,8 @@ std::vector<std::uint32_t> StackTable::absorb(const StackTable& other,
   return nodes;
 }
 
-// What has one path and no build id may be two files, and generated code is replaced by other code.
-// Where a function has another name here, the other table's module is another one.
+// Two files may have the same path and no build id, and generated code may be replaced. If a
+// function has different names in the two tables, their modules are treated as different.
 std::vector<std::uint32_t> StackTable::take_modules(const StackTable& other) {
   std::vector<std::uint32_t> modules;
   std::vector<std::vector<std::uint32_t>> frames(other.modules_.size());
@@ -121,7 +121,7 @@ std::vector<std::uint32_t> StackTable::take_modules(const StackTable& other) {
   return modules;
 }
 
-// The name of the first of the other table's frames that has another one in that module here.
+// Returns the name of the first frame in the other table that has a different name in this table.
 const std::string* StackTable::find_other_name(const StackTable& other,
                                                const std::vector<std::uint32_t>& frames,
                                                std::uint32_t module) const {

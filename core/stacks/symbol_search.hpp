@@ -1,13 +1,13 @@
 // Finds the symbols of sorted addresses in one pass over symbols in any order.
 //
-// It takes time that the symbols cannot choose: of those that begin between two addresses, only the
-// nearest and the one that reaches farthest are kept. Several names of the nearest are kept where
-// the list is of a file; where it is of a just-in-time compiler, the last one counts, since that
-// compiler uses memory again.
+// The symbols cannot influence the run time: of the symbols that begin between two addresses, only
+// the nearest and the one that reaches farthest are stored. For the symbols of a file, several
+// names of the nearest symbol are stored. For maps of just-in-time compilers, which reuse memory,
+// the last name is used.
 //
-// See also: symbols.hpp (the rules by which an address belongs to a symbol).
+// See also: symbols.hpp (the rules that assign an address to a symbol).
 //
-// Threads: one at a time.
+// Threads: not thread-safe.
 
 #pragma once
 
@@ -23,15 +23,16 @@ namespace ctprof {
 class SymbolSearch {
  public:
   static constexpr std::uint64_t kNoTag = std::numeric_limits<std::uint64_t>::max();
-  // Names of one symbol; further ones are not considered.
+  // Limit on names of one symbol; further names are ignored.
   static constexpr std::size_t kMostNames = 16;
 
-  // Where a symbol begins and ends, and what identifies its names.
+  // The range of a symbol, and the tags that identify its names.
   struct Symbol {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
-    bool is_unsized = false;  // the end is a limit, and the symbol may end before it
-    std::uint8_t rank = 0;    // of its names: others at the same place have lower ranks
+    bool is_unsized = false;  // `end` is a limit, and the symbol may end before it
+    std::uint8_t rank = 0;    // rank of its names; names of lower rank at the same start are
+                              // discarded
     std::uint64_t tag = kNoTag;
     std::vector<std::uint64_t> other_tags = {};
 
@@ -40,7 +41,7 @@ class SymbolSearch {
 
   enum class Names : std::uint8_t { All, Last };
 
-  // REQUIRES: the addresses are in ascending order and live as long as this.
+  // REQUIRES: the addresses are in ascending order and outlive this object.
   SymbolSearch(std::span<const std::uint64_t> addresses, Names names)
       : addresses_(addresses),
         names_(names),
@@ -50,14 +51,16 @@ class SymbolSearch {
   void add(std::uint64_t start, std::uint64_t size, std::uint64_t tag, std::uint8_t rank = 0) {
     add({start, end_of(start, size), false, rank, tag});
   }
-  // One without a size, which reaches up to the next, but neither beyond `limit` nor kUnsizedReach.
+  // Adds a symbol without a size, which reaches up to the next one, but neither beyond `limit` nor
+  // kUnsizedReach.
   void add_unsized(std::uint64_t start, std::uint64_t limit, std::uint64_t tag,
                    std::uint8_t rank = 0) {
     add({start, std::min(end_of(start, kUnsizedReach), limit), true, rank, tag});
   }
 
-  // The symbol of each address, or null. `accepts(symbol, address)` decides whether a symbol
-  // without a size includes an address that it reaches. They live as long as this.
+  // Returns the symbol of each address, or null. `accepts(symbol, address)` decides whether a
+  // symbol without a size includes an address in its reach. The pointers are valid as long as this
+  // object.
   template <class Accepts>
   std::vector<const Symbol*> symbols(Accepts accepts) const {
     std::vector<const Symbol*> found;
@@ -94,7 +97,7 @@ class SymbolSearch {
     if (!symbol.is_unsized && symbol.end > farthest_[at].end) farthest_[at] = symbol;
   }
 
-  // A symbol that begins where the nearest does.
+  // Merges a symbol that begins at the same address as the nearest one.
   void merge(Symbol& nearest, const Symbol& symbol) const {
     if (names_ == Names::Last) return void(nearest = symbol);
     if (nearest.is_unsized == symbol.is_unsized) nearest.end = std::max(nearest.end, symbol.end);
@@ -111,7 +114,8 @@ class SymbolSearch {
 
   std::span<const std::uint64_t> addresses_;
   Names names_;
-  std::vector<Symbol> nearest_, farthest_;  // of those that begin at [i] or before, after [i - 1]
+  std::vector<Symbol> nearest_, farthest_;  // [i]: of the symbols that begin after address i - 1,
+                                            // up to address i
 };
 
 }  // namespace ctprof

@@ -20,13 +20,14 @@
 namespace ctprof {
 namespace {
 
-// Of a packed list, and of what it unpacks to: a hundred bytes for each of 600,000 functions.
+// Limits on a compressed list and on its unpacked size: a hundred bytes for each of 600,000
+// functions.
 constexpr std::size_t kMostPacked = 64 << 20;
-// A bit of the number of a version: it is not the one that new programs get.
+// A bit in version numbers: new programs are not linked against this version.
 constexpr Elf64_Half kHiddenVersion = 0x8000;
 
-// Without the version that linkers put behind a name: memcpy@@GLIBC_2.14, and with one at for a
-// version that is not the default. Only some files have it there.
+// Removes the version that linkers append to a name: memcpy@@GLIBC_2.14, with one @ for a version
+// that is not the default. Only some files contain it.
 std::string unversioned(std::string name) {
   if (const std::size_t at = name.find('@', 1); at != name.npos) name.resize(at);
   return name;
@@ -38,16 +39,16 @@ bool is_function(const Elf64_Sym& symbol) {
          symbol.st_value != 0;
 }
 
-// Whether lists have all functions of a file or some.
+// Whether the lists have all functions of a file or only some.
 enum class Lists : std::uint8_t { Whole, Parts };
 
-// Whether functions that have no size end before an address, by the call frame information.
+// Determines from the call frame information where functions without a size end.
 class FunctionEnds {
  public:
   FunctionEnds(const ElfFile& file, NameWork& work) : file_(file), work_(work) {}
 
-  // Whether the function that begins at `start` includes the address. Without call frame
-  // information of the address, a list of some functions does not tell.
+  // Returns whether the function that begins at `start` includes the address. Without call frame
+  // information for the address, returns false for a partial list.
   bool includes(std::uint64_t start, std::uint64_t address, Lists lists) {
     if (start == address) return true;
     const auto range = at(address);
@@ -67,14 +68,14 @@ class FunctionEnds {
   std::optional<Cfi> cfi_;
 };
 
-// Symbols of several lists, as if they were one.
+// Symbols of several lists, searched together.
 class FileSymbols {
  public:
   FileSymbols(std::span<const FileAddress> addresses, NameWork& work)
       : search_(addresses, SymbolSearch::Names::All), work_(work) {}
 
-  // The lists of this type. Where there is too little left for a list, no list counts: those that
-  // are left might name other functions.
+  // Adds the lists of this type. If the remaining work is too small for one list, no list is used:
+  // the remaining lists might give names of other functions.
   void add(const ElfFile& file, std::uint32_t type) {
     const auto sections = file.sections();
     for (const Elf64_Shdr& list : sections)
@@ -83,7 +84,7 @@ class FileSymbols {
         add(file, sections, list);
   }
 
-  // Fills in the names that the lists tell, where there are none yet.
+  // Sets the names that are still empty and that the lists contain.
   void fill(Lists lists, FunctionEnds& ends, std::vector<std::string>& names) const {
     if (work_.is_over()) return;
     const auto symbols = search_.symbols([&](const SymbolSearch::Symbol& symbol, auto address) {
@@ -94,13 +95,13 @@ class FileSymbols {
   }
 
  private:
-  // A tag is the number of the list, these, and the offset of the name.
+  // A tag consists of the number of the list, these flags, and the offset of the name.
   static constexpr std::uint64_t kIsWeak = 1ULL << 62, kIsOldVersion = 1ULL << 61;
   static constexpr std::uint64_t kMostLists = 1 << 16;
-  // Of names: those of functions that other files can call come first.
+  // Ranks of names: functions that other files can call come first.
   static constexpr std::uint8_t kLocal = 0, kExported = 1;
 
-  // Where the names of a list are.
+  // The location of the names of a list.
   struct Texts {
     const ElfFile* file;
     std::uint64_t offset, size;
@@ -128,7 +129,7 @@ class FileSymbols {
     }
   }
 
-  // Of the symbols from a place on: the versions that a dynamic linker knows; may be empty.
+  // Returns the dynamic linker's versions of `count` symbols from number `from` on; may be empty.
   static std::vector<Elf64_Half> versions_of(const ElfFile& file,
                                              const std::vector<Elf64_Shdr>& sections,
                                              const Elf64_Shdr& list, std::uint64_t from,
@@ -140,7 +141,8 @@ class FileSymbols {
     return {};
   }
 
-  // Hand-written code has functions without sizes; they end where their section does.
+  // Adds a symbol. Hand-written code has functions without sizes; they end where their section
+  // does.
   void add(const Elf64_Sym& symbol, const std::vector<Elf64_Shdr>& sections, bool is_old_version) {
     if (!is_function(symbol) || symbol.st_name >= texts_.back().size) return;
     const auto binding = ELF64_ST_BIND(symbol.st_info);
@@ -160,8 +162,8 @@ class FileSymbols {
            (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
   }
 
-  // The same whatever the order of a list: the names of a global function before those of a weak
-  // one, and short ones with few underscores before others.
+  // Selects a name independently of the order of a list: names of global functions before those of
+  // weak ones, then names with fewer underscores, then shorter ones.
   std::string name_of(const SymbolSearch::Symbol& symbol) const {
     if (symbol.other_tags.empty()) return unversioned(name_at(symbol.tag));
     Alias best = alias_of(symbol.tag);
@@ -187,7 +189,7 @@ class FileSymbols {
     return work_.spend(name.size() * NameWork::kStepsOfNameByte) ? name : std::string();
   }
 
-  // Of a list, as far as the file has it.
+  // Returns the size of a list, as far as the file has it.
   static std::uint64_t size_of(const ElfFile& file, const Elf64_Shdr& list) {
     return std::min(list.sh_size, file.size() - std::min(list.sh_offset, file.size()));
   }
@@ -201,8 +203,8 @@ bool all_are_named(const std::vector<std::string>& names) {
   return std::ranges::none_of(names, &std::string::empty);
 }
 
-// A small ELF file in the file, packed, which lists functions that .dynsym lacks; empty: there is
-// none.
+// Unpacks the small compressed ELF file in the file, which lists functions that .dynsym lacks;
+// empty if there is none.
 std::string unpacked_list(const ElfFile& file, NameWork& work) {
   const auto section = file.section(".gnu_debugdata");
   if (!section || section->sh_type == SHT_NOBITS) return {};
@@ -217,8 +219,8 @@ std::string unpacked_list(const ElfFile& file, NameWork& work) {
   return {};
 }
 
-// From .dynsym and .gnu_debugdata, which has the functions that .dynsym lacks: together they have
-// all of them, .dynsym alone has some.
+// Sets names from .dynsym and .gnu_debugdata. The latter has the functions that .dynsym lacks:
+// together they are complete, .dynsym alone is partial.
 void fill_from_parts(std::span<const ElfFile* const> files, FunctionEnds& ends,
                      std::span<const FileAddress> addresses, std::vector<std::string>& names,
                      NameWork& work) {
@@ -234,7 +236,7 @@ void fill_from_parts(std::span<const ElfFile* const> files, FunctionEnds& ends,
   parts.fill(are_whole ? Lists::Whole : Lists::Parts, ends, names);
 }
 
-// Whether a file is a program, and no library, which has an entry address, too.
+// Returns whether a file is a program and not a library, which has an entry address, too.
 bool is_program(const ElfFile& file) {
   constexpr std::uint64_t kMostEntries = 1024;
   if (file.type() == ET_EXEC) return true;
@@ -247,7 +249,7 @@ bool is_program(const ElfFile& file) {
   });
 }
 
-// The function where a program begins has this name in every C library.
+// Names the function at the entry point of a program: it has this name in every C library.
 void fill_start(const ElfFile& file, FunctionEnds& ends, std::span<const FileAddress> addresses,
                 std::vector<std::string>& names) {
   if (file.entry() == 0 || addresses.empty() || !is_program(file)) return;
@@ -270,7 +272,7 @@ void fill_from_go_table(const ElfFile& file, std::span<const FileAddress> addres
   }
 }
 
-// The same file where its list of symbols is packed.
+// Returns a copy of the file with unpacked symbols if its list of symbols is compressed.
 UnpackedElf unpacked_symbols(const ElfFile& file, NameWork& work) {
   UnpackedElf unpacked = unpacked_elf(file, Packed::Symbols);
   const std::uint64_t size = unpacked.elf ? unpacked.elf->file().size() : 0;
@@ -286,7 +288,8 @@ std::optional<std::uint64_t> hexadecimal(std::string_view text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-// The line at a place of a text, whose names are told by their places.
+// Returns the line that begins at this position. Tags of symbols are positions of names in the
+// text.
 std::string_view line_at(std::string_view text, std::uint64_t at) {
   std::string_view rest = text.substr(at, kLongestFunctionName);
   return sdk::take(rest, '\n');

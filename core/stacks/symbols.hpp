@@ -1,23 +1,24 @@
-// Names of many addresses at once, from lists of symbols that may be hostile.
+// Finds the names of many addresses at once in symbol lists that may be hostile.
 //
-// The addresses are sorted, and the list is passed over once, so that no table of it is built: the
-// kernel has 120,000 symbols, and a profile asks for some hundred of them.
+// The addresses are sorted, and the list is read once without building a table: the kernel has
+// 120,000 symbols, and a profile needs the names of some hundred addresses.
 //
-// An address belongs to the nearest symbol at or below it, if that reaches it, else to one that
-// spans it; one without a size reaches up to the next, 64 KiB at most. In files, it ends with its
-// section, and where call frame information shows that another function begins; where a list has
-// only some functions, it includes only what call frame information shows to belong to it.
+// An address belongs to the nearest symbol at or below it if that symbol reaches it, otherwise to a
+// symbol that spans it. A symbol without a size reaches up to the next one, at most 64 KiB. In
+// files, it ends with its section and where call frame information shows the start of another
+// function. If a list has only some functions, it includes only the code that call frame
+// information assigns to it.
 //
-// Where several begin at one address, the last one counts in maps of just-in-time compilers, which
-// use memory again. In files the name that other files can call counts, without its version, so
-// that a stripped file and one with all its symbols give one name.
+// If several symbols begin at one address, the last one is used in maps of just-in-time compilers,
+// which reuse memory. In files, the name that other files can call is used, without its version, so
+// that a stripped file and one with all its symbols give the same name.
 //
-// Lists may also be made to cause work, so it is counted, and NameWork limits it: a list that would
-// take more than is left is not searched at all, for the nearest of some symbols may be another one
-// than that of all; and a name that is not read is empty.
+// Lists can be built to cause work, so NameWork counts and limits it. A list that exceeds the
+// remaining work is not searched at all, because the nearest of some symbols may differ from the
+// nearest of all. A name that is not read is empty.
 //
-// All functions take addresses in ascending order, each once, and return a name for each as it
-// stands in the list (demangle.hpp); empty: it has none.
+// All functions take unique addresses in ascending order and return a name for each as it appears
+// in the list (see demangle.hpp); empty: the address has no name.
 
 #pragma once
 
@@ -32,29 +33,30 @@
 
 namespace ctprof {
 
-// Bytes; longer names are cut.
+// In bytes; longer names are truncated.
 inline constexpr std::size_t kLongestFunctionName = 8192;
 
-// Counts work: a step is a byte of a symbol that is passed over, an eighth of a byte of a name, a
-// quarter of a byte of a text, and a sixteenth of one that is unpacked. 100 million take about a
-// quarter of a second.
+// Counts and limits work. One byte of a symbol that is scanned costs one step; bytes of names, of
+// texts and of unpacked data cost the constants below. 100 million steps take about a quarter of a
+// second.
 class NameWork {
  public:
   static constexpr std::uint64_t kStepsOfNameByte = 8, kStepsOfTextByte = 4,
                                  kStepsOfUnpackedByte = 16;
 
-  // Without a limit.
+  // Creates a counter without a limit.
   NameWork() = default;
   explicit NameWork(std::uint64_t most) : left_(most) {}
 
-  // Whether there is as much left. Where there is not, nothing is spent, and is_over().
+  // Spends the steps and returns true if enough are left; otherwise spends nothing, returns false,
+  // and is_over() becomes true.
   bool spend(std::uint64_t steps);
-  // Spends all that is left, for something that takes more.
+  // Spends all remaining steps, for an operation that needs more.
   void exceed() {
     left_ = 0;
     is_over_ = true;
   }
-  // True: something was left out.
+  // Returns true if some work was skipped.
   bool is_over() const { return is_over_; }
   std::uint64_t left() const { return left_; }
 
@@ -63,29 +65,29 @@ class NameWork {
   bool is_over_ = false;
 };
 
-// From the function table of a Go program, which states where each function ends; from .symtab;
-// what is not found there from the functions that entries of .plt call ("read@plt"), then from
-// .dynsym and the list that some distributions leave packed in stripped files (.gnu_debugdata). A
-// program's first function is "_start". `stripped`: what was stripped from the file, or null.
+// Searches the function table of a Go program, which states where each function ends, then .symtab,
+// then the functions that entries of .plt call ("read@plt"), then .dynsym and the list that some
+// distributions leave compressed in stripped files (.gnu_debugdata). The first function of a
+// program is "_start". `stripped`: the debug file of the file, or null.
 std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses,
                                        const ElfFile* stripped, NameWork& work);
-// Of the file itself, whatever work it takes.
+// Searches the file itself, without a limit on work.
 std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses);
 
-// Whether a file still has the list of all its functions, .symtab.
+// Returns whether a file still has the list of all its functions, .symtab.
 bool is_unstripped(const ElfFile& file);
 
-// From the text of /tmp/perf-<pid>.map, which just-in-time compilers write: lines of start, size
-// and name, the numbers hexadecimal, with or without 0x.
+// Searches the text of /tmp/perf-<pid>.map, which just-in-time compilers write: lines of start,
+// size and name; the numbers are hexadecimal, with or without 0x.
 std::vector<std::string> names_in_perf_map(std::string_view text,
                                            std::span<const std::uint64_t> addresses,
                                            NameWork& work);
-// The same, whatever work it takes.
+// The same, without a limit on work.
 std::vector<std::string> names_in_perf_map(std::string_view text,
                                            std::span<const std::uint64_t> addresses);
 
-// From a text like /proc/kallsyms: "ffffffff81000000 T _text", and a module's name in brackets
-// after that. One whose addresses are hidden (all zero) tells nothing.
+// Searches text in the format of /proc/kallsyms: "ffffffff81000000 T _text", optionally followed by
+// a module's name in brackets. Text whose addresses are hidden (all zero) gives no names.
 std::vector<std::string> names_in_kallsyms(std::string_view text,
                                            std::span<const std::uint64_t> addresses);
 

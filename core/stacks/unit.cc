@@ -1,4 +1,4 @@
-// All sources of core/stacks, which are compiled as one.
+// Compiles all sources of core/stacks as one translation unit.
 
 #include "core/stacks/address_space.cc"
 #include "core/stacks/cfi.cc"

@@ -13,9 +13,9 @@
 namespace ctprof {
 namespace {
 
-// xz -9 needs 65 MiB; what distributions call takes 9.
+// Limit on decoder memory: xz -9 needs 65 MiB; the lists that distributions pack need 9.
 constexpr std::uint64_t kMostMemory = 80 << 20;
-// ELFCOMPRESS_ZSTD of newer headers.
+// ELFCOMPRESS_ZSTD, which older headers lack.
 constexpr std::uint32_t kZstd = 2;
 constexpr std::size_t kFirstPiece = 1 << 20;
 
@@ -23,7 +23,7 @@ struct EndStream {
   void operator()(lzma_stream* stream) const { ::lzma_end(stream); }
 };
 
-// Goes on until the stream ends, breaks, or gave more than `most` bytes.
+// Decodes until the stream ends, is broken, or has produced more than `most` bytes.
 lzma_ret unpack(lzma_stream& stream, std::string& bytes, std::size_t most) {
   lzma_ret outcome = LZMA_OK;
   while (outcome == LZMA_OK && bytes.size() <= most) {
@@ -37,7 +37,7 @@ lzma_ret unpack(lzma_stream& stream, std::string& bytes, std::size_t most) {
   return outcome;
 }
 
-// Each fills all of `bytes`, or fails.
+// Each function fills all of `bytes` or fails.
 bool unpack_zlib(std::string_view packed, std::string& bytes) {
   uLongf size = bytes.size();
   const int outcome = ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,

@@ -1,7 +1,7 @@
-// Bytes that were packed inside of a file, which may be hostile.
+// Unpacks compressed parts of files, which may be hostile.
 //
-// What comes out is bounded, and so is the memory that it takes: a few bytes can claim to be
-// gigabytes. What is broken, or larger than it may be, is nothing.
+// Output and memory are limited, because a few bytes can claim to be gigabytes. Broken or too large
+// input gives an empty result.
 
 #pragma once
 
@@ -11,17 +11,17 @@
 
 namespace ctprof {
 
-// Of a section that zlib or zstd packed (SHF_COMPRESSED), as it stands in the file: a header that
-// tells the size, at most `most`, and the rest.
+// Unpacks a section that zlib or zstd compressed (SHF_COMPRESSED). `section` is the section in the
+// file: a header with the unpacked size, at most `most`, and the compressed data.
 std::string unpacked_section(std::string_view section, std::size_t most);
 
 struct UnpackedXz {
   std::string bytes;
-  std::size_t produced = 0;  // bytes, also of a file that is broken behind them
+  std::size_t produced = 0;  // bytes, also if the file is broken after them
   bool is_too_large = false;
 };
 
-// Of an .xz file, which unpacks to at most `most`.
+// Unpacks an .xz file of at most `most` unpacked bytes.
 UnpackedXz unpacked_xz(std::string_view file, std::size_t most);
 
 }  // namespace ctprof

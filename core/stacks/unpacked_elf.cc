@@ -14,7 +14,7 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint64_t kMostSectionNameBytes = 1 << 20;
-// ELFCOMPRESS_ZSTD of newer headers.
+// ELFCOMPRESS_ZSTD, which older headers lack.
 constexpr std::uint32_t kPackedByZstd = 2;
 
 sdk::Fd in_memory(const std::string& image) {
@@ -35,7 +35,7 @@ std::optional<Elf64_Chdr> packing_of(const ElfFile& file, const Elf64_Shdr& sect
   return packing;
 }
 
-// Sections one after another behind a header, then their table.
+// Builds an ELF image: a header, the sections one after another, then the section table.
 class ElfImage {
  public:
   explicit ElfImage(Elf64_Ehdr header) : header_(header) { image_.resize(sizeof header); }
@@ -49,7 +49,7 @@ class ElfImage {
     image_ += bytes;
     sections_.push_back(section);
   }
-  // Without contents.
+  // Adds a section without contents.
   void add(Elf64_Shdr section) {
     if (section.sh_type != SHT_NULL) section.sh_type = SHT_NOBITS;
     sections_.push_back(section);
@@ -71,7 +71,7 @@ class ElfImage {
   std::vector<Elf64_Shdr> sections_;
 };
 
-// Which sections a copy of a file needs.
+// The sections that a copy of a file needs.
 class Wanted64 {
  public:
   Wanted64(const ElfFile& file, Packed kind) : file_(file), kind_(kind), all_(file.sections()) {

@@ -1,7 +1,8 @@
-// ELF files in memory, for readers that cannot read what a file has as it is: sections that are
-// packed, parts of several files.
+// Builds ELF files in memory for readers that cannot read a file as it is: one with compressed
+// sections, or one whose parts are in several files.
 //
-// Sizes that sections claim are not believed: what would take more than kMost in memory is refused.
+// Section sizes in the file are not trusted: a result of more than kMost bytes in memory is
+// refused.
 
 #pragma once
 
@@ -20,7 +21,7 @@ namespace ctprof {
 // Owns an ELF file in memory.
 class MemoryElf {
  public:
-  // Bytes of it.
+  // Limit on the size in bytes.
   static constexpr std::size_t kMost = 512 << 20;
 
   explicit MemoryElf(const std::string& image);
@@ -34,17 +35,17 @@ class MemoryElf {
 enum class Packed : std::uint8_t { Symbols, DebugInformation };
 
 struct UnpackedElf {
-  // Null: nothing of that kind is packed in a way that needs it, or it is broken.
+  // Null if no section of that kind must be unpacked, or if the file is broken.
   std::unique_ptr<MemoryElf> elf;
   bool is_too_large = false;
 };
 
-// A file with the sections of that kind unpacked, at the numbers that they have in `file`; other
-// sections are there without contents. Symbols: .symtab and its names; debug information: where any
-// part of it is packed by zstd, for libdw can unpack zlib by itself.
+// Returns a copy of a file with the sections of one kind unpacked. Sections keep their numbers;
+// other sections have no contents. SectionKind::Symbols unpacks .symtab and its names.
+// DebugInformation unpacks if any part is compressed with zstd, since libdw can unpack zlib itself.
 UnpackedElf unpacked_elf(const ElfFile& file, Packed kind);
 
-// A file of sections by name.
+// Builds a file from named sections.
 std::unique_ptr<MemoryElf> elf_of(std::uint16_t machine,
                                   const std::vector<std::pair<std::string, std::string>>& sections);
 

@@ -15,10 +15,10 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint64_t kPageSize = std::uint64_t{1} << UnwindTable::kPageBits;
-// What the kernel's frame of a signal has: see CTPROF_UNWIND_SIGNAL.
+// Offsets in the kernel's signal frame: see CTPROF_UNWIND_SIGNAL.
 constexpr std::int32_t kSignalIpFromSp = 8, kSignalBpFromSp = -40;
 constexpr std::int32_t kReturnFromCfa = -8;
-// Of CTPROF_UNWIND_AT_SP: a number above the byte that is added.
+// CTPROF_UNWIND_AT_SP: the offset is stored above the byte that is added.
 constexpr unsigned kAddedBits = 8;
 
 template <class Small>
@@ -36,7 +36,7 @@ bool is_signal_frame(const Rule& rule) {
          rule.bp_offset == rule.cfa_offset + kSignalBpFromSp;
 }
 
-// False where a table cannot express how the CFA is found.
+// Returns false if a table cannot express how the CFA is found.
 bool pack_cfa(const Rule& rule, ctprof_unwind_rule& to) {
   const bool is_stored = rule.cfa == Cfa::AtSp || rule.cfa == Cfa::AtBp;
   const bool is_of_sp = rule.cfa == Cfa::Sp || rule.cfa == Cfa::AtSp;
@@ -60,13 +60,13 @@ bool pack_bp(const Rule& rule, ctprof_unwind_rule& to) {
     case Saved::AtCfa: to.bp = CTPROF_UNWIND_AT_CFA; break;
     case Saved::AtSp: to.bp = CTPROF_UNWIND_SAVED_AT_SP; break;
     case Saved::AtBp: to.bp = CTPROF_UNWIND_SAVED_AT_BP; break;
-    default: return true;  // as the Unwinder has it: the register is left alone
+    default: return true;  // as in the Unwinder: the register is unchanged
   }
   to.bp_offset = static_cast<std::int16_t>(rule.bp_offset);
   return fits_in<std::int16_t>(rule.bp_offset);
 }
 
-// Collects ranges of addresses by the rule that applies from each on.
+// Collects ranges of addresses, each with the rule that applies from its start on.
 class Ranges {
  public:
   struct Range {
@@ -80,7 +80,7 @@ class Ranges {
     number_of(kPackedUnknown);
   }
 
-  // False: there are too many. REQUIRES: in order of addresses.
+  // Returns false if there are too many ranges. REQUIRES: calls are in address order.
   bool add(FileAddress start, const ctprof_unwind_rule& rule) {
     const std::uint16_t number = number_of(rule);
     if (!all_.empty() && all_.back().start == start) all_.pop_back();
@@ -89,7 +89,7 @@ class Ranges {
     return all_.size() <= most_;
   }
 
-  // What applies at an address, and the ranges behind it.
+  // Return the rule at an address, and the ranges after it.
   std::uint16_t rule_at(FileAddress address) const {
     const auto next = after(address);
     return next == all_.begin() ? UnwindTable::kNone : std::prev(next)->rule;
@@ -98,7 +98,8 @@ class Ranges {
     return std::ranges::upper_bound(all_, address, {}, &Range::start);
   }
   std::vector<Range>::const_iterator end() const { return all_.end(); }
-  // Where no rule applies in [start, end), this one does if `applies(address)`.
+  // Sets the rule for all addresses in [start, end) without one for which `applies(address)` is
+  // true.
   template <class Applies>
   void fill(FileAddress start, FileAddress end, const ctprof_unwind_rule& rule, Applies applies) {
     const std::uint16_t number = number_of(rule);
@@ -123,7 +124,7 @@ class Ranges {
   bool has_room() const {
     return rules_.size() <= UnwindTable::kUnknown || rules_.size() < most_rules_;
   }
-  // Rules beyond the limit are unknown.
+  // Returns the number of a rule. Rules beyond the limit are unknown.
   std::uint16_t number_of(const ctprof_unwind_rule& rule) {
     std::uint64_t key = 0;
     static_assert(sizeof key == sizeof rule);
@@ -147,7 +148,7 @@ class Ranges {
   std::uint16_t last_number_ = 0;
 };
 
-// Segments of code in the order of the file; nothing where two have the same bytes.
+// Returns the code segments in file order; nothing if two of them overlap.
 std::optional<std::vector<Elf64_Phdr>> code_segments(const ElfFile& file) {
   std::vector<Elf64_Phdr> code;
   for (const Elf64_Phdr& segment : file.segments())
@@ -163,7 +164,7 @@ std::optional<std::vector<Elf64_Phdr>> code_segments(const ElfFile& file) {
   return code;
 }
 
-// Writes rows in the order of places, page by page.
+// Writes rows in order of file offsets, page by page.
 class Pages {
  public:
   Pages(UnwindTable& table, std::uint64_t first_place, const PackLimits& limits)
@@ -171,7 +172,7 @@ class Pages {
     table_.first_page = first_place >> UnwindTable::kPageBits;
   }
 
-  // From this place on that rule applies. False: there are too many rows or pages.
+  // Applies a rule from this offset on. Returns false if there are too many rows or pages.
   bool add(std::uint64_t place, std::uint16_t rule) {
     if (!reach(place)) return false;
     const auto in_page = static_cast<std::uint16_t>(place % kPageSize);
@@ -188,7 +189,7 @@ class Pages {
   }
 
  private:
-  // Each page begins with the rule that applies at its first place.
+  // Adds pages up to an offset. Each page begins with the rule that applies at its first offset.
   bool reach(std::uint64_t place) {
     const std::uint64_t wanted = (place >> UnwindTable::kPageBits) - table_.first_page;
     if (wanted >= limits_.pages) return false;
@@ -204,7 +205,7 @@ class Pages {
   std::uint16_t current_ = UnwindTable::kNone;
 };
 
-// Whether code without call frame information does not say how it returns.
+// Returns whether the code at an address has no path to a return instruction.
 bool is_endless(const ElfFile& file, FileAddress address) {
   const auto place = file.place_of(address);
   if (!place) return false;
@@ -213,7 +214,7 @@ bool is_endless(const ElfFile& file, FileAddress address) {
   return code.size() > before && !guess_from_code(code, before, address - before).returns;
 }
 
-// The first function of a program is a root, as the Unwinder has it (Modules::is_start).
+// Marks the start function of a program as a root, as the Unwinder does (Modules::is_start).
 void mark_start(const ElfFile& file, Ranges& ranges) {
   const FileAddress start = file.entry();
   if (start == 0 || start > UINT64_MAX - kLongestStart) return;

@@ -1,21 +1,21 @@
-// Tables of the rules of a whole module, for programs that walk stacks in the kernel: four bytes
-// for each range of code with the same rule. The layout is that of ctprof/abi/unwind.h.
+// Packs the rules of a whole module into tables for programs that walk stacks in the kernel: four
+// bytes for each range of code with the same rule. The layout is that of ctprof/abi/unwind.h.
 //
 //   const ElfFile file(fd);
 //   const auto table = pack_rules(file, Cfi(file));
 //
-// The rules are those of Cfi, which decodes call frame information; this only writes them down. A
-// rule that a table cannot express, or that depends on more than sp and bp, is stored as
-// CTPROF_UNWIND_UNKNOWN: a walk that meets it takes a copy of the stack, which the Unwinder walks.
+// Cfi decodes the rules; this file only packs them. A rule that a table cannot express, or that
+// depends on registers other than sp and bp, becomes CTPROF_UNWIND_UNKNOWN: a walk that finds it
+// copies the stack for the Unwinder.
 //
-// The function where a program starts has a root rule also where its file does not describe it, as
-// in the dynamic linker, where all programs begin.
+// The start function of a program has a root rule even if its file does not describe it. An example
+// is the dynamic linker, where all programs begin.
 //
-// Files are untrusted: work, rows, pages and rules are bounded by PackLimits, and a file whose
-// entries contradict each other (unsorted, overlapping) has no table.
+// Files are untrusted: PackLimits limits work, rows, pages and rules, and a file whose entries
+// contradict each other (unsorted, overlapping) gets no table.
 //
-// Contents: the packed form of one rule; the table of a file; looking up a rule in it.
-// See also: cfi.hpp (from an address to its rule).
+// Contents:  the packed form of one rule; the table of a file; the lookup of a rule in it.
+// See also:  cfi.hpp (the rules of addresses).
 
 #pragma once
 
@@ -32,14 +32,14 @@
 namespace ctprof {
 
 struct PackLimits {
-  // Steps of Cfi. All rules of LLVM's library, the largest of Debian's, take 20 million.
+  // Steps of Cfi. All rules of LLVM's library, the largest in Debian, take 20 million.
   std::uint64_t steps = 64 << 20;
-  // GCC's compiler has 400,000, node 280,000.
+  // GCC's compiler has 400,000 rows, node 280,000.
   std::size_t rows = 4 << 20;
-  // Of 64 KiB each: 1 GiB, a quarter of the space that recorders have. Chromium has 3600.
+  // Pages of 64 KiB of code each: 1 GiB, a quarter of the space of recorders. Chromium has 3600.
   std::size_t pages = 16 << 10;
-  // Different ones; those beyond are unknown. Also a sixteenth of the space of recorders. Large
-  // programs (LLVM, GCC, node, Go's) have less than 1000.
+  // Limit on different rules; further rules are unknown. It is a sixteenth of the space of
+  // recorders. Large programs (LLVM, GCC, node, Go's) have less than 1000.
   std::size_t rules = 8 << 10;
 };
 
@@ -53,17 +53,17 @@ struct UnwindTable {
   std::vector<ctprof_unwind_row> rows;
   std::vector<ctprof_unwind_rule> rules;
 
-  // The rule for the code at an offset in the file.
+  // Returns the rule for the code at an offset in the file.
   const ctprof_unwind_rule& rule_at(std::uint64_t place) const;
-  // Memory that it uses.
+  // Returns the size in memory.
   std::size_t bytes() const;
 };
 
-// The rule in its packed form; CTPROF_UNWIND_UNKNOWN where it has none.
+// Returns the rule in its packed form; CTPROF_UNWIND_UNKNOWN if it has none.
 ctprof_unwind_rule packed(const Rule& rule);
 
-// The rules of all code of a file, x86-64 only. Returns nothing if the file is of another machine,
-// exceeds a limit, or contradicts itself. REQUIRES: `cfi` was made from `file`.
+// Packs the rules of all code of a file, x86-64 only. Returns nothing if the file is for another
+// machine, exceeds a limit, or contradicts itself. REQUIRES: `cfi` was made from `file`.
 std::optional<UnwindTable> pack_rules(const ElfFile& file, const Cfi& cfi,
                                       const PackLimits& limits = {});
 

@@ -8,11 +8,11 @@ namespace ctprof {
 namespace {
 
 constexpr Rule kNoRule{};
-// Places whose preceding instruction is remembered.
+// Limit on cached addresses whose preceding instruction is known.
 constexpr std::size_t kMostCalls = 64 << 10;
-// What is missed further up than this is no stack's end, but a wild address.
+// An address further beyond the copy than this is invalid, not in a part that was not copied.
 constexpr std::uint64_t kLargestStack = 1ULL << 30;
-// User addresses have 48 bits; a return address may be signed in those above.
+// User addresses have 48 bits; the bits above may contain a signature.
 constexpr std::uint64_t kUnsignedAddress = (1ULL << 48) - 1;
 
 }  // namespace
@@ -36,12 +36,12 @@ class Walk {
   }
 
  private:
-  using Step = std::optional<Ending>;  // nothing: it goes on
+  using Step = std::optional<Ending>;  // nothing: the walk continues
 
-  // Notes the frame that runs here, and finds its rule; null: there is no code here. A call that
-  // never returns may be the last instruction of its function, so the call counts, not what
-  // follows. Where a return address was made up, by the kernel for a signal or by hand, no call
-  // precedes it: then it is taken itself.
+  // Adds the current frame and returns its rule; null if there is no code here. A call that never
+  // returns may be the last instruction of its function, so the address of the call is used, not
+  // the next one. The kernel (for a signal) or assembly may make up a return address. No call
+  // precedes such an address, so it is used itself.
   const Rule* enter() {
     const std::uint64_t ip = is_exact_ ? at_.ip : at_.ip - 1;
     if (!range_ || ip - range_->start >= range_->end - range_->start) range_ = space_.find(ip);
@@ -79,9 +79,9 @@ class Walk {
     return go_to(caller, rule.is_signal);
   }
 
-  // Of code without call frame information, most certain first: what the code says, the chain of
-  // frame pointers, what the code may say, and what is on top of the stack of a leaf. Each must
-  // lead to a return address, which is behind a call.
+  // Finds the caller of code without call frame information. It tries, by certainty: a path to a
+  // return instruction, the chain of frame pointers, possible paths, and the top of the stack of a
+  // leaf. Each must lead to a return address, which follows a call.
   Step guess() {
     const bool is_in_chain = std::exchange(is_in_chain_, false);
     is_guessed_ = true;
@@ -115,13 +115,13 @@ class Walk {
     return is_taken;
   }
 
-  // The place is a made-up return address, so no call precedes it.
+  // The address is a made-up return address, so no call precedes it.
   Step return_from_signal(const Rule& rule) {
     frames_.back().offset = code_offset();
     return follow(rule);
   }
 
-  // False: it leads to no return address.
+  // Returns false if the rule leads to no return address.
   bool follow_guess(const Rule& rule) {
     std::uint64_t cfa = 0;
     if (find_cfa(rule, cfa) || cfa <= at_.sp) return false;
@@ -133,9 +133,9 @@ class Walk {
     return true;
   }
 
-  // What is at bp is the caller's bp, and above it the return address. A chain of frames ends with
-  // a bp of zero. Where no chain led here, zero is a value like others: C libraries clear bp when
-  // they start a thread, and functions without a frame leave it so.
+  // Follows the frame pointer: the caller's bp is at bp, the return address above it. A chain of
+  // frames ends with a bp of zero. Outside a chain, zero has no special meaning: C libraries clear
+  // bp when they start a thread, and functions without a frame do not change it.
   Step follow_chain(bool is_in_chain) {
     if (at_.bp == 0) return is_in_chain ? Ending::Root : Ending::Lost;
     if (at_.bp < at_.sp || at_.bp % sizeof at_.bp != 0) return Ending::Lost;
@@ -148,16 +148,16 @@ class Walk {
     return go_to(caller, false);
   }
 
-  // Nothing: that code cannot be read, as that of just-in-time compilers.
+  // Returns nothing if the code cannot be read, as that of just-in-time compilers.
   std::optional<bool> is_return(std::uint64_t ip) const {
     const CodeRange* range = ip == 0 ? nullptr : space_.find(ip - 1);
     if (!range) return std::nullopt;
     return unwinder_.follows_call(space_.process(), *range, ip - range->start + range->offset);
   }
 
-  // Python's frames for perf (-X perf) are generated code that only calls back into the interpreter
-  // that called it: sub $8,%rsp; call *%rcx; add $8,%rsp; ret. They leave bp as it was. Nothing if
-  // what would be their return address does not follow a call in the file of the callee.
+  // Finds the caller of a trampoline. Python's frames for perf (-X perf) are generated code that
+  // only calls back into the interpreter: sub $8,%rsp; call *%rcx; add $8,%rsp; ret. They do not
+  // change bp. Returns nothing unless the return address follows a call in the file of the callee.
   std::optional<Registers> caller_of_trampoline() const {
     constexpr std::uint64_t kPadding = 8, kFrameSize = 16;
     const bool is_generated =
@@ -173,7 +173,7 @@ class Walk {
 
   Step go_to(const Registers& caller, bool is_exact) {
     at_ = caller;
-    // A signal may be handled on a stack of its own: what it interrupted has another one.
+    // A signal may be handled on its own stack; then the interrupted code used another one.
     if (is_exact && at_.sp - stack_.start >= stack_.bytes.size()) is_elsewhere_ = true;
     at_.ip &= unwinder_.address_mask_;
     is_exact_ = is_exact;
@@ -196,8 +196,8 @@ class Walk {
     return std::nullopt;
   }
 
-  // lr (on x86-64 rdi, in vfork(2) alone) holds the return address only of the function that runs,
-  // before it calls another.
+  // lr (on x86-64 rdi, only in vfork(2)) contains the return address only of the innermost
+  // function, before it calls another.
   Step find_ip(const Rule& rule, std::uint64_t cfa, std::uint64_t& ip) const {
     if (rule.ra == Saved::Unknown) return Ending::Lost;
     if (rule.ra != Saved::Same) return read(place_of(rule.ra, rule.ra_offset, cfa), ip);
@@ -205,8 +205,8 @@ class Walk {
     return is_exact_ && ip != 0 ? std::nullopt : Step(Ending::Lost);
   }
 
-  // In an epilogue, compilers go on to say that bp is where it was already popped from: below sp.
-  // Then the register is right as it stands.
+  // In an epilogue, compilers keep the location from which bp was already popped: below sp. Then
+  // the register is correct.
   Step find_bp(const Rule& rule, std::uint64_t cfa, std::uint64_t& bp) const {
     if (rule.bp == Saved::Same || rule.bp == Saved::Nowhere || rule.bp == Saved::Unknown)
       return std::nullopt;
@@ -231,13 +231,13 @@ class Walk {
   const StackCopy& stack_;
   std::vector<Frame>& frames_;
   Registers at_;
-  const CodeRange* range_ = nullptr;  // where the last frame was
-  bool is_exact_ = true;              // ip is the instruction that runs, and no return address
+  const CodeRange* range_ = nullptr;  // contains the last frame
+  bool is_exact_ = true;              // ip is the current instruction, not a return address
   bool is_guessed_ = false;
-  bool is_in_chain_ = false;   // the chain of frame pointers led here
+  bool is_in_chain_ = false;   // this frame was reached through the chain of frame pointers
   bool is_made_up_ = false;    // no call precedes the return address
-  bool is_elsewhere_ = false;  // it goes on on a stack that was not copied
-  bool is_cut_ = false;        // a guess led behind the copy of the stack
+  bool is_elsewhere_ = false;  // the walk continues on a stack that was not copied
+  bool is_cut_ = false;        // a guess led beyond the copy of the stack
 };
 
 Unwinder::Unwinder(Modules& modules, std::uint16_t machine)
@@ -294,7 +294,7 @@ std::optional<bool> Unwinder::follows_call(std::uint64_t process, const CodeRang
   const std::uint64_t key = RuleCache::key_of(range.module, offset);
   if (const auto known = calls_.find(key); known != calls_.end()) return known->second;
   const auto follows = modules_.follows_call(process, range, offset);
-  if (!follows) return std::nullopt;  // its file may be opened another time
+  if (!follows) return std::nullopt;  // a later attempt may open its file
   if (calls_.size() == kMostGuesses) calls_.clear();
   calls_.emplace(key, *follows);
   return follows;

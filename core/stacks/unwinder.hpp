@@ -1,14 +1,14 @@
-// From registers and a copy of the top of a stack to its frames, by the rules of call frame
-// information. Nobody is stopped or attached to.
+// Computes the frames of a stack from registers and a copy of the top of the stack, by the rules of
+// call frame information. It neither stops threads nor attaches to them.
 //
-// A frame whose rule was looked up before costs some 15 ns. Where code has no call frame
-// information, the code itself is followed to its return (musl's libc, assembly), or the chain of
-// frame pointers is (a just-in-time compiler's). What is found that way is marked as guessed.
+// A frame with a cached rule takes some 15 ns. Code without call frame information (musl's libc,
+// assembly) is followed to its return instruction; otherwise (just-in-time compilers) the chain of
+// frame pointers is followed. Such frames are marked as guessed.
 //
-// Registers and copy may be anything: nothing outside of the copy is read, each frame must be
-// further up the stack than the one before, and there is a limit to their number.
+// Registers and copy are untrusted: nothing outside the copy is read, each frame must be further up
+// the stack than the one before, and their number is limited.
 //
-// Threads: one at a time.
+// Threads: not thread-safe.
 
 #pragma once
 
@@ -34,10 +34,10 @@ struct Registers {
   std::uint64_t ip = 0;
   std::uint64_t sp = 0;
   std::uint64_t bp = 0;  // x86-64: rbp; AArch64: x29
-  std::uint64_t lr = 0;  // AArch64: x30; x86-64: rdi, or 0 where it is unknown
+  std::uint64_t lr = 0;  // AArch64: x30; x86-64: rdi, or 0 if it is unknown
 };
 
-// A copy of a stack's memory from `start` on.
+// A copy of the stack memory that begins at `start`.
 struct StackCopy {
   std::uint64_t start = 0;
   std::string_view bytes;
@@ -59,16 +59,16 @@ class Unwinder {
  public:
   static constexpr std::size_t kMostFrames = 127;
 
-  // `modules` outlives it.
+  // `modules` must outlive this object.
   explicit Unwinder(Modules& modules, std::uint16_t machine = kOwnMachine);
 
-  // Fills in the frames, leaf first, at most `most` of them. There is always one.
+  // Writes the frames, leaf first, at most `most`, and at least one.
   Ending walk(const AddressSpace& space, const Registers& registers, const StackCopy& stack,
               std::vector<Frame>& frames, std::size_t most = kMostFrames);
 
-  // The frames of addresses that somebody else found, as the kernel does by frame pointers: leaf
-  // first, callers by their return addresses. They end before the first address outside of code,
-  // which is data that was taken for a frame. Root: the last one is a function where threads start.
+  // Converts addresses to frames, such as those that the kernel finds by frame pointers: leaf
+  // first, callers by their return addresses. Stops before the first address outside of code, which
+  // is data mistaken for a frame. Returns Root if the last frame is a function where threads start.
   Ending place(const AddressSpace& space, const std::vector<std::uint64_t>& addresses,
                std::vector<Frame>& frames);
 
@@ -77,20 +77,21 @@ class Unwinder {
  private:
   friend class Walk;
 
-  // Lives until the next call.
+  // The reference is valid until the next call.
   const Rule& rule_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
   const CodeGuess& guess_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
   std::optional<bool> follows_call(std::uint64_t process, const CodeRange& range,
                                    std::uint64_t offset);
 
-  // Places of each kind that are remembered; then it starts anew.
+  // Limit on cached addresses per kind; the cache is cleared at the limit.
   static constexpr std::size_t kMostGuesses = 1 << 16;
 
   Modules& modules_;
   RuleCache rules_;
-  std::unordered_map<std::uint64_t, CodeGuess, SeededHash> guesses_;  // by key of a rule
-  std::unordered_map<std::uint64_t, bool, SeededHash> calls_;         // whether a call is before it
-  std::uint64_t address_mask_;  // of AArch64's addresses, what is no signature
+  std::unordered_map<std::uint64_t, CodeGuess, SeededHash> guesses_;  // by rule key
+  std::unordered_map<std::uint64_t, bool, SeededHash> calls_;         // by rule key: whether a call
+                                                                      // precedes it
+  std::uint64_t address_mask_;  // the bits of an AArch64 address without its signature
 };
 
 }  // namespace ctprof

@@ -1,4 +1,4 @@
-// Intel's manual, volume 2, appendix A has the maps of operation codes.
+// The opcode maps are in Intel's manual, volume 2, appendix A.
 
 #include "core/stacks/x86_code.hpp"
 
@@ -16,7 +16,7 @@ using Kind = X86Instruction::Kind;
 constexpr std::size_t kLongestInstruction = 15;
 constexpr std::uint8_t kSp = 4, kBp = 5, kSib = 4, kDirect = 3;
 
-// What follows an operation code, one letter for each code, 16 in a row:
+// The operands after each opcode, one letter for each opcode, 16 in a row:
 //   . nothing   m ModRM   b 1 byte   w 2 bytes   z 4 bytes, or 2 with an operand-size prefix
 //   B ModRM and 1 byte   Z ModRM and 4 or 2 bytes   j 4 bytes   x not an instruction
 constexpr std::string_view kOneByte =
@@ -100,7 +100,7 @@ class Decoder {
     code_ = byte;
   }
 
-  // VEX of two and three bytes, EVEX.
+  // Reads a VEX prefix of two or three bytes, or EVEX.
   void read_vector_prefix(std::uint8_t first) {
     is_vector_ = true;
     std::uint8_t map = 1;
@@ -133,7 +133,7 @@ class Decoder {
     immediate_ = has_small_operand_ ? cursor_.get<std::int16_t>() : cursor_.get<std::int32_t>();
   }
 
-  // What the letters do not express.
+  // Reads operands that the letters do not express.
   void read_odd_operands() {
     const bool is_wide_move = code_ >= 0xb8 && code_ <= 0xbf && (rex_ & 8) != 0;
     if (is_wide_move) cursor_.skip(4);
@@ -164,7 +164,7 @@ class Decoder {
       has_index_ = ((sib >> 3) & 7) != kSp || (rex_ & 2) != 0;
       rm_ = base | ((rex_ & 1) != 0 ? 8 : 0);
     }
-    // No base: an address, or one that is counted from the next instruction.
+    // There is no base register: the operand is absolute or relative to the next instruction.
     if (mod_ == 0 && base == kBp) rm_ = kNoRegister;
     if (mod_ == 1) displacement_ = cursor_.get<std::int8_t>();
     if (mod_ == 2 || (mod_ == 0 && base == kBp)) displacement_ = cursor_.get<std::int32_t>();
@@ -179,7 +179,7 @@ class Decoder {
     if (target == kSp) set(instruction, Kind::ChangesSp);
     if (target == kBp) set(instruction, Kind::ChangesBp);
   }
-  // Register operands; kNoRegister: it is in memory.
+  // Return register operands; kNoRegister: the operand is in memory.
   std::uint8_t direct() const { return mod_ == kDirect ? rm_ : kNoRegister; }
   std::uint8_t in_code() const { return (code_ & 7) | ((rex_ & 1) != 0 ? 8 : 0); }
 
@@ -246,7 +246,7 @@ class Decoder {
     if (is_conditional_move || std::ranges::count(kToRegister, code_) > 0) write(instruction, reg_);
   }
 
-  // The eight operations have the same forms; the last one compares. Those of one byte cannot
+  // The eight operations have the same forms; the last one compares. One-byte operands cannot
   // change sp as a whole.
   void classify_arithmetic(X86Instruction& instruction) const {
     const std::uint8_t form = code_ & 7;
@@ -317,7 +317,7 @@ class Decoder {
 
 X86Instruction decode_x86(std::string_view bytes) { return Decoder(bytes).decode(); }
 
-// Near calls have two to seven bytes, with a prefix eight.
+// Near calls have two to seven bytes, or eight with a prefix.
 bool ends_with_x86_call(std::string_view bytes) {
   for (std::size_t size = 2; size <= std::min<std::size_t>(bytes.size(), 8); ++size) {
     const X86Instruction last = decode_x86(bytes.substr(bytes.size() - size));

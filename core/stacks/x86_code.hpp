@@ -1,8 +1,8 @@
-// Decodes x86-64 instructions as far as unwinding needs it: their length, and what they do to the
+// Decodes x86-64 instructions as far as unwinding needs it: their length, and their effect on the
 // stack pointer, the frame pointer and the flow of control.
 //
-// The bytes may be hostile: nothing outside of them is read, and an instruction that is not known
-// or is cut short is Invalid.
+// The bytes may be hostile: nothing outside of them is read, and an unknown or truncated
+// instruction is Invalid.
 
 #pragma once
 
@@ -22,15 +22,15 @@ struct X86Instruction {
     AddSp,      // sp += operand
     SpFromBp,   // sp = bp + operand
     BpFromSp,   // bp = sp + operand
-    ChangesSp,  // in a way that is not followed
+    ChangesSp,  // in an unsupported way
     ChangesBp,
     Leave,
     Return,
     Call,
-    Jump,          // to operand, counted from the next instruction
-    Branch,        // the same, or to the next instruction
+    Jump,          // to operand, relative to the next instruction
+    Branch,        // conditional: to operand or to the next instruction
     IndirectJump,  // also to another code segment
-    Trap,          // never goes on: hlt, ud2, int3
+    Trap,          // execution does not continue: hlt, ud2, int3
   };
 
   Kind kind = Kind::Invalid;
@@ -38,10 +38,10 @@ struct X86Instruction {
   std::int64_t operand = 0;
 };
 
-// The instruction with which the bytes begin.
+// Decodes the instruction at the start of the bytes.
 X86Instruction decode_x86(std::string_view bytes);
 
-// Whether the bytes end with a call, whose return address is behind them.
+// Returns whether the bytes end with a call, so that its return address follows them.
 bool ends_with_x86_call(std::string_view bytes);
 
 }  // namespace ctprof
