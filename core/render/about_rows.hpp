@@ -1,7 +1,8 @@
-// The groups of --about as text: their rows of the first screen, tested by themselves, and how many
-// are significant. They precede the rows of all groups, or the tables of all metrics.
+// Formats the groups of --about as text: their rows of the first screen, which are tested
+// separately, and how many are significant. They precede the rows of all groups, or the tables of
+// all metrics.
 //
-// Not here: the sentence by itself (evidence_text.hpp), the table (screen_table.hpp).
+// See also: evidence_text.hpp (the sentence), screen_table.hpp (the table).
 
 #pragma once
 
@@ -13,8 +14,8 @@
 
 namespace ctprof {
 
-// Empty without such groups. At most `limit` rows (0: all), and how many more there are. Ends with
-// the line "all groups:".
+// Returns at most `limit` rows (0: all) and the number of further rows, ending with the line "all
+// groups:". Empty without such groups.
 std::string about_rows(const Report& report, const TextLayout& layout, std::size_t limit);
 
 }  // namespace ctprof

@@ -45,7 +45,7 @@ std::string frames_text(const StackBook& book, std::uint32_t stack, std::size_t 
   return fitting;
 }
 
-// Counted in threads, at one moment.
+// Returns whether the row has stacks of sleeping threads: counted in threads, in a snapshot.
 bool is_of_sleepers(const Report& report, const ReportRow& row) {
   return !report.compares() && !report.sides().front().window && row.metric->unit == "count";
 }

@@ -1,12 +1,11 @@
-// What everybody waits for, of a snapshot with stacks of those who sleep: a line for each stack of
-// a group, the most threads first.
+// Formats the waits of a snapshot with stacks of sleeping threads: a line for each stack of a
+// group, ordered by number of threads.
 //
 //     64 threads  idle: do_epoll_wait ← epoll_wait ← event_loop ← … (4 more)
 //
-// Frames between a system call and its caller, which every stack has, are not told here.
+// Frames of the kernel's system call entry, which every stack has, are omitted.
 //
-// Not here: stacks of windows, and the same as tables and in JSON (stacks_text.hpp,
-// stacks_json.hpp).
+// See also: stacks_text.hpp, stacks_json.hpp (stacks of windows; the same data as tables and JSON).
 
 #pragma once
 
@@ -19,7 +18,7 @@
 
 namespace ctprof {
 
-// Empty if the report is of anything else. `rows`: of lines, 0: all; none: a few.
+// Empty if the report has no such stacks. `rows`: number of lines, 0: all; nothing: a default.
 std::string asleep_text(const Report& report, const TextLayout& layout,
                         const std::optional<std::size_t>& rows);
 

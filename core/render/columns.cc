@@ -9,7 +9,7 @@
 namespace ctprof {
 namespace {
 
-// What an arrow column needs so that no number in it is cut.
+// Minimum width of an arrow column, so that no number in it is shortened.
 constexpr std::size_t kLeastValue = 24;
 
 struct ColumnInfo {
@@ -21,7 +21,7 @@ struct ColumnInfo {
   bool may_go;
   bool in_show, in_compare;
 };
-// To add a column, add a line here and what stands in it in report_lines.cc.
+// To add a column, add a line here and its cell in report_lines.cc.
 constexpr ColumnInfo kColumns[] = {
     {ReportColumn::Group, "group", "group", Align::Left, 12, false, true, true},
     {ReportColumn::Threads, "threads", "threads", Align::Right, 0, true, true, true},

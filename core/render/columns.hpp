@@ -1,7 +1,7 @@
-// The columns of the tables of show and compare, and the user's choice of them (--columns and
-// --display-format), checked before any file is opened.
+// Defines the columns of the tables of show and compare, and parses the user's choice of them
+// (--columns and --display-format) before any file is opened.
 //
-// Not here: the cells (report_lines.cc).
+// See also: report_lines.cc (the cells).
 
 #pragma once
 
@@ -23,24 +23,24 @@ enum class ReportColumn : std::uint8_t {
   Tags,
   Baseline,
   Candidate,
-  Arrow,  // both in one
-  Value,  // of the only side
+  Arrow,  // baseline and candidate in one column
+  Value,  // value of the only side
   Delta,
   Percent,
   Rate,     // under --rate
-  OfWhich,  // what new and gone threads made of the difference
-  Life,     // per second of life, of snapshots of different boots
+  OfWhich,  // the parts of the difference from started and exited threads
+  Life,     // per second of lifetime, for snapshots of different boots
   Uptime,
-  Shift,  // with its interval, of sides of several runs
+  Shift,  // with its interval, for sides of several runs
   P,
-  Runs,  // how many have a value, of sides of several
+  Runs,  // number of runs with a value, for sides of several runs
   Readings,
-  SortedBy,  // the metric that rows are sorted by; it is added automatically and cannot be named
+  SortedBy,  // the metric that sorts the rows; it is added automatically and cannot be named
 };
 
 struct ColumnChoice {
   std::vector<ReportColumn> columns;
-  bool exact = false;  // the user's own list: no column is added or left out
+  bool exact = false;  // the user's own list: no column is added or omitted
 
   bool has(ReportColumn column) const;
 };
@@ -52,11 +52,11 @@ Result<ColumnChoice> parse_display_format(std::string_view word);
 // are errors, and so is `arrow` together with baseline or candidate.
 Result<ColumnChoice> parse_columns(std::string_view text, ReportKind kind);
 
-// What both take, in the order of their tables.
+// Return the words that these functions accept, in the order of their tables.
 std::vector<std::string> column_words(ReportKind kind);
 std::vector<std::string> display_format_words();
 
-// The header of the column, and how it is laid out.
+// Returns the header and the layout of a column.
 TextColumn text_column(ReportColumn column);
 
 }  // namespace ctprof

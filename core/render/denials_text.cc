@@ -9,15 +9,15 @@
 namespace ctprof {
 namespace {
 
-// The denials that capabilities would lift.
+// The denials that capabilities would remove.
 struct Denials {
-  std::size_t metrics = 0;        // that no source could read
+  std::size_t metrics = 0;        // metrics that no source could read
   std::set<std::string> reasons;  // the reasons of these metrics
-  std::set<std::string> plugins;  // whose sources were denied the values of some rows
+  std::set<std::string> plugins;  // plugins whose sources were denied the values of some rows
 };
 
-// Whether capabilities would lift a denial. Snapshots store no remedy, but the reasons of sources
-// name the capabilities, or root.
+// Returns whether capabilities would remove a denial. Snapshots store no remedy, but the reasons of
+// sources name the capabilities, or root.
 bool lacks_capabilities(const std::string& reason) {
   const auto contains = [&](const char* words) { return reason.find(words) != reason.npos; };
   return (contains("CAP_") || contains("as root")) && !contains(" despite ");

@@ -1,5 +1,5 @@
-// What the recorder of a snapshot could not read for lack of capabilities, in one line instead of a
-// note of each source.
+// Summarizes in one line what the recorder of a snapshot could not read for lack of capabilities,
+// instead of a note for each source.
 //
 //   cannot read exited threads, 36 metrics and values of other users' processes: Permission denied
 //
@@ -16,8 +16,8 @@
 namespace ctprof {
 
 struct NotesByRights {
-  std::string denied;               // that line, without a remedy; empty if no note is part of it
-  std::vector<std::string> others;  // the notes that the line does not replace, in their order
+  std::string denied;               // the summary, without a remedy; empty if it replaces no note
+  std::vector<std::string> others;  // the notes that the summary does not replace, in order
 };
 
 NotesByRights divide_notes(const Snapshot& snapshot);

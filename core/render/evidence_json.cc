@@ -108,7 +108,7 @@ class EvidenceWriter {
     write_row(row.floor, row.resolution, row.runs, row.proof);
   }
 
-  // Ends the object of the row.
+  // Writes the rest of the row's object.
   void write_row(double floor, double resolution, std::span<const double> runs,
                  const std::optional<Proof>& proof) {
     number("floor", floor);

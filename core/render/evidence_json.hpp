@@ -1,6 +1,6 @@
-// The member `evidence` of a report in JSON: for each candidate how it was judged, and all rows of
-// each family with what p is made of, so that another program can compute p, intervals and
-// families again. The schema describes the members, docs/statistics.md the computation.
+// Writes the member `evidence` of a report: for each candidate how it was tested, and all rows of
+// each family with the inputs of p, so that another program can recompute p, intervals and
+// families. The schema describes the members, docs/statistics.md the computation.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace ctprof {
 
-// `may_go_on` is called before each row of a family; the row is left out where it returns false.
+// Calls `may_go_on` before each row of a family and omits the row if it returns false.
 void write_evidence(JsonPieces& json, const Report& report, const std::function<bool()>& may_go_on);
 
 }  // namespace ctprof

@@ -25,10 +25,10 @@ constexpr std::string_view kSingleRun =
     " cannot show which differences are chance: record several with `ctprof record --repeat 8 -o "
     "DIR`";
 
-// Shifts of as much are told as factors.
+// Shifts from this factor on are shown as factors.
 constexpr double kFactorsFrom = 10;
 
-// "+15" or "-3.1", of percent.
+// Returns a fraction in percent, such as "+15" or "-3.1".
 std::string signed_percent(double fraction) {
   const double percent = fraction * 100;
   return formatted(std::abs(percent) < 9.95 ? "%+.1f" : "%+.0f", percent);
@@ -36,13 +36,13 @@ std::string signed_percent(double fraction) {
 
 std::string factor(double shift) { return formatted(shift < 99 ? "x%.1f" : "x%.3g", 1 + shift); }
 
-// "8 + 8 runs", "8 pairs of runs".
+// Returns "8 + 8 runs" or "8 pairs of runs".
 std::string runs_in_words(const statistics::Design& design) {
   if (design.paired) return counted(design.baseline, "pair") + " of runs";
   return std::to_string(design.baseline) + " + " + std::to_string(design.candidate) + " runs";
 }
 
-// "all 256 ways to label them"
+// Returns for example "all 256 labellings".
 std::string labellings_in_words(const statistics::Labellings& labellings) {
   if (!labellings.are_all()) return std::to_string(labellings.size()) + " random labellings";
   return "all " + std::to_string(statistics::ways(labellings.design())) + " labellings";
@@ -54,7 +54,7 @@ std::string enough_in_words(const statistics::Design& design, double alpha) {
   return "; " + std::to_string(*enough) + (design.paired ? " pairs" : " runs a side") + " would";
 }
 
-// Why rows with a small p are not marked as significant.
+// Returns why rows with a small p are not marked as significant.
 std::string hidden_rows(const Report& report, std::size_t side, const Evidence& evidence) {
   const Bar& bar = report.spec().bar;
   const std::size_t hidden = bar.min_shift > 0 ? evidence.below_least_shift(side) : 0;
@@ -85,7 +85,7 @@ const Evidence* evidence_of(const Report& report, bool of_screen) {
   return of_screen ? families.headlines() : families.details();
 }
 
-// Whether some side has enough runs.
+// Returns whether any side has enough runs for a significant result.
 bool can_prove(const Report& report) {
   return std::ranges::any_of(report.families().designs(), [&](const auto& design) {
     return design && statistics::smallest_p(design->design) <= report.spec().bar.alpha;
@@ -97,7 +97,7 @@ bool is_any_proven(const Report& report, bool of_screen) {
   return std::ranges::any_of(report.screen()->rows, &ScreenRow::is_proven);
 }
 
-// "about group == "svc": 2 of 7 rows are significant by 8 pairs of runs ..."
+// Returns for example "--about group == "svc": 2 of 7 rows are significant by 8 pairs of runs ...".
 std::string about_side(const Report& report, std::size_t side, const Evidence& evidence,
                        const statistics::Family& family) {
   const Bar& bar = report.spec().bar;

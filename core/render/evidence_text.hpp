@@ -1,7 +1,7 @@
-// How sure differences are, in words: of a row, and of a comparison as a whole.
+// Describes the significance of differences in words: of a row, and of a comparison.
 //
-// Not here: how they are judged (compare/evidence), where in a table it stands (screen_table,
-// report_lines), JSON (evidence_json).
+// See also: compare/evidence (the tests), screen_table and report_lines (the tables),
+// evidence_json.
 
 #pragma once
 
@@ -14,28 +14,28 @@
 
 namespace ctprof {
 
-// What stands where a difference is not proven.
+// Marks a difference that is not significant.
 inline constexpr std::string_view kNotProven = "~";
 
-// "+20%", "-3.1%", "x12".
+// Returns for example "+20%", "-3.1%" or "x12".
 std::string shift_text(double shift);
-// "+20% (+15 to +24)"; without the interval where that has no bound.
+// Returns "+20% (+15 to +24)"; without the interval if it has no bound.
 std::string shift_text(const Proof& proof);
-// An end of its interval, in percent or as a factor as the shift is: "+15%", "x12".
+// Returns a bound of the interval, as a percentage or as a factor like the shift: "+15%", "x12".
 std::string end_text(const Proof& proof, double end);
-// "0.0078"
+// Returns for example "0.0078".
 std::string p_text(double p);
 
-// What was judged and how, a sentence for each candidate: of the first screen, or else of the
-// tables of details. Empty where nothing was.
+// Returns a sentence for each candidate about the tested rows and the method: for the first screen,
+// otherwise for the tables of details. Empty if nothing was tested.
 std::string evidence_text(const Report& report, bool of_screen, std::size_t width);
-// The same of the groups of --about, by their own family.
+// The same for the groups of --about, which are a family of their own.
 std::string about_text(const Report& report, std::size_t width);
 
-// Where all runs of the side were taken before or after the baseline's: that, as a sentence.
+// Returns a sentence if all runs of the side were taken before or after those of the baseline.
 std::string order_sentence(const Report& report, std::size_t side);
-// A sentence where a side has a single window, or where all runs of one side were taken before the
-// other's.
+// Returns a note if a side has a single window, or if all runs of one side were taken before those
+// of the other.
 std::string order_text(const Report& report, std::size_t width);
 
 }  // namespace ctprof

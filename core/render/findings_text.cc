@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostSentence = 500, kMostWord = 300;
 
-// The word as a shell reads it; none where it is not plain text, or looks like an option.
+// Quotes a word for a shell; nothing if it is not plain text or looks like an option.
 std::optional<std::string> shell_word(const std::string& word) {
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+,#-";
@@ -25,8 +25,9 @@ std::optional<std::string> shell_word(const std::string& word) {
   return "'" + word + "'";
 }
 
-// "--where 'pcomm == "server"'": the threads of a group. None of a pattern, which no thread is
-// called, and where the name cannot be in quotes.
+// Returns the option that selects the threads of a group, such as "--where 'pcomm == "server"'".
+// Returns nothing for a pattern, which no thread has as its name, and for a name that cannot be
+// quoted.
 std::optional<std::string> where_of(const Report& report, const std::string& group) {
   const bool is_process = report.spec().group_by == GroupBy::Pcomm;
   if (!is_process && report.spec().group_by != GroupBy::Cgroup) return std::nullopt;
@@ -37,7 +38,7 @@ std::optional<std::string> where_of(const Report& report, const std::string& gro
   return word ? std::optional(" --where " + *word) : std::nullopt;
 }
 
-// "ctprof show a.zst"; none of several runs, which have one name together.
+// Returns "ctprof show a.zst"; nothing for several runs, which share one name.
 std::optional<std::string> command_on(const Report& report, std::span<const std::string> files) {
   std::string command = report.compares() ? "ctprof compare" : "ctprof show";
   for (std::size_t side = 0; side < report.sides().size(); ++side) {
@@ -49,7 +50,7 @@ std::optional<std::string> command_on(const Report& report, std::span<const std:
   return command;
 }
 
-// Null where no metric has it.
+// Returns the metric with this role, or null.
 const PlannedMetric* with_role(const Report& report, std::string_view role) {
   const auto found = std::ranges::find(report.metrics(), role, &PlannedMetric::role);
   return found == report.metrics().end() ? nullptr : &*found;

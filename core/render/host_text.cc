@@ -23,7 +23,7 @@ HostFigureOf of_load(HostFigure HostLoad::*part, double scale = 1) {
   };
 }
 
-// One digit behind the point where the figure is small, and none of 0.
+// Formats with one decimal if the rounded figure is below 10 and not 0, otherwise without decimals.
 std::string short_number(double figure) {
   char text[32];
   const double shown = std::round(figure * 10) / 10;
@@ -37,7 +37,7 @@ std::string one_digit(double figure) {
   return text;
 }
 
-// "1.3", "0.4→4.1", "?→4.1" where a side does not have it; empty where none has.
+// Returns "1.3", or "0.4→4.1", or "?→4.1" if a side lacks the figure; empty if all lack it.
 std::string host_steps(std::span<const RunFacts> sides, const HostFigureOf& figure,
                        std::string (*write)(double) = short_number) {
   std::vector<std::string> texts;

@@ -61,7 +61,7 @@ MetricCatalog MetricCatalog::of(const Snapshot& snapshot, const RuleBook& rules)
   return catalog;
 }
 
-// The plugins named are those that offer the metric; another may have declared it.
+// Adds a metric. The plugins are those that offer the metric; another plugin may have declared it.
 void MetricCatalog::add(MetricDef def, std::vector<std::string> fillers) {
   if (def.hidden || named(metrics_, def.name)) return;
   def.plugin = joined(fillers, ",");
@@ -104,12 +104,12 @@ std::vector<std::string> MetricCatalog::names() const {
 
 namespace {
 
-// What the list says of a metric, stored or derived.
+// The data of the list about a metric, stored or derived.
 struct Entry {
   std::string name, entity, newtype, rule, unit, family, section, plugin, description, caveat;
   std::vector<std::string> tags;
   std::string expression;  // of a derived metric
-  std::string source;      // of a stored one: which file of the kernel's, and what in it
+  std::string source;      // of a stored metric: the kernel's file, and the item in it
 };
 
 Entry entry_of(const MetricDef& def) {

@@ -1,5 +1,5 @@
-// The metrics that a list or a help page is about: those of the loaded plugins, or of one file; and
-// the list, as text and as JSON.
+// Lists the metrics of the loaded plugins or of one file, for `metric-list` and help pages, as text
+// and as JSON.
 
 #pragma once
 
@@ -15,29 +15,31 @@
 
 namespace ctprof {
 
-// REQUIRES: the rules outlive this. Definitions are copied.
+// The metrics that a list or a help page describes. Definitions are copied. REQUIRES: the rules
+// outlive this object.
 class MetricCatalog {
  public:
-  // The metrics that loaded plugins declare and offer, without hidden ones.
+  // Returns the metrics that loaded plugins declare and offer, without hidden ones.
   static MetricCatalog of(const Registry& registry);
-  // The metrics that a file describes.
+  // Returns the metrics that a file describes.
   static MetricCatalog of(const Snapshot& snapshot, const RuleBook& rules);
 
-  // The metrics to list: identity columns, and those that a plugin offers or the file has a column
-  // for.
+  // Returns the metrics to list: identity columns, and metrics that a plugin offers or the file has
+  // a column for.
   const std::vector<MetricDef>& metrics() const { return metrics_; }
   const std::vector<DerivedDef>& derived() const { return derived_; }
   const RuleBook& rules() const { return *rules_; }
 
-  // Null if there is none of that name. Also finds metrics that are declared but not offered by any
-  // plugin.
+  // Returns null if no metric has this name. Also finds metrics that are declared but not offered
+  // by any plugin.
   const MetricDef* find(std::string_view name) const;
   const DerivedDef* find_derived(std::string_view name) const;
-  // The name of the metric that the first screen shows in the column of that label.
+  // Returns the name of the metric that the first screen shows in the column with this label.
   std::optional<std::string> name_of_column(std::string_view label) const;
-  // The plugins that can fill the metric, the preferred one first; for a file, the one that did.
+  // Returns the plugins that can fill the metric, the preferred one first; for a file, the one that
+  // did.
   std::vector<std::string> fillers(const std::string& name) const;
-  // Every name that can be found.
+  // Returns all names that find() and find_derived() know.
   std::vector<std::string> names() const;
 
  private:
@@ -51,10 +53,10 @@ class MetricCatalog {
   const RuleBook* rules_;
 };
 
-// By section: a line of facts for each metric, then its description and source.
+// Lists metrics by section: a line of facts for each metric, then its description and source.
 std::string metric_list_text(const MetricCatalog& catalog, const TextLayout& layout);
-// {"schema":1,"metrics":[{name, entity, newtype, rule, unit, family, section, tags, plugin,
-// description, caveat}]}
+// Returns {"schema":1,"metrics":[{name, entity, newtype, rule, unit, family, section, tags, plugin,
+// description, caveat}]}.
 std::string metric_list_json(const MetricCatalog& catalog);
 
 }  // namespace ctprof

@@ -14,10 +14,10 @@
 namespace ctprof {
 namespace {
 
-// The name of a fact, and blanks up to where facts begin.
+// The width of the names of facts, including blanks: the column where facts begin.
 constexpr std::size_t kFactsAt = 13;
 
-// All that there is to say; empty where it is unknown or has no meaning.
+// All facts about a metric; empty if unknown or not applicable.
 struct Facts {
   std::string name, description, formula, entity, applies_to, unit, family, section, newtype, rule,
       rule_description;
@@ -27,7 +27,7 @@ struct Facts {
   bool is_derived = false;
 };
 
-// Derived metrics whose formula reads this one.
+// Returns the derived metrics whose formula reads this metric.
 std::vector<std::string> readers_of(const MetricCatalog& catalog, std::string_view name) {
   std::vector<std::string> readers;
   for (const DerivedDef& def : catalog.derived()) {
@@ -47,7 +47,7 @@ std::string kind_of_column(const Headline& headline) {
   }
 }
 
-// The floor is per second where the figure is.
+// Describes the floor of a column; it is per second if the figure is.
 std::string floor_of_column(const Headline& headline, const std::string& unit) {
   if (headline.shown == CTPROF_SHOWN_PERCENT)
     return brief(100 * headline.floor / 1e9, "percent") + " %";
@@ -58,7 +58,7 @@ std::string floor_of_column(const Headline& headline, const std::string& unit) {
              : "a change of " + floor;
 }
 
-// What a figure counts for in the order of rows (compare/report/screen_weight.hpp).
+// Describes how a figure influences the order of rows (compare/report/screen_weight.hpp).
 std::string order_of_column(const Headline& headline, const std::string& unit,
                             const std::string& role) {
   if (headline.by_change) return "orders no row: sleep that the thread chose is in it";
@@ -83,7 +83,7 @@ void add_column(const Def& def, Facts& facts) {
   facts.column_order = order_of_column(*def.headline, def.unit, def.role);
 }
 
-// What stored and derived metrics have in common.
+// Returns the facts that stored and derived metrics have in common.
 template <class Def>
 Facts common_facts(const Def& def, const MetricCatalog& catalog) {
   Facts facts;
@@ -127,7 +127,7 @@ Facts facts_of(const DerivedDef& def, const MetricCatalog& catalog) {
   return facts;
 }
 
-// Facts, each under its name; those that do not exist are not told.
+// A page of named facts; facts without a value are omitted.
 class Page {
  public:
   Page(const std::string& name, const std::string& description, const TextLayout& layout)
@@ -198,7 +198,7 @@ std::string page_of(const Facts& facts, const TextLayout& layout) {
   return page.text();
 }
 
-// One object; null stands for what is empty.
+// Builds one JSON object; null represents empty values.
 class Members {
  public:
   Members() {
@@ -258,7 +258,7 @@ std::string json_of(const Facts& facts) {
   return members.text();
 }
 
-// A metric's name, or the label of its column.
+// Finds a metric by its name or by the label of its column.
 std::optional<Facts> find_facts(const MetricCatalog& catalog, std::string_view word) {
   const std::string name = catalog.name_of_column(word).value_or(std::string(word));
   if (const DerivedDef* derived = catalog.find_derived(name)) return facts_of(*derived, catalog);

@@ -1,4 +1,4 @@
-// Everything that is known of one metric, for people and for programs.
+// Describes one metric completely, as text and as JSON.
 
 #pragma once
 
@@ -10,14 +10,14 @@
 
 namespace ctprof {
 
-// Empty if the catalog has no metric of that name.
+// Returns the page of a metric; empty if the catalog has no metric of that name.
 std::string metric_help(const MetricCatalog& catalog, std::string_view name,
                         const TextLayout& layout);
 
-// The same as one JSON object; null is for what is unknown or has no meaning.
+// The same as one JSON object; null if a fact is unknown or does not apply.
 std::string metric_help_json(const MetricCatalog& catalog, std::string_view name);
 
-// Every name that metric_help knows.
+// Returns the names that metric_help() accepts.
 std::vector<std::string> known_metrics(const MetricCatalog& catalog);
 
 }  // namespace ctprof

@@ -30,7 +30,7 @@ RowsByGroup rows_by_group(const Report& report) {
   return rows;
 }
 
-// The figure as the first screen shows it.
+// Returns the figure as the first screen shows it.
 double shown_figure(const Report& report, const RowsByGroup& on_screen, const Noise& noise,
                     const NoiseRow& row) {
   if (const auto found = on_screen.find(row.group); found != on_screen.end())
@@ -103,7 +103,7 @@ std::vector<TextCell> cells_of(const Report& report, const RowsByGroup& on_scree
   return cells;
 }
 
-// What the table lacks, and why.
+// Returns notes about rows and figures that the table lacks, with reasons.
 std::string missing_rows(const Report& report, const Noise& noise, std::size_t shown,
                          const TextLayout& layout) {
   std::string out;

@@ -1,6 +1,7 @@
-// Noise as text and as JSON: how much the runs of one condition waver, and what they could show.
+// Formats noise as text and JSON: how much the runs of one condition vary, and which shifts a
+// comparison of such runs could detect.
 //
-// Not here: the figures (compare/report/noise.hpp).
+// See also: compare/report/noise.hpp (the figures).
 
 #pragma once
 
@@ -12,10 +13,10 @@
 
 namespace ctprof {
 
-// `files` is what the user called the runs; `limit` counts rows, 0 means all.
+// `files` is the user's name of the runs; `limit` counts rows, 0 means all.
 std::string noise_text(const Report& report, const Noise& noise, std::string_view files,
                        const TextLayout& layout, std::size_t limit);
-// Its members are described in the schema.
+// The schema describes the members.
 std::string noise_json(const Report& report, const Noise& noise, std::string_view files,
                        std::size_t limit);
 

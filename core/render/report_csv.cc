@@ -23,7 +23,7 @@ std::string csv_text(std::string_view text) {
   return out + '"';
 }
 
-// A number as JSON has it; nothing for none.
+// Formats a number as JSON does; empty if it is missing.
 template <class Number>
 std::string digits(const Number& number) {
   std::string json;
@@ -41,7 +41,7 @@ struct Between {
   std::string pct, rate;
 };
 
-// What a line says of a metric, or of one key of a map.
+// The figures in a line for a metric, or for one key of a map.
 struct Figures {
   std::string_view key, unit;
   bool per_second;
@@ -79,14 +79,14 @@ class CsvWriter {
 
  private:
   bool has_three_keys() const { return report_->spec().group_by == GroupBy::All; }
-  // Whether it shows what happened in a window.
+  // Returns whether the report shows the changes over a window.
   bool is_window() const {
     return !report_->compares() && report_->sides().front().window.has_value();
   }
   bool tells_failed() const { return !report_->spec().fail_on.empty(); }
   bool tells_runs() const { return tells_several_runs(*report_); }
 
-  // Calls each(name) for what is told of each candidate: delta, delta_2 and so on.
+  // Calls each(suffix) for each candidate: "" for delta, "_2" for delta_2 and so on.
   template <class Each>
   void for_each_candidate(Each each) const {
     for (std::size_t side = 1; side < sides_; ++side)
@@ -149,7 +149,7 @@ class CsvWriter {
     if (tells_failed()) field("failed");
   }
 
-  // The only side that has the row's group; none if several have it.
+  // Returns the only side that has the row's group; nothing if several have it.
   std::optional<std::size_t> only_side(const ReportRow& row) const {
     if (row.metric->entity == Entity::Host) return {};
     std::optional<std::size_t> only;
@@ -161,7 +161,7 @@ class CsvWriter {
     return only;
   }
 
-  // A function has two lines, a stack one.
+  // Writes the lines of functions and stacks: two for a function, one for a stack.
   void take_stacks(const ReportRow& row) {
     if (row.kind == RowKind::Stacks) return;
     if (allowance_.is_spent()) return void(++left_out_);
@@ -177,7 +177,7 @@ class CsvWriter {
       write_line(row, only, of_weights(row, what + name, figures(*row.function, figure)));
   }
 
-  // `only`: the one side that has the group.
+  // `only`: the only side that has the group.
   void write_row(const ReportRow& row, std::optional<std::size_t> only) {
     if (allowance_.is_spent()) return void(++left_out_);
     if (tells_failed() && row.fails) told_.emplace(row.at.group, row.at.metric);
@@ -201,7 +201,7 @@ class CsvWriter {
     return figures;
   }
 
-  // Of a function or stack.
+  // Returns the figures of a function or stack.
   Figures of_weights(const ReportRow& row, std::string_view key,
                      const std::vector<double>& sides) const {
     Figures figures = empty_figures(key, row.metric->unit, row.per_second);
@@ -232,7 +232,7 @@ class CsvWriter {
     return figures;
   }
 
-  // A number as in JSON. What JSON has as a word or an object is text.
+  // Returns a number as in JSON. Words and objects of JSON become text.
   Field value(CellAt at) const {
     std::string json;
     report_->rollup().append_json(json, at);
@@ -274,7 +274,7 @@ class CsvWriter {
     end_line();
   }
 
-  // What concerns the whole row; what was proven of it says nothing of its parts.
+  // Writes the changes of the whole row. Its test result does not apply to single keys.
   void write_change(const SideChange& told, const std::string& rate, bool is_whole) {
     for (const auto part : {&Origin::alive, &Origin::fresh, &Origin::gone})
       field(told.origin ? digits((*told.origin).*part) : "");
@@ -299,7 +299,7 @@ class CsvWriter {
       text_field(i < parts.size() ? printable(parts[i]) : "");
   }
 
-  // What is no number.
+  // Writes a field that is not a number.
   void text_field(const std::string& text) {
     field(is_safe_ && looks_like_formula(text) ? "'" + text : text);
   }
@@ -330,9 +330,10 @@ class CsvWriter {
   bool at_line_begin_ = true;
   std::string out_;
   Allowance allowance_;
-  std::size_t paid_ = 0;      // bytes of `out_` taken from the allowance
+  std::size_t paid_ = 0;      // bytes of `out_` that were charged to the allowance
   std::size_t left_out_ = 0;  // rows beyond the allowance
-  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // rows that fail, by group and metric
+  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // failed rows that were written, by
+                                                            // group and metric
 };
 
 }  // namespace

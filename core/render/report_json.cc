@@ -60,7 +60,7 @@ class ReportJsonWriter {
     allowance_.spend(out_.size() - paid_);
     paid_ = out_.size();
   }
-  // Whether the allowance covers another row of any table. If not, counts it.
+  // Returns whether the allowance covers another row of any table; if not, counts the row.
   bool has_room() {
     pay();
     left_out_ += allowance_.is_spent();
@@ -170,7 +170,7 @@ class ReportJsonWriter {
     json_.close(']');
   }
 
-  // Null where a file has no context to compare.
+  // Writes null if a file has no context to compare.
   void write_host_facts() {
     bool is_open = false;
     const auto end = [&] {
@@ -201,7 +201,7 @@ class ReportJsonWriter {
     json_.close('}');
   }
 
-  // Of a side whose own runs differ.
+  // Writes the values of a side whose runs differ.
   void write_values(std::string_view name, std::span<const HostValue> values) {
     if (values.size() < 2) return;
     json_.key(name);
@@ -216,7 +216,7 @@ class ReportJsonWriter {
     json_.close(']');
   }
 
-  // Rows and groups beyond the limit, where there are any.
+  // Writes the numbers of rows and groups beyond the limit.
   void write_cut() {
     json_.key("cut");
     json_.open('{');
@@ -231,7 +231,7 @@ class ReportJsonWriter {
     json_.close('}');
   }
 
-  // Keys of the last map of a section that are beyond the limit.
+  // Writes the numbers of keys beyond the limit, in the last map of a section.
   void write_cut_keys() {
     json_.key("cut_keys");
     json_.open('{');
@@ -262,7 +262,7 @@ class ReportJsonWriter {
   std::string out_;
   JsonPieces json_;
   Allowance allowance_;
-  std::size_t paid_ = 0;      // bytes of `out_` taken from the allowance
+  std::size_t paid_ = 0;      // bytes of `out_` that were charged to the allowance
   std::size_t left_out_ = 0;  // rows beyond the allowance
   std::size_t renames_told_ = 0;
 };

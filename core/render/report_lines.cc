@@ -12,9 +12,9 @@
 namespace ctprof {
 namespace {
 
-// Changes beyond this are highlighted.
+// Changes beyond this fraction are highlighted.
 constexpr double kMuchPercent = 0.5;
-// Baselines are padded up to this width, so that arrows line up; longer texts are not.
+// Baselines are padded to at most this width to align the arrows; longer texts are not padded.
 constexpr std::size_t kMostPadding = 10;
 
 Tint tint_of(const Difference& difference, double pct) {
@@ -28,7 +28,7 @@ std::string ratio_of(Coverage coverage) {
   return std::to_string(coverage.values) + "/" + std::to_string(coverage.rows);
 }
 
-// The texts of all sides, one after the other, or only one if all are equal.
+// Joins the texts of all sides, or returns only one if all are equal.
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {
   std::string text = texts.front();
   const bool alike = std::all_of(texts.begin(), texts.end(),
@@ -39,19 +39,19 @@ std::string joined(const std::vector<std::string>& texts, std::string_view betwe
 
 std::string arrow(const std::vector<std::string>& texts) { return joined(texts, "→"); }
 
-// Appends what another candidate has to say.
+// Appends the text of another candidate.
 void add_said(std::string& said, const std::string& more) {
   if (!more.empty()) said += (said.empty() ? "" : " | ") + more;
 }
 
-// Each in brackets, as in metric-list.
+// Puts each tag in brackets, as in metric-list.
 std::string bracketed(const std::vector<std::string>& tags) {
   std::string text;
   for (const std::string& tag : tags) text += "[" + told_name(tag) + "]";
   return text;
 }
 
-// Empty unless new or gone threads are part of the difference.
+// Returns the parts of a difference from started and exited threads; empty if there are none.
 std::string turned(const std::optional<Origin>& origin, std::string_view unit) {
   if (!origin) return "";
   std::string text;
@@ -61,20 +61,20 @@ std::string turned(const std::optional<Origin>& origin, std::string_view unit) {
   return text;
 }
 
-// "1 of 8 parts".
+// Returns for example "1 of 8 parts".
 std::string parts_of(const MadeOf& made_of) {
   return std::to_string(made_of.present()) + " of " + std::to_string(made_of.possible()) + " parts";
 }
 
-// Whether a part is missing, or the sides have different ones.
+// Returns whether a part is missing, or the sides have different parts.
 bool tells_parts(const ReportRow& row) {
   return std::any_of(row.sides.begin(), row.sides.end(), [&](const SideFigure& figure) {
     return !figure.made_of.whole() || !same_parts(row.sides.front().made_of, figure.made_of);
   });
 }
 
-// What a window adds to a value that is no difference: of a gauge " (+4.000KiB)", and " (new)" of
-// what was not there when it opened; a peak is not the window's own.
+// Returns the change of a value that is not a difference: " (+4.000KiB)" for a gauge, " (new)" if
+// it did not exist at the opening. A peak does not belong to the window alone.
 std::string since(Beginning beginning, const Difference& change, std::string_view unit) {
   if (!change.known()) return "";
   if (beginning == Beginning::Born) return " (new)";
@@ -86,7 +86,7 @@ std::string since(const SideFigure& figure, const PlannedMetric& metric) {
   return since(figure.beginning, figure.change, metric.unit);
 }
 
-// Empty if the values cover the whole group.
+// Returns the coverage; empty if the values cover the whole group.
 std::string readings(const ReportRow& row) {
   std::vector<std::string> texts;
   const bool with_parts = tells_parts(row);
@@ -99,21 +99,21 @@ std::string readings(const ReportRow& row) {
   return full ? "" : arrow(texts);
 }
 
-// How many runs have a value.
+// Returns how many runs have a value.
 std::string runs(const ReportRow& row) {
   std::vector<std::string> counts;
   for (const SideFigure& figure : row.sides) counts.push_back(std::to_string(figure.runs));
   return arrow(counts);
 }
 
-// A figure, or a difference, that may be one per second.
+// Formats a number or a difference, which may be per second.
 template <class Number>
 std::string told_number(const Number& number, std::string_view unit, bool per_second) {
   const std::string text = scaled(number, unit);
   return per_second && text != "-" ? text + "/s" : text;
 }
 
-// Empty unless a side's total can be told so.
+// Returns the total per second of lifetime; empty if no side has such a value.
 std::string life(const ReportRow& row) {
   std::vector<std::string> rates;
   bool any = false;
@@ -126,12 +126,12 @@ std::string life(const ReportRow& row) {
   return any ? arrow(rates) : "";
 }
 
-// "~ +3% (-2 to +9)" of what is not proven.
+// Returns "~ +3% (-2 to +9)" for a change that is not significant.
 std::string shift_in_doubt(const Proof& proof) {
   return (proof.proven ? "" : std::string(kNotProven) + " ") + shift_text(without_floor(proof));
 }
 
-// Whether no change of the row is proven, because it is not significant or was never tested.
+// Returns whether no change of the row is significant, or none was tested.
 bool is_doubtful(const ReportRow& row) {
   return std::ranges::none_of(
       row.changes, [](const SideChange& told) { return told.proof && told.proof->proven; });
@@ -195,7 +195,7 @@ void ReportLines::append_to(std::string& out, const TextLayout& layout) {
   table.append_to(out, layout);
 }
 
-// Adds columns that are shown only if a line has something to say in them.
+// Adds the optional columns in which at least one line has a text.
 void ReportLines::add_where_told() {
   const auto add = [&](ReportColumn column, std::string ReportLine::*text) {
     const bool told = std::any_of(lines_.begin(), lines_.end(),
@@ -214,7 +214,7 @@ void ReportLines::add_where_told() {
 TextColumn ReportLines::text_column_here(ReportColumn column) const {
   TextColumn found = text_column(column);
   if (column == ReportColumn::SortedBy) found.header = told_name(*sort_metric_);
-  // What the user asked for stays, and so does a difference that no other column tells.
+  // The user's columns are kept, and so is a difference that no other column shows.
   const bool tells_sides = choice_.has(ReportColumn::Arrow) || choice_.has(ReportColumn::Baseline);
   if (choice_.exact || (column == ReportColumn::Delta && !tells_sides)) found.may_go = false;
   return found;
@@ -273,7 +273,7 @@ std::string ReportLines::uptime(std::uint32_t group) const {
   return std::isnan(share) ? "-" : std::to_string(std::lround(share * 100)) + "%";
 }
 
-// The group's values of the metric that rows are sorted by.
+// Returns the group's values of the metric that sorts the rows.
 TextCell ReportLines::sorted_by(const ReportRow& row) const {
   const auto& metrics = report_->metrics();
   const auto by = std::find_if(metrics.begin(), metrics.end(),
@@ -310,7 +310,7 @@ ReportLine ReportLines::change_line(const ReportRow& row) const {
   return line;
 }
 
-// Whether changes are proven or not: between sides of several runs.
+// Returns whether changes are tested for significance: between sides of several runs.
 bool ReportLines::judges() const {
   return report_->families().judge() && report_->spec().judge_rows;
 }
@@ -340,7 +340,7 @@ std::string ReportLines::rate(std::string_view unit, double per_second) const {
   return text == "-" ? "" : text + "/s";
 }
 
-// A line for each key; under compare those that moved furthest first.
+// Adds a line for each key; under compare, keys with the largest change come first.
 void ReportLines::add_keys(const ReportRow& row) {
   std::vector<std::size_t> order(row.key_count());
   std::iota(order.begin(), order.end(), 0);

@@ -1,7 +1,6 @@
-// Lines of the tables in text: one for each row of a report, and for each key of a map.
+// Builds the lines of the text tables: one for each row of a report, and for each key of a map.
 //
-// Not here: which tables there are (report_text.cc), which columns (columns.hpp), how a table fits
-// the terminal (terminal_text.hpp).
+// See also: report_text.cc (the tables), columns.hpp (the columns), terminal_text.hpp (the layout).
 
 #pragma once
 
@@ -18,7 +17,7 @@
 
 namespace ctprof {
 
-// One line of a table before it is laid out.
+// One line of a table before its layout.
 struct ReportLine {
   std::string group, threads, metric, tags, baseline, candidate, arrow, delta, pct, shift, p, rate,
       turned, life, uptime, runs, readings;
@@ -26,11 +25,11 @@ struct ReportLine {
   TextCell sorted_by{};
 };
 
-// The bytes that a line takes: its texts, in memory and in the output, and the rest.
+// Returns the size of a line in bytes: its texts, in memory and in the output, and the rest.
 std::size_t size_of(const ReportLine& line);
 
-// A group's name for people; under `all` "cgroup > process > thread". A cgroup that was renamed has
-// both its names.
+// Returns a group's name for display; under `all` "cgroup > process > thread". A renamed cgroup has
+// both of its names.
 std::string group_text(const Grouping& grouping, std::string_view name);
 
 class ReportLines {
@@ -39,7 +38,7 @@ class ReportLines {
 
   void add(const ReportRow& row);
 
-  // Takes the lines so far from the allowance, and returns whether there is room for another row.
+  // Charges the lines so far to the allowance. Returns whether the allowance covers another row.
   bool has_room(Allowance& allowance);
 
   void append_to(std::string& out, const TextLayout& layout);
@@ -65,10 +64,10 @@ class ReportLines {
 
   const Report* report_;
   ColumnChoice choice_;
-  const std::string* sort_metric_ = nullptr;  // what rows are sorted by first, if it is a metric
-  std::vector<double> uptimes_;               // by group; empty if not wanted
+  const std::string* sort_metric_ = nullptr;  // the first sort key, if it is a metric
+  std::vector<double> uptimes_;               // by group; empty if not requested
   std::vector<ReportLine> lines_;
-  std::size_t paid_ = 0;  // lines that were taken from the allowance
+  std::size_t paid_ = 0;  // number of lines that were charged to the allowance
 };
 
 }  // namespace ctprof

@@ -27,14 +27,14 @@
 namespace ctprof {
 namespace {
 
-// At most so many metrics are named; the file has all.
+// At most this many metrics are named; the file has all names.
 constexpr std::size_t kMostNames = 8;
 
 std::string who(std::size_t side, std::size_t sides) {
   return sides == 1 ? "snapshot" : side_name(side);
 }
 
-// How far apart two captures of one boot began, by a clock that cannot be set.
+// Returns how far apart two captures of one boot began, by a clock that cannot be set.
 std::string apart(const Meta& a, const Meta& b) {
   const std::uint64_t x = a.start.boottime_ns, y = b.start.boottime_ns;
   return scaled(number_of(std::max(x, y) - std::min(x, y)), "ns") + " apart" +
@@ -85,13 +85,13 @@ std::string takeover_in_words(const Takeover& takeover) {
 
 namespace {
 
-// "baseline 2"; of the only side "run 2".
+// Returns for example "baseline 2", or "run 2" for the only side.
 std::string name_of_run(const Report& report, std::size_t side, std::size_t run) {
   const std::string name = report.compares() ? side_name(side) : "run";
   return report.runs(side).size() > 1 ? name + " " + std::to_string(run + 1) : name;
 }
 
-// What is worth a line of one side's runs.
+// Returns the lines about the runs of one side.
 std::string side_in_short(const Report& report, std::size_t side, const TextLayout& layout) {
   const auto runs = report.runs(side);
   std::string out;
@@ -153,7 +153,7 @@ namespace {
 constexpr std::size_t kMostLines = 9;
 constexpr std::size_t kMostWidth = 60;
 constexpr std::string_view kCommandLine = "kernel_cmdline";
-// What comes first, by the beginning of the key; the rest follows.
+// The prefixes of keys that come first, in this order; other keys follow.
 constexpr std::string_view kFirst[] = {"kernel_release",    kCommandLine,     "sched_tunables.",
                                        "cpu_model",         "online_cpus",    "numa_nodes",
                                        "total_memory_kib",  "thp_enabled",    "thp_defrag",
@@ -166,7 +166,7 @@ std::size_t place_of(std::string_view key) {
   return static_cast<std::size_t>(it - std::begin(kFirst));
 }
 
-// A member as people read it: a text without its quotes.
+// Returns a JSON value for display: a string without its quotes.
 std::string text_of(const std::optional<std::string>& json) {
   if (!json) return {};
   boost::system::error_code problem;
@@ -174,7 +174,7 @@ std::string text_of(const std::optional<std::string>& json) {
   return !problem && value.is_string() ? std::string(value.get_string()) : *json;
 }
 
-// The words of `text` that `other` lacks. Command lines are long and mostly alike.
+// Returns the words of `text` that `other` lacks. Command lines are long and mostly equal.
 std::string words_lacking(const std::string& text, const std::string& other) {
   std::istringstream of_text(text), of_other(other);
   const std::set<std::string> known(std::istream_iterator<std::string>(of_other), {});
@@ -188,7 +188,7 @@ std::string told(const std::string& text) {
   return text.empty() ? "-" : shortened(printable(text), kMostWidth);
 }
 
-// "6.1.0", or where the side's own runs differ "6.1.0 (5 runs), 6.12.3 (3 runs)".
+// Returns "6.1.0", or "6.1.0 (5 runs), 6.12.3 (3 runs)" if the runs of the side differ.
 std::string text_of(std::span<const HostValue> values) {
   if (values.size() == 1) return text_of(values.front().json);
   std::string text;
@@ -207,7 +207,7 @@ HostLine line_of(const HostDifference& difference) {
     const std::string only_after = words_lacking(after, before);
     before = words_lacking(before, after);
     after = only_after;
-    // The same words in another order.
+    // The words are equal, but their order differs.
     if (before.empty() && after.empty()) before = after = "(reordered)";
   }
   return {told_name(difference.key), told(before), told(after)};
@@ -225,7 +225,7 @@ std::vector<HostLine> host_lines(std::vector<HostDifference> differences) {
 
 namespace {
 
-// What differs between the baseline's host and a side's.
+// Returns the table of differences between the host of the baseline and that of a side.
 std::string told_differences(std::vector<HostDifference> differences, std::size_t side,
                              const TextLayout& layout) {
   const std::vector<HostLine> lines = host_lines(std::move(differences));
@@ -273,10 +273,10 @@ std::string host_text(const Report& report, const TextLayout& layout) {
 
 namespace {
 
-// If --where left out all rows with values.
+// The reason if --where excluded all rows with values.
 constexpr const char* kNothingLeft = "of nothing that is left";
 
-// Why a side has no value of a metric: the gap that most of its cells have.
+// Returns why a side has no value of a metric: the most frequent gap of its cells.
 std::string reason(const Report& report, const PlannedMetric& planned, std::size_t metric,
                    std::size_t side) {
   if (planned.counts_rows) return kNothingLeft;
@@ -309,7 +309,7 @@ std::string where(const Absent& absent) {
 }  // namespace
 
 std::string leftovers(const Report& report, std::size_t width) {
-  std::map<std::pair<std::string, std::string>, std::string> absent;  // (where, why) -> names
+  std::map<std::pair<std::string, std::string>, std::string> absent;  // (sides, reason) -> names
   tell(report, RowKind::Absent, [&](const ReportRow& row) {
     const auto& on = row.absent->on;
     const auto side = static_cast<std::size_t>(std::find(on.begin(), on.end(), true) - on.begin());

@@ -1,6 +1,6 @@
-// What a report tells in sentences: at its head which files were read, where and when they were
-// captured, how they are related, and how their hosts differ; after the tables cgroups that were
-// renamed, metrics without values and why, and notes.
+// Formats the sentences of a report. At the head: which files were read, where and when they were
+// captured, how they are related, and how their hosts differ. After the tables: renamed cgroups,
+// metrics without values with reasons, and notes.
 
 #pragma once
 
@@ -17,37 +17,36 @@ namespace ctprof {
 std::string heading(const Report& report, std::span<const std::string> files,
                     const TextLayout& layout);
 
-// Which plugin filled what in place of ctprof's own sources, as a sentence without a full stop. It
-// can contain any bytes from the file.
+// Describes which plugin filled metrics in place of ctprof's own sources, as a sentence without a
+// full stop. The text may contain arbitrary bytes from the file.
 std::string takeover_in_words(const Takeover& takeover);
 // "2026-07-31 12:00:00Z"
 std::string utc(std::uint64_t unix_ns);
 // "1 thread", "12 threads"
 std::string counted(std::uint64_t count, const std::string& noun);
 
-// A difference between two hosts as people read it, printable: of command lines the words that the
-// other lacks. In the order in which they are told: kernel, command line, tunables, CPU and memory
-// first.
+// One difference between two hosts, printable. For command lines, each side has only the words that
+// the other one lacks. Lines are ordered: kernel, command line, tunables, CPU and memory first.
 struct HostLine {
   std::string key, baseline, candidate;
 };
 std::vector<HostLine> host_lines(std::vector<HostDifference> differences);
 
-// How the hosts differ, as a few lines: kernel, command line, tunables, CPU and memory first. JSON
-// has all differences. Empty if there are none.
+// Describes how the hosts differ in a few lines, in the order above. JSON has all differences.
+// Empty if there are none.
 std::string host_text(const Report& report, const TextLayout& layout);
-// A line for each side that is of another boot than the first, or may be.
+// Returns a line for each side whose boot differs from that of the first side, or is unknown.
 std::string other_boots(const Report& report);
 
-// Metrics without values and why, and notes: one sentence a line, wrapped at `width` (0: never).
-// Empty if there is nothing to say.
+// Returns metrics without values, with reasons, and notes: one sentence per line, wrapped at
+// `width` (0: not wrapped). Empty if there are none.
 std::string leftovers(const Report& report, std::size_t width);
 
-// "cgroup '/a' of the baseline is '/b' in the candidate: 12 of 12 kinds of threads (100.0%)", and
-// how the two differ.
+// Returns "cgroup '/a' of the baseline is '/b' in the candidate: 12 of 12 kinds of threads
+// (100.0%)", and the differences between the two.
 std::string rename_in_words(const CgroupRename& rename);
 
-// The section on renamed cgroups, limited like any other; empty if there are none.
+// Returns the section about renamed cgroups, subject to the limit; empty if there are none.
 std::string renames_text(const Report& report, const TextLayout& layout);
 
 }  // namespace ctprof

@@ -22,7 +22,7 @@ std::string said_left_out(std::size_t rows) {
   return rows == 0 ? "" : left_out_in_words(rows) + "\n";
 }
 
-// "12 rows cut by --limit 20; 340 did not change"
+// Returns for example "12 more rows beyond --limit 20 (--limit 0 shows all); 340 did not change".
 std::string closing(const Report& report, const Section& section) {
   std::vector<std::string> said;
   std::string beyond = section.cut ? counted(section.cut, "more row") : "";
@@ -42,7 +42,7 @@ std::string closing(const Report& report, const Section& section) {
   return line.empty() ? "" : line + "\n";
 }
 
-// One table of rows, as far as the allowance goes.
+// One table of rows; rows beyond the allowance are omitted and counted.
 class RowTable {
  public:
   RowTable(const Report& report, const ColumnChoice& columns, const Section& section)
@@ -58,7 +58,7 @@ class RowTable {
     if (!is_full_) lines_.has_room(allowance);
     const std::size_t size = out.size();
     if (!section_->rows.empty()) lines_.append_to(out, layout);
-    allowance.spend(out.size() - size);  // one long name makes every line of its table long
+    allowance.spend(out.size() - size);  // one long name makes all lines of its table long
     out += said_left_out(left_out_) + closing(*report_, *section_);
   }
 
@@ -82,7 +82,7 @@ bool is_empty(const ReportRow& opens) {
   return section.rows.empty() && (opens.is_failed || (section.still == 0 && section.missing == 0));
 }
 
-// The tables of all sections, or the one of rows that --fail-on picked out.
+// Appends the tables of all sections, or the table of rows that --fail-on selects.
 void append_tables(std::string& out, const Report& report, RowKind kind,
                    const ColumnChoice& columns, const TextLayout& layout, Allowance& allowance) {
   std::optional<RowTable> table;
@@ -105,7 +105,8 @@ bool is_told(const Report& report, const ReportRow& figure, bool adds_up) {
   return figure.metric->adds_up == adds_up && has_value(number) && as_double(number) != 0;
 }
 
-// The metrics in which a group of one side is largest; others if it has none that add up.
+// The metrics in which a group of one side has its largest values; other metrics if it has no
+// additive ones.
 class Weights {
  public:
   void add(const Report& report, const ReportRow& figure) {
@@ -129,7 +130,7 @@ class Weights {
   std::vector<std::string> adding_up_, others_;
 };
 
-// The groups that only one side has.
+// The table of groups that only one side has.
 class OnlyTable {
  public:
   OnlyTable(const Report& report, const ReportRow& opens)

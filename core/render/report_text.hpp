@@ -1,8 +1,7 @@
-// A report as text for people: what was read, a table for each section, what only one side has, and
-// what was left out.
+// Formats a report as text: the files that were read, a table for each section, groups that only
+// one side has, and omitted metrics.
 //
-// Not here: its tables' lines (report_lines.hpp), which columns there are (columns.hpp), how a
-// table fits the terminal (terminal_text.hpp).
+// See also: report_lines.hpp (lines of tables), columns.hpp (columns), terminal_text.hpp (layout).
 
 #pragma once
 
@@ -16,7 +15,7 @@
 
 namespace ctprof {
 
-// `files` names the sides as the user did; `first` is told before all sections.
+// `files` are the names of the sides as typed by the user; `first` precedes all sections.
 std::string report_text(const Report& report, std::span<const std::string> files,
                         const ColumnChoice& columns, const TextLayout& layout,
                         std::string_view first = {});

@@ -8,7 +8,7 @@
 namespace ctprof {
 namespace {
 
-// "delta" for the first candidate, "delta_2" for the second.
+// Returns "delta" for the first candidate, "delta_2" for the second.
 std::string of_candidate(std::string_view name, std::size_t side) {
   return side == 1 ? std::string(name) : std::string(name) + "_" + std::to_string(side);
 }
@@ -30,7 +30,7 @@ void write_coverage(JsonPieces& json, std::string_view name, Coverage coverage) 
   json.close('}');
 }
 
-// How many parts the value is made of, and which it lacks; null if it has no optional ones.
+// Writes how many parts a value has and which are missing; null if it has no optional parts.
 void write_made_of(JsonPieces& json, std::string_view name, const ReportRow& row,
                    const MadeOf& made_of) {
   json.key(name);
@@ -49,7 +49,7 @@ void write_made_of(JsonPieces& json, std::string_view name, const ReportRow& row
   json.close('}');
 }
 
-// What is told besides a value: the busiest thread, and what the rule adds.
+// Writes the members beside a value: the busiest thread, and additional results of the rule.
 void write_beside(JsonPieces& json, const Report& report, const std::string& side,
                   const SideFigure& figure) {
   json.key("busiest" + side);
@@ -69,7 +69,7 @@ bool is_there(const ctprof_number& number) { return has_value(number); }
 bool is_there(const Difference& difference) { return difference.known(); }
 bool is_there(double number) { return !std::isnan(number); }
 
-// An object of the map's keys that have such a figure on the side.
+// Writes an object of the map's keys that have this figure on the side.
 template <class Figure>
 void write_keys(JsonPieces& json, const ReportRow& row, std::size_t side,
                 Figure KeyFigure::*figure) {
@@ -90,7 +90,7 @@ bool has_any(const ReportRow& row, std::size_t side, Figure KeyFigure::*figure) 
   return false;
 }
 
-// By key where a key has such a figure, else that of the whole.
+// Writes the figure by key if any key has it, otherwise the figure of the whole.
 template <class Figure>
 void write_keys_or(JsonPieces& json, const ReportRow& row, std::size_t side,
                    Figure KeyFigure::*figure, const Figure& whole) {
@@ -100,7 +100,7 @@ void write_keys_or(JsonPieces& json, const ReportRow& row, std::size_t side,
     json.number(whole);
 }
 
-// Writes the rule's JSON, or what the limit has left of a map.
+// Writes the JSON of the rule, or the keys of a map within the limit.
 void write_value(JsonPieces& json, const Report& report, std::string_view name,
                  const ReportRow& row, std::size_t side) {
   const CellAt at = row.sides[side].at;
@@ -111,7 +111,7 @@ void write_value(JsonPieces& json, const Report& report, std::string_view name,
     report.rollup().append_json(json.out(), at);
 }
 
-// How much of the delta is due to threads that stayed, are new, or are gone.
+// Writes which parts of the delta are due to living, started and exited threads.
 void write_origin(JsonPieces& json, const std::optional<Origin>& origin, std::size_t side) {
   const auto member = [&](std::string_view name, Difference Origin::*part) {
     json.key(of_candidate(name, side));

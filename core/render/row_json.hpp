@@ -1,5 +1,5 @@
-// Rows of a report as JSON objects, and the writer that puts them together piece by piece. Their
-// members are described in report_json.hpp.
+// Writes the rows of a report as JSON objects, with the writer that assembles them. report_json.hpp
+// describes their members.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace ctprof {
 
-// Whatever adds a member or an item puts the comma before it.
+// Assembles JSON. Each function that adds a member or an item writes the comma before it.
 class JsonPieces {
  public:
   explicit JsonPieces(std::string& out) : out_(&out) {}
@@ -26,7 +26,7 @@ class JsonPieces {
     *out_ += bracket;
     first_ = false;
   }
-  // Before an item of an array, unless it is an object.
+  // Writes the comma before an item of an array that is not an object.
   void comma() {
     if (!first_) *out_ += ',';
     first_ = false;
@@ -55,7 +55,7 @@ class JsonPieces {
     key(name);
     append_json(*out_, number);
   }
-  // A count that can be a median (count_text).
+  // Writes a count that may be a median (count_text).
   void count_member(std::string_view name, double count) {
     key(name);
     append_json(*out_, count);
@@ -80,16 +80,18 @@ class JsonPieces {
   bool first_ = true;
 };
 
-// Null where the row is not judged. What has no bound is null too.
+// Writes null if the row was not tested. A missing bound is null, too.
 void write_proof(JsonPieces& json, const std::optional<Proof>& proof, std::size_t side);
 
-// The unit that programs are told: shares are kept in hundredths of a percent and told in percent.
+// Returns the unit in the output: shares are stored in hundredths of a percent and written in
+// percent.
 std::string_view unit_told(std::string_view unit);
 
-// Writes the member `group`: a name, or under `all` an array of three.
+// Writes the member `group`: a name, or an array of three under `all`.
 void write_group(JsonPieces& json, std::string_view group);
 
-// Writes a row with a metric: the value of one side, or the values and differences of several.
+// Writes a row with a metric: the value of one side, or the values and differences of several
+// sides.
 void write_metric_row(JsonPieces& json, const Report& report, const ReportRow& row);
 
 // Writes a figure of a group that only one side has.

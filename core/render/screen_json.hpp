@@ -1,5 +1,5 @@
-// The first screen as JSON: the member `screen` of a report of windows. Its members are described
-// in the schema (tools/ctprof/schema/common.json).
+// Writes the first screen as JSON: the member `screen` of a report of windows. The schema describes
+// its members (tools/ctprof/schema/common.json).
 
 #pragma once
 
@@ -10,7 +10,8 @@
 
 namespace ctprof {
 
-// A row is written if `has_room` says so, which is asked before each. REQUIRES: report.screen().
+// Calls `has_room` before each row and writes the row if it returns true. REQUIRES:
+// report.screen().
 void write_screen(JsonPieces& json, const Report& report, const std::function<bool()>& has_room);
 
 }  // namespace ctprof

@@ -16,20 +16,26 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kLeastGroup = 12;
-constexpr std::size_t kAlwaysFirst = 2;  // columns that are the last to go
-constexpr std::size_t kMostDepth = 8;    // to which rows of a tree are indented
+constexpr std::size_t kAlwaysFirst = 2;  // columns that are omitted last
+constexpr std::size_t kMostDepth = 8;    // indentation limit for rows of a tree
 
-// Columns make room for so much of a name: a process's is no longer, and a path has a third of a
-// narrow terminal.
+// Returns the width that is reserved for names of groups: the maximum length of a process name, or
+// for a path a third of a narrow terminal.
 std::size_t readable_width(GroupBy by, std::size_t width) {
   const bool is_path = by == GroupBy::All || by == GroupBy::Cgroup;
   return std::min<std::size_t>(is_path ? 32 : 16, std::max(kLeastGroup, width / 3));
 }
 
-enum class Threads { No, Living, After, All };  // After: born and ended on the last side alone
+enum class Threads {
+  No,
+  Living,
+  After,
+  All
+};  // After: started and exited threads only for the
+    // last side
 enum class Most { No, Figures, Change };
 
-// How much is told before the headlines.
+// The contents of the columns before the headlines.
 struct Form {
   Threads threads;
   Most most;
@@ -40,7 +46,7 @@ constexpr Form kForms[] = {{Threads::All, Most::Change},    {Threads::After, Mos
                            {Threads::After, Most::Figures}, {Threads::Living, Most::Figures},
                            {Threads::No, Most::Figures},    {Threads::No, Most::No}};
 
-// "4→5" of several windows, "5" where all have as many.
+// Returns "4→5" for several windows, "5" if all have the same number.
 std::string steps(std::span<const ScreenThreads> sides, double ScreenThreads::*count) {
   std::string text = count_text(sides.front().*count);
   if (!std::ranges::all_of(
@@ -49,7 +55,7 @@ std::string steps(std::span<const ScreenThreads> sides, double ScreenThreads::*c
   return text;
 }
 
-// "5 +1 -1": those that live, and those that were born and ended inside.
+// Returns "5 +1 -1": living threads, and threads that started and exited inside the window.
 std::string threads_text(std::span<const ScreenThreads> sides, Threads told) {
   std::string text = steps(sides, &ScreenThreads::living);
   if (told == Threads::Living) return text;
@@ -63,7 +69,7 @@ std::string threads_text(std::span<const ScreenThreads> sides, Threads told) {
 
 bool is_level(const ScreenColumn& column) { return column.headline.shown == CTPROF_SHOWN_LEVEL; }
 
-// "1→2" where the second side's difference is proven, or nobody asked; "1~2" where it is not.
+// Returns "1→2" if the difference of the second side is significant or not tested, otherwise "1~2".
 std::string with_doubts(const std::string& steps, std::span<const ScreenFigure> figures,
                         const Families& families) {
   constexpr std::string_view kArrow = "→";
@@ -80,13 +86,13 @@ std::string with_doubts(const std::string& steps, std::span<const ScreenFigure> 
   return text;
 }
 
-// Writes the figures of one screen.
+// Formats the figures of one screen.
 class Cells {
  public:
   Cells(const Report& report, const Screen& screen) : report_(&report), screen_(&screen) {}
 
-  // With what memory grew by inside the window: "285Mi +213Mi"; of the last of several windows
-  // "72.0Mi→285Mi (+213Mi)".
+  // Returns the figure, with the growth of memory inside the window: "285Mi +213Mi"; for several
+  // windows, that of the last one: "72.0Mi→285Mi (+213Mi)".
   std::string figure(const ScreenRow& row, std::size_t at) const {
     const auto figures = screen_->figures(row, at);
     if (!is_level(column(at))) return values(row, at);
@@ -96,7 +102,7 @@ class Cells {
                                     : values(row, at);
   }
 
-  // "%wait 0.4→187 +187"
+  // Returns for example "%wait 0.4→187 +187".
   std::string most(const ScreenRow& row, Most told) const {
     if (!row.has_moved) return "-";
     const std::size_t at = row.decided_by;
@@ -122,7 +128,7 @@ class Cells {
     return with_doubts(brief_steps(values, unit(at)), screen_->figures(row, at),
                        report_->families());
   }
-  // A group whose processes all exited has no level, and threads of the kernel have none.
+  // A group whose processes all exited has no memory level, and neither have kernel threads.
   bool has_level(const ScreenRow& row, std::size_t side, std::size_t at) const {
     if (!is_level(column(at)) || screen_->figures(row, at)[side].value != 0) return true;
     return report_->rollup().coverage({side, row.group, column(at).metric}).values > 0;
@@ -135,7 +141,8 @@ class Cells {
   std::string signed_text(double value, std::size_t at) const {
     return (value > 0 ? "+" : "") + brief(value, unit(at));
   }
-  // A change below the floor, and one of memory that is small for a process, is no news.
+  // Returns the change of a level; empty if it is below the floor or, for memory, small for a
+  // process.
   std::string level_change(const ScreenFigure& figure, std::size_t at) const {
     constexpr double kLeastBytes = 1 << 20;
     if (figure.is_new) return " new";
@@ -177,7 +184,7 @@ class ScreenTable {
     if (!table.empty()) table.append_to(out, layout);
   }
 
-  // What went of the threads; empty: nothing. After append_to().
+  // Returns which thread counts were omitted; empty if none. REQUIRES: append_to() was called.
   std::string threads_gone() const {
     if (form_.threads == Threads::No) return "threads";
     if (form_.threads == Threads::Living) return "threads started and exited";
@@ -185,7 +192,7 @@ class ScreenTable {
     return tells_all ? "" : "threads started and exited before";
   }
 
-  // Labels of the columns that went for width. After append_to().
+  // Returns the labels of columns that were omitted for width. REQUIRES: append_to() was called.
   std::vector<std::string> gone() const {
     std::vector<std::string> labels;
     if (report_->compares() && !tells_most()) labels.emplace_back(kMovedColumn);
@@ -208,8 +215,8 @@ class ScreenTable {
     return cells;
   }
 
-  // Of one window with a mark behind the figure that gave the row its place; of several a column of
-  // its own names it. Figures keep their places below each other.
+  // Formats a figure. For one window, a mark follows the figure that orders the row; for several,
+  // an extra column names it. Unmarked figures get a blank, so that digits stay aligned.
   std::string figure(const ScreenRow& row, std::size_t at) const {
     const std::string text = cells_.figure(row, at);
     if (!has_marks_[at]) return text;
@@ -221,7 +228,8 @@ class ScreenTable {
            row.decided_by == at;
   }
 
-  // Whether some row has a figure in it: delays that the kernel does not account for have none.
+  // Returns whether any row has a figure in this column; delays without kernel accounting have
+  // none.
   bool is_known(std::size_t at) const {
     return rows_.empty() || std::ranges::any_of(rows_, [&](const ScreenRow& row) {
              const auto figures = screen_->figures(row, at);
@@ -239,8 +247,8 @@ class ScreenTable {
     return cells;
   }
 
-  // A cgroup that stands below another is told by what that lacks; under `all` one that the row
-  // before has as well is told once.
+  // Returns the name in the table. A cgroup below another is shown relative to it; under `all`, a
+  // cgroup that equals that of the previous row is not repeated.
   std::string name_of(const ScreenRow& row) const {
     const auto& names = report_->grouping().names;
     std::string_view name = names[row.group];
@@ -256,7 +264,7 @@ class ScreenTable {
     return (is_again ? "  > " : "") + told_name(readable_key(name));
   }
 
-  // What the form takes, with the names of groups as narrow as can still be read.
+  // Returns the width of the columns of the form, with group names at their minimum readable width.
   std::size_t width_of_form(std::size_t width) const {
     std::vector<std::size_t> widths{kLeastGroup};
     if (tells_threads()) widths.push_back(kThreadsColumn.size());
@@ -270,8 +278,9 @@ class ScreenTable {
     return std::accumulate(widths.begin(), widths.end(), kColumnGap * (widths.size() - 1));
   }
 
-  // The widest beside which that is told which no row can do without: what moved most, or else who
-  // has the CPUs and who waits for them. Who was born and ended before is not worth those two.
+  // Chooses the widest form that leaves space for the most important data: the largest change or,
+  // if that is not shown, the two headlines about CPU use and waiting for a CPU. Numbers of threads
+  // that started and exited are less important than these two.
   void choose_form(std::size_t width) {
     for (const Form form : kForms) {
       form_ = form;
@@ -290,9 +299,9 @@ class ScreenTable {
     return width + kColumnGap;
   }
 
-  // The first two, who has the CPUs and who waits for them; then by the largest share that a row
-  // has of them, so that those that decided rows come first. Of several windows a column of its own
-  // tells what decided: the others are in their order.
+  // Returns the columns in order of importance: first CPU use and waiting for a CPU, then by the
+  // largest share of any row, so that columns that order rows come first. For several windows, an
+  // extra column shows what orders them, and the other columns keep their order.
   std::vector<std::size_t> by_weight() const {
     std::vector<double> weights(screen_->columns.size());
     std::vector<std::size_t> order;
@@ -307,7 +316,8 @@ class ScreenTable {
     return order;
   }
 
-  // One that is wide for what it tells leaves its place to others; the first two do not.
+  // Selects the headlines that fit. A column that is too wide is skipped; only the first two are
+  // not.
   void choose_headlines(std::size_t width) {
     fits_ = known_;
     if (width == 0) return;

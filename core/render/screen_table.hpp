@@ -1,13 +1,14 @@
-// The table of the first screen, with the columns that fit.
+// Builds the table of the first screen, with the columns that fit.
 //
-// A row is a group with its threads and a figure of each headline; of several windows each figure
-// is told as "12.3→45.6", and a column of its own names the headline that moved most. The columns
-// that decided which row comes first are the last to go for width; before what moved most goes, its
-// change does, and the threads that were born and ended. Names lose their middle.
+// A row is a group with its threads and a figure of each headline. For several windows, each figure
+// is shown as "12.3→45.6", and an extra column names the headline with the largest change. If the
+// table is too wide, columns are omitted, last those that order the rows. Before the column of the
+// largest change is omitted, its change is, and the numbers of started and exited threads. Names
+// are shortened in the middle.
 //
-// Columns of which nothing is known are left out.
+// Columns without any known figure are omitted.
 //
-// Not here: which rows are told, and what is said of those that are not (screen_text.hpp).
+// See also: screen_text.hpp (the selection of rows, and the lines about omitted data).
 
 #pragma once
 
@@ -23,17 +24,18 @@
 namespace ctprof {
 
 struct ScreenTableText {
-  std::string text;               // empty without rows
-  std::string threads_gone;       // what of the threads went for width, in words
-  std::vector<std::string> gone;  // labels of the columns that went for width
-  bool has_marks = false;         // figures that gave rows their places have kMark behind them
+  std::string text;               // empty if there are no rows
+  std::string threads_gone;       // the thread counts that were omitted for width, in words
+  std::vector<std::string> gone;  // labels of the columns that were omitted for width
+  bool has_marks = false;         // figures that order rows are followed by kMark
 };
 
 inline constexpr std::string_view kMark = "*";
 
-// Of the first rows. REQUIRES: report.screen().
+// Builds the table of the first `rows` rows. REQUIRES: report.screen().
 ScreenTableText screen_table(const Report& report, std::size_t rows, const TextLayout& layout);
-// Of these rows, in this order. REQUIRES: rows of report.screen(), or copies of them.
+// Builds the table of these rows, in this order. REQUIRES: rows of report.screen(), or copies of
+// them.
 ScreenTableText screen_table(const Report& report, std::span<const ScreenRow> rows,
                              const TextLayout& layout);
 

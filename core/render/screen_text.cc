@@ -17,7 +17,7 @@
 namespace ctprof {
 namespace {
 
-// A screen that is lower has so many rows all the same.
+// Minimum number of rows, also on a lower screen.
 constexpr std::size_t kLeastRows = 5;
 constexpr std::size_t kMostSettingsInLine = 4;
 
@@ -70,7 +70,7 @@ std::string opening(const Report& report, std::span<const std::string> files,
   return out + other_boots(report) + host_text(report, layout) + order_text(report, layout.width);
 }
 
-// What changed inside each window, of as many as fit.
+// Returns the settings that changed inside each window, for at most kMostSettingsInLine windows.
 std::string settings_inside(const Report& report, std::size_t width) {
   std::string out;
   std::size_t told = 0, more = 0;
@@ -135,7 +135,7 @@ std::vector<std::string> settings_between(const Report& report) {
 std::string screen_text(const Report& report, std::span<const std::string> files,
                         const ScreenLayout& layout) {
   const std::size_t all = report.screen()->rows.size();
-  // A third of the terminal is for findings, and one for the groups of --about.
+  // A third of the terminal is for findings, and another third for the groups of --about.
   const std::size_t third = layout.lines / 3;
   const std::string before =
       opening(report, files, layout.text) +
@@ -143,7 +143,7 @@ std::string screen_text(const Report& report, std::span<const std::string> files
                     layout.record_waits) +
       about_rows(report, layout.text, layout.rows ? *layout.rows : std::max(kLeastRows, third));
   if (layout.rows) return with_rows(report, before, layout.text, *layout.rows ? *layout.rows : all);
-  // What is left out makes lines too; one is for the prompt.
+  // Lines about omitted data need space, too; one line is left for the prompt.
   for (std::size_t rows = std::min(all, layout.lines);;) {
     std::string text = with_rows(report, before, layout.text, rows);
     const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;

@@ -1,8 +1,7 @@
-// The first screen as text: what a window begins with, the rows and columns that fit, and a few
-// lines of what is not there.
+// Formats the first screen as text: the opening lines of a window, the rows and columns that fit,
+// and a few lines about omitted data.
 //
-// Not here: the table (screen_table.hpp), the screen as data (compare/report/screen.hpp), its JSON
-// (screen_json.hpp).
+// See also: screen_table.hpp (the table), compare/report/screen.hpp (the data), screen_json.hpp.
 
 #pragma once
 
@@ -19,8 +18,8 @@ namespace ctprof {
 
 struct ScreenLayout {
   TextLayout text;
-  std::size_t lines = 0;              // of the terminal, or of what stands for one
-  std::optional<std::size_t> rows{};  // as many as these, whatever the lines; 0: all
+  std::size_t lines = 0;              // of the terminal, or its replacement
+  std::optional<std::size_t> rows{};  // fixed number of rows, independent of the lines; 0: all
   std::string record_waits{};         // the command that records where threads wait
 };
 
@@ -28,8 +27,8 @@ struct ScreenLayout {
 std::string screen_text(const Report& report, std::span<const std::string> files,
                         const ScreenLayout& layout);
 
-// "worker/{N} cpu_affinity 0-1 → 1": settings of groups on the screen, and of the host, that differ
-// between the windows. REQUIRES: the same.
+// Returns settings that differ between the windows, of groups on the screen and of the host, such
+// as "worker/{N} cpu_affinity 0-1 → 1". REQUIRES: report.screen().
 std::vector<std::string> settings_between(const Report& report);
 
 }  // namespace ctprof

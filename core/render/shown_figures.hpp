@@ -1,13 +1,13 @@
-// The figures of a row of the first screen as text and page show them.
+// Computes the figures of a row of the first screen as text and page show them.
 //
-//   of sides of several runs   where the row is judged, and one side is compared with another, the
-//                              figures that its shift leads from and to (Proof::before, after), so
-//                              that the shift is the difference of the figures beside it
-//   otherwise                  of several runs the medians
+//   sides of several runs   if the row is tested, and one side is compared with another: the
+//   figures
+//                           whose difference is the shift (Proof::before, after)
+//   otherwise               medians of several runs
 //
-// The time that threads are blocked is shown per thread, because threads that sleep add up to more
-// than anybody can read; where both sides of a judged row have different numbers of threads, it is
-// that of all threads, because the shift is, too.
+// Blocked time is shown per thread, because its sum over sleeping threads is too large to be
+// readable. If the sides of a tested row have different numbers of threads, it is the sum over all
+// threads, because the shift is, too.
 
 #pragma once
 
@@ -18,9 +18,9 @@
 namespace ctprof {
 
 struct ShownFigures {
-  std::vector<double> sides;    // in the unit of the screen; NaN where it is unknown
-  std::vector<double> divisor;  // by side, what the figure of all threads was divided by
-  bool is_pair = false;         // of a judged row
+  std::vector<double> sides;    // in the unit of the screen; NaN if unknown
+  std::vector<double> divisor;  // by side: the divisor of the figure of all threads
+  bool is_pair = false;         // figures of a tested row
 };
 
 // REQUIRES: a row of report.screen(), or a copy of one.

@@ -10,7 +10,7 @@
 namespace ctprof {
 namespace {
 
-// "18 to 2655": the least and the most of the runs' windows.
+// Returns the minimum and maximum of the runs' windows, such as "18 to 2655".
 std::string range_in_words(std::span<const RunFacts> runs, std::uint64_t WindowRows::*count) {
   const auto [least, most] = std::ranges::minmax_element(
       runs, {}, [&](const RunFacts& run) { return run.window->rows.*count; });
@@ -19,7 +19,7 @@ std::string range_in_words(std::span<const RunFacts> runs, std::uint64_t WindowR
   return low == high ? low : low + " to " + high;
 }
 
-// Of sides of windows.
+// Returns the cells for started and exited threads of windows.
 std::vector<TextCell> came_and_went(std::span<const RunFacts> runs) {
   const bool sees_ends =
       std::ranges::all_of(runs, [](const RunFacts& run) { return run.window->sees_ends; });
@@ -27,7 +27,7 @@ std::vector<TextCell> came_and_went(std::span<const RunFacts> runs) {
           {sees_ends ? range_in_words(runs, &WindowRows::ended) : "not seen"}};
 }
 
-// Other columns go before names are shorter than that.
+// Returns the minimum width of file names; optional columns are omitted before names get shorter.
 std::size_t least_of_file(std::size_t width) { return std::clamp<std::size_t>(width / 5, 8, 24); }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// What is compared, as a table: a row for each side, with its file, its host, when it was taken,
-// its threads, and of windows how many of those were born and ended, and how long they are.
+// Formats the table of sides: a row for each side, with its file, host, time of capture and
+// threads; for windows also the numbers of started and exited threads, and the length.
 //
-// Of a side of several runs the threads are those of the first; the rest is of all, from the least
-// to the most.
+// For a side of several runs, the threads are those of the first run; other columns show the range
+// from minimum to maximum over all runs.
 
 #pragma once
 
@@ -18,11 +18,11 @@ namespace ctprof {
 std::string table_of_sides(const Report& report, std::span<const std::string> files,
                            const TextLayout& layout);
 
-// "8 of 4.9 s to 5.1 s": how many runs, and how long they are if they are windows; nothing for one
+// Returns the number of runs and, for windows, their lengths: "8 of 4.9 s to 5.1 s"; empty for one
 // snapshot.
 std::string runs_in_words(std::span<const RunFacts> runs);
 
-// "a", or "a and 2 others" where the runs are of several hosts.
+// Returns "a", or "a and 2 others" if the runs are from several hosts.
 std::string hosts_in_words(std::span<const RunFacts> runs);
 
 }  // namespace ctprof

@@ -144,7 +144,7 @@ class StacksWriter {
   const Report* report_;
   const StackBook* book_;
   const std::function<bool()>* has_room_;
-  std::optional<Cut> group_;  // that is being written
+  std::optional<Cut> group_;  // of the current group
   bool in_stacks_ = false;
   std::unordered_map<std::uint32_t, std::uint64_t> places_;
   std::vector<std::uint32_t> told_;

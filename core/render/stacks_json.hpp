@@ -1,7 +1,8 @@
-// Stacks as JSON: the member `stacks` of a report of files that have some. Its members are
-// described in the schema (tools/ctprof/schema/common.json).
+// Writes stacks as JSON: the member `stacks` of a report of files with stacks. The schema describes
+// its members (tools/ctprof/schema/common.json).
 //
-// A function is told once, behind all groups, and named by its place there: it is in many stacks.
+// Functions are written once, after all groups, because one function is in many stacks. Stacks
+// refer to functions by index.
 
 #pragma once
 
@@ -12,7 +13,8 @@
 
 namespace ctprof {
 
-// A row is written if `has_room` says so, which is asked before each. REQUIRES: report.stacks().
+// Calls `has_room` before each row and writes the row if it returns true. REQUIRES:
+// report.stacks().
 void write_stacks(JsonPieces& json, const Report& report, const std::function<bool()>& has_room);
 
 }  // namespace ctprof

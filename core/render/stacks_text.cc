@@ -20,7 +20,7 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kLeastName = 24;
-// What is told where nobody says how much.
+// Default limits if the user specifies none.
 constexpr std::size_t kFewGroups = 4, kFewFunctions = 8, kFewStacks = 4;
 
 std::string hexadecimal(std::uint64_t number) {
@@ -31,7 +31,7 @@ std::string hexadecimal(std::uint64_t number) {
 
 std::string more_text(std::size_t more) { return "… (" + std::to_string(more) + " more)"; }
 
-// "70.1%", of several sides "10.0→15.0%"; "-" of a side that has nothing.
+// Returns "70.1%", or "10.0→15.0%" for several sides; "-" for a side without a value.
 std::string percent_text(std::span<const double> parts, std::span<const double> wholes) {
   std::vector<std::string> steps;
   for (std::size_t side = 0; side < parts.size(); ++side) {
@@ -49,7 +49,7 @@ Tint tint_of(double change) {
   return change > 0 ? Tint::More : change < 0 ? Tint::Less : Tint::Plain;
 }
 
-// One group's tables.
+// The tables of one group.
 class GroupTables {
  public:
   GroupTables(const Report& report, const ReportRow& opens, const TextLayout& layout,
@@ -63,7 +63,7 @@ class GroupTables {
         most_stacks_(rows ? *rows : kFewStacks),
         shows_idle_(shows_idle) {}
 
-  // What decides the order of groups: of waits those that are not idle.
+  // Returns the value that orders the groups; for waits, without idle ones.
   double rank() const {
     if (group_->waits.empty()) return std::abs(went(group_->weights));
     return std::abs(went(all_of(&FoldedWait::busy)));
@@ -85,7 +85,7 @@ class GroupTables {
     return most == 0 ? all : std::min(most, all);
   }
 
-  // "1.23s", of several sides "100→180ms/s".
+  // Returns "1.23s", or "100→180ms/s" for several sides.
   std::string amounts(std::span<const double> sides) const {
     return brief_steps(sides, metric_->unit) + per_second_;
   }
@@ -95,7 +95,7 @@ class GroupTables {
                 brief(change, metric_->unit) + per_second_,
             in_doubt ? Tint::Plain : tint_of(change)};
   }
-  // The p of the change that is surest; of what was not judged, nothing.
+  // Returns the smallest p of the row's changes; empty if none was tested.
   static TextCell p_of(const FunctionRow& row) {
     const Proof* surest = nullptr;
     for (const auto& proof : row.proofs)
@@ -140,7 +140,7 @@ class GroupTables {
     return sides;
   }
 
-  // Those that are shown, with their cells.
+  // Returns the waits to show, largest first.
   std::vector<const FoldedWait*> shown_waits() const {
     std::vector<const FoldedWait*> shown;
     for (const FoldedWait& wait : group_->waits)
@@ -209,7 +209,8 @@ class GroupTables {
     if (!table.empty()) table.append_to(out, *layout_);
   }
 
-  // A stack is cut where the line ends; what stands before it is as wide as its widest cell.
+  // Appends the table of stacks. Stacks are shortened to the width after the widest cells before
+  // them.
   void append_stacks(std::string& out) const {
     const auto& all = group_->stacks;
     const auto rows = std::span(all).first(kept(most_stacks_, all.size()));
@@ -261,14 +262,14 @@ class GroupTables {
   bool shows_idle_;
 };
 
-// The text of a group, and its place among those of its metric.
+// The text of a group, and its rank among the groups of its metric.
 struct GroupText {
   std::uint32_t metric = 0;
   double rank = 0;
   std::string text;
 };
 
-// Metrics stay in their order.
+// Sorts the groups of each metric by rank; metrics keep their order.
 void put_busiest_first(std::vector<GroupText>& groups) {
   std::vector<std::uint32_t> metrics;
   for (const GroupText& group : groups)

@@ -1,15 +1,15 @@
-// The section `stacks` as text: of each metric and group a table of functions, and one of stacks,
+// Formats the section `stacks`: for each metric and group a table of functions, and one of stacks,
 // leaf first.
 //
-// What a function or stack has is told in percent of what its group has, and in the metric's unit.
-// Of waits there is one table, of waits as an application sees them (folded_waits.hpp):
+// Each function or stack shows its percentage of the group's total, and its value in the unit of
+// the metric. Waits have one table, of waits from the view of the application (folded_waits.hpp):
 //
 //   4.20s  98.6%  handle_get → pthread_mutex_lock (futex) ← serve ← main
 //
-// Several sides stand in one cell, "10.0→15.0"; what changed most comes first. Where functions are
-// judged, a change that is not proven has ~ before it, and all have their p.
+// Several sides share one cell, "10.0→15.0"; the largest change comes first. If functions are
+// tested, a change that is not significant has a ~ before it, and all have their p.
 //
-// Not here: which rows there are (compare/report/stack_section.hpp), their JSON (stacks_json.hpp).
+// See also: compare/report/stack_section.hpp (the selection of rows), stacks_json.hpp.
 
 #pragma once
 
@@ -24,23 +24,24 @@
 
 namespace ctprof {
 
-// Between a function and its caller.
+// Separates a function from its caller.
 inline constexpr std::string_view kCalledBy = " ← ";
-// Functions of one stack; more are counted.
+// Limit on functions shown for one stack; the others are counted.
 inline constexpr std::size_t kMostStackFunctions = 512;
 
-// A function for people: its name, or its module and its place there; marked where it was guessed.
+// Formats a function: its name, or its module and offset; guessed functions are marked.
 std::string function_text(const StackFunction& function);
-// The same with its module: "main (prog)".
+// Formats a function with its module: "main (prog)".
 std::string function_in_module(const StackFunction& function);
 
-// The stack in one line, "leaf ← caller ← its caller", with the modules of functions that have no
-// name. What is beyond `width` is counted at its end (0: any width; but 512 functions at most).
+// Formats a stack in one line, "leaf ← caller ← its caller". Functions without a name show their
+// module. Functions beyond `width` (0: unlimited, but at most 512 functions) are counted at the
+// end.
 std::string stack_text(const StackBook& book, std::uint32_t stack, std::size_t width);
 
-// Empty if there are no stacks. Of waits, those that are idle are counted, and shown with
-// `shows_idle`; groups that only have such are counted too. `rows`: of groups, of functions and of
-// stacks each, 0: all; none: a few.
+// Formats the section; empty if there are no stacks. Idle waits are counted, and shown if
+// `shows_idle`; groups with only idle waits are counted too. `rows`: limit for groups, and for
+// functions and stacks of each, 0: all; nothing: small defaults.
 std::string stacks_text(const Report& report, const TextLayout& layout,
                         const std::optional<std::size_t>& rows, bool shows_idle = false);
 

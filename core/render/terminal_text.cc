@@ -23,13 +23,13 @@ bool is_in(const Span (&spans)[N], char32_t point) {
   return it != std::end(spans);
 }
 
-// Combining marks: the blocks that hold nothing else.
+// Combining marks: only blocks without other characters.
 constexpr Span kCombining[] = {
     {0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},  {0x64b, 0x65f},
     {0x6d6, 0x6dc},   {0xe31, 0xe31},   {0xe34, 0xe3a},   {0xe47, 0xe4e},  {0x1ab0, 0x1aff},
     {0x1dc0, 0x1dff}, {0x20d0, 0x20ff}, {0x302a, 0x302d}, {0xfe20, 0xfe2f}};
 
-// East Asian letters and pictures, which take two columns.
+// East Asian letters and pictographs, which take two columns.
 constexpr Span kWide[] = {
     {0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},
     {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},   {0x4e00, 0x9fff},
@@ -58,7 +58,7 @@ std::string escape(char32_t point) {
   return point < 0x10000 ? "\\u" + hex(point, 4) : "\\U" + hex(point, 8);
 }
 
-// A letter with the marks on it.
+// A letter with its combining marks.
 struct Glyph {
   std::string_view bytes;
   std::size_t width;
@@ -93,7 +93,7 @@ std::string joined(Glyphs first, Glyphs last) {
   return text;
 }
 
-// As many glyphs, one after the other, as fit.
+// Returns the first glyphs that fit into the width.
 template <class Iterator>
 std::vector<Glyph> fitting(Iterator first, Iterator last, std::size_t width) {
   std::vector<Glyph> taken;
@@ -172,7 +172,7 @@ namespace {
 
 constexpr std::size_t kIndent = 2;
 
-// Takes words, makes lines.
+// Joins words to lines.
 class Lines {
  public:
   explicit Lines(std::size_t width) : width_(width) {}
@@ -211,7 +211,7 @@ std::string wrapped(const std::string& text, std::size_t width) {
 
 namespace {
 
-// Narrower than this, a wrapped cell cannot be read. If the terminal is narrower still, it breaks
+// A wrapped cell that is narrower is unreadable. If the terminal is narrower still, it breaks the
 // lines itself.
 constexpr std::size_t kLeastWrapped = 6;
 
@@ -235,7 +235,7 @@ std::size_t total(const std::vector<std::size_t>& widths, const std::vector<bool
   return sum + (count > 1 ? kColumnGap * (count - 1) : 0);
 }
 
-// Takes letter by letter from the column that is furthest above its least width.
+// Narrows step by step the column that is furthest above its minimum width.
 void shrink(std::vector<std::size_t>& widths, const std::vector<std::size_t>& least,
             const std::vector<bool>& shown, std::size_t width) {
   while (total(widths, shown) > width) {
@@ -280,7 +280,7 @@ TextTable::Fitted TextTable::fit(const TextLayout& layout) const {
   return fitted;
 }
 
-// As many lines as its longest cell needs.
+// Appends as many lines as the longest cell needs.
 void TextTable::append_row(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted,
                            const TextLayout& layout) const {
   if (!layout.wrap) return append_line(out, row, fitted, layout.color);
@@ -301,7 +301,7 @@ void TextTable::append_row(std::string& out, const std::vector<TextCell>& row, c
 void TextTable::append_line(std::string& out, const std::vector<TextCell>& row,
                             const Fitted& fitted, bool color) const {
   std::string line;
-  std::size_t blanks = 0;  // to write before the next cell, so that no line ends in blanks
+  std::size_t blanks = 0;  // blanks to write before the next cell, so that no line ends in blanks
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (!fitted.shown[i]) continue;
     const std::string text = shortened(row[i].text, fitted.widths[i]);

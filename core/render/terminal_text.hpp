@@ -1,8 +1,9 @@
-// Text that fits a terminal: names made safe to print, how wide text is, and tables.
+// Formats text for a terminal: makes names safe to print, measures the width of text, and lays out
+// tables.
 //
-// Whoever can name a thread can put an escape code there. Whatever would move the cursor, change
-// colours, break a line, turn the direction of writing or be invisible is shown as an escape: "\n",
-// "\x1b", "\u202e". Bytes that are not UTF-8 are shown as "\xff".
+// Any user who can name a thread can include escape codes. Characters that move the cursor, change
+// colours, break a line, change the direction of writing or are invisible are shown as escapes:
+// "\n", "\x1b", "\u202e". Bytes that are not UTF-8 are shown as "\xff".
 
 #pragma once
 
@@ -17,42 +18,42 @@ namespace ctprof {
 // Blanks between the columns of a table.
 inline constexpr std::size_t kColumnGap = 2;
 
-// The name with escapes for whatever is not safe to print.
+// Returns the name with escapes for all characters that are not safe to print.
 std::string printable(std::string_view name);
 
-// The same for text of unknown length: one of more than `most` bytes loses its middle.
+// The same for text of unknown length: a text of more than `most` bytes is shortened in the middle.
 inline constexpr std::size_t kMostName = 1024, kMostNote = 8 * 1024, kMostValue = 16 * 1024;
 std::string told_name(std::string_view name, std::size_t most = kMostName);
 
-// The columns that the text takes: two for wide letters, none for combining marks. REQUIRES:
-// printable text.
+// Returns the width of the text in terminal columns: two for wide letters, none for combining
+// marks. REQUIRES: printable text.
 std::size_t display_width(std::string_view text);
 
-// The text in at most `width` columns. An ellipsis replaces the middle of what is too long.
+// Returns the text in at most `width` columns. An ellipsis replaces the middle of a longer text.
 // REQUIRES: printable text.
 std::string shortened(std::string_view text, std::size_t width);
 
-// The text in pieces of at most `width` columns, broken after a blank or a slash if possible. At
-// least one piece; no letter is lost. REQUIRES: printable text.
+// Splits the text into pieces of at most `width` columns, after a blank or a slash if possible.
+// Returns at least one piece and keeps every letter. REQUIRES: printable text.
 std::vector<std::string> folded(std::string_view text, std::size_t width);
 
-// The text's words in lines of at most `width` columns (0: one line), all but the first indented.
-// A word that is wider is folded. REQUIRES: printable text.
+// Wraps words to lines of at most `width` columns (0: one line); all lines but the first are
+// indented. A wider word is split. REQUIRES: printable text.
 std::string wrapped(const std::string& text, std::size_t width);
 
 enum class Align : std::uint8_t { Left, Right };
 
-// Colours only repeat what the text says.
+// Colours only repeat information that the text contains.
 enum class Tint : std::uint8_t { Plain, Heading, Faint, More, Less, MuchMore, MuchLess };
 
-// The text in colour, or unchanged.
+// Returns the text in colour, or unchanged.
 std::string tinted(std::string_view text, Tint tint, bool color);
 
 struct TextColumn {
   std::string header;
   Align align = Align::Left;
-  std::size_t least = 0;  // it may shrink to this width; 0: it may not shrink
-  bool may_go = false;    // it may be left out
+  std::size_t least = 0;  // minimum width when the table shrinks; 0: the column keeps its width
+  bool may_go = false;    // the column may be omitted
 };
 
 struct TextCell {
@@ -60,25 +61,25 @@ struct TextCell {
   Tint tint = Tint::Plain;
 };
 
-// How text is laid out.
+// The layout of text on a terminal.
 struct TextLayout {
-  std::size_t width = 0;  // of the terminal; 0: any
+  std::size_t width = 0;  // of the terminal; 0: unlimited
   bool color = false;
-  bool wrap = false;  // long cells continue on the next line instead of losing their middle, and no
-                      // column is left out
+  bool wrap = false;  // long cells continue on the next line instead of being shortened, and no
+                      // column is omitted
 };
 
-// A table: no borders, two blanks between columns, as wide as it needs to be and the terminal
-// allows.
+// A table without borders, with two blanks between columns, as wide as its contents and the
+// terminal allow.
 //
-// If it is too wide, columns that may go are left out one by one, and columns that may shrink lose
-// the middle of their longest cells, until it fits. A column that may do neither is never cut, so
-// that no figure is.
+// If it is too wide, optional columns are omitted one by one, and columns with a minimum width
+// shorten their longest cells in the middle until the table fits. A column that is neither keeps
+// its width, so numbers are never shortened.
 class TextTable {
  public:
   explicit TextTable(std::vector<TextColumn> columns) : columns_(std::move(columns)) {}
 
-  // REQUIRES: a cell for each column.
+  // REQUIRES: one cell per column.
   void add(std::vector<TextCell> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
 

@@ -1,4 +1,4 @@
-// All sources of core/render, which are compiled as one.
+// Compiles all sources of core/render as one translation unit.
 
 #include "core/render/about_rows.cc"
 #include "core/render/asleep_text.cc"

@@ -10,7 +10,7 @@
 namespace ctprof {
 namespace {
 
-// Libraries that every program calls: their functions say how it waits, not why.
+// Libraries that every program calls: their functions do not explain the reason for a wait.
 constexpr std::array<std::string_view, 7> kLibraries{
     "libc.so", "libc-", "libpthread", "ld-linux", "ld-musl", "libstdc++", "[vdso]"};
 
@@ -19,14 +19,14 @@ bool is_of_library(const StackFunction& function) {
       kLibraries, [&](std::string_view library) { return function.module.starts_with(library); });
 }
 
-// The stack from the first function of the application on; the whole one where it has none.
+// Returns the stack from the first function of the application on; the whole stack if it has none.
 std::uint32_t application_of(const StackBook& book, std::uint32_t stack) {
   for (std::uint32_t at = stack; at != StackBook::kEmpty; at = book.caller(at))
     if (!is_of_library(book.functions()[book.function(at)])) return at;
   return stack;
 }
 
-// The function that the application called; empty where it made the system call itself.
+// Returns the function that the application called; empty if it made the system call itself.
 std::string called_by(const StackBook& book, std::uint32_t stack, std::uint32_t application) {
   std::uint32_t called = StackBook::kEmpty;
   for (std::uint32_t at = stack; at != application; at = book.caller(at)) called = at;

@@ -1,9 +1,10 @@
-// Waits as text: the application's function, what it called, and the system call that waited.
+// Formats waits as text: the application's function, the function that it called, and the system
+// call that waited.
 //
 //   waits      %  application → library (system call) ← caller
 //   4.20s  98.6%  handle_get → pthread_mutex_lock (futex) ← serve ← main
 //
-// See also: compare/report/folded_waits.hpp (which stacks are one wait, and which are idle).
+// See also: compare/report/folded_waits.hpp (which stacks count as one wait, and which are idle).
 
 #pragma once
 
@@ -17,7 +18,7 @@ namespace ctprof {
 
 inline constexpr std::string_view kWaitColumn = "application → library (system call) ← caller";
 
-// As stack_text().
+// Formats a wait within `width`, like stack_text().
 std::string wait_text(const StackBook& book, const FoldedWait& wait, std::size_t width);
 
 }  // namespace ctprof

@@ -15,7 +15,7 @@ constexpr std::size_t kMostSettings = 8;
 constexpr std::size_t kFewSettings = 4;
 constexpr std::size_t kFewNames = 3;
 
-// A line as it is where it fits, else broken between words.
+// Returns the line unchanged if it fits, otherwise wrapped.
 std::string line(const std::string& text, std::size_t width) {
   return width == 0 || display_width(text) <= width ? text + "\n" : wrapped(text, width);
 }
@@ -26,7 +26,7 @@ std::string seconds(std::uint64_t ns) {
   return text;
 }
 
-// Threads that exited unseen are in no row.
+// Includes threads whose exit was not observed; they are in no row.
 std::uint64_t threads_before(const WindowFacts& window) {
   return window.rows.before + (window.sees_ends ? 0 : window.unseen);
 }
@@ -42,14 +42,14 @@ std::string threads(const WindowFacts& window) {
   return text;
 }
 
-// In percent of one CPU.
+// Formats a time in percent of one CPU.
 std::string share(double ns, const Accounting& of) {
   char text[32];
   std::snprintf(text, sizeof text, "%.0f %%", std::round(100 * ns / of.wall) + 0.0);
   return text;
 }
 
-// What interrupts or the hypervisor took, where it is worth a word.
+// Returns the time of interrupts or the hypervisor; empty if it is below half a percent.
 std::string taken(double ns, bool apart, const char* by, const Accounting& of) {
   if (100 * ns / of.wall < 0.5) return "";
   return (apart ? "; besides, " : "; in it ") + share(ns, of) + " " + by;
@@ -77,21 +77,21 @@ std::string few(const std::vector<std::string>& names) {
   return text;
 }
 
-// Threads without any difference, and why; empty where there are none.
+// Returns the threads without any difference, with the reason; empty if there are none.
 std::string not_met(const WindowRows& rows) {
   if (rows.unmet == 0) return {};
   return "no differences of " + counted(rows.unmet, "thread") + " not met when the window opened";
 }
 
-// Threads without the differences of their times, and why; empty where there are none.
+// Returns the threads without differences of their times, with the reason; empty if there are none.
 std::string in_progress(const WindowRows& rows) {
   if (rows.in_progress == 0) return {};
   return "no run, wait and blocked time of " + counted(rows.in_progress, "thread") +
          " that ran or waited for a CPU at an end; a BPF program would know for how long";
 }
 
-// What the recorder was denied, in one sentence instead of one for each cause; empty where nothing
-// was. It names no remedy: a recorder with the user ID of root may lack capabilities too.
+// Summarizes what the recorder was denied in one sentence instead of one per cause; empty if
+// nothing was. It names no remedy: a recorder with user id 0 may lack capabilities, too.
 std::string without_rights(const WindowFacts& window) {
   if (window.sees_ends || window.denied_metrics == 0) return {};
   std::string text =
@@ -101,7 +101,7 @@ std::string without_rights(const WindowFacts& window) {
   return text + "; see `ctprof doctor` on that host";
 }
 
-// Rows and metrics without differences, and why.
+// Returns rows and metrics without differences, with reasons.
 std::vector<std::string> no_base(const WindowRows& rows) {
   std::vector<std::string> lines;
   for (const std::string& text : {not_met(rows), in_progress(rows)})

@@ -1,7 +1,7 @@
-// What a report of a window begins with: how long it was, who came and went, who used the CPUs, and
-// which settings changed. For people and for programs.
+// Formats the opening of a report of a window as text and JSON: its length, started and exited
+// threads, the CPU time, and the settings that changed.
 //
-// Not here: the rows (report_lines, row_json).
+// See also: report_lines, row_json (the rows).
 
 #pragma once
 
@@ -16,30 +16,32 @@
 
 namespace ctprof {
 
-// All REQUIRE run.window. `file` is what the user called it.
+// All functions REQUIRE run.window. `file` is the name as typed by the user.
 std::string window_heading(const RunFacts& run, std::string_view file, const TextLayout& layout);
-// The same for the first screen: what was read, who used the CPUs, and what happened to the host.
-// `who` stands before it where several windows are told: "baseline", or nothing.
+// The same for the first screen: the file, the CPU time, and events of the host. `who` precedes it
+// if several windows are shown: "baseline", or empty.
 std::string window_opening(const RunFacts& run, std::string_view who, std::string_view file,
                            const TextLayout& layout);
-// The parts of that opening: its first line, and the sentences after the figures of the host.
+// Return the parts of that opening: the first line, and the sentences after the figures of the
+// host.
 std::string window_line(const RunFacts& run, std::string_view file);
 std::vector<std::string> window_remarks(const RunFacts& run);
-// "settings that changed: worker/{N} cpu_affinity 0-1 → 1; ...", in lines; empty if none did.
+// Returns "settings that changed: worker/{N} cpu_affinity 0-1 → 1; ...", wrapped; empty if none
+// did.
 std::string settings_sentence(const WindowFacts& window, std::size_t width);
-// The same in few lines, for one of several windows that are told together: whose CPU time it was,
-// what is not known, and what happened to the host. Each begins with `who`.
+// The opening in few lines, for one of several windows: the CPU time, missing data, and events of
+// the host. Each line begins with `who`.
 std::string window_in_short(const RunFacts& run, const std::string& who, std::size_t width,
                             bool with_cpu = true);
-// Whether the window's CPU time was that of its threads, as exactly as it can be counted.
+// Returns whether threads account for all CPU time of the window, within the error.
 bool is_explained(const RunFacts& run);
-// "baseline: CPU 180 to 199 % of 200 %, explained by threads in 5 of 6 runs": those of which it
-// was; empty if it was of none.
+// Returns "baseline: CPU 180 to 199 % of 200 %, explained by threads in 5 of 6 runs" for the runs
+// whose CPU time threads account for; empty if there are none.
 std::string explained_in_short(std::span<const RunFacts> runs, const std::string& who,
                                std::size_t width);
-// "10.0 s"
+// Returns for example "10.0 s".
 std::string window_length(const RunFacts& run);
-// Writes the member `window`; its members are those of report_json.hpp.
+// Writes the member `window`; report_json.hpp describes its members.
 void write_window(JsonPieces& json, const RunFacts& run);
 
 }  // namespace ctprof
