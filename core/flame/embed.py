@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes texts of files as constants of a header: kFlameCss for flame.css.
+"""Writes the texts of files as constants of a header: kFlameCss for flame.css.
 
     embed.py FILE... OUT.hpp
 """

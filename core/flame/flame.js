@@ -1,7 +1,8 @@
-// What a flame graph does: zoom, search, keyboard, figures of the frame under the pointer.
+// Implements the flame graph's zoom, search, keyboard control, and display of the selected frame.
 //
-// The picture is its own data: a frame's place and width are its attributes, its title is its name,
-// its module and its figures, and frames stand in the order of a walk from the root, each before
+// The SVG contains all data: attributes give the position and width of a frame, its title gives its
+// name, module and figures. Frames are in depth-first order from the root, each before its callees.
+// Names are only set as text.
 // those that it called. Names are only ever set as text.
 (function () {
   'use strict';
@@ -9,9 +10,9 @@
   const SVG = 'http://www.w3.org/2000/svg';
   const XHTML = 'http://www.w3.org/1999/xhtml';
   const ROW = 18; // as in flame_page.cc
-  const TOOLS = 72; // height of what is added to the head
+  const TOOLS_HEIGHT = 72; // height of the controls
   const PAD = 4;
-  const LEAST_TEXT = 24; // pixels of a frame in which a name begins to make sense
+  const MIN_TEXT_WIDTH = 24; // pixels; a name in a narrower frame is unreadable
 
   const root = document.querySelector('svg.flame');
   const canvas = root.querySelector('.frames');
@@ -22,20 +23,20 @@
   let rootOnTop = root.classList.contains('icicle');
   let zoomed = frames[0];
   let current = frames[0];
-  let letter = 7; // pixels
+  let letterWidth = 7; // pixels
 
   function readFrame(element, index) {
     const lines = element.querySelector('title').textContent.split('\n');
     return {
       element, index, name: lines[0], figures: lines.slice(1).join('   '),
-      searched: lines.slice(0, -1).join('\n'), text: element.querySelector('text'),
+      searchText: lines.slice(0, -1).join('\n'), text: element.querySelector('text'),
       x: parseFloat(element.getAttribute('x')), width: parseFloat(element.getAttribute('width')),
       y: parseFloat(element.getAttribute('y')), depth: 0, parent: null, children: [], end: 0,
     };
   }
 
-  // Who called whom follows from the order and the depths.
-  function link() {
+  // Derives parents and children from the order and the depths.
+  function linkFrames() {
     const path = [];
     for (const frame of frames) {
       frame.depth = Math.round(Math.abs(frame.y - frames[0].y) / ROW);
@@ -55,39 +56,39 @@
   const isBelow = (frame, other) => frame.index >= other.index && frame.index < other.end;
   const isAbove = (frame, other) => frame !== other && isBelow(other, frame);
 
-  function place(frame, wide) {
+  function place(frame, pageWidth) {
     const above = isAbove(frame, zoomed);
-    const seen = above || isBelow(frame, zoomed);
-    frame.element.classList.toggle('out', !seen);
+    const isVisible = above || isBelow(frame, zoomed);
+    frame.element.classList.toggle('out', !isVisible);
     frame.element.classList.toggle('above', above);
-    if (!seen) return;
+    if (!isVisible) return;
     frame.shownX = above ? 0 : (frame.x - zoomed.x) / zoomed.width * 100;
     frame.shownWidth = above ? 100 : frame.width / zoomed.width * 100;
     frame.element.setAttribute('x', frame.shownX + '%');
     frame.element.setAttribute('width', frame.shownWidth + '%');
     frame.element.setAttribute('y', (rootOnTop ? frame.depth : rows - 1 - frame.depth) * ROW);
-    write(frame, wide * frame.shownWidth / 100);
+    write(frame, pageWidth * frame.shownWidth / 100);
   }
 
-  // As much of the name as fits.
+  // Writes as much of the name as fits.
   function write(frame, pixels) {
-    const room = Math.floor((pixels - 2 * PAD) / letter);
-    if (pixels >= LEAST_TEXT && !frame.text) {
+    const capacity = Math.floor((pixels - 2 * PAD) / letterWidth);
+    if (pixels >= MIN_TEXT_WIDTH && !frame.text) {
       frame.text = frame.element.appendChild(document.createElementNS(SVG, 'text'));
       frame.text.setAttribute('x', PAD);
       frame.text.setAttribute('y', 13);
     }
     if (!frame.text) return;
     const letters = Array.from(frame.name);
-    const fits = letters.length <= room;
-    const cut = fits ? frame.name : letters.slice(0, room - 1).join('') + '…';
-    frame.text.textContent = pixels < LEAST_TEXT ? '' : cut;
+    const fits = letters.length <= capacity;
+    const shortened = fits ? frame.name : letters.slice(0, capacity - 1).join('') + '…';
+    frame.text.textContent = pixels < MIN_TEXT_WIDTH ? '' : shortened;
   }
 
-  // Asked for once: between changes each question lays out the whole page anew.
+  // Reads the page width once: reading it between changes would force a new layout each time.
   function draw() {
-    const wide = root.getBoundingClientRect().width;
-    frames.forEach((frame) => place(frame, wide));
+    const pageWidth = root.getBoundingClientRect().width;
+    frames.forEach((frame) => place(frame, pageWidth));
     if (current.element.classList.contains('out')) select(zoomed, false);
   }
 
@@ -97,26 +98,26 @@
     select(frame, true);
   }
 
-  function turn() {
+  function flip() {
     rootOnTop = !rootOnTop;
-    turner.textContent = rootOnTop ? 'Flame' : 'Icicle';
+    flipButton.textContent = rootOnTop ? 'Flame' : 'Icicle';
     draw();
     show(current);
   }
 
   // --- one frame
 
-  function tell(frame) {
-    told.name.textContent = frame.name;
-    told.figures.textContent = frame.figures;
+  function showDetails(frame) {
+    details.name.textContent = frame.name;
+    details.figures.textContent = frame.figures;
   }
 
-  // The tab key enters the picture at the frame that was left.
+  // The tab key enters the graph at the frame that was focused last.
   function select(frame, takesFocus) {
     current.element.setAttribute('tabindex', '-1');
     current = frame;
     frame.element.setAttribute('tabindex', '0');
-    tell(frame);
+    showDetails(frame);
     if (!takesFocus) return;
     frame.element.focus({preventScroll: true});
     show(frame);
@@ -128,34 +129,34 @@
     if (top > box.top) window.scrollBy(0, box.top - top - ROW);
     const beyond = box.bottom - window.innerHeight;
     if (beyond > 0 && box.top >= top) window.scrollBy(0, beyond + ROW);
-    follow();
+    keepHeadVisible();
   }
 
-  // The nearest one of the same depth, to the left (-1) or right (1).
-  function beside(frame, step) {
+  // Returns the nearest frame of the same depth, to the left (-1) or right (1).
+  function findSameDepth(frame, step) {
     for (let at = frame.index + step; at >= 0 && frames.length > at; at += step)
       if (frames[at].depth === frame.depth && isBelow(frames[at], zoomed)) return frames[at];
     return null;
   }
 
-  function widest(list) {
+  function findWidest(list) {
     return list.reduce((best, frame) => (best && best.width >= frame.width ? best : frame), null);
   }
 
-  function inward(frame) {
-    if (!isAbove(frame, zoomed)) return widest(frame.children);
+  function findChild(frame) {
+    if (!isAbove(frame, zoomed)) return findWidest(frame.children);
     return frame.children.find((child) => isBelow(zoomed, child));
   }
 
-  function neighbour(frame, key) {
-    if (key === 'ArrowLeft') return beside(frame, -1);
-    if (key === 'ArrowRight') return beside(frame, 1);
-    return (key === 'ArrowDown') === rootOnTop ? inward(frame) : frame.parent;
+  function findNeighbour(frame, key) {
+    if (key === 'ArrowLeft') return findSameDepth(frame, -1);
+    if (key === 'ArrowRight') return findSameDepth(frame, 1);
+    return (key === 'ArrowDown') === rootOnTop ? findChild(frame) : frame.parent;
   }
 
   // --- search
 
-  function expression(text) {
+  function parseExpression(text) {
     try {
       return new RegExp(text, 'i');
     } catch (error) {
@@ -163,21 +164,21 @@
     }
   }
 
-  // Of the whole picture; what is found below something that was found counts once.
+  // Sums the shares of matching frames; a match below another match is counted only once.
   function search() {
-    const wanted = expression(field.value);
-    const isOn = wanted !== null && field.value !== '';
+    const pattern = parseExpression(field.value);
+    const isOn = pattern !== null && field.value !== '';
     let share = 0;
-    let counted = 0;
+    let countedEnd = 0;
     root.classList.toggle('searching', isOn);
     for (const frame of frames) {
-      const found = isOn && wanted.test(frame.searched);
+      const found = isOn && pattern.test(frame.searchText);
       frame.element.classList.toggle('hit', found);
-      if (!found || counted > frame.index) continue;
+      if (!found || countedEnd > frame.index) continue;
       share += frame.width;
-      counted = frame.end;
+      countedEnd = frame.end;
     }
-    result.textContent = isOn ? share.toFixed(2) + ' %' : wanted ? '' : 'no regular expression';
+    result.textContent = isOn ? share.toFixed(2) + ' %' : pattern ? '' : 'no regular expression';
   }
 
   function clear() {
@@ -185,7 +186,7 @@
     search();
   }
 
-  // --- what is added to the head
+  // --- controls that are added to the head
 
   function make(space, parent, name, attributes, text) {
     const element = parent.appendChild(document.createElementNS(space, name));
@@ -201,38 +202,38 @@
   }
 
   function line(y) {
-    return make(SVG, tools, 'text', {x: PAD, y, 'class': 'told'});
+    return make(SVG, tools, 'text', {x: PAD, y, 'class': 'details'});
   }
 
-  // Tools stand between the head and the frames, which move down for them.
+  // The controls are between the head and the frames, which are moved down.
   const top = parseFloat(canvas.getAttribute('y'));
   const tools = make(SVG, head, 'g', {'class': 'tools', transform: 'translate(0,' + top + ')'});
-  const room = {x: PAD, y: -4, width: '98%', height: 32};
-  const bar = make(XHTML, make(SVG, tools, 'foreignObject', room), 'div', {'class': 'bar'});
+  const barBox = {x: PAD, y: -4, width: '98%', height: 32};
+  const bar = make(XHTML, make(SVG, tools, 'foreignObject', barBox), 'div', {'class': 'bar'});
   const field = make(XHTML, bar, 'input', {
     type: 'search', placeholder: 'Search  /', 'aria-label': 'Search by regular expression',
   });
-  const turner = button(rootOnTop ? 'Flame' : 'Icicle', 'Turn upside down', turn);
+  const flipButton = button(rootOnTop ? 'Flame' : 'Icicle', 'Turn upside down', flip);
   button('Reset', 'Show all (Escape)', () => { clear(); zoom(frames[0]); });
   const result = make(XHTML, bar, 'output', {title: 'Share of all that was found'});
-  const told = {name: line(44), figures: line(61)};
-  told.figures.setAttribute('class', 'told quiet');
+  const details = {name: line(44), figures: line(61)};
+  details.figures.setAttribute('class', 'details quiet');
 
-  function makeRoom() {
+  function reserveSpace() {
     const number = (part, name) => parseFloat(part.getAttribute(name));
-    const add = (part, name) => part.setAttribute(name, number(part, name) + TOOLS);
+    const add = (part, name) => part.setAttribute(name, number(part, name) + TOOLS_HEIGHT);
     for (const part of root.querySelectorAll('.below, .frames')) add(part, 'y');
     for (const part of [root, head.querySelector('.paper')]) add(part, 'height');
   }
 
   function measure() {
     const probe = make(SVG, frames[0].element, 'text', {}, 'M'.repeat(50));
-    letter = probe.getComputedTextLength() / 50 || letter;
+    letterWidth = probe.getComputedTextLength() / 50 || letterWidth;
     probe.remove();
   }
 
-  // The head stays in sight.
-  function follow() {
+  // Keeps the head visible.
+  function keepHeadVisible() {
     const hidden = Math.max(0, -root.getBoundingClientRect().top);
     head.setAttribute('transform', 'translate(0,' + hidden + ')');
   }
@@ -247,12 +248,12 @@
   }
 
   onFrames('click', zoom);
-  onFrames('mouseover', tell);
+  onFrames('mouseover', showDetails);
   onFrames('focusin', (frame) => select(frame, false));
-  canvas.addEventListener('mouseleave', () => tell(current));
+  canvas.addEventListener('mouseleave', () => showDetails(current));
   onFrames('keydown', (frame, event) => {
     if (event.key === 'Enter') zoom(frame);
-    else if (event.key.startsWith('Arrow')) select(neighbour(frame, event.key) || frame, true);
+    else if (event.key.startsWith('Arrow')) select(findNeighbour(frame, event.key) || frame, true);
     else return;
     event.preventDefault();
   });
@@ -271,14 +272,14 @@
     }
   });
   window.addEventListener('resize', draw);
-  window.addEventListener('scroll', follow);
-  window.addEventListener('load', () => show(frames[0])); // of a high picture it is out of sight
+  window.addEventListener('scroll', keepHeadVisible);
+  window.addEventListener('load', () => show(frames[0])); // in a tall graph, the root is out of view
 
-  link();
+  linkFrames();
   frames.forEach((frame) => frame.element.setAttribute('tabindex', '-1'));
-  makeRoom();
+  reserveSpace();
   measure();
   draw();
   select(frames[0], false);
-  follow();
+  keepHeadVisible();
 }());

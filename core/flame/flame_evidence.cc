@@ -17,7 +17,7 @@ namespace {
 constexpr double kShareOfTotal = 1e-3;
 constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 
-// The means over those of the design's runs that tell, by node.
+// Returns the mean of each node over the runs of the design with known weights.
 std::vector<double> means(std::size_t nodes, std::span<const FlameWeights> runs,
                           const SideDesign& design) {
   std::vector<double> found(nodes);
@@ -29,7 +29,7 @@ std::vector<double> means(std::size_t nodes, std::span<const FlameWeights> runs,
   return found;
 }
 
-// The family's nodes, ascending.
+// Returns the nodes of the family, ascending.
 std::vector<std::uint32_t> nodes_above(const std::vector<double>& means, double floor) {
   std::vector<std::uint32_t> found;
   for (std::uint32_t node = 0; node < means.size(); ++node)
@@ -37,7 +37,7 @@ std::vector<std::uint32_t> nodes_above(const std::vector<double>& means, double 
   return found;
 }
 
-// The smallest weight, which is about that of one sample.
+// Returns the smallest weight, which is approximately that of one sample.
 double least(const std::vector<double>& weights) {
   double found = std::numeric_limits<double>::infinity();
   for (const double weight : weights)

@@ -1,11 +1,11 @@
-// How sure a differential is: what each node has by itself in the runs of both sides, judged as one
-// family.
+// Tests the significance of a differential: the self weights of each node in the runs of both
+// sides, as one family.
 //
-// A node that has below a thousandth of all, on average over the runs of both sides together, is
-// not in the family, and so its change is not proven. Figures are rates where all runs tell how
-// long they are.
+// A node with less than a thousandth of the total, on average over the runs of both sides, is not
+// in the family, so its change is not significant. Figures are rates if the lengths of all runs are
+// known.
 //
-// Not here: how a family is judged (core/compare/evidence/evidence.hpp).
+// See also: core/compare/evidence/evidence.hpp (the tests of a family).
 
 #pragma once
 
@@ -19,16 +19,16 @@
 
 namespace ctprof {
 
-// What nodes of a tree have by themselves in one run, a node as often as it was met; and by what
-// it is divided.
+// The self weights of the nodes of a tree in one run; a node may occur several times. They are
+// divided by `seconds`.
 struct FlameWeights {
   std::vector<std::pair<std::uint32_t, double>> nodes{};
   double seconds = 1;
-  bool is_gap = false;  // it is not known what they have
+  bool is_gap = false;  // the weights are unknown
 };
 
-// Marks the nodes whose change is not proven. REQUIRES: `runs` are all runs of both sides, the
-// baseline's first, as the design counts them.
+// Marks the nodes without a significant change. REQUIRES: `runs` are all runs of both sides, those
+// of the baseline first, in the order of the design.
 void mark_unproven(FlameTree& tree, std::span<const FlameWeights> runs, const SideDesign& design,
                    const Bar& bar);
 

@@ -17,16 +17,17 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kMostFrames = 8'000;
-// A tenth of a pixel of a wide screen: what zooming in can still tell apart.
+// A tenth of a pixel of a wide screen: the limit of what zooming makes visible.
 constexpr double kLeastShare = 1.0 / 25'000;
-constexpr double kLeastText = 0.008;    // a share that a few letters fit into
+constexpr double kLeastText = 0.008;    // a share that is wide enough for a few letters
 constexpr std::size_t kMostName = 256;  // bytes
 constexpr std::size_t kMostListed = 40;
 
 constexpr int kRow = 18;  // as in flame.js
 constexpr int kHead = 68;
-constexpr int kLevels = 8;                      // of red and of blue, as in flame.css
-constexpr double kLeastFullColour = 1.0 / 100;  // a change of this share of all
+constexpr int kLevels = 8;                      // shades of red and of blue, as in flame.css
+constexpr double kLeastFullColour = 1.0 / 100;  // minimum share of a change with the strongest
+                                                // colour
 
 // --- text
 // -----------------------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ struct Kind {
   std::string_view word;
 };
 
-// By FrameKind.
+// Indexed by FrameKind.
 constexpr std::array kKinds{Kind{'g', "threads"}, Kind{'n', "native"},  Kind{'k', "kernel"},
                             Kind{'j', "JIT"},     Kind{'u', "guessed"}, Kind{'t', "truncated"},
                             Kind{'s', "small"}};
@@ -64,16 +65,16 @@ const Kind& kind_of(const FlameLabel& label) {
   return kKinds[static_cast<std::size_t>(label.kind)];
 }
 
-// --- where frames stand
+// --- placement of frames
 // ---------------------------------------------------------------------------------
 
 struct Placed {
   std::uint32_t node = 0;
   int depth = 0;
-  std::uint64_t x = 0;  // in weights, of what is left of it
+  std::uint64_t x = 0;  // in units of weight, from the left edge
 };
 
-// Children of one parent stand by name, and what was merged comes last.
+// Returns the nodes with children of one parent ordered by name; merged nodes come last.
 std::vector<std::uint32_t> in_order(const FlameTree& tree) {
   std::vector<std::uint32_t> order(tree.nodes.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -87,7 +88,7 @@ std::vector<std::uint32_t> in_order(const FlameTree& tree) {
   return order;
 }
 
-// Each before those that it called, and these from left to right.
+// Returns the frames, each before its children, and children from left to right.
 std::vector<Placed> placed(const FlameTree& tree) {
   std::vector<std::vector<std::uint32_t>> children(tree.nodes.size());
   for (const std::uint32_t node : in_order(tree))
@@ -120,7 +121,7 @@ class Page {
     if (tree_->has_base) find_largest_change(*tree_);
   }
 
-  // Frames and their style alone are another page's; head, list and script stay out.
+  // Returns the frames for another page, which contains the style; without head, list and script.
   std::string part() {
     if (tree_->has_base) find_largest_change(*whole_);
     begin_part();
@@ -255,11 +256,11 @@ class Page {
   }
 
   std::string colour(const FlameNode& node) const {
-    // What is small and merged is what the candidate has: the baseline's own is missing in it.
+    // A merged node has only the candidate's figures; the baseline's are incomplete.
     if (tree_->has_base && node.merged == 0)
       return node.unproven ? "e" : colour_of_change(change(node.now, node.base));
     const FlameLabel& label = tree_->label(node);
-    // Neighbours differ a little, and a name is of one shade everywhere.
+    // Neighbours differ slightly, and a name has the same shade everywhere.
     const int shade = std::accumulate(label.name.begin(), label.name.end(), 0,
                                       [](int sum, char c) { return (sum * 31 + c) & 0xffff; }) %
                       3;
@@ -280,7 +281,7 @@ class Page {
     out_ += "</text>\n";
   }
 
-  // Behind the frames in the file, so that it lies above them when they are scrolled.
+  // The head comes after the frames in the file, so that it is drawn above them while scrolling.
   void append_head() {
     out_ += "<g class=\"head\">\n<rect class=\"paper\" width=\"100%\" height=\"" +
             std::to_string(kHead - 2) + "\"/>\n";
@@ -335,7 +336,7 @@ class Page {
     out_ += "</svg>\n";
   }
 
-  // The figure, and the way down to the frame; of a long one its end.
+  // Returns the figure and the path to the frame; a long path is shortened in the middle.
   std::string gone(std::uint32_t number) const {
     std::string path;
     for (const std::string_view name : path_to(*whole_, number))
@@ -347,7 +348,7 @@ class Page {
   const FlameTree* tree_;
   const FlameStyle* style_;
   std::vector<Placed> frames_;
-  std::vector<std::uint32_t> listed_;  // in the baseline alone
+  std::vector<std::uint32_t> listed_;  // nodes that only the baseline has
   int rows_ = 1;
   double largest_change_ = 0;
   std::string out_;

@@ -34,11 +34,12 @@ void add_totals(std::vector<FlameNode>& nodes) {
   }
 }
 
-// Nodes by parent and label: open addressing, for there are millions, and what std::unordered_map
-// spends on each of them is most of the time that a tree takes.
+// An index of nodes by parent and label, with open addressing. A tree has millions of nodes, and
+// std::unordered_map would need most of the time for building it.
 class ChildIndex {
  public:
-  // The node's place, to be filled by whoever finds kNone there. Valid until the next call.
+  // Returns the slot of the node; if it contains kNone, the caller stores the node there. The
+  // reference is valid until the next call.
   std::uint32_t& find(std::uint32_t parent, std::uint32_t label) {
     if (2 * used_ >= slots_.size()) grow();
     const std::uint64_t key = std::uint64_t{parent} << 32 | label;
@@ -65,11 +66,11 @@ class ChildIndex {
       if (slot.node != kNone) slot_of(slot.key) = slot;
   }
 
-  std::vector<Slot> slots_ = std::vector<Slot>(1024);  // a power of two of them
+  std::vector<Slot> slots_ = std::vector<Slot>(1024);  // the size is a power of two
   std::size_t used_ = 0;
 };
 
-// Whether the function is a call that waits for something to do.
+// Returns whether the function is a system call in which a thread is idle.
 bool is_idle_function(std::string_view function) { return is_idle_call(kernel_word(function)); }
 
 class TreeBuilder {
@@ -79,7 +80,7 @@ class TreeBuilder {
     tree_.nodes.emplace_back();
   }
 
-  // `runs`: gets what each run's nodes have by themselves; null: nobody wants to know.
+  // `runs`: receives the self weights of the nodes of each run; null: not needed.
   void add(const FlameSide& side, FlameFigures FlameNode::*figures,
            std::vector<FlameWeights>* runs = nullptr) {
     for (const FlameRun& run : side) {
@@ -94,7 +95,7 @@ class TreeBuilder {
   }
 
  private:
-  // Where a node of the table stands below an owner.
+  // The node of the tree for a node of the table, below an owner.
   struct Place {
     std::uint32_t owner = kNone;
     std::uint32_t node = 0;
@@ -132,7 +133,8 @@ class TreeBuilder {
     }
   }
 
-  // Up to what is placed already, and down again. So that a stack costs what is new about it.
+  // Finds or adds the tree node of a stack. It goes up to the first placed frame and then down, so
+  // the cost depends only on the new frames of a stack.
   std::uint32_t place(std::uint32_t stack) {
     new_.clear();
     for (; stack != StackTable::kTop && places_[stack].owner != owner_;
@@ -179,16 +181,16 @@ class TreeBuilder {
 
   const StackTable* table_ = nullptr;
   const FlameRun* run_ = nullptr;
-  std::vector<bool> idle_;  // by node of the table; empty: no wait is left out
+  std::vector<bool> idle_;  // by node of the table; empty: no wait is omitted
   std::vector<std::uint32_t> labels_of_frames_;
   std::vector<Place> places_;       // by node of the table
-  std::vector<std::uint32_t> new_;  // nodes of the table that have no place yet
+  std::vector<std::uint32_t> new_;  // nodes of the table that are not placed yet
   std::uint32_t owner_ = 0;
-  std::uint32_t root_ = 0;           // of that owner
-  FlameWeights* weights_ = nullptr;  // of this run
+  std::uint32_t root_ = 0;           // of the current owner
+  FlameWeights* weights_ = nullptr;  // of the current run
 };
 
-// Of all runs together; 0 where one does not tell.
+// Returns the total length of all runs; 0 if the length of any run is unknown.
 double seconds_of(const FlameSide& side) {
   double seconds = 0;
   for (const FlameRun& run : side) {
@@ -209,7 +211,7 @@ FlameTree compared(FlameTree tree, const FlameSide& candidate, const FlameSide& 
   return tree;
 }
 
-// At most `most` nodes have more than this.
+// Returns the largest total of a small node, so that at most `most` nodes have a larger total.
 std::uint64_t largest_small(const FlameTree& tree, std::size_t most, double least_share) {
   const double share = static_cast<double>(tree.root().now.total) * least_share;
   const auto by_share = static_cast<std::uint64_t>(std::max(std::ceil(share) - 1, 0.0));
@@ -229,7 +231,7 @@ void add_small(FlameNode& small, const FlameNode& node) {
   }
 }
 
-// By parent; those that are too small themselves stay out.
+// Appends the merged nodes by parent; those that are still too small are omitted.
 void append_small(FlameTree& kept, const std::vector<FlameNode>& merged, std::uint64_t limit) {
   const auto label = static_cast<std::uint32_t>(kept.labels.size());
   kept.labels.push_back({std::string(kSmall), {}, FrameKind::Small});
@@ -272,12 +274,13 @@ FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline,
   return tree;
 }
 
-// What is below a small node is small, too: it goes where that one went.
+// Descendants of a small node are small, too: they are merged into the same node.
 FlameTree without_small(const FlameTree& tree, std::size_t most, double least_share) {
   const std::uint64_t limit = largest_small(tree, most, least_share);
   FlameTree kept{tree.labels, {}, tree.has_base, tree.base_scale, tree.judged, tree.small};
-  std::vector<std::uint32_t> heirs(tree.nodes.size());  // the kept one that a node is or is part of
-  std::vector<FlameNode> merged;                        // by kept parent
+  std::vector<std::uint32_t> heirs(tree.nodes.size());  // by node: itself or the node that contains
+                                                        // it
+  std::vector<FlameNode> merged;                        // by remaining parent
   for (std::size_t number = 0; number < tree.nodes.size(); ++number) {
     FlameNode node = tree.nodes[number];
     node.parent = heirs[node.parent];

@@ -1,12 +1,12 @@
-// Weighted stacks as the tree that a flame graph draws, of one side or of two that are compared.
+// Builds the tree of a flame graph from weighted stacks, of one side or of two that are compared.
 //
 //   all 100 ─ worker 100 ─ io 100 ─ main 100 ─ read 60
-//                                            ─ parse 40 (of them 30 itself)
+//                                            ─ parse 40 (self 30)
 //
-// A function that is called from two places of its caller is one node here, where a table of stacks
-// has two. Recursion stays as deep as it is, unless it is folded (FlameRun).
+// Calls of a function from two places of its caller are one node here, but two in a table of
+// stacks. Recursion is kept, unless it is folded (FlameRun).
 //
-// Figures are sums of weights; where a sum would not fit it is the largest number.
+// Figures are sums of weights; a sum that overflows becomes the largest number.
 
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace ctprof {
 
-// What nodes have in common that mean the same.
+// The label of a node; nodes with the same meaning share it.
 struct FlameLabel {
   std::string name;
   std::string module;
@@ -30,70 +30,71 @@ struct FlameLabel {
 };
 
 struct FlameFigures {
-  std::uint64_t self = 0;   // where this is the innermost frame
-  std::uint64_t total = 0;  // self, and that of all below
+  std::uint64_t self = 0;   // weight of stacks in which this is the leaf
+  std::uint64_t total = 0;  // self, and that of all descendants
 };
 
 struct FlameNode {
   std::uint32_t parent = 0;
   std::uint32_t label = 0;
-  std::uint32_t merged = 0;  // of a Small one: how many nodes it stands for
+  std::uint32_t merged = 0;  // for a Small node: how many nodes it replaces
   FlameFigures now;
-  FlameFigures base;      // the baseline's, where there is one
-  bool unproven = false;  // of a judged tree: what it has by itself may not have changed
+  FlameFigures base;      // of the baseline, if there is one
+  bool unproven = false;  // in a tested tree: the change of self is not significant
 };
 
 struct FlameTree {
   std::vector<FlameLabel> labels;
-  std::vector<FlameNode> nodes;  // a parent before its children; [0] is above all
+  std::vector<FlameNode> nodes;  // a parent comes before its children; [0] is the root
   bool has_base = false;
-  // What the baseline's figures are multiplied by before they are compared.
+  // The factor for figures of the baseline before a comparison.
   double base_scale = 1;
-  // Whether its differences were judged, for both sides have several runs.
+  // Whether its differences were tested for significance, because both sides have several runs.
   bool judged = false;
-  std::size_t small = 0;  // nodes that were left out or merged as too small to be drawn
+  std::size_t small = 0;  // nodes that were omitted or merged because they are too small to be
+                          // drawn
 
   const FlameLabel& label(const FlameNode& node) const { return labels[node.label]; }
   const FlameNode& root() const { return nodes.front(); }
 };
 
-// One run: the stacks of the profile's value number `value`, and the length of what they are of.
+// One run: the stacks of value number `value` of the profile, and the length of their window.
 struct FlameRun {
   const StackProfile* profile = nullptr;
   std::size_t value = 0;
   double seconds = 0;
-  // Leaves out waits for something to do (is_idle_call), and those of half of the window in threads
-  // that wait rarely.
+  // Omits waits of idle threads (is_idle_call), and waits of at least half of the window in threads
+  // that rarely wait.
   bool hides_idle = false;
-  // A function that calls itself is one node.
+  // Shows a function that calls itself as one node.
   bool folds_recursion = false;
 };
-// Runs that count together: figures are sums over them. Each may have a table of its own.
+// Runs that are added up. Each may have its own table.
 using FlameSide = std::vector<FlameRun>;
 
 FlameTree make_flame_tree(const FlameSide& side);
-// A differential: the baseline's figures beside the candidate's, as if its runs together had been
-// as long, where all lengths are known.
+// Builds a differential tree with the figures of both sides. If all lengths are known, the baseline
+// is scaled to the total length of the candidate.
 FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline);
 
-// How the runs of both sides belong together, and from where on a change is proven.
+// The pairing of the runs of both sides, and the thresholds of a significant change.
 struct FlameTest {
   SideDesign design;
   Bar bar;
 };
-// The same, and judged (flame_evidence.hpp).
+// The same, with tests for significance (flame_evidence.hpp).
 FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline,
                           const FlameTest& test);
 
-// The tree with at most `most` nodes, and none that has less than `least_share` of all. What is
-// smaller is merged, parent by parent, into nodes of kind Small, of which there is at most one for
-// each node that stays.
+// Returns the tree with at most `most` nodes, each with at least `least_share` of the root's total.
+// Smaller nodes are merged by parent into nodes of kind Small; each remaining node has at most one
+// of them.
 FlameTree without_small(const FlameTree& tree, std::size_t most, double least_share);
 
-// The topmost nodes that only the baseline has, largest first.
+// Returns the topmost nodes that only the baseline has, largest first.
 std::vector<std::uint32_t> only_in_base(const FlameTree& tree);
 
-// The names from the first below the root down to the node.
+// Returns the names from the first node below the root to the node.
 std::vector<std::string_view> path_to(const FlameTree& tree, std::uint32_t node);
 
 }  // namespace ctprof

@@ -1,7 +1,7 @@
-// Folded stacks: one a line, outermost frame first, its weight behind the last blank.
+// Writes folded stacks: one per line, outermost frame first, with its weight after the last blank.
 //
 // https://github.com/brendangregg/FlameGraph: frames are separated by semicolons, and names that
-// end in _[k] are the kernel's.
+// end in _[k] belong to the kernel.
 
 #include <algorithm>
 #include <string>
@@ -22,7 +22,7 @@ std::string one_word(std::string_view name) {
   return word;
 }
 
-// Names of a table's frames, each made once.
+// The names of a table's frames; each is made once.
 class Words {
  public:
   explicit Words(const StackTable& table) : table_(&table), words_(table.frames().size()) {}

@@ -1,8 +1,8 @@
-// Perfetto's trace: packets of StackSample, as
-// https://github.com/google/perfetto/blob/main/protos/perfetto/trace/trace_packet.proto has them.
+// Writes a trace of Perfetto: packets of StackSample, as defined in
+// https://github.com/google/perfetto/blob/main/protos/perfetto/trace/trace_packet.proto.
 //
-// First come names, mappings, frames and stacks, each with a number, then the samples. All packets
-// are of one sequence, which is what such numbers are valid for.
+// Names, mappings, frames and stacks come first, each with a number, then the samples. All packets
+// belong to one sequence, because the numbers are valid within a sequence.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ namespace ctprof {
 namespace perfetto {
 namespace {
 
-// Numbers of fields.
+// Field numbers.
 enum Trace { kPacket = 1 };
 enum TracePacket {
   kProcessTree = 2,
@@ -61,7 +61,7 @@ enum KindValue : std::int32_t { kUnknownKind = 0, kNativeKind = 1, kKernelKind =
 enum UnitValue : std::int32_t { kNanoseconds = 1, kBytes = 4, kCount = 9 };
 
 constexpr std::uint32_t kSequence = 1;
-constexpr std::size_t kFull = 1 << 20;                 // bytes that are handed on
+constexpr std::size_t kFull = 1 << 20;                 // the buffer is written at this size
 constexpr std::uint64_t kFirstMadeUp = (1 << 22) + 1;  // above the kernel's PID_MAX_LIMIT
 
 std::int32_t kind_value(FrameKind kind) {
@@ -108,7 +108,7 @@ class Writer {
     std::uint64_t pid, tid;
   };
 
-  // Whoever has no number gets one by name: the same for the same.
+  // Assigns ids to owners without one; equal names get equal ids.
   void number_owners() {
     std::map<std::vector<std::string_view>, std::uint64_t> made_up;
     const auto number = [&](std::vector<std::string_view> names) {
@@ -125,7 +125,7 @@ class Writer {
     }
   }
 
-  // A packet is written to `packet_`, and joins the others once it is whole.
+  // Builds a packet in `packet_` and appends it when it is complete.
   template <class Fill>
   void add_packet(std::uint32_t flags, Fill fill) {
     packet_.clear();
@@ -138,7 +138,7 @@ class Writer {
     protozero::pbf_writer(data_).add_message(kPacket, packet_);
   }
 
-  // Both clocks when the window opened, by which a reader can tell the time of day.
+  // Writes both clocks at the opening of the window, from which a reader computes the time of day.
   void write_clocks() {
     const ProfileSpan& span = profile_->span;
     add_packet(kNeedsState, [&](protozero::pbf_writer& packet) {
@@ -156,7 +156,8 @@ class Writer {
     clock.add_uint64(kClockTime, ns);
   }
 
-  // Of a window of unknown length, a nanosecond after the sample before.
+  // Returns the time of the next sample; if the length of the window is unknown, samples are 1 ns
+  // apart.
   std::uint64_t next_time() {
     const ProfileSpan& span = profile_->span;
     const double part = static_cast<double>(written_++) / static_cast<double>(samples_);
@@ -200,7 +201,7 @@ class Writer {
     });
   }
 
-  // Numbers are those of the table, and one, since 0 is none.
+  // Numbers are those of the table plus one, because 0 means none.
   void write_names() {
     add_packet(kNeedsState, [&](protozero::pbf_writer& packet) {
       protozero::pbf_writer names(packet, kInternedData);

@@ -1,8 +1,9 @@
-// pprof's profile: https://github.com/google/pprof/blob/main/proto/profile.proto, packed by gzip.
+// Writes pprof's profile: https://github.com/google/pprof/blob/main/proto/profile.proto, compressed
+// with gzip.
 //
-// Places are offsets in files here, where pprof has addresses in memory. So each file gets a range
-// of addresses of its own that begins at its first byte: an address less the range's start is the
-// offset. The kernel and code without a file keep their addresses.
+// Frames have file offsets, but pprof requires addresses in memory. So each file gets its own
+// address range, which begins at its first byte: the offset is the address minus the start of the
+// range. The kernel and code without a file keep their addresses.
 
 #include <zlib.h>
 
@@ -22,7 +23,7 @@ namespace ctprof {
 namespace pprof {
 namespace {
 
-// Numbers of fields.
+// Field numbers.
 enum Profile {
   kSampleType = 1,
   kSample = 2,
@@ -53,7 +54,7 @@ enum Function { kFunctionId = 1, kName = 2, kSystemName = 3, kFunctionFile = 4 }
 
 // Above all addresses of programs, below those of the kernel.
 constexpr std::uint64_t kFirstFile = std::uint64_t{1} << 56, kFileSize = std::uint64_t{1} << 40;
-constexpr int kGzip = 16 + MAX_WBITS;  // as deflateInit2 wants to be told
+constexpr int kGzip = 16 + MAX_WBITS;  // the value with which deflateInit2 writes gzip
 
 bool is_file(const ctprof::Module& module) {
   return module.kind == Module::Kind::File || module.kind == Module::Kind::Vdso;
@@ -108,7 +109,7 @@ class Writer {
     type.add_int64(kUnit, name(unit == "ns" ? "nanoseconds" : unit));
   }
 
-  // The values, then the numbers of samples of those that have a period.
+  // Writes the types of the values, then of the sample counts of values with a period.
   void write_types() {
     for (const StackValue& value : profile_->values)
       write_type(kSampleType, value.name, value.unit);
@@ -118,14 +119,14 @@ class Writer {
       out_.add_int64(kDefaultSampleType, name(profile_->values.front().name));
   }
 
-  // To the nearest number; what has a weight is one sample at least.
+  // Returns the nearest number of samples; at least one for a weight above 0.
   static std::uint64_t samples_in(std::uint64_t weight, std::uint64_t period) {
     const std::uint64_t whole = weight / period, rest = weight % period;
     const std::uint64_t nearest = whole + (rest >= period - rest ? 1 : 0);
     return weight > 0 ? std::max<std::uint64_t>(nearest, 1) : 0;
   }
 
-  // "oncpu_samples" of "oncpu_stacks".
+  // Returns "oncpu_samples" for "oncpu_stacks".
   static std::string samples_name(std::string_view value) {
     constexpr std::string_view kStacks = "_stacks";
     if (value.ends_with(kStacks)) value.remove_suffix(kStacks.size());
@@ -239,7 +240,7 @@ Result<void> gzip(const std::string& text, std::string& packed) {
   stream.avail_in = static_cast<uInt>(text.size());
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());
   stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);  // there is room for all of it
+  deflate(&stream, Z_FINISH);  // the buffer is large enough for all of it
   packed.resize(stream.total_out);
   deflateEnd(&stream);
   return {};

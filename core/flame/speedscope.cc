@@ -1,6 +1,6 @@
-// Speedscope's own format: https://www.speedscope.app/file-format-schema.json
+// Writes Speedscope's own format: https://www.speedscope.app/file-format-schema.json
 //
-// Frames stand once in `shared`; a sample is a list of their indices, outermost first.
+// `shared` contains all frames; a sample is a list of their indexes, outermost first.
 
 #include <algorithm>
 #include <limits>
@@ -17,7 +17,7 @@ namespace speedscope {
 namespace {
 
 constexpr std::string_view kSchema = "https://www.speedscope.app/file-format-schema.json";
-constexpr std::size_t kFull = 1 << 20;  // bytes that are handed on
+constexpr std::size_t kFull = 1 << 20;  // the buffer is written at this size
 
 std::string_view unit_of(const StackValue& value) {
   if (value.unit == "ns") return "nanoseconds";
@@ -90,7 +90,7 @@ class Writer {
       for (const ctprof_stack& stack : owned.weights[value]) {
         (this->*write)(owned.owner, stack);
         if (json_.size() < kFull) continue;
-        // The last comma stays, for closing the list may take it back.
+        // Keeps the last comma in the buffer, because closing the list may remove it.
         if (const auto written = out_->write(json_.view().substr(0, json_.size() - 1)); !written)
           return written;
         json_.clear();

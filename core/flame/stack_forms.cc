@@ -17,7 +17,7 @@ constexpr std::array kForms{
               write_perfetto},
 };
 
-// Deeper than what any recorder takes.
+// Recorders take no deeper stacks.
 constexpr std::size_t kMostDepth = 1024;
 
 }  // namespace

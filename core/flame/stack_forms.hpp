@@ -1,9 +1,9 @@
-// Stacks in the formats of other people's tools.
+// Declares the export formats of stacks.
 //
-// All values of a profile are written where the format has room for several. Names are text that is
-// safe to print (render/terminal_text.hpp), those of more than 1,024 bytes without their middle.
+// A format that supports several values contains all values of a profile. Names are made safe to
+// print (render/terminal_text.hpp); those of more than 1,024 bytes are shortened in the middle.
 //
-// To add a format: a file with its function, and a line in the table of stack_forms.cc.
+// To add a format: add a file with its function, and a line in the table of stack_forms.cc.
 
 #pragma once
 
@@ -18,32 +18,32 @@
 namespace ctprof {
 
 struct StackForm {
-  std::string_view name;  // as people ask for it
-  std::string_view what;  // who reads it
-  std::string_view mark;  // is among the first bytes of such a file; empty: nothing is
-  // An error is the sink's.
+  std::string_view name;  // the name that users type
+  std::string_view what;  // the tools that read it
+  std::string_view mark;  // among the first bytes of such a file; empty: no mark
+  // Fails only if the sink fails.
   Result<void> (*write)(const StackProfile& profile, Sink& out);
 };
 
 std::span<const StackForm> stack_forms();
 
-// The first value alone, a line for each stack: "process;thread;main;read;vfs_read_[k] 250000000".
-// Blanks and semicolons in names are replaced.
+// Writes the first value only, a line for each stack: "process;thread;main;read;vfs_read_[k]
+// 250000000". Blanks and semicolons in names are replaced.
 Result<void> write_folded(const StackProfile& profile, Sink& out);
-// profile.proto, packed by gzip. Whose stacks they are is in labels. Values that were sampled have
-// their number of samples beside them, and the first of them the period.
+// Writes profile.proto, compressed with gzip. Labels contain the owners of stacks. A sampled value
+// is followed by its number of samples; the first such value sets the period.
 Result<void> write_pprof(const StackProfile& profile, Sink& out);
-// A profile for each value; processes and threads are the outermost frames.
+// Writes a profile for each value; processes and threads are the outermost frames.
 Result<void> write_speedscope(const StackProfile& profile, Sink& out);
-// StackSample packets, which have weights. A profile has no time of a sample, so samples are spread
-// evenly over the window, on CLOCK_BOOTTIME. A process or thread without a number gets one that no
-// kernel gives.
+// Writes StackSample packets, which have weights. A profile has no time per sample, so samples are
+// spread evenly over the window, on CLOCK_BOOTTIME. A process or thread without an id gets one that
+// the kernel does not assign.
 Result<void> write_perfetto(const StackProfile& profile, Sink& out);
 
-// --- what their writers share
+// --- shared by the writers
 
-// The frames of a stack, leaf first. Of one that no recorder can have seen, for it is deeper than
-// 1,024 frames, those nearest to the leaf, and then [truncated].
+// Returns the frames of a stack, leaf first. A stack with more than 1,024 frames, which no recorder
+// takes, has the frames nearest to the leaf and [truncated].
 std::vector<std::uint32_t> frames_of(const StackTable& table, std::uint64_t stack);
 
 // One stack of an owner, with all of its weights.
@@ -52,7 +52,7 @@ struct StackWeights {
   std::vector<std::uint64_t> weights;  // by value; 0: none
 };
 
-// Ascending by stack, each once.
+// Returns the stacks of an owner, ascending, each once.
 std::vector<StackWeights> rows_of(const OwnedStacks& owned);
 
 }  // namespace ctprof

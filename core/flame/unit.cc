@@ -1,4 +1,4 @@
-// All sources of core/flame, which are compiled as one.
+// Compiles all sources of core/flame as one translation unit.
 
 #include "core/flame/flame_evidence.cc"
 #include "core/flame/flame_page.cc"

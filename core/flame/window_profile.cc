@@ -45,10 +45,10 @@ Result<Columns> chosen(const Columns& all, std::span<const std::string> metrics)
   return columns;
 }
 
-// The shortest time between two samples that `record --freq` offers: 4,000 a second.
+// The shortest sampling period of `record --freq`: 4,000 samples a second.
 constexpr std::uint64_t kShortestPeriodNs = 250'000;
 
-// "oncpu_samples" beside "oncpu_stacks": how many samples a recorder took of each thread.
+// Finds "oncpu_samples" for "oncpu_stacks": the number of samples of each thread.
 const Column* samples_beside(const Table& threads, std::string_view stacks) {
   constexpr std::string_view kStacks = "_stacks", kSamples = "_samples";
   if (!stacks.ends_with(kStacks)) return nullptr;
@@ -63,8 +63,8 @@ std::uint64_t sum_of(const Column& numbers) {
   return sum;
 }
 
-// What all weights of the profile's value are multiples of; else, because a recorder varies its
-// period, the mean of its samples. Durations of events have neither.
+// Returns the common divisor of all weights of the value, or, because a recorder may vary its
+// period, the mean weight of its samples. Durations of events have neither.
 std::uint64_t period_of(const StackProfile& profile, std::size_t value, const Table& threads) {
   std::uint64_t divisor = 0;
   double total = 0;
@@ -86,7 +86,7 @@ ProfileSpan span_of(const Snapshot& window) {
           closed.boottime_ns - std::min(closed.boottime_ns, opened.boottime_ns)};
 }
 
-// Who the threads are.
+// Reads the names and numbers of threads from a window.
 class Owners {
  public:
   Owners(const Snapshot& window, OwnersBy by) : texts_(&window.pools->texts), by_(by) {

@@ -1,4 +1,4 @@
-// The stacks of a window as a profile: those of each thread, under the names that are asked for.
+// Makes a profile from the stacks of a window, grouped by a selected key.
 
 #pragma once
 
@@ -14,25 +14,25 @@
 
 namespace ctprof {
 
-// What stands above the frames.
+// The names above the frames.
 enum class OwnersBy : std::uint8_t {
-  Thread,      // its process's name, then its own
-  ThreadName,  // its own name alone
-  Process,     // its process's name and id
+  Thread,      // process name, then thread name
+  ThreadName,  // only the thread name
+  Process,     // process name and id
   Cgroup,
-  All,  // nothing
+  All,  // no name
 };
 
-// "pcomm", "comm", "pid", "cgroup", "all"; an error names these.
+// Parses "pcomm", "comm", "pid", "cgroup" or "all"; an error lists these.
 Result<OwnersBy> owners_by(std::string_view key);
 
-// For each thread, whether its stacks are wanted; empty: all are.
+// By thread: whether its stacks are selected; empty: all are.
 using WantedThreads = std::vector<bool>;
 
-// All metrics of stacks, in the file's order, or those of these names. A metric in ns has a period
-// if all weights are multiples of one that a recorder can have sampled by, or if the file has the
-// number of its samples: the mean of these. It points to the window,
-// which must outlive it. Fails where the window has none, or lacks one of them.
+// Makes a profile of the named metrics of stacks, or of all in file order. A metric in ns has a
+// period if all weights are multiples of a possible sampling period; otherwise, if the file has the
+// number of its samples, the period is the mean weight of a sample. The profile points to the
+// window, which must outlive it. Fails if the window has no stacks or lacks one of the metrics.
 Result<StackProfile> window_profile(const Snapshot& window, std::span<const std::string> metrics,
                                     OwnersBy by, const WantedThreads& wanted = {});
 
