@@ -22,8 +22,8 @@ FrameKind kind_of(const StackFunction& function) {
   return function.module == kNoFile ? FrameKind::Jit : FrameKind::Native;
 }
 
-// Means of the runs are added up in doubles, and rounded in the end: a run's share of a sample is
-// less than one.
+// Builds the tree. Means over runs are added as doubles and rounded at the end, because the share
+// of a sample in one run is less than one.
 class Builder {
  public:
   explicit Builder(const StackBook& book) : book_(&book) {
@@ -41,8 +41,8 @@ class Builder {
             static_cast<double>(each.weight) * run.scale / static_cast<double>(runs.size());
   }
 
-  // Proven is what its node shows and what its function does in this group: that one is judged
-  // beside those of all groups.
+  // Marks insignificant nodes. A node is significant if its own change is and if its function is in
+  // this group; the function is tested together with those of all groups.
   void judge(const Report& report, RowAt at) {
     const FrameEvidence& functions = report.stacks()->evidence();
     const auto& known = report.families().design(1);
@@ -83,7 +83,7 @@ class Builder {
   }
 
   struct Weights {
-    std::array<double, 2> self{}, total{};  // now, and of the baseline
+    std::array<double, 2> self{}, total{};  // by side: candidate, baseline
   };
 
   static std::uint64_t rounded(double value) {
@@ -94,8 +94,8 @@ class Builder {
     return {rounded(weights.self[which]), rounded(weights.total[which])};
   }
 
-  // The stack's node, and before it those of its callers. A function that is called from two places
-  // of its caller is one already: the book knows functions, not instructions.
+  // Returns the stack's node, after adding those of its callers. Calls from two places of a caller
+  // are one node, because the book contains functions, not instructions.
   std::uint32_t node_of(std::uint32_t stack) {
     std::vector<std::uint32_t> missing;
     while (!nodes_.contains(stack)) {

@@ -1,8 +1,8 @@
-// A group's stacks as the tree that a flame graph draws: of one side, or of two that are compared.
+// Builds the tree of a flame graph from a group's stacks: of one side, or of two that are compared.
 //
-// Functions are those of the stack book, so both sides share them. Of a side of several runs a
-// frame weighs what it has in the mean of the runs: medians of single stacks, most of which few
-// runs have, would be zero. Where windows are told together, weights are per second.
+// Functions are those of the stack book, so both sides share them. For a side of several runs, the
+// weight of a frame is its mean over the runs: medians of single stacks would be zero, because most
+// stacks occur in few runs. If several windows are reported together, weights are per second.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace ctprof {
 
-// REQUIRES: report.stacks(), and a metric whose stacks are told.
+// REQUIRES: report.stacks(), and a metric whose stacks are reported.
 FlameTree group_tree(const Report& report, RowAt at);
 
 }  // namespace ctprof

@@ -1,4 +1,4 @@
-// Pieces of HTML, appended to a text. What is given as text stays text.
+// Appends pieces of HTML to a text. Text arguments are escaped, so they are never markup.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace ctprof {
 
-// <p class="quiet">text</p>; `attributes` are markup, with their values.
+// Appends <p class="quiet">text</p>; `attributes` are markup, including their values.
 inline void append_element(std::string& out, std::string_view name, std::string_view text,
                            std::string_view attributes = {}) {
   out.append("<").append(name);
@@ -19,14 +19,14 @@ inline void append_element(std::string& out, std::string_view name, std::string_
   out.append("</").append(name).append(">");
 }
 
-// The same on a line of its own.
+// The same, followed by a line end.
 inline void append_line(std::string& out, std::string_view name, std::string_view text,
                         std::string_view attributes = {}) {
   append_element(out, name, text, attributes);
   out += '\n';
 }
 
-// A list of sentences, at most `most` of them; nothing where there is none.
+// Appends a list of at most `most` sentences; nothing if there are none.
 template <class Texts>
 void append_list(std::string& out, const Texts& texts, std::size_t most) {
   if (texts.empty()) return;

@@ -1,13 +1,15 @@
-// What a report's page does: sorts and filters its rows, opens one, walks them by keys, copies them.
+// Implements a report's page: sorts and filters its rows, opens a row, supports the keyboard,
+// copies rows.
 //
-// The document is its own data. A row's figures are attributes of it: data-v has its sides' figures,
-// the change as a fraction, the ends of its interval and p, with commas; data-a and data-b those of
-// each run; data-g the number of its group. Names are only ever set as text.
+// The document contains all data. The attributes of a row have its figures: data-v has the figures
+// of the sides, the change as a fraction, the bounds of its interval and p, separated by commas;
+// data-a and data-b have those of each run; data-g the number of its group. Names are only set as
+// text.
 (function () {
   'use strict';
 
-  const AT_FIRST = 60; // rows that are seen before somebody asks for all
-  const MOST_OTHERS = 8;
+  const INITIAL_ROWS = 60; // rows that are shown initially
+  const MAX_OTHERS = 8;
   const table = document.getElementById('rows');
   if (!table) return;
   const body = table.tBodies[0];
@@ -17,7 +19,7 @@
   const hasP = table.dataset.p === '1';
   const rows = Array.from(body.rows, readRow);
   let shown = rows;
-  let all = rows.length <= AT_FIRST;
+  let all = rows.length <= INITIAL_ROWS;
   let open = null;
 
   const numbers = (text) => (text ? text.split(',').map((one) => (one === '' ? NaN : Number(one))) : []);
@@ -30,7 +32,7 @@
     };
   }
 
-  // baseline, candidate, change, low, high, p, share; of one side value, share.
+  // baseline, candidate, change, low, high, p, share; for one side value, share.
   function figures(row) {
     if (!row.figures) row.figures = numbers(row.element.dataset.v);
     return row.figures;
@@ -44,32 +46,32 @@
     return element;
   }
 
-  // --- which rows, in which order
+  // --- selection and order of rows
 
-  const wanted = {};
+  const filters = {};
 
-  function isWanted(row) {
-    if (wanted.metric.value && row.metric !== wanted.metric.value) return false;
-    if (wanted.group.value && row.group !== wanted.group.value) return false;
-    if (wanted.p && wanted.p.value !== '' && !(Number(wanted.p.value) >= figures(row)[5])) return false;
-    const text = wanted.text.value.toLowerCase();
+  function matchesFilters(row) {
+    if (filters.metric.value && row.metric !== filters.metric.value) return false;
+    if (filters.group.value && row.group !== filters.group.value) return false;
+    if (filters.p && filters.p.value !== '' && !(Number(filters.p.value) >= figures(row)[5])) return false;
+    const text = filters.text.value.toLowerCase();
     return !text || (row.name + ' ' + row.metric).toLowerCase().includes(text);
   }
 
-  function show() {
+  function update() {
     close(false);
-    shown = rows.filter(isWanted);
-    const seen = new Set(all ? shown : shown.slice(0, AT_FIRST));
-    for (const row of rows) row.element.hidden = !seen.has(row);
-    const beyond = shown.length - seen.size;
-    told.textContent = shown.length + ' of ' + rows.length + ' rows' + (beyond ? ', the first ' + AT_FIRST + ' shown' : '');
-    more.hidden = beyond === 0;
+    shown = rows.filter(matchesFilters);
+    const visible = new Set(all ? shown : shown.slice(0, INITIAL_ROWS));
+    for (const row of rows) row.element.hidden = !visible.has(row);
+    const hiddenCount = shown.length - visible.size;
+    status.textContent = shown.length + ' of ' + rows.length + ' rows' + (hiddenCount ? ', the first ' + INITIAL_ROWS + ' shown' : '');
+    more.hidden = hiddenCount === 0;
     more.textContent = 'Show all ' + shown.length + ' rows';
-    makeButtons(seen);
+    addRowButtons(visible);
   }
 
-  // What a column is sorted by: a number where its cells have one.
-  function value(row, column) {
+  // Returns the sort key of a cell: a number if the column has numbers.
+  function getSortKey(row, column) {
     const key = heads[column].dataset.v;
     if (key === undefined) return row.cells[column].textContent.toLowerCase();
     if (key === 'rank') return row.index;
@@ -77,7 +79,7 @@
     return heads[column].dataset.size === '1' ? Math.abs(number) : number;
   }
 
-  const isNone = (one) => typeof one === 'number' && isNaN(one);
+  const isMissing = (one) => typeof one === 'number' && isNaN(one);
 
   function sort(column) {
     const was = heads[column].getAttribute('aria-sort');
@@ -87,20 +89,20 @@
     for (const head of heads) if (head.hasAttribute('aria-sort')) head.setAttribute('aria-sort', 'none');
     heads[column].setAttribute('aria-sort', direction);
     rows.sort((one, other) => {
-      const a = value(one, column);
-      const b = value(other, column);
-      if (isNone(a) || isNone(b)) return isNone(a) - isNone(b) || one.index - other.index;
+      const a = getSortKey(one, column);
+      const b = getSortKey(other, column);
+      if (isMissing(a) || isMissing(b)) return isMissing(a) - isMissing(b) || one.index - other.index;
       return a === b ? one.index - other.index : sign * (a > b ? 1 : -1);
     });
     close(false);
     for (const row of rows) body.appendChild(row.element);
-    show();
+    update();
   }
 
   // --- one row
 
-  function makeButtons(seen) {
-    for (const row of seen) {
+  function addRowButtons(visible) {
+    for (const row of visible) {
       if (row.button) continue;
       const cell = row.cells[0];
       cell.textContent = '';
@@ -112,7 +114,7 @@
   function toggle(row) {
     const isOpen = open === row;
     close(false);
-    if (!isOpen) show1(row);
+    if (!isOpen) openRow(row);
   }
 
   function close(takesFocus) {
@@ -126,7 +128,7 @@
     if (takesFocus) row.button.focus();
   }
 
-  function show1(row) {
+  function openRow(row) {
     open = row;
     row.button.setAttribute('aria-expanded', 'true');
     row.element.classList.add('open');
@@ -138,12 +140,12 @@
     addStacks(make(inside, 'div', {'class': 'full'}), row);
   }
 
-  // Opens a row wherever it is.
-  function visit(row) {
-    for (const field of Object.values(wanted)) if (field && !isWanted(row)) field.value = '';
+  // Shows and opens a row, even if a filter hides it.
+  function revealRow(row) {
+    for (const field of Object.values(filters)) if (field && !matchesFilters(row)) field.value = '';
     all = true;
-    show();
-    show1(row);
+    update();
+    openRow(row);
     row.button.focus();
   }
 
@@ -151,17 +153,18 @@
     const others = rows.filter((one) => one.group === row.group && one !== row).sort((a, b) => a.index - b.index);
     make(parent, 'h3', {}, others.length ? 'Other rows of this group' : 'This group has no other row');
     const list = make(parent, 'ul', {'class': 'others'});
-    for (const one of others.slice(0, MOST_OTHERS)) {
-      const told = compares ? changeOf(one) : one.cells[2].textContent;
-      const button = make(make(list, 'li'), 'button', {type: 'button'}, one.metric + '  ' + told);
-      button.addEventListener('click', () => visit(one));
+    for (const one of others.slice(0, MAX_OTHERS)) {
+      const text = compares ? getChangeText(one) : one.cells[2].textContent;
+      const button = make(make(list, 'li'), 'button', {type: 'button'}, one.metric + '  ' + text);
+      button.addEventListener('click', () => revealRow(one));
     }
-    if (others.length > MOST_OTHERS) make(list, 'li', {'class': 'quiet'}, 'and ' + (others.length - MOST_OTHERS) + ' more');
+    if (others.length > MAX_OTHERS) make(list, 'li', {'class': 'quiet'}, 'and ' + (others.length - MAX_OTHERS) + ' more');
   }
 
-  const changeOf = (row) => row.element.querySelector('.change').textContent;
+  const getChangeText = (row) => row.element.querySelector('.change').textContent;
 
-  // The group's pictures stand below for those who read on; here are copies of them.
+  // Copies the group's flame graphs into the row; the originals remain below for readers of the
+  // whole page.
   function addStacks(parent, row) {
     const source = document.querySelector('article[data-g="' + row.group + '"]');
     if (!source) {
@@ -180,20 +183,20 @@
     make(parent, 'h3', {}, row.metric + ' of ' + row.name);
     const runs = [row.element.dataset.a, row.element.dataset.b].slice(0, sides.length)
       .map((text) => numbers(text).filter((one) => !isNaN(one)));
-    let said = dots.add(parent, runs, sides, compares ? figures(row).slice(2, 5) : [], row.element.dataset.u);
-    if (!said) said = sides.map((side, at) => side + ' ' + row.cells[2 + at].textContent).join(', ') + ', of one run.';
-    make(parent, 'p', {'class': 'quiet'}, said);
+    let description = dots.add(parent, runs, sides, compares ? figures(row).slice(2, 5) : [], row.element.dataset.u);
+    if (!description) description = sides.map((side, at) => side + ' ' + row.cells[2 + at].textContent).join(', ') + ', of one run.';
+    make(parent, 'p', {'class': 'quiet'}, description);
   }
 
   // --- copying
 
-  // Spreadsheets run what begins like a formula.
-  function field(text) {
+  // Protects against spreadsheets, which evaluate text that begins like a formula.
+  function quoteField(text) {
     const safe = /^[=+\-@\t\r]/.test(text) ? "'" + text : text;
     return /[",\n\r]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
   }
 
-  function csv() {
+  function makeCsv() {
     const names = compares
       ? ['group', 'metric', 'baseline', 'candidate', 'change', 'low', 'high', 'p', 'share', 'baseline_runs', 'candidate_runs']
       : ['group', 'metric', 'value', 'share', 'runs'];
@@ -201,13 +204,13 @@
       const many = compares ? 7 : 2;
       const own = Array.from({length: many}, (_, at) => figures(row)[at]).map((one) => (one === undefined || isNaN(one) ? '' : String(one)));
       const runs = [row.element.dataset.a, row.element.dataset.b].slice(0, sides.length).map((one) => (one || '').replace(/,/g, ' '));
-      return [field(row.name), field(row.metric), ...own, ...runs].join(',');
+      return [quoteField(row.name), quoteField(row.metric), ...own, ...runs].join(',');
     });
     return [names.join(','), ...lines].join('\n') + '\n';
   }
 
   async function copy() {
-    const text = csv();
+    const text = makeCsv();
     try {
       await navigator.clipboard.writeText(text);
     } catch (error) {
@@ -215,12 +218,12 @@
       area.select();
       document.execCommand('copy');
       area.remove();
-      copier.focus();
+      copyButton.focus();
     }
-    told.textContent = shown.length + ' rows copied as CSV';
+    status.textContent = shown.length + ' rows copied as CSV';
   }
 
-  // --- the flame graphs: a click enlarges a frame, another one shows all again
+  // --- the flame graphs: a click enlarges a frame, a second click resets the graph
 
   function zoom(picture, target) {
     const frames = Array.from(picture.querySelectorAll('.f'));
@@ -229,21 +232,21 @@
     }
     const x = (one) => parseFloat(one.dataset.x);
     const w = (one) => parseFloat(one.dataset.w);
-    const again = picture.dataset.zoomed === target.dataset.x + target.getAttribute('y');
-    const [from, wide] = again ? [0, 100] : [x(target), w(target)];
-    picture.dataset.zoomed = again ? '' : target.dataset.x + target.getAttribute('y');
+    const isReset = picture.dataset.zoomed === target.dataset.x + target.getAttribute('y');
+    const [from, shownWidth] = isReset ? [0, 100] : [x(target), w(target)];
+    picture.dataset.zoomed = isReset ? '' : target.dataset.x + target.getAttribute('y');
     for (const one of frames) {
-      const left = Math.max(0, (x(one) - from) / wide * 100);
-      const right = Math.min(100, (x(one) + w(one) - from) / wide * 100);
+      const left = Math.max(0, (x(one) - from) / shownWidth * 100);
+      const right = Math.min(100, (x(one) + w(one) - from) / shownWidth * 100);
       one.setAttribute('x', left + '%');
       one.setAttribute('width', Math.max(0, right - left) + '%');
       one.classList.toggle('out', 0.001 > right - left);
-      label(one);
+      addMissingLabel(one);
     }
   }
 
-  // A name that had no room may have it now.
-  function label(frame) {
+  // Adds a name to a frame that has become wide enough.
+  function addMissingLabel(frame) {
     if (frame.querySelector('text') || 30 > frame.getBoundingClientRect().width) return;
     const name = frame.querySelector('title').textContent.split('\n')[0];
     dots.draw(frame, 'text', {x: 4, y: 13}, name);
@@ -254,28 +257,28 @@
     if (frame) zoom(frame.closest('.frames'), frame);
   });
 
-  // --- what is added to the document
+  // --- controls that are added to the document
 
   const tools = document.getElementById('tools');
   function add(label, name, attributes) {
     return make(make(tools, 'label', {}, label), name, attributes);
   }
 
-  function choices(select, pairs) {
+  function addChoices(select, pairs) {
     make(select, 'option', {value: ''}, 'all');
     for (const [key, text] of pairs) make(select, 'option', {value: key}, text);
   }
 
-  const ordered = (map) => Array.from(map).sort((a, b) => (a[1] > b[1] ? 1 : a[1] === b[1] ? 0 : -1));
-  wanted.text = add('Search  /', 'input', {type: 'search'});
-  wanted.metric = add('Metric', 'select', {});
-  choices(wanted.metric, ordered(new Map(rows.map((row) => [row.metric, row.metric]))));
-  wanted.group = add('Group', 'select', {});
-  choices(wanted.group, ordered(new Map(rows.map((row) => [row.group, row.name]))));
-  wanted.p = hasP ? add('p at most', 'input', {type: 'number', min: 0, max: 1, step: 'any'}) : null;
-  const copier = make(tools, 'button', {type: 'button'}, 'Copy as CSV');
-  const told = make(null, 'p', {'class': 'quiet', role: 'status'});
-  tools.after(told);
+  const sortedEntries = (map) => Array.from(map).sort((a, b) => (a[1] > b[1] ? 1 : a[1] === b[1] ? 0 : -1));
+  filters.text = add('Search  /', 'input', {type: 'search'});
+  filters.metric = add('Metric', 'select', {});
+  addChoices(filters.metric, sortedEntries(new Map(rows.map((row) => [row.metric, row.metric]))));
+  filters.group = add('Group', 'select', {});
+  addChoices(filters.group, sortedEntries(new Map(rows.map((row) => [row.group, row.name]))));
+  filters.p = hasP ? add('p at most', 'input', {type: 'number', min: 0, max: 1, step: 'any'}) : null;
+  const copyButton = make(tools, 'button', {type: 'button'}, 'Copy as CSV');
+  const status = make(null, 'p', {'class': 'quiet', role: 'status'});
+  tools.after(status);
   const more = make(null, 'button', {type: 'button', 'class': 'more'});
   table.parentElement.after(more);
   tools.hidden = false;
@@ -287,41 +290,41 @@
     head.setAttribute('aria-sort', head.dataset.now || 'none');
     make(head, 'button', {type: 'button'}, text).addEventListener('click', () => sort(heads.indexOf(head)));
   }
-  for (const field of Object.values(wanted)) if (field) field.addEventListener('input', show);
-  copier.addEventListener('click', copy);
-  more.addEventListener('click', () => { all = true; show(); });
+  for (const field of Object.values(filters)) if (field) field.addEventListener('input', update);
+  copyButton.addEventListener('click', copy);
+  more.addEventListener('click', () => { all = true; update(); });
 
   // --- keys
 
-  function step(row, key) {
-    const seen = shown.filter((one) => !one.element.hidden);
-    const at = seen.indexOf(row);
-    const to = {ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: seen.length - 1}[key];
-    if (to === undefined || !seen[to]) return false;
-    seen[to].button.focus();
-    seen[to].element.scrollIntoView({block: 'nearest'});
+  function moveFocus(row, key) {
+    const visible = shown.filter((one) => !one.element.hidden);
+    const at = visible.indexOf(row);
+    const to = {ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: visible.length - 1}[key];
+    if (to === undefined || !visible[to]) return false;
+    visible[to].button.focus();
+    visible[to].element.scrollIntoView({block: 'nearest'});
     return true;
   }
 
   body.addEventListener('keydown', (event) => {
     const row = rows.find((one) => one.button === event.target);
-    if (row && step(row, event.key)) event.preventDefault();
+    if (row && moveFocus(row, event.key)) event.preventDefault();
   });
   document.addEventListener('keydown', (event) => {
     const types = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
     if (event.key === '/' && !types) {
-      wanted.text.focus();
-      wanted.text.select();
+      filters.text.focus();
+      filters.text.select();
       event.preventDefault();
     } else if (event.key === 'Escape') {
-      if (event.target === wanted.text && wanted.text.value) {
-        wanted.text.value = '';
-        show();
+      if (event.target === filters.text && filters.text.value) {
+        filters.text.value = '';
+        update();
       } else close(true);
-    } else if (event.key === 'Enter' && event.target === wanted.text && shown.length) {
+    } else if (event.key === 'Enter' && event.target === filters.text && shown.length) {
       shown[0].button.focus();
     }
   });
 
-  show();
+  update();
 }());

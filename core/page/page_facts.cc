@@ -16,7 +16,7 @@
 namespace ctprof {
 namespace {
 
-// Files may say any number of things.
+// Limits on texts from files, which may have any length.
 constexpr std::size_t kMostLines = 24, kMostHostLines = 40;
 constexpr std::size_t kMostSentence = 600, kMostFile = 300;  // columns of text
 
@@ -37,7 +37,7 @@ void begin_section(std::string& out, std::string_view id, std::string_view title
   append_line(out, "h2", title, "id=\"" + std::string(id) + "\"");
 }
 
-// A table that may be wider than its screen scrolls by itself, also by keys.
+// Begins a table that scrolls by itself, also by keyboard, if it is wider than the screen.
 void begin_table(std::string& out, std::string_view name, std::span<const char* const> columns) {
   out += "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"";
   append_markup(out, name);
@@ -150,7 +150,7 @@ void append_not_measured(std::string& out, const Report& report) {
 
 namespace {
 
-// What a run lacks: threads that ended and are in no row, records that did not fit, notes.
+// Adds the data that a run lacks: exited threads without a row, lost records, and notes.
 void add_losses(std::vector<std::string>& found, const RunFacts& run, const std::string& who) {
   if (run.window) {
     const WindowFacts& window = *run.window;

@@ -1,5 +1,6 @@
-// What a report's page says besides its rows: the sides, how their hosts and settings differ, what
-// was not measured and why, and what was lost. Each appends a section of HTML.
+// Appends the sections of a report's page beside its rows: the sides, differences of hosts and
+// settings, metrics without values with reasons, and lost data. Each function appends one section
+// of HTML.
 
 #pragma once
 

@@ -72,7 +72,7 @@ class Headlines {
                                [&](const ScreenFigure& one) { return reaches(one.value); });
   }
 
-  // None of a figure that is not told per second, and is no level either.
+  // Returns nothing for a figure that is neither per second nor a level.
   std::vector<std::vector<double>> runs_of(RowAt at, const PlannedMetric& metric) const {
     const bool level = metric.headline->shown == CTPROF_SHOWN_LEVEL;
     std::vector<std::vector<double>> runs;
@@ -111,13 +111,13 @@ PageRow row_of(const Report& report, const ReportRow& told) {
   return row;
 }
 
-// What the row's change, or its only figure, is counted by.
+// Returns the magnitude of the row's change, or of its only figure.
 double size_of(const PageRow& row) {
   return std::abs(row.sides.size() > 1 ? row.change() : row.sides[0]);
 }
 
-// By metric: what all groups together have on the larger side, or the most that any has where the
-// figures are no sums.
+// Returns totals by metric: the sum of all groups on the larger side, or their maximum if the
+// figures are not sums.
 std::vector<double> totals(const Report& report, const std::vector<PageRow>& rows) {
   std::vector<double> totals(report.metrics().size());
   for (std::size_t side = 0; side < report.sides().size(); ++side) {
@@ -151,7 +151,7 @@ PageRows all_metrics(const Report& report) {
   return found;
 }
 
-// Runs tell nothing where no side has several.
+// Removes the figures of runs if no side has several runs.
 void drop_single_runs(PageRow& row) {
   if (std::ranges::all_of(row.runs, [](const auto& side) { return side.size() < 2; }))
     row.runs.clear();
@@ -159,7 +159,7 @@ void drop_single_runs(PageRow& row) {
 
 double rank(const PageRow& row) { return std::isnan(row.share) ? -1 : row.share; }
 
-// Proven rows first; see the header.
+// Sorts significant rows first; see the header.
 void sort_rows(std::vector<PageRow>& rows) {
   const bool is_any_proven = std::ranges::any_of(rows, &PageRow::is_proven);
   const auto p_alone = [&](const PageRow& row) {

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kMostGroups = 8;
 constexpr FlamePart kPart{.most_frames = 160, .least_share = 1.0 / 400};
-constexpr std::size_t kLeastFrames = 20;   // with fewer a picture says nothing
-constexpr std::size_t kMostFunctions = 5;  // below a picture
+constexpr std::size_t kLeastFrames = 20;   // a graph with fewer frames is not useful
+constexpr std::size_t kMostFunctions = 5;  // below a graph
 constexpr std::size_t kMostName = 200;     // columns of text
 
 class StacksWriter {
@@ -29,7 +29,7 @@ class StacksWriter {
     for (const RowAt at : report.stacks()->groups()) metrics_[at.group].push_back(at.metric);
   }
 
-  // The groups in the order of their rows, then those that have none.
+  // Returns the groups in the order of their rows, then groups without rows.
   std::vector<std::uint32_t> groups(const PageRows& rows) const {
     std::vector<std::uint32_t> order;
     std::set<std::uint32_t> taken;
@@ -58,7 +58,7 @@ class StacksWriter {
   }
 
  private:
-  // False where the room does not hold it.
+  // Returns false if the group exceeds the remaining bytes.
   bool add(std::uint32_t group) {
     std::string made = "<article data-g=\"" + std::to_string(group) + "\">\n";
     append_line(
@@ -78,7 +78,7 @@ class StacksWriter {
     return shortened(group_text(report_->grouping(), report_->grouping().names[group]), kMostName);
   }
 
-  // Fewer frames where names are long.
+  // Draws the graph, with fewer frames if names are long.
   std::string picture(const FlameTree& tree, const FlameStyle& style, std::size_t room) const {
     FlamePart part = kPart;
     std::string drawn = flame_part(tree, style, part);
@@ -116,7 +116,7 @@ class StacksWriter {
     return amount(static_cast<double>(tree.root().base.total), metric) + " → " + now;
   }
 
-  // What the picture says, for those who do not see it.
+  // Appends the main data of the graph as a table, for readers who cannot see the graph.
   void append_functions(std::string& out, RowAt at) const {
     const StackGroup group = report_->stacks()->of(at);
     if (group.functions.empty()) return;

@@ -1,8 +1,8 @@
-// Where the time of the page's groups went: for each group and metric of stacks a flame graph, of
-// two sides a differential one, and the functions that weigh most. A section of HTML.
+// Appends a section of HTML about call stacks: for each group and metric of stacks a flame graph (a
+// differential one for two sides), and the functions with the largest weights.
 //
-// As many as `room` bytes hold, at most so many groups, in the order in which their rows come; what
-// has no place is counted.
+// It contains as many groups as fit into `room` bytes, at most kMostGroups, in the order of their
+// rows; the others are counted.
 
 #pragma once
 

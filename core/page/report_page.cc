@@ -24,13 +24,13 @@
 namespace ctprof {
 namespace {
 
-// Of kMostReportPage; the rest is for style, script, and sentences, which have limits of their own.
+// Parts of kMostReportPage; the rest is for style, script, and sentences with limits of their own.
 constexpr std::size_t kMostRows = 1'900'000, kMostStacks = 800'000;
 constexpr std::size_t kMostTitle = 160, kMostCommand = 4'000;  // columns of text
 constexpr double kStripWidth = 128, kStripMargin = 5;          // pixels, as in page.css
-constexpr int kDigits = 5;                                     // of a figure to be sorted by
+constexpr int kDigits = 5;                                     // of a figure that is sorted
 
-// A short number for the script; empty for none.
+// Formats a short number for the script; empty if it is missing.
 std::string digits(double value) {
   if (!std::isfinite(value)) return {};
   std::array<char, 32> text;
@@ -46,7 +46,7 @@ std::string list_of(const std::vector<double>& values) {
   return text;
 }
 
-// A percent sign stays on the line of its number.
+// Replaces the blank before a percent sign, so that the sign stays on the line of its number.
 std::string kept_together(std::string text) {
   constexpr std::string_view kFree = " %", kKept = "\u00a0%";
   for (auto at = text.find(kFree); at != text.npos; at = text.find(kFree, at + kKept.size()))
@@ -133,7 +133,7 @@ class PageWriter {
     out_ += "</section>\n";
   }
 
-  // The groups of --about come first, in a table that the script leaves alone.
+  // Appends the groups of --about first, in a table that the script does not change.
   void append_about() {
     if (rows_.about.empty()) return;
     append_line(out_, "h3", "--about " + printable(report_->spec().about->text()));
@@ -170,7 +170,7 @@ class PageWriter {
     append_fitting(rows_.rows);
   }
 
-  // The rows for which the page has space, to the end of their table, and how many more there are.
+  // Appends the rows that fit on the page, the end of their table, and the number of further rows.
   void append_fitting(const std::vector<PageRow>& rows) {
     const std::size_t begin = out_.size();
     std::size_t shown = 0;
@@ -184,7 +184,7 @@ class PageWriter {
                   "class=\"quiet\"");
   }
 
-  // `attributes` say by which of a row's figures the script sorts, and which way first.
+  // `attributes` select the figure by which the script sorts, and the initial direction.
   void append_column(std::string_view name, std::string_view attributes) {
     append_element(out_, "th", name, "scope=\"col\" " + std::string(attributes));
   }
@@ -241,7 +241,7 @@ class PageWriter {
     return brief(std::round(1000 * share) / 10, "percent") + " %";
   }
 
-  // "~" stands before what is not proven.
+  // A change that is not significant has a "~" before it.
   void append_change(const PageRow& row) {
     const double change = row.change();
     std::string text = row.in_doubt ? std::string(kNotProven) + " " : "";
@@ -260,7 +260,7 @@ class PageWriter {
     append_element(out_, "td", row.proof ? p_text(row.proof->p) : "", "class=\"n p\"");
   }
 
-  // Dots without a script: strokes of no length with round or square ends.
+  // Appends dots that need no script: strokes of length zero with round or square ends.
   void append_strip(const PageRow& row) {
     out_ += "<td class=\"strip\">";
     if (!row.runs.empty()) append_dots(row);

@@ -1,13 +1,13 @@
-// A report as one HTML file: what it comes to, what differs between the sides, its rows to be
-// sorted, filtered, opened and copied, call stacks as flame graphs, what was not measured or was
-// lost, and the command that made it.
+// Writes a report as one HTML file: a summary, the differences between the sides, rows that can be
+// sorted, filtered, opened and copied, call stacks as flame graphs, missing metrics, lost data, and
+// the command that made the file.
 //
-// Without a script it is a document that can be read and printed; the script (page.js, dots.js)
-// reads its data back from there. Nothing is fetched, and a policy in the file forbids it. It is
-// light or dark as its reader likes.
+// Without scripts, it can be read and printed; the script (page.js, dots.js) reads its data from
+// the document. Nothing is loaded, and a policy in the file forbids it. It uses the light or dark
+// colours that the reader prefers.
 //
-// Text comes from the same rows as text and JSON do. Names are text whatever is in them. A page has
-// kMostReportPage bytes at most: rows beyond that are left out from the end, and counted.
+// The data comes from the same rows as text and JSON. Names may be hostile and are escaped. A page
+// has at most kMostReportPage bytes: the last rows beyond the limit are omitted and counted.
 
 #pragma once
 
@@ -22,8 +22,8 @@ namespace ctprof {
 inline constexpr std::size_t kMostReportPage = 3'000'000;
 
 struct PageStyle {
-  std::string command;   // that made it, for people
-  bool details = false;  // every metric, also of windows
+  std::string command;   // the command that made the page, for display
+  bool details = false;  // every metric, also for windows
 };
 
 // `files`: a name for each side. REQUIRES: one side, or two.

@@ -1,4 +1,4 @@
-// All sources of core/page, which are compiled as one.
+// Compiles all sources of core/page as one translation unit.
 
 #include "core/page/group_tree.cc"
 #include "core/page/page_facts.cc"

@@ -16,14 +16,15 @@
 namespace ctprof {
 namespace {
 
-constexpr double kWorthAWord = 0.05;  // a change of this part of what it was
+constexpr double kWorthAWord = 0.05;  // the minimum change of a differing figure, as a fraction of
+                                      // the baseline
 
 std::string rounded(double value) { return std::to_string(std::llround(value)); }
 
-// "%CPU of worker"
+// Returns for example "%CPU of worker".
 std::string name_of(const PageRow& row) { return row.metric + " of " + row.group; }
 
-// "+17% and +23%"
+// Returns for example "+17% and +23%".
 std::string ends_text(const Proof& proof, std::string_view between = " and ") {
   if (!std::isfinite(proof.low) && !std::isfinite(proof.high)) return "unknown bounds";
   const auto end = [&](double shift) {
@@ -84,7 +85,7 @@ std::string what_changed_most(const PageRows& rows) {
   return text + ".";
 }
 
-// Where no figure whatever could be proven by so few runs.
+// Returns a note if the runs are too few for any figure to be significant.
 std::string enough_text(const Report& report) {
   const auto& design = report.families().design(1);
   const double alpha = report.spec().bar.alpha;
@@ -106,7 +107,7 @@ std::string runs_of_sides(const Report& report, const PageRows& rows) {
 // --- of one side
 // --------------------------------------------------------------------------------------------
 
-// The median over a side's runs of what is known of their windows.
+// Returns the median over a side's runs of a known property of their windows.
 std::optional<double> median_of(
     std::span<const RunFacts> runs,
     const std::function<std::optional<double>(const WindowFacts&)>& of) {
@@ -172,7 +173,7 @@ std::string who_came_and_went(const Report& report, const PageRows& rows) {
          " are above their floors.";
 }
 
-// "The host's CPUs were busy for 122 % before and 135 % after, of 200 %."
+// Returns for example "The host's CPUs were busy for 122 % before and 135 % after, of 200 %."
 std::string busy_of_sides(const Report& report) {
   const auto before = busy_of(report.runs(0)), after = busy_of(report.runs(1));
   if (!before || !after) return {};

@@ -1,4 +1,4 @@
-// What a report comes to, in three sentences made of figures. Never whether that is good or bad.
+// Summarizes a report in three sentences of figures, without a judgement of good or bad.
 //
 //   Of 93 figures of 12 groups, 4 are proven to differ (p 0.05 and less).
 //   The largest change is %CPU of worker: 30.1 → 36.2 (+20%, between +17% and
@@ -15,12 +15,12 @@
 
 namespace ctprof {
 
-// Printable, but it may hold markup. REQUIRES: one side, or two.
+// Returns printable text, which may contain markup. REQUIRES: one side, or two.
 std::vector<std::string> verdict(const Report& report, const PageRows& rows);
 
-// "+20.3 %"; "-" for none.
+// Returns for example "+20.3 %"; "-" if it is unknown.
 std::string percent_text(double fraction);
-// "+17% to +23%"
+// Returns for example "+17% to +23%".
 std::string interval_text(const Proof& proof);
 
 }  // namespace ctprof
