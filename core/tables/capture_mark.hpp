@@ -1,6 +1,6 @@
-// What every row of a table says of the capture that it is from.
+// Describes the capture of a row, in fields that every row of a table has.
 //
-// Not here: the rows (table_rows.hpp).
+// See also: table_rows.hpp (the rows).
 
 #pragma once
 
@@ -13,20 +13,20 @@
 namespace ctprof {
 
 struct CaptureMark {
-  // The same for every row of a capture, and of no other: the host's boot, and when in it the
-  // capture was made, in ns of CLOCK_BOOTTIME: "BOOT@CAPTURED" of a snapshot,
-  // "BOOT@OPENED-CAPTURED" of a window. Of a file that does not know its boot the time alone.
+  // The id of the capture, the same in all of its rows and unique: the host's boot id and the time
+  // of the capture in ns of CLOCK_BOOTTIME, "BOOT@CAPTURED" for a snapshot, "BOOT@OPENED-CAPTURED"
+  // for a window. Only the time if the file has no boot id.
   std::string capture;
-  // Of a window its end, as utc_time() has it. None: not known, or beyond the year 2262, which is
-  // too much for readers that count ns in 63 bits.
+  // The end of a window or the time of a snapshot, in the format of utc_time(). None if it is
+  // unknown or after the year 2262, which exceeds readers that count ns in 63 bits.
   std::optional<std::string> captured_at;
-  std::optional<std::string> host;         // none: it was left out, or is not known
-  std::optional<std::uint64_t> window_ns;  // how long the window was; none: lifetimes
+  std::optional<std::string> host;         // none: omitted or unknown
+  std::optional<std::uint64_t> window_ns;  // length of the window; none: lifetimes
 };
 
 CaptureMark mark_of(const Snapshot& snapshot);
 
-// "2026-11-24T06:37:12.123456789Z"
+// Returns for example "2026-11-24T06:37:12.123456789Z".
 std::string utc_time(std::uint64_t unix_ns);
 
 }  // namespace ctprof

@@ -1,13 +1,13 @@
-// Figures as Prometheus reads them: its text format 0.0.4, or OpenMetrics 1.0.0.
+// Writes figures for Prometheus: its text format 0.0.4, or OpenMetrics 1.0.0.
 //
 //   # HELP ctprof_run_time_seconds_total run_time_ns ...
 //   # TYPE ctprof_run_time_seconds_total counter
 //   ctprof_run_time_seconds_total{pcomm="nginx"} 12.25
 //
-// A family is written whole. Names and units are checked by nobody here: metric_family.hpp makes
-// them. Values are finite, or +Inf for a limit without bound.
+// A family is written in one piece. Names and units are not checked here: metric_family.hpp makes
+// them. Values are finite, or +Inf for an unlimited limit.
 //
-// Not here: which figures there are (group_series.hpp), who is answered with them (tools/).
+// See also: group_series.hpp (the selection of figures), tools/ (the server).
 
 #pragma once
 
@@ -32,7 +32,7 @@ struct Series {
 
 struct SeriesFamily {
   std::string name;  // without the _total of a counter
-  std::string unit;  // the end of the name, in base units: "seconds"; or empty
+  std::string unit;  // the suffix of the name, in base units: "seconds"; or empty
   SeriesType type = SeriesType::Gauge;
   std::string help;
   std::vector<Series> series{};
@@ -40,10 +40,10 @@ struct SeriesFamily {
 
 enum class Exposition : std::uint8_t { Text, OpenMetrics };
 
-// What a server says that it sends.
+// Returns the content type that a server announces.
 std::string_view content_type(Exposition form);
 
-// The error is the sink's.
+// Fails only if the sink fails.
 Result<void> write_exposition(std::span<const SeriesFamily> families, Exposition form, Sink& sink);
 
 }  // namespace ctprof

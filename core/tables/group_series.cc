@@ -17,7 +17,8 @@ namespace ctprof {
 namespace {
 
 constexpr const char* kKeyLabel = "key";
-// Of groups that are gone, too, whose counters stay. Beyond that they are forgotten.
+// Limit on counters, which are kept after their groups have disappeared. Beyond it they are
+// removed.
 constexpr std::size_t kMostKept = 100'000;
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
@@ -30,7 +31,7 @@ std::string axis_label(const Spec& spec) {
   }
 }
 
-// What a terminal would not show in its place, a scrape by hand should not send there.
+// Escapes characters that a terminal does not show, because scrapes may be printed on one.
 std::string showable(std::string_view name) {
   std::string text;
   while (!name.empty()) {
@@ -57,8 +58,8 @@ Labels labels_of(const Report& report, Entity entity, std::uint32_t group) {
   return labels;
 }
 
-// Makes families of the report's metrics, in its order; two metrics that would have one name are
-// one family only if they are keys of one map.
+// Makes families from the report's metrics, in its order. Two metrics with the same name share a
+// family only if they are keys of one map.
 class Maker {
  public:
   Maker(const Report& report, const SeriesChoice& choice) : report_(&report), choice_(&choice) {
@@ -118,7 +119,7 @@ class Maker {
     }
   }
 
-  // What rates of the metric are taken over; 0 if that is unknown.
+  // Returns the time base of the metric's rates; 0 if it is unknown.
   double seconds_of(std::size_t metric) const {
     const double covered = report_->rollup().covered_ns(0, metric);
     return covered > 0 ? covered / 1e9 : seconds_;
@@ -139,7 +140,8 @@ class Maker {
       put(*family, std::move(labels), value);
   }
 
-  // Names that are spelled alike are one series: readers take none twice.
+  // Adds a series. Series whose names are spelled the same are merged, because readers reject
+  // duplicates.
   void put(SeriesFamily& family, Labels labels, double value) {
     const auto [place, is_new] = places_[family.name].try_emplace(labels, family.series.size());
     if (is_new)
@@ -148,7 +150,7 @@ class Maker {
       family.series[place->second].value += value;
   }
 
-  // Null where another metric has that name already.
+  // Returns the family; null if another metric already has its name.
   SeriesFamily* find(const std::string& metric, const SeriesFamily& like) {
     const auto [owner, is_new] = owners_.try_emplace(like.name, metric);
     if (owner->second != metric) return nullptr;
@@ -167,10 +169,11 @@ class Maker {
 
   const Report* report_;
   const SeriesChoice* choice_;
-  double length_ = 0, seconds_ = 0;  // of the window, and what rates are taken over
+  double length_ = 0, seconds_ = 0;  // length of the window, and time base of rates
   std::vector<SeriesFamily> families_;
   std::map<std::string, std::string> owners_;  // metrics, by the name of their family
-  std::map<std::string, std::map<Labels, std::size_t>> places_;  // of series in it
+  std::map<std::string, std::map<Labels, std::size_t>> places_;  // positions of series in the
+                                                                 // family
 };
 
 Labels group_of(const Series& series) {
@@ -180,7 +183,7 @@ Labels group_of(const Series& series) {
 }
 
 struct GroupWeight {
-  double share = 0;  // the largest
+  double share = 0;  // the largest share
   std::size_t series = 0;
 };
 
@@ -208,7 +211,7 @@ std::size_t count_series(std::span<const SeriesFamily> families) {
   return count;
 }
 
-// Heaviest first; ties by name.
+// Sorts by decreasing weight; ties by name.
 std::vector<std::pair<Labels, GroupWeight>> by_weight(const std::map<Labels, GroupWeight>& groups) {
   std::vector<std::pair<Labels, GroupWeight>> order(groups.begin(), groups.end());
   std::ranges::stable_sort(order, std::greater(),
@@ -249,7 +252,7 @@ SeriesCut cut_series(std::vector<SeriesFamily>& families, std::size_t most) {
   const std::size_t all = count_series(families);
   if (most == 0 || all <= most) return cut;
   const auto order = by_weight(weigh(families));
-  std::size_t left = all + 1;  // with the series that tells of it
+  std::size_t left = all + 1;  // including the series about omitted groups
   std::set<Labels> dropped;
   for (auto it = order.rbegin(); it != order.rend() && left > most; ++it) {
     left -= it->second.series;

@@ -1,10 +1,11 @@
-// The figures of a report's groups as families of series, for Prometheus; and a cap on how many.
+// Makes families of series for Prometheus from the figures of a report's groups, and limits their
+// number.
 //
-// Groups alone: no thread has a series. By default the metrics of the first screen are told, and
-// how many threads there are; where a report is of some metrics only, these. Texts and categories
-// have no series, a gap has none either; a limit without bound is +Inf.
+// Only groups have series, not threads. By default, the series are the metrics of the first screen
+// and the number of threads; if a report has only some metrics, these. Texts, categories and gaps
+// have no series; an unlimited limit is +Inf.
 //
-// Not here: names and units (metric_family.hpp), text (exposition.hpp).
+// See also: metric_family.hpp (names and units), exposition.hpp (text).
 
 #pragma once
 
@@ -20,15 +21,15 @@
 namespace ctprof {
 
 struct SeriesChoice {
-  bool all = false;  // rather than the metrics of the first screen
+  bool all = false;  // all metrics instead of those of the first screen
   Counted counted = Counted::Lifetime;
 };
 
 // REQUIRES: a report of one side.
 std::vector<SeriesFamily> series_of(const Report& report, const SeriesChoice& choice);
 
-// Adds up what windows have, series by series, so that counters only grow; what else there is, is
-// that of the last window.
+// Sums the counters of consecutive windows, series by series, so that they only grow. Other series
+// are those of the last window.
 class SeriesTotals {
  public:
   // REQUIRES: families with Counted::Total.
@@ -37,17 +38,17 @@ class SeriesTotals {
 
  private:
   using Labels = std::vector<std::pair<std::string, std::string>>;
-  std::map<std::string, std::map<Labels, double>> totals_;  // of counters, by name
+  std::map<std::string, std::map<Labels, double>> totals_;  // counters, by name
   std::vector<SeriesFamily> families_;
 };
 
 struct SeriesCut {
-  std::size_t groups = 0;  // left out
-  std::size_t series = 0;  // theirs
+  std::size_t groups = 0;  // omitted groups
+  std::size_t series = 0;  // omitted series
 };
-// Leaves out the lightest groups until there are at most so many series; 0: any number. A group's
-// weight is its largest share of any family, those without groups stay. The families say how many
-// groups are left out.
+// Removes the groups with the smallest weights until there are at most `most` series; 0: no limit.
+// The weight of a group is its largest share of any family; series without a group stay. An added
+// series contains the number of omitted groups.
 SeriesCut cut_series(std::vector<SeriesFamily>& families, std::size_t most);
 
 }  // namespace ctprof

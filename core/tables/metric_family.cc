@@ -6,11 +6,11 @@
 namespace ctprof {
 namespace {
 
-// To add a unit, add a line. `marks` are what names of metrics have of it at their end.
+// To add a unit, add a line. `marks` are suffixes of metric names that state the unit.
 struct BaseUnit {
   std::string_view unit;
   std::string_view base;
-  double scale;  // 0: by the host's clock
+  double scale;  // 0: depends on the host's clock ticks
   std::array<std::string_view, 2> marks{};
 };
 constexpr std::array kBaseUnits{
@@ -19,7 +19,7 @@ constexpr std::array kBaseUnits{
     BaseUnit{"ticks", "seconds", 0, {"_clock_ticks", "_ticks"}},
     BaseUnit{"bytes", "bytes", 1, {"_bytes"}},
     BaseUnit{"kib", "bytes", 1024, {"_kib"}},
-    BaseUnit{"centipercent", "ratio", 1e-2},  // numbers of its rule are percentages
+    BaseUnit{"centipercent", "ratio", 1e-2},  // its rule gives percentages
     BaseUnit{"percent", "ratio", 1e-2, {"_percent"}},
     BaseUnit{"ratio", "ratio", 1, {"_ratio"}},
     BaseUnit{"count", "", 1},
@@ -33,7 +33,7 @@ bool cut_end(std::string& text, std::string_view end) {
   return true;
 }
 
-// Ends that readers take for parts of a histogram, or for what a counter has anyway.
+// Replaces suffixes that readers interpret as parts of a histogram, or that every counter has.
 void mend_end(std::string& name, bool adds_up) {
   cut_end(name, "_total");
   if (cut_end(name, "_count")) name += adds_up ? "_events" : "s";

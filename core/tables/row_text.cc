@@ -39,8 +39,7 @@ void RowText::text(std::string_view text) {
   is_csv() ? csv_text(text) : out_.text(text);
 }
 
-// Quotes stand also around a text that looks as if nothing were there, and around one that blanks
-// begin or end, which readers may trim.
+// Quotes also an empty text, and a text that begins or ends with blanks, which readers may trim.
 void RowText::csv_text(std::string_view text) {
   std::string valid;
   if (!is_utf8(text)) text = valid = valid_utf8(text);

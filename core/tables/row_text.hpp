@@ -1,4 +1,5 @@
-// Rows as text, field by field: NDJSON (an object a line) or CSV (RFC 4180, a header first).
+// Writes rows as text, field by field: NDJSON (one object per line) or CSV (RFC 4180, with a
+// header).
 //
 //   RowText out(TableForm::Csv, sink);
 //   out.begin_table({"tid", "comm"});
@@ -7,14 +8,13 @@
 //   out.end_row();                        // 7,init
 //   out.finish();
 //
-// Fields come in the order of the names, each row has all of them. What is missing is null in JSON,
-// and nothing at all in CSV, where an empty text is "". Text is valid UTF-8 whatever bytes there
-// are: U+FFFD stands for what is none. Integers have all their digits; a number that is not finite
-// is missing.
+// Fields are in the order of the names, and each row has all of them. A missing value is null in
+// JSON and empty in CSV, where an empty text is "". Text is always valid UTF-8: U+FFFD replaces
+// invalid bytes. Integers have all their digits; a number that is not finite is missing.
 //
-// Text goes to the sink in pieces; after the sink has failed, nothing is written any more.
+// Text is written to the sink in pieces; after the sink has failed, nothing is written any more.
 //
-// Not here: what the fields are (table_rows.hpp).
+// See also: table_rows.hpp (the fields).
 
 #pragma once
 
@@ -33,12 +33,13 @@ enum class TableForm : std::uint8_t { Ndjson, Csv };
 
 class RowText {
  public:
-  // `is_csv_safe`: of CSV, a text that a spreadsheet would take for a formula has a ' before it.
-  // REQUIRES: the sink outlives this.
+  // `is_csv_safe`: in CSV, a text that a spreadsheet would interpret as a formula gets a ' before
+  // it. REQUIRES: the sink outlives this object.
   RowText(TableForm form, Sink& sink, bool is_csv_safe = false)
       : form_(form), is_csv_safe_(is_csv_safe), sink_(&sink) {}
 
-  // The rows from here on have these fields. Of CSV it is the header, so there is one such table.
+  // Starts a table: the following rows have these fields. CSV writes a header, so it has only one
+  // table.
   void begin_table(const std::vector<std::string>& names);
 
   void null();
@@ -47,13 +48,13 @@ class RowText {
   void number(std::int64_t value);
   void number(double value);
   void boolean(bool value);
-  // An object or an array; in CSV it is the text of a field.
+  // Writes an object or an array; in CSV, its text is a field.
   void json(std::string_view made);
   void end_row();
 
-  // Hands on what is left. The error is the sink's.
+  // Writes the buffered text. Fails only if the sink fails.
   Result<void> finish();
-  // The error is the sink's, which takes no more, so that the rest need not be made.
+  // Returns the error of the sink, if any; then further rows need not be made.
   const Result<void>& state() const { return handed_on_; }
 
  private:
@@ -66,7 +67,7 @@ class RowText {
   bool is_csv_safe_;
   Sink* sink_;
   JsonWriter out_{Escape::Unshowable};
-  std::vector<std::string> keys_;  // of JSON, with what stands before them
+  std::vector<std::string> keys_;  // for JSON: the keys, with the characters before them
   std::size_t field_ = 0;
   Result<void> handed_on_;
 };

@@ -14,13 +14,13 @@ void put_nulls(int count, RowText& out) {
   for (int i = 0; i < count; ++i) out.null();
 }
 
-// `value` and `exact`.
+// Writes `value` and `exact`.
 void put_both(std::uint64_t number, RowText& out) {
   out.number(number);
   out.number(number);
 }
 
-// Behind `exact`.
+// Writes nulls for the fields after `exact`.
 void put_no_text(RowText& out) { put_nulls(3, out); }
 
 }  // namespace
@@ -76,7 +76,7 @@ void TableCells::put(std::size_t row, RowText& out) const {
   }
 }
 
-// REQUIRES: there is a value.
+// REQUIRES: the cell has a value.
 void TableCells::put_value(std::size_t row, RowText& out) const {
   switch (storage()) {
     case Storage::U64: put_both(column_->u64()[row], out); break;

@@ -1,8 +1,8 @@
-// The cells of a column as fields of rows.
+// Writes the cells of a column as fields of rows.
 //
-// A number that no reader of the file would take is a gap here, too: Malformed.
+// A number that readers of the file reject is a gap here, too: Malformed.
 //
-// Not here: rows (table_rows.hpp).
+// See also: table_rows.hpp (the rows).
 
 #pragma once
 
@@ -19,17 +19,17 @@ namespace ctprof {
 
 class TableCells {
  public:
-  // `column` may be null: nothing is in the file. REQUIRES: both outlive this.
+  // `column` may be null if the file lacks it. REQUIRES: both outlive this object.
   TableCells(const Column* column, const Pools& pools);
 
   Gap gap(std::size_t row) const;
-  // None where there is none, or where it is a text and UTF-8.
+  // Returns the text if it is not valid UTF-8; nothing otherwise.
   std::optional<std::string_view> odd_text(std::size_t row) const;
 
-  // One field; null for a gap.
+  // Writes one field; null for a gap.
   void put(std::size_t row, RowText& out) const;
-  // The fields `key`, `value`, `exact`, `text`, `raw` and `gap`, behind those that begin() puts:
-  // one row of them, or one for each key of a map or an array that has any.
+  // Writes the fields `key`, `value`, `exact`, `text`, `raw` and `gap` after those that begin()
+  // writes: one row, or one for each key of a map or an array that has any.
   void put_long(std::size_t row, const std::function<void()>& begin, RowText& out) const;
 
  private:

@@ -1,13 +1,13 @@
-// The columns of a table, which all captures that stand in it share.
+// Collects the columns of a table, which all its captures share.
 //
 //   TableColumns columns({});
 //   for (const Snapshot& capture : captures) columns.add(capture);     // rows are not needed
 //
-// A column is a metric, by its name, with the storage and the unit that the first capture gives it.
-// A capture that defines the metric otherwise has no value there, and `notes` says so. What can
-// never have a value, or serves readers of a file alone, is no column.
+// A column is a metric, identified by its name, with the storage and unit of the first capture. A
+// capture that defines the metric differently has no value there, and `notes` reports it. Metrics
+// that never have a value, or that only serve readers of a file, have no column.
 //
-// Not here: rows (table_rows.hpp).
+// See also: table_rows.hpp (the rows).
 
 #pragma once
 
@@ -30,7 +30,7 @@ struct TableColumn {
 
 class TableColumns {
  public:
-  // `wanted`: only these metrics, beside who or what a row is; empty: all.
+  // `wanted`: only these metrics, in addition to identity columns; empty: all.
   explicit TableColumns(std::vector<std::string> wanted) : wanted_(std::move(wanted)) {}
 
   void add(const Snapshot& capture);
@@ -38,10 +38,10 @@ class TableColumns {
   const std::vector<TableColumn>& of(Entity entity) const {
     return columns_[static_cast<std::size_t>(entity)];
   }
-  // The capture's own columns in that order; null where it has none.
+  // Returns the capture's columns in this order; null if it lacks one.
   std::vector<const Column*> in(const Snapshot& capture, Entity entity) const;
 
-  // Whether every metric that was wanted is there; the error names one that is not.
+  // Checks that every selected metric exists; the error names a missing one.
   Result<void> check_wanted() const;
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -50,7 +50,7 @@ class TableColumns {
   void add(const MetricDef& def);
 
   std::vector<std::string> wanted_;
-  std::set<std::string> names_;  // of all metrics that were met
+  std::set<std::string> names_;  // all metrics that were found
   std::array<std::vector<TableColumn>, kEntities> columns_;
   std::vector<std::string> notes_;
 };

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kRaw = "raw";
 
-// Which columns say who or what a row is.
+// The columns that identify a row.
 struct IdColumns {
   std::string_view what, since;
 };
@@ -38,7 +38,7 @@ std::string text_at(const Column* column, std::size_t row, const Pools& pools) {
   }
 }
 
-// Names that begin like that are taken too, so that no two fields have one name.
+// Names with this prefix are reserved too, so that no two fields have the same name.
 constexpr std::string_view kOfMetric = "metric.";
 
 bool is_taken(std::string_view name) {
@@ -71,7 +71,7 @@ struct TableRows::Place {
   Entity entity;
   const std::vector<TableColumn>& columns;
   std::vector<TableCells> cells;
-  const Column *what, *since;  // of the id
+  const Column *what, *since;  // of the row id
   std::unordered_map<std::string, std::uint32_t, SeededHash> rows_of_id;
 
   Place(const Snapshot& from, Entity of, const TableColumns& all)
@@ -85,7 +85,7 @@ struct TableRows::Place {
   const Table& table() const { return capture.table(entity); }
   const Pools& pools() const { return *capture.pools; }
 
-  // REQUIRES: called once for each row, in their order.
+  // REQUIRES: called once for each row, in order.
   std::string next_id(std::size_t row) {
     if (entity == Entity::Host) return "host";
     const std::string begun = text_at(since, row, pools());

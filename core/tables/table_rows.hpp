@@ -1,22 +1,23 @@
-// Captures as rows of tables: a row for each thread, process, cgroup or host, or a row for each of
-// their figures.
+// Writes captures as rows of tables: a row for each thread, process, cgroup or host, or a row for
+// each of their figures.
 //
 //   TableRows rows({TableForm::Ndjson, {Entity::Thread}, false}, columns, sink);
 //   for (Snapshot& capture : captures) rows.add(capture);
 //   rows.finish();
 //
-// Wide: kMarks, then a field for each metric, then `raw`. A map is an object, an array is one, a
-// set of CPUs is "0-3,8", of call stacks there is what they weigh in all.
+// Wide: kMarks, then a field for each metric, then `raw`. A map is an object, an array is an array,
+// a set of CPUs is "0-3,8", and call stacks are their total weight.
 // Long: kMarks, then `metric`, `key` (of a map or an array), `value` (any number), `exact` (the
-// same where it is a whole number from 0 on, to its last digit, for readers to whom `value` is a
-// double), `text` (what is no number), `raw`, and `gap`, which names why there is neither.
+// same with all digits if it is a whole number of at least 0, because readers may use a double for
+// `value`), `text` (a value that is not a number), `raw`, and `gap`, the reason if there is
+// neither.
 //
-// A gap is null, and so is a number that no reader of the file would take. A limit without bound is
+// A gap is null, and so is a number that readers of the file reject. An unlimited limit is
 // 18446744073709551615. `raw` has the bytes of texts that are not UTF-8, as hexadecimal digits.
 //
-// Figures are those of the snapshot as it is: lifetimes, or what happened in a window.
+// Figures are those of the snapshot: lifetimes, or differences over a window.
 //
-// Not here: which columns there are (table_columns.hpp), how fields are spelled (row_text.hpp).
+// See also: table_columns.hpp (the columns), row_text.hpp (the format of fields).
 
 #pragma once
 
@@ -33,35 +34,35 @@
 
 namespace ctprof {
 
-// Which capture, and who or what in it. An id names one row of its capture: "TID@START" of a thread
-// (its start in ticks since boot), "PATH@ID" of a cgroup, "TGID" of a process, "host"; what is
-// behind the @ only where it is known. A further row of one identity, such as the leader that an
-// exec by another of its threads replaced, has "#2" behind it, the next one "#3". `born` and
-// `ended`: in the window.
+// The fields that identify a row: its capture and its entity. An id is unique within its capture:
+// "TID@START" for a thread (start in ticks since boot), "PATH@ID" for a cgroup, "TGID" for a
+// process, "host"; the part after the @ only if it is known. A second row of one identity, such as
+// a leader that an exec of another of its threads replaced, has the suffix "#2", the next one "#3".
+// `born` and `ended`: the thread started or exited in the window.
 inline constexpr std::array<const char*, 8> kMarks{"capture", "captured_at", "host", "window_ns",
                                                    "entity",  "id",          "born", "ended"};
 
 struct TableShape {
   TableForm form = TableForm::Ndjson;
-  std::vector<Entity> entities{};  // in this order, capture by capture; of CSV that is wide, one
+  std::vector<Entity> entities{};  // in this order, capture by capture; wide CSV has only one
   bool is_long = false;
   bool is_csv_safe = false;  // see RowText
 };
 
-// Of a wide table: the names of its fields. A metric that is called like one that is no metric, or
-// begins with "metric.", has "metric." before its name.
+// Returns the field names of a wide table. A metric with the name of another field, or with a name
+// that begins with "metric.", gets the prefix "metric.".
 std::vector<std::string> field_names(const TableColumns& columns, Entity entity);
-// Of a long one.
+// Returns the field names of a long table.
 std::vector<std::string> long_field_names();
 
 class TableRows {
  public:
-  // REQUIRES: columns and sink outlive this.
+  // REQUIRES: columns and sink outlive this object.
   TableRows(TableShape shape, const TableColumns& columns, Sink& sink);
 
-  // REQUIRES: a window is made of differences already (window/happened.hpp).
+  // REQUIRES: a window already contains differences (window/happened.hpp).
   void add(const Snapshot& capture);
-  // The error is the sink's.
+  // Returns the error of the sink, if any.
   Result<void> state() const { return out_.state(); }
   Result<void> finish() { return out_.finish(); }
 

@@ -1,4 +1,4 @@
-// All sources of core/tables, which are compiled as one.
+// Compiles all sources of core/tables as one translation unit.
 
 #include "core/tables/capture_mark.cc"
 #include "core/tables/exposition.cc"
