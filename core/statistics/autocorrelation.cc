@@ -8,13 +8,13 @@
 namespace ctprof::statistics {
 namespace {
 
-// The sum of correlations ends at a distance of so many autocorrelation times.
+// The sum of correlations ends at this multiple of the autocorrelation time.
 constexpr double kSummedTimes = 5;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-// What makes the time of one series differ from that of all.
+// How many standard errors the time of one series must exceed the time of all series.
 constexpr double kStandardErrors = 1;
 
-// A series with mean 0 and sum of squares 1; all zero if its figures are equal.
+// Scales a series to mean 0 and sum of squares 1; returns zeros if its figures are equal.
 std::vector<double> normalized(std::vector<double> series) {
   const double mean =
       std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
@@ -34,7 +34,7 @@ AutocorrelationTime time_of(std::span<const std::vector<double>> series) {
   double time = 1;
   std::size_t distance = 0;
   while (static_cast<double>(distance) < kSummedTimes * std::max(time, 1.0)) {
-    // Independent parts of it would be too few, however far the sum goes.
+    // The series has too few independent parts, however far the sum goes.
     if (kSummedTimes * time > static_cast<double>(farthest)) return {kInfinite, 0};
     double sum = 0;
     ++distance;

@@ -40,7 +40,7 @@ std::size_t different_figures(std::span<const double> row, const Design& design)
   return figures.size() - most;
 }
 
-// The best labellings put all different figures on one side; the rest of that side is free.
+// The best labellings put all different figures on one side; the other runs of that side are free.
 double smallest_p(const Design& design, std::size_t different) {
   const double least = smallest_p(design);
   if (design.paired) return std::max(least, std::min(1.0, std::ldexp(2, -int(different))));

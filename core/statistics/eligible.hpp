@@ -1,12 +1,12 @@
-// Rows that can be significant at all.
+// Finds rows that can be significant at all.
 //
-// Labellings that exchange equal figures have equal statistics. A row of which only a few runs
-// differ from the others therefore has a large p under every labelling: if a group ran in two of
-// 8 + 8 runs, at least 46 of 100 labellings put both on one side. Such a row can never be
-// significant, but it can hide the shift of another row, so families leave it out.
+// Labellings that exchange equal figures have equal statistics. So if only a few runs of a row
+// differ from the others, the row has a large p under every labelling: if a group ran in two of 8 +
+// 8 runs, at least 46 of 100 labellings put both on one side. Such a row can never be significant,
+// but it can hide the shift of another row, so families omit it.
 //
-// The decision uses only what no labelling changes: the figures of both sides together, and of
-// pairs the sizes of their differences. So it does not make p too small.
+// The decision uses only data that no labelling changes: the figures of both sides together, and
+// for pairs the magnitudes of their differences. So it does not make p too small.
 
 #pragma once
 
@@ -17,14 +17,14 @@
 
 namespace ctprof::statistics {
 
-// How many runs have another figure than the most common one; of pairs, how many have two figures
-// that differ. Gaps (NaN) do not count. `row`: as in FamilyRows.
+// Returns how many runs differ from the most common figure; for pairs, how many have two different
+// figures. Gaps (NaN) do not count. `row`: as in FamilyRows.
 std::size_t different_figures(std::span<const double> row, const Design& design);
 
-// The smallest p that one row can have by itself if so many of its figures are different.
+// Returns the smallest unadjusted p of one row with this number of different figures.
 double smallest_p(const Design& design, std::size_t different);
 
-// Whether that p is at most alpha; where so few runs allow no p of alpha, whether it is as small
+// Returns whether that p is at most alpha; if the runs allow no p of alpha, whether it is as small
 // as they allow.
 bool is_eligible(std::span<const double> row, const Design& design, double alpha);
 

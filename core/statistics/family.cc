@@ -14,7 +14,7 @@
 namespace ctprof::statistics {
 namespace {
 
-// Rows are worked on side by side, as many as one block has.
+// The number of rows that are computed together.
 constexpr std::size_t kBlock = 64;
 constexpr std::size_t kLabellingsOfPiece = 128;
 constexpr unsigned kMostWorkers = 8;
@@ -28,20 +28,20 @@ std::vector<double> differences(std::span<const double> row) {
   return found;
 }
 
-// What a row has for each mark of a labelling: its figures, or of pairs their differences.
+// Returns the values of a row that labellings mark: its figures, or for pairs their differences.
 std::vector<double> marked(std::span<const double> row, const Design& design) {
   return design.paired ? differences(row) : std::vector<double>(row.begin(), row.end());
 }
 
 constexpr double kLastDigits = 1e-14;
 
-// A figure that equals the mean of all but for its last digits.
+// Returns whether a figure equals the mean except for its last digits.
 bool is_same(double figure, double centre) {
   return std::abs(figure - centre) <= std::abs(centre) * kLastDigits;
 }
 
-// The mean to its last digit: those of a sum of thousands are lost, and a row of one and the same
-// figure would seem to vary.
+// Computes the mean exactly. A sum of thousands of figures loses digits, so that a row of equal
+// figures would seem to vary.
 double mean_of(std::span<const double> figures, double about) {
   double rest = 0, count = 0;
   for (const double figure : figures) {
@@ -52,11 +52,11 @@ double mean_of(std::span<const double> figures, double about) {
   return about + rest / count;
 }
 
-// A row without its mean, so that its figures add up to zero; of pairs as it is. Gaps are zeros.
+// A row minus its mean, so that its figures add up to zero; pairs are unchanged. Gaps become zeros.
 struct Centred {
   std::vector<double> figures;
   std::vector<bool> present;
-  double count = 0, squares = 0;  // of the figures that there are
+  double count = 0, squares = 0;  // of the figures that are present
 };
 
 Centred centred(std::vector<double> figures, const Design& design) {
@@ -75,15 +75,16 @@ Centred centred(std::vector<double> figures, const Design& design) {
   return row;
 }
 
-// Rows side by side: by mark of a labelling their figures, and of rows with gaps which are there.
+// Several rows: for each mark of a labelling their figures, and for rows with gaps which are
+// present.
 struct Block {
   std::size_t rows = 0;
   std::vector<Lane> figures;
-  std::vector<Lane> present;  // 1 or 0; empty: there are no gaps
+  std::vector<Lane> present;  // 1 or 0; empty if there are no gaps
   Lane counts{}, squares{}, pads{};
 };
 
-// Turns sums of squares that are nothing but the last digits of others into zero.
+// Rounds sums of squares that are only rounding errors to zero.
 double above_noise(double rest, double of) { return rest > of * 1e-12 ? rest : 0; }
 
 double over(double difference, double error) {
@@ -91,7 +92,7 @@ double over(double difference, double error) {
   return difference > 0 ? std::numeric_limits<double>::infinity() : 0;
 }
 
-// Adds what the runs have, a few rows at a time, so that their sums stay in registers.
+// Adds the figures of the runs for a few rows at a time, so that the sums stay in registers.
 void add_runs(Lane& sums, const std::vector<Lane>& figures, std::span<const std::uint32_t> runs) {
   constexpr std::size_t kAtOnce = 16;
   static_assert(kBlock % kAtOnce == 0);
@@ -105,7 +106,8 @@ void add_runs(Lane& sums, const std::vector<Lane>& figures, std::span<const std:
   }
 }
 
-// Judges the rows one block after the other: all figures at once, of many runs, take much memory.
+// Tests the rows block by block, because the figures of all rows need much memory if there are many
+// runs.
 class Judge {
  public:
   Judge(const Labellings& labellings, const FamilyRows& rows)
@@ -118,20 +120,20 @@ class Judge {
     for (std::size_t first = 0; first < rows.count(); first += kBlock) judge(block_from(first));
   }
 
-  // The statistic of each row as it was observed.
+  // Returns the observed statistic of each row.
   std::vector<double> take_observed() { return std::move(observed_); }
   std::vector<double> take_pads() { return std::move(pads_); }
-  // The errors of rows as if all runs were of one side.
+  // Returns the errors of the rows as if all runs were from one side.
   std::vector<double> take_errors() { return std::move(errors_); }
-  // The share of labellings under which a row's own statistic is as large as observed.
+  // Returns the share of labellings under which a row's statistic is at least as large as observed.
   std::vector<double> take_alone() { return std::move(alone_); }
-  // The largest statistic of all rows, by labelling.
+  // Returns the largest statistic of all rows, by labelling.
   std::vector<double> take_largest() { return std::move(most_); }
 
  private:
   const Design& design() const { return labellings_->design(); }
 
-  // The error of a row as if all its runs were of one side.
+  // Returns the error of a row as if all its runs were from one side.
   double error_of_all(double count, double squares) const {
     if (design().paired) return count > 0 ? std::sqrt(squares) / count : 0;
     if (count < 2) return 0;
@@ -140,7 +142,7 @@ class Judge {
     return std::sqrt(squares / (count - 1) * share);
   }
 
-  // The error of a difference of means of figures that are off by their resolution.
+  // Sets the errors of differences of means whose figures are off by their resolution.
   void set_pads(std::span<const double> resolutions) {
     const double share =
         1 / static_cast<double>(design().baseline) + 1 / static_cast<double>(design().candidate);
@@ -172,7 +174,7 @@ class Judge {
   void judge(const Block& block) {
     const std::size_t pieces = (most_.size() + kLabellingsOfPiece - 1) / kLabellingsOfPiece;
     const Lane observed = statistics(block, 0);
-    std::vector<Lane> as_large(pieces);  // how many labellings, by piece
+    std::vector<Lane> as_large(pieces);  // number of labellings, by piece
     share(std::min(kMostWorkers, spare_workers()), pieces, [&](unsigned, std::size_t piece) {
       const std::size_t first = piece * kLabellingsOfPiece;
       const std::size_t last = std::min(first + kLabellingsOfPiece, most_.size());
@@ -192,7 +194,7 @@ class Judge {
                      observed.begin() + static_cast<std::ptrdiff_t>(block.rows));
   }
 
-  // Zero for rows that lack figures of a side.
+  // Returns zero for rows without figures on a side.
   Lane statistics(const Block& block, std::size_t labelling) const {
     return design().paired ? of_pairs(block, (*labellings_)[labelling])
                            : of_sides(block, (*labellings_)[labelling]);
@@ -215,8 +217,8 @@ class Judge {
     return found;
   }
 
-  // Figures add up to zero, so those of one side tell the other's sum: the one with fewer runs is
-  // added up.
+  // The figures add up to zero, so the sum of one side determines the other. The side with fewer
+  // runs is added up.
   Lane of_sides(const Block& block, std::span<const std::uint8_t> sides) const {
     const std::uint8_t added = design().candidate <= design().baseline ? 1 : 0;
     thread_local std::vector<std::uint32_t> runs;
@@ -251,7 +253,7 @@ struct Means {
   double before = 0, after = 0;
 };
 
-// Of each side; NaN where it has no figure.
+// Returns the mean of each side; NaN if it has no figure.
 Means means_of(std::span<const double> row, const Design& design) {
   double sums[2] = {}, counts[2] = {};
   for (std::size_t run = 0; run < row.size(); ++run) {
@@ -318,7 +320,7 @@ double Family::apart(std::size_t row, double share) const {
 
 namespace {
 
-// How many figures of each side a row has, or how many pairs.
+// Returns how many figures of each side, or how many pairs, a row has.
 Design design_of(std::span<const double> marked, Design design) {
   for (std::size_t mark = 0, baseline = design.baseline; mark < marked.size(); ++mark) {
     if (!std::isnan(marked[mark])) continue;
@@ -340,10 +342,11 @@ std::vector<Interval> Family::intervals(double alpha) const {
   return intervals(all, alpha);
 }
 
-// Rows with as many figures share labellings.
+// Rows with the same numbers of figures share labellings.
 std::vector<Interval> Family::intervals(std::span<const std::size_t> rows, double alpha) const {
   const Design& design = labellings_.design();
-  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> alike;  // places in rows
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> alike;  // positions in
+                                                                                  // rows
   for (std::size_t at = 0; at < rows.size(); ++at) {
     const Design own = design_of(marked(rows_.row(rows[at]), design), design);
     if (own.baseline > 0 && own.candidate > 0) alike[{own.baseline, own.candidate}].push_back(at);

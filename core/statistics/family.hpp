@@ -1,21 +1,22 @@
-// A family: rows of figures of two sides that are judged together, so that among many rows chance
-// alone rarely makes one look like a find.
+// Tests a family: rows of figures of two sides that are tested together, so that among many rows
+// chance rarely makes one look significant.
 //
-// A row's figure is the difference of the two sides' means (of pairs, the mean of their
-// differences). Its statistic is that difference over its error, the error pooled over both sides
-// and padded by the error that the resolution of its own figures causes: counts are whole numbers,
-// clocks have ticks. So a row of small counts that are equal by chance does not exceed all others.
-// The pad is the same for every labelling, and no other row changes it.
+// The difference of a row is that of the two sides' means (for pairs, the mean of their
+// differences). Its statistic is the difference divided by its error. The error is pooled over both
+// sides and padded by the error that the resolution of the row's figures causes: counts are whole
+// numbers, clocks have ticks. So a row of small counts that are equal by chance does not exceed all
+// others. The pad is the same for every labelling, and no other row changes it.
 //
-// p is adjusted for the family: under how many labellings the largest statistic of all rows is at
-// least the row's own. It holds for all rows together: if the sides do not differ at all, a row
-// with p <= 0.05 turns up in one family of twenty.
+// p is adjusted for the family: it is the share of labellings under which the largest statistic of
+// all rows is at least the row's own. It is valid for all rows together: if the sides do not differ
+// at all, one family of twenty has a row with p <= 0.05.
 //
-// The interval has all shifts that the row by itself does not speak against: those for which, if
-// the candidate is shifted back by it, p of this row alone is above alpha. It is not adjusted.
+// The interval contains all shifts that the test of the single row does not reject: if the
+// candidate is shifted back by such a shift, the unadjusted p of the row is above alpha. It is not
+// adjusted.
 //
-// Figures are what the caller makes of them; logarithms, so that differences are factors. A gap is
-// left out: with its pair, if paired.
+// The caller chooses the figures; with logarithms, differences are factors. A gap is omitted, with
+// its pair if paired.
 
 #pragma once
 
@@ -29,17 +30,17 @@
 
 namespace ctprof::statistics {
 
-// The resolution of figures that have a finer one.
+// Lower bound of the resolution; figures with a finer one use this value.
 inline constexpr double kLeastResolution = 1e-4;
 
-// Two shares that differ by less are the same: sums of the same numbers in another order.
+// Two shares with a smaller difference are equal: sums of the same numbers in another order.
 inline constexpr double kTie = 1e-9;
 
-// The rows, each with one figure for each run, the baseline's runs first; NaN for a gap. Of pairs,
-// the first run of the baseline belongs to the first of the candidate.
+// The rows, each with one figure per run, those of the baseline first; NaN is a gap. For pairs, run
+// n of the baseline belongs to run n of the candidate.
 struct FamilyRows {
   std::vector<double> values{};
-  // Of each row, the smallest difference that two of its figures can have.
+  // By row: the smallest difference that two of its figures can have.
   std::vector<double> resolutions{};
 
   std::size_t count() const { return resolutions.size(); }
@@ -56,34 +57,36 @@ struct Interval {
 
 class Family {
  public:
-  // Judges all rows, by a few OS threads. REQUIRES: each has design.runs() figures.
+  // Tests all rows with a few OS threads. REQUIRES: each row has design.runs() figures.
   Family(const Design& design, FamilyRows rows);
 
   const Labellings& labellings() const { return labellings_; }
   std::size_t rows() const { return rows_.count(); }
-  // The difference of the means, and its adjusted p; NaN and 1 where a side has no figure.
+  // Returns the difference of the means, and its adjusted p; NaN and 1 if a side has no figure.
   double shift(std::size_t row) const { return shifts_[row]; }
   double p(std::size_t row) const { return ps_[row]; }
-  // What p would be if the row were the only one of its family.
+  // Returns the unadjusted p: the p if the row were the only one of its family.
   double p_alone(std::size_t row) const { return alone_[row]; }
-  // The means whose difference the shift is.
+  // Returns the means whose difference is the shift.
   double mean_before(std::size_t row) const { return befores_[row]; }
   double mean_after(std::size_t row) const { return befores_[row] + shifts_[row]; }
-  // The row's error over all runs, as if they were of one side.
+  // Returns the row's error over all runs, as if they were from one side.
   double error(std::size_t row) const { return errors_[row]; }
-  // The row's figures, and the smallest difference that two of them can have.
+  // Returns the row's figures, and the smallest difference that two of them can have.
   std::span<const double> values(std::size_t row) const { return rows_.row(row); }
   double resolution(std::size_t row) const { return rows_.resolutions[row]; }
-  // The smallest statistic that a row needs for a p of at most alpha; NaN where none would do.
+  // Returns the smallest statistic with a p of at most alpha; NaN if there is none.
   double needed_statistic(double alpha) const;
-  // The smallest difference of this row that had p <= alpha, had it that error; NaN where no
-  // difference would do.
+  // Returns the smallest difference of this row, with its current error, that has p <= alpha; NaN
+  // if there is none.
   double needed(std::size_t row, double alpha) const;
-  // How far apart the sides' means are at most in so large a share of labellings; NaN with gaps.
+  // Returns the quantile `share`, over all labellings, of the difference of the sides' means; NaN
+  // with gaps.
   double apart(std::size_t row, double share) const;
-  // The row's interval at 1 - alpha. Unbounded where the runs are too few for it.
+  // Returns the row's interval at 1 - alpha; unbounded if there are too few runs for it.
   Interval interval(std::size_t row, double alpha) const;
-  // Those of all rows, by a few OS threads: labellings that rows share are made and walked once.
+  // Returns the intervals of all rows, with a few OS threads: rows share labellings, which are made
+  // and visited once.
   std::vector<Interval> intervals(double alpha) const;
 
  private:

@@ -12,19 +12,20 @@ double mean(std::span<const double> figures) {
   return std::accumulate(figures.begin(), figures.end(), 0.0) / static_cast<double>(figures.size());
 }
 
-// How far apart a labelling's means are once the candidate is shifted to the baseline, and by how
-// much they come closer for each further unit. 1 and -1: as what was observed does.
+// The difference of a labelling's means after the candidate was shifted to the baseline, and its
+// change per unit of further shift. A slope of 1 or -1 changes like the observed difference.
 struct Line {
   double apart = 0, slope = 0;
 };
 
-// Up to which shift, upwards from the one observed, the labelling's means are as far apart.
+// Returns the shift, upwards from the observed one, up to which the means of the labelling are at
+// least as far apart.
 double reach(const Line& line) {
   if (1 - std::abs(line.slope) < kTie) return std::numeric_limits<double>::infinity();
   return line.apart >= 0 ? line.apart / (1 + line.slope) : -line.apart / (1 - line.slope);
 }
 
-// The end of the shifts whose p is above alpha. The reaches come in another order.
+// Returns the bound of the shifts whose p is above alpha. Reorders `reaches`.
 double end_of(std::span<double> reaches, double alpha) {
   const auto rejected =
       static_cast<std::size_t>(alpha * static_cast<double>(reaches.size()) + kTie);
@@ -34,7 +35,7 @@ double end_of(std::span<double> reaches, double alpha) {
   return *last;
 }
 
-// Rows side by side, each without what its sides have in common.
+// Several rows, each minus the means of its sides.
 class Rests {
  public:
   Rests(std::span<const std::vector<double>> rows, const Design& design)
@@ -77,7 +78,7 @@ class Rests {
       visit(row, Line{sums_[row] / pairs, slope / pairs});
   }
 
-  // Adds up the side that has fewer runs; the other one has the rest.
+  // Adds up the side with fewer runs; the sum of the other side follows from the total.
   template <class Visit>
   void lines_of_sides(std::span<const std::uint8_t> sides, Visit visit) {
     const bool adds_candidate = design_.candidate <= design_.baseline;

@@ -1,9 +1,9 @@
-// The shifts that a row by itself does not speak against, by inverting the test of one row.
+// Computes the shifts that the test of a single row does not reject, by inverting that test.
 //
-// Of one row alone the error needs no attention: if the candidate is shifted back, all figures
-// together keep their squares, so the labelling whose means lie further apart has the smaller error
-// too. A labelling's means lie at least as far apart as those observed up to some shift, and no
-// further, and that shift is known in closed form: the ends of the interval are found among them.
+// For a single row, the error can be ignored: if the candidate is shifted back, the sum of squares
+// of all figures stays the same, so a labelling with a larger difference of means also has a
+// smaller error. The means of a labelling are at least as far apart as the observed ones up to some
+// shift, which has a closed form. The bounds of the interval are among these shifts.
 
 #pragma once
 
@@ -15,9 +15,9 @@
 
 namespace ctprof::statistics {
 
-// The interval of each row; a row's does not depend on the others, but each labelling is walked
-// once for all of them. REQUIRES: no gaps; of an unpaired design the figures of all runs, the
-// baseline's first; of pairs the difference of each.
+// Returns the interval of each row. Rows are independent, but each labelling is visited once for
+// all of them. REQUIRES: no gaps; for an unpaired design the figures of all runs, those of the
+// baseline first; for pairs the difference of each.
 std::vector<Interval> invert(std::span<const std::vector<double>> rows,
                              const Labellings& labellings, double alpha);
 

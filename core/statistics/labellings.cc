@@ -6,7 +6,7 @@
 namespace ctprof::statistics {
 namespace {
 
-// Beyond these not even pairs need more for the smallest alpha that a sample can prove.
+// With more runs, not even pairs need more for the smallest alpha that a sample can reach.
 constexpr std::size_t kMostRunsTried = 64;
 
 constexpr std::uint64_t kSeedOfLabellings = 19;
@@ -20,7 +20,7 @@ std::uint64_t choices(std::size_t of, std::size_t taken) {
   return ways;
 }
 
-// Whether exchanging the sides gives another labelling, of the same figure.
+// Returns whether exchanging the sides gives another labelling with the same statistic.
 bool has_mirror(const Design& design) {
   return design.paired || design.baseline == design.candidate;
 }
@@ -75,17 +75,18 @@ std::uint8_t* Labellings::add() {
   return marks_.data() + (count_ - 1) * width_;
 }
 
-// The last runs are the candidate's, which is the choice that was observed, and then each choice
-// before it in the order of bytes. Where there are mirrors, the first run stays the baseline's.
+// Adds all choices of the candidate's runs. It starts with the observed choice, the last runs, and
+// adds the others in byte order. If labellings have mirrors, the first run stays in the baseline.
 void Labellings::take_all_choices() {
-  std::vector<bool> marks(width_);  // GCC 12 fears for bytes where this is inlined on arm64
+  std::vector<bool> marks(width_);  // GCC 12 warns about bytes where this is inlined on arm64
   std::fill(marks.begin() + static_cast<std::ptrdiff_t>(design_.baseline), marks.end(), true);
   const auto first = marks.begin() + (has_mirror(design_) && width_ > 0 ? 1 : 0);
   do std::copy(marks.begin(), marks.end(), add());
   while (std::next_permutation(first, marks.end()));
 }
 
-// The first pair stays as it is: exchanging all pairs changes no figure.
+// Adds all flips of pairs. The first pair stays as it is: exchanging all pairs changes no
+// statistic.
 void Labellings::take_all_flips() {
   const std::size_t free = width_ > 0 ? width_ - 1 : 0;
   for (std::uint64_t flips = 0; flips < std::uint64_t{1} << free; ++flips) {

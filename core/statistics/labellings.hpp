@@ -1,17 +1,17 @@
-// Labellings: the ways in which runs could have been given to two sides.
+// Enumerates labellings: the possible assignments of runs to two sides.
 //
-// If the sides do not differ, it was chance alone which run came to which side. So a figure that
-// tells them apart is judged by what it would be under every other way to deal out the runs. Where
-// runs came in pairs, one of each side, only the two of a pair can be exchanged.
+// If the sides do not differ, chance alone assigned each run to its side. So a statistic that
+// distinguishes the sides is compared with its values under all other assignments. If runs are
+// paired, one of each side, only the two runs of a pair can be exchanged.
 //
-// Where the ways are few, all are taken; else a sample, drawn from a fixed seed, so that the same
-// runs give the same answer on every machine.
+// If there are few labellings, all are used; otherwise a sample, drawn from a fixed seed, so that
+// the same runs give the same result on every machine.
 //
-//   8 + 8 runs    12,870 ways, all of them
-//   8 pairs       256
+//   8 + 8 runs    12,870 labellings, all used
+//   8 pairs       256, all used
 //   10 + 10       184,756, of which 5,000 are drawn
 //
-// Not here: figures (family.hpp).
+// See also: family.hpp (statistics).
 
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace ctprof::statistics {
 
-// How many runs each side has. Of pairs both have as many.
+// The number of runs of each side. For pairs both are equal.
 struct Design {
   std::size_t baseline = 0;
   std::size_t candidate = 0;
@@ -33,28 +33,28 @@ struct Design {
   bool operator==(const Design&) const = default;
 };
 
-// As many are taken all together, and so many drawn where there are more.
+// The largest number of labellings that are all used, and the number drawn if there are more.
 inline constexpr std::uint64_t kMostLabellings = 16384;
 inline constexpr std::size_t kDrawnLabellings = 5000;
 
-// How many there are; kMostLabellings + 1 for all numbers beyond.
+// Returns the number of labellings; kMostLabellings + 1 for all larger numbers.
 std::uint64_t ways(const Design& design);
 
-// The smallest p that such sides can have: 1 / ways(), or 2 / ways() where exchanging the sides
-// changes no figure; not below 1 / kDrawnLabellings where labellings are drawn. 1 where a side has
-// no run.
+// Returns the smallest p that such sides can have: 1 / ways(), or 2 / ways() if exchanging the
+// sides changes no statistic; at least 1 / kDrawnLabellings if labellings are drawn. Returns 1 if a
+// side has no run.
 double smallest_p(const Design& design);
 
-// The smallest number of runs of each side, or of pairs, that can have a p of at most `alpha`; none
-// if no number can.
+// Returns the smallest number of runs per side, or of pairs, that can have a p of at most `alpha`;
+// nothing if no number can.
 std::optional<std::size_t> enough_runs(double alpha, bool paired);
 
-// Random numbers that are the same on every machine (splitmix64); the library's distributions are
-// not.
+// Random numbers that are equal on every machine (splitmix64); those of the standard library's
+// distributions are not.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}
-  // Below `end`, each as likely as another. REQUIRES: end > 0.
+  // Returns a uniformly distributed number below `end`. REQUIRES: end > 0.
   std::uint64_t below(std::uint64_t end);
 
  private:
@@ -67,13 +67,14 @@ class Labellings {
   explicit Labellings(const Design& design);
 
   const Design& design() const { return design_; }
-  // Whether they are all, or a sample.
+  // Returns whether these are all labellings, or a sample.
   bool are_all() const { return all_; }
-  // How many stand for all. Of two that differ by an exchange of the sides only one is here if the
-  // sides have equally many runs, since no figure tells them apart.
+  // Returns the number of labellings. If the sides have the same number of runs, only one of two
+  // labellings that differ by an exchange of the sides is included, because their statistics are
+  // equal.
   std::size_t size() const { return count_; }
-  // Each run's side, 1 for the candidate: the baseline's runs first. Of pairs, 1 for each pair that
-  // is exchanged. The first labelling is that which was observed.
+  // Returns the side of each run, 1 for the candidate, in the order of the runs with the baseline's
+  // first. For pairs, 1 for each pair that is exchanged. The first labelling is the observed one.
   std::span<const std::uint8_t> operator[](std::size_t at) const {
     return std::span(marks_).subspan(at * width_, width_);
   }

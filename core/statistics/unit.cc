@@ -1,4 +1,4 @@
-// All sources of core/statistics, which are compiled as one.
+// Compiles all sources of core/statistics as one translation unit.
 
 #include "core/statistics/autocorrelation.cc"
 #include "core/statistics/eligible.cc"
