@@ -241,12 +241,12 @@ class Page {
       append_markup(out_, told_name(module, kMostName));
     }
     out_ += '\n' + value(node.now.total) + ", " + percentage(share);
-    if (node.now.self > 0) out_ += "; itself " + value(node.now.self);
+    if (node.now.self > 0) out_ += "; self " + value(node.now.self);
     if (!tree_->has_base) return;
     out_ += "; baseline " + value(base(node.base.total));
-    if (node.base.self > 0) out_ += ", itself " + value(base(node.base.self));
+    if (node.base.self > 0) out_ += ", self " + value(base(node.base.self));
     if (node.base.total > 0) out_ += " (" + percent(total_change(node)) + ")";
-    if (node.unproven && node.now.self + node.base.self > 0) out_ += "; not proven";
+    if (node.unproven && node.now.self + node.base.self > 0) out_ += "; not significant";
   }
 
   double total_change(const FlameNode& node) const {
@@ -296,7 +296,7 @@ class Page {
     if (tree_->has_base) {
       text += ", baseline " + value(base(root().base.total));
       if (root().base.total > 0) text += " (" + percent(total_change(root())) + ")";
-      if (tree_->base_scale != 1) text += " in the same time";
+      if (tree_->base_scale != 1) text += " scaled to the same time";
     }
     if (tree_->small > 0) text += ", " + std::to_string(tree_->small) + " frames too small to draw";
     return text;
@@ -307,7 +307,7 @@ class Page {
     if (tree_->has_base) {
       for (const auto& [kind, word] : {std::pair{"more", "more"},
                                        {"less", "less"},
-                                       {"e", tree_->judged ? "not proven" : "as it was"}})
+                                       {"e", tree_->judged ? "not significant" : "unchanged"}})
         append_swatch(kind, word);
     } else {
       std::array<bool, kKinds.size()> seen{};

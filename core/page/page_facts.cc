@@ -49,7 +49,7 @@ void begin_table(std::string& out, std::string_view name, std::span<const char* 
 constexpr std::string_view kEndTable = "</tbody>\n</table>\n</div>\n";
 
 std::string name_of(const Report& report, std::size_t side) {
-  return report.compares() ? side_name(side) : "what is told";
+  return report.compares() ? side_name(side) : "input";
 }
 
 // --- sides and hosts
@@ -95,11 +95,10 @@ void append_hosts(std::string& out, const Report& report) {
     if (row.kind == RowKind::HostFact) differences.push_back(*row.difference);
   });
   if (!is_known)
-    append_line(out, "p",
-                "Whether the hosts differ is not known: a file lacks its host's context.");
+    append_line(out, "p", "It is unknown whether the hosts differ: a file has no host context.");
   else if (differences.empty())
     append_line(out, "p",
-                "Kernel, command line, tunables, CPUs and memory of the hosts are alike.");
+                "Kernel, command line, tunables, CPUs and memory of the hosts are equal.");
   else
     append_host_lines(out, host_lines(std::move(differences)));
 }
@@ -123,7 +122,7 @@ void append_settings(std::string& out, const Report& report) {
 }  // namespace
 
 void append_sides(std::string& out, const Report& report, std::span<const std::string> files) {
-  begin_section(out, "sides", report.compares() ? "What was compared" : "What was read");
+  begin_section(out, "sides", report.compares() ? "Compared files" : "Input files");
   constexpr const char* kColumns[] = {"", "file", "host", "taken", "runs", "threads", "processes"};
   begin_table(out, "Sides", kColumns);
   for (std::size_t side = 0; side < report.sides().size(); ++side)
@@ -139,7 +138,7 @@ void append_sides(std::string& out, const Report& report, std::span<const std::s
 }
 
 void append_not_measured(std::string& out, const Report& report) {
-  begin_section(out, "not-measured", "What was not measured, and why");
+  begin_section(out, "not-measured", "Metrics that were not measured, and why");
   const auto lines = lines_of(leftovers(report, 0));
   if (lines.empty())
     append_line(out, "p", "Every metric has values.");
@@ -155,10 +154,10 @@ void add_losses(std::vector<std::string>& found, const RunFacts& run, const std:
   if (run.window) {
     const WindowFacts& window = *run.window;
     for (const auto& [count, what] :
-         {std::pair(window.lost, "whose last figures a full buffer lost"),
-          std::pair(window.unseen, "about which nothing is known"),
-          std::pair(window.merged, "that stand in the row of another")})
-      if (count) found.push_back(who + ": " + counted(count, "ended thread") + " " + what);
+         {std::pair(window.lost, "whose last values a full buffer dropped"),
+          std::pair(window.unseen, "without any data"),
+          std::pair(window.merged, "merged into the row of another thread")})
+      if (count) found.push_back(who + ": " + counted(count, "exited thread") + " " + what);
     for (const std::string& line : lines_of(window_in_short(run, who, 0))) found.push_back(line);
   }
   for (const std::string& note : run.meta.notes)
@@ -171,7 +170,7 @@ void add_losses(std::vector<std::string>& found, const RunFacts& run, const std:
 }  // namespace
 
 void append_lost(std::string& out, const Report& report) {
-  begin_section(out, "lost", "What was lost, and the notes of each run");
+  begin_section(out, "lost", "Lost data, and the notes of each run");
   std::vector<std::string> found;
   for (std::size_t side = 0; side < report.sides().size(); ++side) {
     const auto runs = report.runs(side);
@@ -181,7 +180,7 @@ void append_lost(std::string& out, const Report& report) {
     }
   }
   if (found.empty())
-    append_line(out, "p", "Nothing that is known of.");
+    append_line(out, "p", "No loss is known.");
   else
     append_list(out, found, kMostLines);
   out += "</section>\n";

@@ -52,7 +52,7 @@ class StacksWriter {
     if (left_out)
       append_line(out_, "p",
                   "The stacks of " + counted(left_out, "more group") +
-                      " have no place here; `ctprof flame` draws all.",
+                      " are omitted; `ctprof flame` draws all.",
                   "class=\"quiet\"");
     return std::move(out_);
   }
@@ -125,7 +125,7 @@ class StacksWriter {
     append_markup(out, "Functions: " + shortened(printable(metric.name), kMostName) + " of " +
                            name_of(at.group));
     out += "\">\n<table class=\"functions\">\n<thead><tr><th scope=\"col\">function</th>";
-    for (const char* figure : {"itself", "with what it calls"})
+    for (const char* figure : {"self", "total"})
       append_element(out, "th", figure, "scope=\"col\" class=\"n\"");
     out += "</tr></thead>\n<tbody>\n";
     for (std::size_t row = 0; row < std::min(group.functions.size(), kMostFunctions); ++row) {
@@ -156,21 +156,22 @@ class StacksWriter {
 };
 
 constexpr std::string_view kLegend =
-    "<p class=\"legend quiet\">Each frame is a function below those that it called, as wide as its "
-    "share of the candidate; a click enlarges it.<i style=\"background:#e0301e\"></i>more by "
-    "itself "
-    "than in the baseline<i style=\"background:#2467d6\"></i>less";
-constexpr std::string_view kUnproven = "<i style=\"background:#9aa3ad\"></i>not proven";
+    "<p class=\"legend quiet\">Each frame is a function below the functions that it called; its "
+    "width "
+    "is its share of the candidate; a click enlarges it.<i style=\"background:#e0301e\"></i>larger "
+    "self weight than in the baseline<i style=\"background:#2467d6\"></i>smaller";
+constexpr std::string_view kUnproven = "<i style=\"background:#9aa3ad\"></i>not significant";
 constexpr std::string_view kLegendOfOne =
-    "<p class=\"legend quiet\">Each frame is a function below those that it called, as wide as its "
-    "share; a click enlarges it.";
+    "<p class=\"legend quiet\">Each frame is a function below the functions that it called; its "
+    "width "
+    "is its share; a click enlarges it.";
 
 }  // namespace
 
 void append_stacks(std::string& out, const Report& report, const PageRows& rows, std::size_t room) {
   if (!report.stacks() || report.stacks()->groups().empty()) return;
   out += "<section aria-labelledby=\"stacks\">\n";
-  append_line(out, "h2", "Where the time went", "id=\"stacks\"");
+  append_line(out, "h2", "Call stacks", "id=\"stacks\"");
   out += report.compares() ? kLegend : kLegendOfOne;
   if (report.stacks()->judges()) out += kUnproven;
   out += "</p>\n";

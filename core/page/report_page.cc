@@ -101,7 +101,7 @@ class PageWriter {
         "<meta name=\"color-scheme\" content=\"light dark\">\n";
     append_line(out_, "title", title());
     out_.append("<style>\n").append(flame_style()).append(kPageCss).append("</style>\n");
-    out_ += "</head>\n<body>\n<a class=\"skip\" href=\"#rows\">To the rows</a>\n";
+    out_ += "</head>\n<body>\n<a class=\"skip\" href=\"#rows\">Skip to the rows</a>\n";
   }
 
   void append_top() {
@@ -117,7 +117,7 @@ class PageWriter {
 
   void append_rows() {
     out_ += "<section aria-labelledby=\"moved\">\n";
-    append_line(out_, "h2", compares() ? "What moved" : "What there is", "id=\"moved\"");
+    append_line(out_, "h2", compares() ? "Changes" : "Values", "id=\"moved\"");
     append_about();
     if (rows_.rows.empty()) {
       append_line(out_, "p", compares() ? "No figure differs." : "No figure is above its floor.");
@@ -128,8 +128,7 @@ class PageWriter {
       append_table();
     }
     if (rows_.quiet)
-      append_line(out_, "p", counted(rows_.quiet, "quiet figure") + " stayed out.",
-                  "class=\"quiet\"");
+      append_line(out_, "p", counted(rows_.quiet, "quiet figure") + " omitted.", "class=\"quiet\"");
     out_ += "</section>\n";
   }
 
@@ -179,8 +178,8 @@ class PageWriter {
     if (const std::size_t more = rows.size() - shown)
       append_line(out_, "p",
                   counted(more, "more row") +
-                      " of the smallest have no place on this page: "
-                      "--format json of ctprof compare has all.",
+                      " of the smallest omitted from this page: "
+                      "ctprof compare --format json prints all.",
                   "class=\"quiet\"");
   }
 

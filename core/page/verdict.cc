@@ -53,16 +53,16 @@ bool is_worth_a_word(const PageRow& row) {
 }
 
 std::string bar_text(const Report& report) {
-  return " (p " + p_text(report.spec().bar.alpha) + " and less)";
+  return " (p at most " + p_text(report.spec().bar.alpha) + ")";
 }
 
 std::string how_many_are_proven(const Report& report, const PageRows& rows) {
   const auto proven = std::ranges::count_if(rows.rows, &PageRow::is_proven);
   const std::string of =
       counted(rows.rows.size(), "figure") + " of " + counted(rows.groups, "group");
-  if (proven == 0) return "None of " + of + " is proven to differ" + bar_text(report) + ".";
-  return "Of " + of + ", " + std::to_string(proven) + (proven == 1 ? " is" : " are") +
-         " proven to differ" + bar_text(report) + ".";
+  if (proven == 0) return "None of " + of + " differs significantly" + bar_text(report) + ".";
+  return "Of " + of + ", " + std::to_string(proven) + (proven == 1 ? " differs" : " differ") +
+         " significantly" + bar_text(report) + ".";
 }
 
 std::string how_many_differ(const Report& report, const PageRows& rows) {
@@ -77,7 +77,7 @@ std::string what_changed_most(const PageRows& rows) {
   if (rows.rows.empty()) return "No figure changed.";
   const bool is_proven = rows.rows[0].is_proven();
   std::string text = rows.are_judged && !is_proven
-                         ? "The change that is least likely to be chance, but not proven, is "
+                         ? "No change is significant; the one with the smallest p is "
                          : "The largest change is ";
   text += name_of(rows.rows[0]) + ": " + steps(rows.rows[0]);
   if (rows.rows.size() > 1 && rows.rows[1].is_proven() == is_proven)
@@ -91,14 +91,15 @@ std::string enough_text(const Report& report) {
   const double alpha = report.spec().bar.alpha;
   if (!design || statistics::smallest_p(design->design) <= alpha) return {};
   const auto enough = statistics::enough_runs(alpha, design->design.paired);
-  return ", too few to prove anything at " + p_text(alpha) +
-         (enough ? "; " + std::to_string(*enough) + " on each side would do" : "");
+  return ", too few for a significant difference at " + p_text(alpha) +
+         (enough ? "; " + std::to_string(*enough) + " on each side are enough" : "");
 }
 
 std::string runs_of_sides(const Report& report, const PageRows& rows) {
   const std::size_t before = report.runs(0).size(), after = report.runs(1).size();
   if (before == 1 && after == 1)
-    return "One run per side cannot show what is chance: `ctprof record --repeat 8` records eight.";
+    return "One run per side cannot show significance: `ctprof record --repeat 8` records eight "
+           "runs.";
   return std::string("These are ") + (rows.are_pairs ? "geometric means" : "medians") + " of " +
          counted(before, "run") + " before and " + counted(after, "run") + " after" +
          enough_text(report) + ".";
@@ -152,10 +153,10 @@ std::string what_is_most(const PageRows& rows) {
   if (rows.rows.empty()) return "No figure is above its floor.";
   const auto one = [](const PageRow& row) {
     std::string text = name_of(row) + ": " + row.told[0];
-    if (!std::isnan(row.share)) text += " (" + rounded(100 * row.share) + " % of all)";
+    if (!std::isnan(row.share)) text += " (" + rounded(100 * row.share) + " % of the total)";
     return text;
   };
-  std::string text = "The largest share of anything is " + one(rows.rows[0]);
+  std::string text = "The largest share is that of " + one(rows.rows[0]);
   if (rows.rows.size() > 1) text += "; the next " + one(rows.rows[1]);
   return text + ".";
 }
@@ -164,7 +165,7 @@ std::string who_came_and_went(const Report& report, const PageRows& rows) {
   const RunFacts& run = report.sides()[0];
   if (!run.window)
     return counted(rows.rows.size(), "figure") + " of " + counted(rows.groups, "group") +
-           " are told.";
+           " are shown.";
   const WindowRows& came = run.window->rows;
   return std::to_string(came.born) + " threads started and " +
          (run.window->sees_ends ? std::to_string(came.ended) : std::string("an unknown number")) +

@@ -1,6 +1,6 @@
 // Summarizes a report in three sentences of figures, without a judgement of good or bad.
 //
-//   Of 93 figures of 12 groups, 4 are proven to differ (p 0.05 and less).
+//   Of 93 figures of 12 groups, 4 differ significantly (p at most 0.05).
 //   The largest change is %CPU of worker: 30.1 → 36.2 (+20%, between +17% and
 //   +23%, p 0.0002); the next ...
 //   These are medians of 8 runs before and 8 runs after. The host's CPUs were busy ...

@@ -1,4 +1,4 @@
-"""Chromium without a window, spoken to over a pipe: pages are opened, touched and asked."""
+"""Controls headless Chromium through a pipe: opens pages, sends input, evaluates expressions."""
 
 import base64
 import fcntl
@@ -13,46 +13,46 @@ import tempfile
 import time
 
 PROGRAM = shutil.which("chromium")
-# How keys are named in its protocol: code, and what they type.
+# Keys of the DevTools protocol: code and typed text.
 KEYS = {"Enter": ("Enter", "\r"), "Escape": ("Escape", None), "/": ("Slash", "/"), "Tab": ("Tab", None)}
-PATIENCE = 60  # seconds, on a machine that has much to do
+TIMEOUT = 60  # seconds, for a busy machine
 
 
 class Browser:
     def __init__(self):
-        self.home = tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True)  # helpers of its live on for a moment
-        from_us, self.to_it = os.pipe()
-        self.from_it, to_us = os.pipe()
-        high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (from_us, to_us)]
+        self.profile = tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True)  # its helper processes may still run for a moment
+        browser_input, self.requests_out = os.pipe()
+        self.responses_in, browser_output = os.pipe()
+        high_fds = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (browser_input, browser_output)]
         command = [PROGRAM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",
-                   "--disable-background-networking", "--remote-debugging-pipe", f"--user-data-dir={self.home.name}"]
-        self.process = subprocess.Popen(["bash", "-c", f'exec "$@" 3<&{high[0]} 4>&{high[1]}', "bash", *command], pass_fds=high,
+                   "--disable-background-networking", "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}"]
+        self.process = subprocess.Popen(["bash", "-c", f'exec "$@" 3<&{high_fds[0]} 4>&{high_fds[1]}', "bash", *command], pass_fds=high_fds,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for fd in (from_us, to_us, *high):
+        for fd in (browser_input, browser_output, *high_fds):
             os.close(fd)
-        self.numbers, self.text, self.events = itertools.count(1), b"", []
+        self.numbers, self.buffer, self.events = itertools.count(1), b"", []
 
     def close(self):
         self.process.terminate()
         self.process.wait()
-        os.close(self.to_it)
-        os.close(self.from_it)
-        self.home.cleanup()
+        os.close(self.requests_out)
+        os.close(self.responses_in)
+        self.profile.cleanup()
 
-    def next_message(self, until):
-        while b"\0" not in self.text:
-            if not select.select([self.from_it], [], [], max(0, until - time.monotonic()))[0]:
-                raise TimeoutError("the browser does not answer")
-            self.text += os.read(self.from_it, 1 << 20)
-        message, self.text = self.text.split(b"\0", 1)
+    def next_message(self, deadline):
+        while b"\0" not in self.buffer:
+            if not select.select([self.responses_in], [], [], max(0, deadline - time.monotonic()))[0]:
+                raise TimeoutError("the browser does not respond")
+            self.buffer += os.read(self.responses_in, 1 << 20)
+        message, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(message)
 
     def call(self, method, session=None, **params):
-        number, until = next(self.numbers), time.monotonic() + PATIENCE
+        number, deadline = next(self.numbers), time.monotonic() + TIMEOUT
         request = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
-        os.write(self.to_it, json.dumps(request).encode() + b"\0")
+        os.write(self.requests_out, json.dumps(request).encode() + b"\0")
         while True:
-            message = self.next_message(until)
+            message = self.next_message(deadline)
             if message.get("id") == number:
                 if "error" in message:
                     raise RuntimeError(f"{method}: {message['error']}")
@@ -61,7 +61,7 @@ class Browser:
 
 
 class Page:
-    """One file, opened; what it asked for and complained about is kept."""
+    """An open page; records its requests and its error messages."""
 
     def __init__(self, browser, path, width=1280, height=800, dark=False, script=True, after="#"):
         self.browser, self.url = browser, pathlib.Path(path).absolute().as_uri() + after
@@ -80,23 +80,23 @@ class Page:
         return self.browser.call(method, self.session, **params)
 
     def wait(self, event):
-        until = time.monotonic() + PATIENCE
-        while not self.seen(event):
-            self.browser.events.append(self.browser.next_message(until))
+        deadline = time.monotonic() + TIMEOUT
+        while not self.find_events(event):
+            self.browser.events.append(self.browser.next_message(deadline))
 
-    def seen(self, method):
+    def find_events(self, method):
         return [event["params"] for event in self.browser.events if event.get("method") == method and event.get("sessionId") == self.session]
 
-    def ask(self, expression):
+    def evaluate(self, expression):
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
     def wait_for(self, expression):
-        until = time.monotonic() + PATIENCE
-        while not self.ask(expression):
-            if time.monotonic() > until:
+        deadline = time.monotonic() + TIMEOUT
+        while not self.evaluate(expression):
+            if time.monotonic() > deadline:
                 raise TimeoutError(expression)
             time.sleep(0.1)
 
@@ -116,16 +116,16 @@ class Page:
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    def picture(self, path):
+    def save_screenshot(self, path):
         data = self.call("Page.captureScreenshot", format="png")["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(data))
 
-    def complaints(self):
-        """Errors, warnings, and anything printed."""
+    def get_problems(self):
+        """Returns errors, warnings, and everything that was printed."""
         return [event for method in ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled", "Page.javascriptDialogOpening")
-                for event in self.seen(method)]
+                for event in self.find_events(method)]
 
-    def requests(self):
-        """What it asked for besides itself."""
-        asked = [event["request"]["url"] for event in self.seen("Network.requestWillBeSent")]
-        return [url for url in asked if url.split("#")[0] != self.url.split("#")[0]]
+    def get_requests(self):
+        """Returns the URLs that the page requested in addition to its own."""
+        urls = [event["request"]["url"] for event in self.find_events("Network.requestWillBeSent")]
+        return [url for url in urls if url.split("#")[0] != self.url.split("#")[0]]

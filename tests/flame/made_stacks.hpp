@@ -1,4 +1,4 @@
-// Profiles made by hand: what a test draws or exports, and whose sums it knows.
+// Synthetic stack profiles for tests: the tests know their sums.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace ctprof::tests {
 
-// Weights and their table, with the profile that is over them.
+// Builds a profile, and owns its table and weights.
 class MadeStacks {
  public:
   explicit MadeStacks(std::vector<StackValue> values) { profile_.values = std::move(values); }
@@ -29,7 +29,8 @@ class MadeStacks {
     return table_.add_module({Module::Kind::Anonymous, {}, {}, pid});
   }
 
-  // A frame with a name has a place of its own in its module. No name: the place is all there is.
+  // Returns a frame. A named frame gets its own offset in its module; one without a name has only
+  // its offset.
   Frame frame(std::uint32_t module, const std::string& name, bool is_guessed = false) {
     const auto [known, is_new] = places_.emplace(name, 0x1000 + 16 * places_.size());
     return frame_at(module, known->second, name, is_guessed);
@@ -46,7 +47,7 @@ class MadeStacks {
     weights_.emplace_back(profile_.values.size());
   }
 
-  // Root first, as people write stacks; of the last owner, one weight for each value.
+  // Adds a stack, root first, to the last owner, with one weight for each value.
   void add(std::vector<Frame> frames, const std::vector<std::uint64_t>& weights,
            Ending ending = Ending::Root) {
     const std::vector<Frame> leaf_first(frames.rbegin(), frames.rend());

@@ -1,9 +1,9 @@
-// Draws and exports made stacks, for readers that are not ours.
+// Draws and exports synthetic stacks for the readers of other projects.
 //
 //   make_flame STACKS FORM > FILE
 //
-// On standard error it says how many milliseconds of CPU time that took, without the making.
-// What there is to be had is in the tables below, and all formats of stack_forms.hpp.
+// Standard error gets the CPU time of drawing in milliseconds, without building the stacks. The
+// tables below list the accepted words; FORM may also be a format of stack_forms.hpp.
 
 #include <cstdlib>
 #include <ctime>
@@ -22,7 +22,7 @@ namespace {
 
 using Made = std::unique_ptr<MadeStacks>;
 
-// Few frames of every kind, with sums that are easy to tell.
+// A few frames of every kind, with simple sums.
 Made few() {
   auto made = std::make_unique<MadeStacks>(kTwoValues);
   const std::uint32_t app = made->module("/usr/bin/worker"), libc = made->module("/lib/libc.so.6");
@@ -44,7 +44,7 @@ Made few() {
   return made;
 }
 
-// The same a while later: parse takes twice the time, read is gone.
+// The same stacks at a later time: parse takes twice the time, read is missing.
 Made slower() {
   auto made = std::make_unique<MadeStacks>(kTwoValues);
   const std::uint32_t app = made->module("/usr/bin/worker"), libc = made->module("/lib/libc.so.6");
@@ -60,7 +60,7 @@ Made slower() {
   return made;
 }
 
-// Names that somebody chose to do harm.
+// Names that users chose to attack readers.
 Made hostile() {
   auto made = std::make_unique<MadeStacks>(kTwoValues);
   const std::string bidi = "a\u202egnp.exe\u2066", marks = "zal\u0301\u0302\u0303\u0304go";
@@ -92,7 +92,7 @@ Made hostile() {
   return made;
 }
 
-// Distinct stacks of all depths, as wide as those of a busy host.
+// Distinct stacks of all depths, with the number of frames of a busy host.
 Made many() {
   constexpr std::size_t kStacks = 100'000;
   auto made = std::make_unique<MadeStacks>(kOnCpu);
@@ -145,15 +145,15 @@ std::string draw(const StackProfile& profile, FlameStyle style) {
   return flame_page(make_flame_tree({{&profile, 0, 0}}), style);
 }
 
-// Against what was before, which took twice as long as it lasted.
+// Compares with an earlier profile, whose window has this length in seconds.
 std::string differ(const StackProfile& profile, Made (*before)(), double seconds) {
   const Made base = before();
   return flame_page(make_flame_tree({{&profile, 0, 10}}, {{&base->profile(), 0, seconds}}),
                     {.form = FlameStyle::Form::Html, .title = "difference", .unit = "ns"});
 }
 
-// Five runs of each side, all alike, so that all that differs is proven; or two, which prove
-// nothing.
+// Draws a comparison of several equal runs per side: with five runs every difference is
+// significant, with two none is.
 std::string judge(const StackProfile& profile, std::size_t runs) {
   const Made base = few();
   const FlameSide now(runs, {&profile, 0, 10}), before(runs, {&base->profile(), 0, 10});

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Exported stacks, opened by those who are to read them: flamegraph.pl, inferno, pprof, speedscope in a browser, Perfetto's own classes.
+"""Tests exported stacks with their readers: flamegraph.pl, inferno, pprof, speedscope in a browser, the classes of Perfetto.
 
-What the sums must be is known from the folded stacks, which are added up here by themselves.
+The expected sums come from the folded stacks, which are added up here.
 """
 
 import base64
@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import browser  # noqa: E402
 
 MAKE = os.environ["MAKE_FLAME"]
-FETCHED = pathlib.Path(os.environ["FETCHED"])  # by tools/dev: what Debian has no package of
+FETCHED = pathlib.Path(os.environ["FETCHED"])  # downloaded by tools/dev, because Debian has no package
 FLAMEGRAPH = pathlib.Path("/usr/share/perl5/Devel/NYTProf/flamegraph.pl")  # libdevel-nytprof-perl
 INFERNO = shutil.which("inferno-flamegraph") or FETCHED / "inferno/bin/inferno-flamegraph"
 SPEEDSCOPE = FETCHED / "npm/node_modules/speedscope/dist/release/index.html"
@@ -30,12 +30,12 @@ def make(stacks, form):
     return subprocess.run([MAKE, stacks, form], capture_output=True, check=True).stdout
 
 
-def run(*command, **how):
-    return subprocess.run(list(map(str, command)), capture_output=True, check=True, encoding="utf-8", errors="replace", **how).stdout
+def run(*command, **options):
+    return subprocess.run(list(map(str, command)), capture_output=True, check=True, encoding="utf-8", errors="replace", **options).stdout
 
 
-def by_frame(folded):
-    """Inclusive sums: what a flame graph shows."""
+def sum_by_frame(folded):
+    """Returns inclusive sums, as a flame graph shows them."""
     sums = collections.Counter()
     for line in folded.decode().splitlines():
         path, weight = line.rsplit(" ", 1)
@@ -44,8 +44,8 @@ def by_frame(folded):
     return sums
 
 
-def drawn(svg):
-    """The widest frame of each name in a picture of flamegraph.pl's kind."""
+def read_widths(svg):
+    """Returns the widest frame of each name in a graph in the format of flamegraph.pl."""
     sums = collections.Counter()
     for name, samples in re.findall(r"<title>([^<]*) \(([\d,]+) samples, [\d.]+%\)</title>", svg):
         sums[name] = max(sums[name], int(samples.replace(",", "")))
@@ -59,7 +59,7 @@ class Folded(unittest.TestCase):
         self.assertIn("worker;[truncated];clone 30000000", lines)
         self.assertEqual(len(lines), 8)
 
-    def test_names_stay_in_their_line(self):
+    def test_hostile_names_stay_on_one_line(self):
         lines = make("hostile", "folded").decode().splitlines()
         self.assertEqual(len(lines), 20)
         for line in lines:
@@ -69,17 +69,17 @@ class Folded(unittest.TestCase):
     @unittest.skipUnless(FLAMEGRAPH.exists(), "no flamegraph.pl")
     def test_flamegraph(self):
         svg = run("perl", FLAMEGRAPH, "-", input=make("few", "folded").decode())
-        sums = by_frame(make("few", "folded"))
-        self.assertEqual(drawn(svg) | {"all": 0}, sums | {"all": 0})
+        sums = sum_by_frame(make("few", "folded"))
+        self.assertEqual(read_widths(svg) | {"all": 0}, sums | {"all": 0})
         hostile = run("perl", FLAMEGRAPH, "-", input=make("hostile", "folded").decode())
         self.assertEqual(hostile.count("<script"), svg.count("<script"))
 
     @unittest.skipUnless(os.path.exists(INFERNO), "no inferno")
     def test_inferno(self):
         svg = run(INFERNO, input=make("few", "folded").decode())
-        # It shows marks as colours.
-        sums = {name.removesuffix("_[k]"): weight for name, weight in by_frame(make("few", "folded")).items()}
-        self.assertEqual(drawn(svg), sums | {"all": 1_000_000_000})
+        # inferno shows the suffix as a colour.
+        sums = {name.removesuffix("_[k]"): weight for name, weight in sum_by_frame(make("few", "folded")).items()}
+        self.assertEqual(read_widths(svg), sums | {"all": 1_000_000_000})
         hostile = run(INFERNO, input=make("hostile", "folded").decode())
         self.assertEqual(hostile.count("<script"), svg.count("<script"))
 
@@ -96,49 +96,49 @@ class Pprof(unittest.TestCase):
         return run("go", "tool", "pprof", *options, path, env=os.environ | {"PPROF_TMPDIR": self.home.name})
 
     def test_top(self):
-        told = self.pprof("few", "-top", "-unit=ms")
-        self.assertIn("100% of 1000ms total", told)
-        rows = {row[5]: row[3] for row in (line.split(None, 5) for line in told.splitlines()[5:])}
-        sums = by_frame(make("few", "folded"))
+        output = self.pprof("few", "-top", "-unit=ms")
+        self.assertIn("100% of 1000ms total", output)
+        rows = {row[5]: row[3] for row in (line.split(None, 5) for line in output.splitlines()[5:])}
+        sums = sum_by_frame(make("few", "folded"))
         for name in ("parse(char*)", "main", "memcpy", "libc.so.6+0x10a0"):
             self.assertEqual(rows[name], f"{sums[name] // 1_000_000}ms")
         self.assertEqual(rows["vfs_read"], f"{sums['vfs_read_[k]'] // 1_000_000}ms")
         self.assertIn("100% of 6 total", self.pprof("few", "-top", "-sample_index=faults_stacks"))
 
     def test_raw(self):
-        told = self.pprof("few", "-raw")
-        self.assertIn("oncpu_stacks/nanoseconds[dflt] faults_stacks/count", told)
-        self.assertRegex(told, r"300000000 +3: 4 3 2 \n +cgroup:\[/a.slice\] process:\[worker\] thread:\[io 1\]\n +pid:\[70\] tid:\[71\]")
-        self.assertRegex(told, r"1: 0x\w+/0x\w+/0x0 /usr/bin/worker abcd01\w+ \[FN\]")
-        self.assertRegex(told, r"M=2 memcpy /lib/libc.so.6")
+        output = self.pprof("few", "-raw")
+        self.assertIn("oncpu_stacks/nanoseconds[dflt] faults_stacks/count", output)
+        self.assertRegex(output, r"300000000 +3: 4 3 2 \n +cgroup:\[/a.slice\] process:\[worker\] thread:\[io 1\]\n +pid:\[70\] tid:\[71\]")
+        self.assertRegex(output, r"1: 0x\w+/0x\w+/0x0 /usr/bin/worker abcd01\w+ \[FN\]")
+        self.assertRegex(output, r"M=2 memcpy /lib/libc.so.6")
 
     def test_many_and_hostile(self):
         self.assertIn("11830.16ms total", self.pprof("many", "-top", "-nodecount=3"))
-        told = self.pprof("hostile", "-raw")
-        self.assertIn(r"a\u202egnp.exe\u2066", told)
-        self.assertNotIn("\u202e", told)
+        output = self.pprof("hostile", "-raw")
+        self.assertIn(r"a\u202egnp.exe\u2066", output)
+        self.assertNotIn("\u202e", output)
 
 
 @unittest.skipUnless(browser.PROGRAM and SPEEDSCOPE.exists(), "no speedscope, or no browser for it")
 class Speedscope(unittest.TestCase):
     ROWS = "[...document.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent))"
 
-    def shown(self, stacks):
-        """Rows of its tables: profiles with their totals, and functions."""
-        one = browser.Browser()
+    def read_tables(self, stacks):
+        """Returns the rows of its tables: profiles with their totals, and functions."""
+        chromium = browser.Browser()
         with tempfile.TemporaryDirectory() as home:
             try:
                 load = pathlib.Path(home) / "load.js"
                 packed = base64.b64encode(make(stacks, "speedscope")).decode()
                 load.write_text(f"speedscope.loadFileFromBase64('made.speedscope.json', '{packed}')")
-                page = browser.Page(one, SPEEDSCOPE, after=f"#localProfilePath={load}&view=sandwich")
+                page = browser.Page(chromium, SPEEDSCOPE, after=f"#localProfilePath={load}&view=sandwich")
                 page.wait_for("document.querySelectorAll('tr').length > 3")
-                return page.ask(self.ROWS)
+                return page.evaluate(self.ROWS)
             finally:
-                one.close()
+                chromium.close()
 
     def test_sums(self):
-        rows = self.shown("few")
+        rows = self.read_tables("few")
         self.assertIn(["1", "oncpu_stacks", "1.00s"], rows)
         self.assertIn(["2", "faults_stacks", "6"], rows)
         self.assertIn(["450.00ms (45%)", "300.00ms (30%)", "parse(char*)"], rows)
@@ -146,12 +146,12 @@ class Speedscope(unittest.TestCase):
         self.assertIn(["800.00ms (80%)", "0.00ns (<0.01%)", "io 1"], rows)
 
     def test_names(self):
-        self.assertIn("<script>alert(1)</script>2", [row[-1] for row in self.shown("hostile")])
+        self.assertIn("<script>alert(1)</script>2", [row[-1] for row in self.read_tables("hostile")])
 
 
 class SpeedscopeFile(unittest.TestCase):
-    def test_it_is_whole(self):
-        """Written in pieces, and JSON all the same."""
+    def test_file_is_complete(self):
+        """The file is written in pieces and is valid JSON."""
         file = json.loads(make("many", "speedscope"))
         (profile,) = file["profiles"]
         self.assertEqual(len(profile["samples"]), len(profile["weights"]))
@@ -186,20 +186,20 @@ class Perfetto(unittest.TestCase):
                 continue
             sample = packet.stack_sample
             times.append(packet.timestamp)
-            called = [threads[sample.task_context.pid, sample.task_context.tid]]
-            called += [names[frames[frame].function_name_id] for frame in stacks[sample.callstack_iid]]
-            for name in set(called):
+            frame_names = [threads[sample.task_context.pid, sample.task_context.tid]]
+            frame_names += [names[frames[frame].function_name_id] for frame in stacks[sample.callstack_iid]]
+            for name in set(frame_names):
                 sums[name] += sample.primary_weight
             sums["faults"] += sum(sample.follower_weights)
         self.assertEqual(times, sorted(set(times)))
-        expected = by_frame(make("few", "folded"))
+        expected = sum_by_frame(make("few", "folded"))
         self.assertEqual(sums["io 1"], expected["io_1"])
         self.assertEqual(sums["vfs_read"], expected["vfs_read_[k]"])
         self.assertEqual(sums["faults"], 6)
         for name in ("main", "parse(char*)", "memcpy", "[truncated]", "kworker/0:1"):
             self.assertEqual(sums[name], expected[name], name)
 
-    def test_what_is_known_of_values_and_code(self):
+    def test_describes_values_and_code(self):
         packets = self.read("few").packet
         defaults = packets[0].trace_packet_defaults.stack_sample_defaults
         unit = self.proto.StackSample

@@ -1,4 +1,4 @@
-// Windows made by hand for pages: of each thread what it ran and how often it switched, and where.
+// Synthetic windows for tests of pages: run time, context switches and stacks of each thread.
 
 #pragma once
 
@@ -33,7 +33,7 @@ inline const MetricDef kCpu = headline(metric("run_time_ns", "MonotonicNs", "Sum
                        kHeld = headline(metric("rss_bytes", "GaugeBytes", "SumGaugeBytes"),
                                         {"rss", 3, CTPROF_SHOWN_LEVEL, false, 0x1p20});
 
-// A stack, root first, and what it weighs in ms.
+// A stack, root first, and its weight in ms.
 using Taken = std::pair<std::string, std::uint64_t>;
 
 struct Did {
@@ -64,7 +64,7 @@ inline Snapshot end_of(const std::vector<Did>& all, std::uint64_t second, bool h
   return snapshot;
 }
 
-// Ten seconds, the `run`th since the host was started.
+// Makes a window of ten seconds, number `run` since the boot of the host.
 inline Snapshot window_of(const std::vector<Did>& all, std::size_t run) {
   const std::uint64_t second = 100 + 12 * run;
   auto made = make_window(end_of(all, second, false), end_of(all, second + 10, true), {});

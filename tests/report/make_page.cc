@@ -1,4 +1,4 @@
-// Makes pages of made windows, for readers that are not ours.
+// Makes pages of synthetic windows, for a browser.
 //
 //   make_page WHAT > FILE.html
 
@@ -18,7 +18,7 @@ namespace {
 
 using namespace hand_made;
 
-// Deterministic, and different from run to run.
+// Returns a deterministic factor near 1 that differs from run to run.
 double wobble(std::size_t run, std::size_t row) {
   return 1 + 0.02 * std::sin(static_cast<double>(7 * run + 3 * row));
 }
@@ -28,7 +28,7 @@ const std::vector<Taken> kBefore{
 const std::vector<Taken> kAfter{
     {"main;serve;parse", 460}, {"main;serve;write", 190}, {"main;render", 30}};
 
-// A service whose parser got slower beside neighbours that did not.
+// A service whose parser got slower, beside groups that did not change.
 std::vector<Did> service(std::size_t run, bool is_after) {
   const auto of = [&](double ms, std::size_t row) {
     return static_cast<std::uint64_t>(ms * wobble(run + 31 * is_after, row) * kMs);
@@ -53,7 +53,7 @@ std::vector<Did> hostile(std::size_t run, bool is_after) {
           {std::string(4096, 'y'), of(700, 11), of(0.01, 12), {}}};
 }
 
-// A name that is no pattern with others: digits would be.
+// Returns a name without digits, because digits would be normalized to a pattern.
 std::string word(std::size_t number) {
   std::string text = "program-of-some-length-";
   for (int letter = 0; letter < 3; ++letter, number /= 26)
@@ -61,7 +61,7 @@ std::string word(std::size_t number) {
   return text;
 }
 
-// As many threads as a large host has, in 500 groups.
+// The number of threads of a large host, in 500 groups.
 std::vector<Did> large(std::size_t run, bool is_after) {
   std::vector<Did> all;
   for (std::size_t at = 0; at < 10'000; ++at) {
