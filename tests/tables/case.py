@@ -1,11 +1,11 @@
-"""What the tests of tables begin with: the packages that read them, None where one is missing, and a directory that each test has for itself."""
+"""Common parts of the tests of tables: the packages that read them (None if missing), and a directory for each test."""
 
 import importlib
 import os
 import sys
 import unittest
 
-import made  # which finds the next one
+import made  # adds the path of the next one
 import harness
 
 

@@ -1,4 +1,4 @@
-"""Files in columns that no capture makes: lines of one that it made, changed."""
+"""Writes files with columns that no capture contains, by changing the lines of a real capture."""
 
 import json
 import os
@@ -15,7 +15,7 @@ def lines_of(path):
 
 
 def write(path, lines):
-    """The lines as a file: each a frame, and an end that counts them."""
+    """Writes the lines as a file: each is a frame, and the last one counts them."""
     texts = [json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines if line["kind"] != "end"]
     texts.append(b'{"kind":"end","lines":%d,"bytes":%d}\n' % (len(texts) + 1, sum(map(len, texts))))
     with open(path, "wb") as file:
@@ -33,7 +33,7 @@ def capture(path, kernel="6.18"):
 
 
 def hostile(path, names):
-    """Threads, and keys of a map of a cgroup, that are called so."""
+    """Writes a file in which threads, and keys of a map of a cgroup, have these names."""
     lines = capture(path)
     table = tables(lines, "thread")[0]
     table["raw"] = {}

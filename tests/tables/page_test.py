@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What docs/tables.md says is to be done with tables works as it stands there, and comes to what `show` says."""
+"""Runs the examples of docs/tables.md unchanged, and compares their results with `show`."""
 
 import json
 import os
@@ -12,7 +12,7 @@ PAGE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "do
 
 
 def blocks(tool):
-    """The page's pieces for that tool, in their order."""
+    """Returns the examples of the page for a tool, in order."""
     with open(PAGE, encoding="utf-8") as file:
         return [text for text in re.findall(r"^```(?:sql|python)\n(.*?)^```$", file.read(), re.M | re.S) if re.match(rf"(--|#) {tool}\n", text)]
 
@@ -25,9 +25,9 @@ class Page(Case):
                             ("cgroups.csv", "--rows", "cgroups"), ("long.ndjson", "--rows", "long")):
             done = harness.run("export", "run.ctprof.zst", "--to", out.rsplit(".", 1)[1], *words, "-o", out)
             self.assertEqual(done.returncode, 0, done.stderr)
-        told = json.loads(harness.run("show", "run.ctprof.zst", "--metrics", "run_time_ns", "--no-thread-normalize", "--limit", "0", "--format", "json").stdout)
-        self.sums = {row["group"]: row["value"] for row in told["rows"]}
-        self.read = {row["group"]: row["coverage"]["values"] for row in told["rows"]}
+        report = json.loads(harness.run("show", "run.ctprof.zst", "--metrics", "run_time_ns", "--no-thread-normalize", "--limit", "0", "--format", "json").stdout)
+        self.sums = {row["group"]: row["value"] for row in report["rows"]}
+        self.read = {row["group"]: row["coverage"]["values"] for row in report["rows"]}
         self.assertGreater(len(self.sums), 5)
 
     @needs_duckdb
@@ -49,7 +49,7 @@ class Page(Case):
     def test_pandas(self):
         for code in blocks("pandas"):
             space = {}
-            exec(code, space)  # the page's own words
+            exec(code, space)  # the example itself
             self.assertEqual({name: int(total) for name, total in space["by_name"].items()}, self.sums)
 
     @needs_chdb

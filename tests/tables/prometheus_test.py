@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Figures of groups for Prometheus, judged by promtool and by prometheus_client's parsers, in a file and over a socket; and what hostile clients get."""
+"""Tests figures for Prometheus with promtool and the parsers of prometheus_client, from a file and from a socket, also with hostile clients."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ except ImportError:
 
 PROMTOOL = os.path.join(os.environ.get("FETCHED", "build"), "promtool", "usr", "bin", "promtool")
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
-LEAST = 1.0  # seconds between two readings of the host
+READING_INTERVAL = 1.0  # seconds between two readings of the host
 
 
 def check(text):
@@ -58,31 +58,31 @@ class Figures(Case):
 
 
 class Files(Figures):
-    def shown(self, path, *words):
-        told = json.loads(harness.run("show", path, "--details", "--limit", "0", "--format", "json", *words).stdout)
-        return {(row["group"], row["metric"]): row["value"] for row in told["rows"] if isinstance(row.get("value"), (int, float)) and row["value"] is not None}
+    def show_values(self, path, *words):
+        report = json.loads(harness.run("show", path, "--details", "--limit", "0", "--format", "json", *words).stdout)
+        return {(row["group"], row["metric"]): row["value"] for row in report["rows"] if isinstance(row.get("value"), (int, float)) and row["value"] is not None}
 
-    def test_a_snapshot(self):
+    def test_snapshot(self):
         made.capture("a.ctprof.zst")
         text, _ = self.export("a.ctprof.zst", "--metrics", "all", "--max-series", "0")
         check(text)
-        found, expected = series(text), self.shown("a.ctprof.zst")
-        some = 0
+        found, expected = series(text), self.show_values("a.ctprof.zst")
+        compared = 0
         for (group, metric), value in expected.items():
             key = {"run_time_ns": ("ctprof_lifetime_run_time_seconds", 1e-9), "read_bytes": ("ctprof_lifetime_read_bytes", 1), "wait_max": ("ctprof_wait_max_seconds", 1e-9),
                    "utime_clock_ticks": ("ctprof_lifetime_utime_seconds", 0.01), "minflt": ("ctprof_lifetime_minflt", 1)}.get(metric)
             if key:
-                some += 1
+                compared += 1
                 self.assertAlmostEqual(found[key[0], (("pcomm", group),)], value * key[1], delta=abs(value * key[1]) * 1e-12, msg=metric)
-        self.assertGreater(some, 20)
+        self.assertGreater(compared, 20)
         self.assertNotIn("tid=", text)
         self.assertNotRegex(text, r"(?i)\bnan\b")
 
-    def test_a_window(self):
+    def test_window(self):
         harness.run("record", "-q", "-d", "500ms", "-o", "w.ctprof.zst")
         text, _ = self.export("w.ctprof.zst", "--no-thread-normalize")
         check(text)
-        found, expected = series(text), self.shown("w.ctprof.zst", "--no-thread-normalize")
+        found, expected = series(text), self.show_values("w.ctprof.zst", "--no-thread-normalize")
         total = sum(value for (_, metric), value in expected.items() if metric == "run_time_ns") / 1e9
         rates = sum(value for (name, _), value in found.items() if name == "ctprof_run_time_seconds_per_second")
         self.assertGreater(rates, 0)
@@ -101,18 +101,18 @@ class Files(Figures):
         self.assertEqual(found["ctprof_cgroup_memory_max_bytes", (("cgroup", cgroups["cgroup.path"][row]),)], math.inf)
         self.assertTrue([key for key in found if key[0] == "ctprof_cgroup_memory_stat_bytes" and ("key", "anon") in key[1]])
 
-    def test_too_many(self):
+    def test_limits_number_of_series(self):
         made.capture("a.ctprof.zst")
-        whole, said = self.export("a.ctprof.zst")
-        self.assertNotIn("left out", said)
-        text, said = self.export("a.ctprof.zst", "--max-series", "40")
+        whole, messages = self.export("a.ctprof.zst")
+        self.assertNotIn("left out", messages)
+        text, messages = self.export("a.ctprof.zst", "--max-series", "40")
         check(text)
         kept, found = series(text), series(whole)
         self.assertLessEqual(len(kept), 40)
         self.assertGreater(len(kept), 20)
         groups = {labels for _, labels in found if labels} - {labels for _, labels in kept if labels}
         self.assertEqual(kept.pop(("ctprof_groups_left_out", ())), len(groups))
-        self.assertRegex(said, rf"(?m)^ctprof: left out the {len(groups)} lightest groups, \d+ series: more than 40 ")
+        self.assertRegex(messages, rf"(?m)^ctprof: left out the {len(groups)} lightest groups, \d+ series: more than 40 ")
         self.assertEqual({key: found[key] for key in kept}, kept)
         busiest = max((value, labels) for (name, labels), value in found.items() if name == "ctprof_lifetime_run_time_seconds")[1]
         self.assertIn(("ctprof_lifetime_run_time_seconds", busiest), kept)
@@ -131,7 +131,7 @@ class Files(Figures):
         self.assertEqual(groups, expected)
         self.assertNotIn("\x1b", text)
 
-    def test_a_file_keeps_its_permissions(self):
+    def test_file_keeps_permissions(self):
         made.capture("a.ctprof.zst")
         self.export("a.ctprof.zst")
         self.assertEqual(os.stat("out.prom").st_mode & 0o777, 0o600)
@@ -139,25 +139,25 @@ class Files(Figures):
         before = os.stat("out.prom").st_ino
         self.export("a.ctprof.zst")
         self.assertEqual(os.stat("out.prom").st_mode & 0o777, 0o644)
-        self.assertNotEqual(os.stat("out.prom").st_ino, before, "a new file took the name")
+        self.assertNotEqual(os.stat("out.prom").st_ino, before, "the file was replaced")
 
 
 class Server:
     def __init__(self, *words):
         self.process = subprocess.Popen([harness.CTPROF, "export", "--to", "prometheus", "--listen", "0", "--public", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.said = ""
-        while "listening at" not in self.said:
+        self.messages = ""
+        while "listening at" not in self.messages:
             line = self.process.stderr.readline()
             if not line:
-                raise AssertionError(self.said)
-            self.said += line
-        self.port = int(re.search(r"listening at http://127\.0\.0\.1:(\d+)/metrics", self.said)[1])
+                raise AssertionError(self.messages)
+            self.messages += line
+        self.port = int(re.search(r"listening at http://127\.0\.0\.1:(\d+)/metrics", self.messages)[1])
 
     def connect(self):
         return socket.create_connection(("127.0.0.1", self.port), timeout=20)
 
-    def ask(self, request):
-        """The whole answer: head and body."""
+    def send(self, request):
+        """Returns the complete response: head and body."""
         with self.connect() as client:
             client.sendall(request)
             pieces = []
@@ -169,70 +169,70 @@ class Server:
 
     def get(self, accept=None, path="/metrics", method="GET", version="1.1"):
         header = f"Accept: {accept}\r\n" if accept else ""
-        return self.ask(f"{method} {path} HTTP/{version}\r\nHost: localhost:{self.port}\r\n{header}\r\n".encode())
+        return self.send(f"{method} {path} HTTP/{version}\r\nHost: localhost:{self.port}\r\n{header}\r\n".encode())
 
-    def end(self, number=signal.SIGTERM):
+    def stop(self, number=signal.SIGTERM):
         self.process.send_signal(number)
         out, error = self.process.communicate(timeout=20)
         return self.process.returncode, out, error
 
 
-class Listening(Figures):
+class ListeningServer(Figures):
     def server(self, *words):
         server = Server(*words)
         self.addCleanup(server.process.communicate)
         self.addCleanup(server.process.kill)
         return server
 
-    def test_answers_and_ends(self):
+    def test_responds_and_stops_on_signal(self):
         server = self.server()
-        (head, text), again, (open_head, told) = self.within_a_second(server)
+        (head, text), again, (open_head, openmetrics) = self.respond_within_one_interval(server)
         self.assertRegex(head, r"^HTTP/1\.1 200 OK\r\n")
         self.assertIn("Content-Type: text/plain; version=0.0.4; charset=utf-8", head)
         check(text)
         first = series(text)
-        self.assertEqual(again, text, "in less than a second it is the last answer")
+        self.assertEqual(again, text, "within a second the last response is repeated")
         self.assertIn(f"Content-Type: {OPENMETRICS}; charset=utf-8", open_head)
-        self.assertTrue(told.endswith("\n# EOF\n"))
-        self.assertIn("# UNIT ctprof_run_time_seconds seconds\n", told)
-        self.assertEqual(series(told, parse_openmetrics), first)
+        self.assertTrue(openmetrics.endswith("\n# EOF\n"))
+        self.assertIn("# UNIT ctprof_run_time_seconds seconds\n", openmetrics)
+        self.assertEqual(series(openmetrics, parse_openmetrics), first)
         for accept in ("text/plain", f"{OPENMETRICS};q=0", "application/openmetrics-text; version=2.0.0", "*/*"):
             self.assertIn("text/plain; version=0.0.4", server.get(accept)[0], accept)
-        time.sleep(LEAST)
+        time.sleep(READING_INTERVAL)
         second = series(server.get()[1])
         counters = {key for key in first if key[0].endswith("_total")}
         self.assertGreater(len(counters), 20)
         self.assertEqual([key for key in counters if second[key] < first[key]], [])
         self.assertGreater(second["ctprof_captured_timestamp_seconds", ()], first["ctprof_captured_timestamp_seconds", ()])
-        self.assertEqual(server.end(signal.SIGINT), (0, "", ""))
+        self.assertEqual(server.stop(signal.SIGINT), (0, "", ""))
 
-    def within_a_second(self, server):
-        """Three answers of one reading, on a host that may be busy."""
+    def respond_within_one_interval(self, server):
+        """Returns three responses from one reading, also on a busy host."""
         for _ in range(20):
-            time.sleep(LEAST)
+            time.sleep(READING_INTERVAL)
             start = time.monotonic()
             answers = server.get(), server.get()[1], server.get(f"{OPENMETRICS},text/plain;version=0.0.4;q=0.5")
-            if time.monotonic() - start < LEAST:
+            if time.monotonic() - start < READING_INTERVAL:
                 return answers
         self.skipTest("needs a host that answers three times in a second")
 
-    def test_counts_who_ended_in_between(self):
-        """A process that lived and ended between two scrapes, and its time."""
+    def test_counts_processes_between_scrapes(self):
+        """Counts the time of a process that started and exited between two scrapes."""
         server = self.server("--no-thread-normalize")
         server.get()
-        time.sleep(LEAST)
+        time.sleep(READING_INTERVAL)
         with open("burn.py", "w", encoding="utf-8") as file:
             file.write("import time\nopen('/proc/self/comm', 'w').write('burned-away')\nwhile time.process_time() < 0.3: pass\n")
         subprocess.run([sys.executable, "burn.py"], check=True)
         if os.geteuid() != 0:
-            self.skipTest("needs root, to be told of threads that end")
+            self.skipTest("needs root to observe exited threads")
         key = "ctprof_run_time_seconds_total", (("pcomm", "burned-away"),)
         first = series(server.get()[1])
         if key not in first:
-            self.skipTest("needs a kernel that tells of threads that end")
+            self.skipTest("needs a kernel that reports exited threads")
         self.assertGreater(first[key], 0.2)
-        time.sleep(LEAST)
-        self.assertEqual(series(server.get()[1])[key], first[key], "and stays")
+        time.sleep(READING_INTERVAL)
+        self.assertEqual(series(server.get()[1])[key], first[key], "the counter is kept")
 
     def test_other_requests(self):
         server = self.server()
@@ -245,28 +245,28 @@ class Listening(Figures):
         self.assertRegex(head, r"^HTTP/1\.1 200 ")
         self.assertGreater(int(re.search(r"Content-Length: (\d+)", head)[1]), 100)
         self.assertEqual(body, "")
-        self.assertRegex(server.ask(b"GET /metrics HTTP/1.0\r\n\r\n")[0], r"^HTTP/1\.1 200 ")
+        self.assertRegex(server.send(b"GET /metrics HTTP/1.0\r\n\r\n")[0], r"^HTTP/1\.1 200 ")
         self.assertRegex(server.get(path="/metrics?a=b")[0], r"^HTTP/1\.1 200 ")
         self.assertRegex(server.get(version="9.9")[0], r"^HTTP/1\.1 505 ")
         for request in (b"\r\n\r\n", b"GET\r\n\r\n", b"GET metrics HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", b"\x00" * 64 + b"\n\n"):
-            self.assertRegex(server.ask(request)[0], r"^HTTP/1\.1 400 ", request)
-        self.assertRegex(server.ask(b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n")[0], r"^HTTP/1\.1 403 ")
-        self.assertRegex(server.ask(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n\r\n")[0], r"^HTTP/1\.1 403 ")
-        self.assertRegex(server.ask(b"GET /metrics HTTP/1.1\r\nHost: [::1]:1\r\n\r\n")[0], r"^HTTP/1\.1 200 ")
+            self.assertRegex(server.send(request)[0], r"^HTTP/1\.1 400 ", request)
+        self.assertRegex(server.send(b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n")[0], r"^HTTP/1\.1 403 ")
+        self.assertRegex(server.send(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n\r\n")[0], r"^HTTP/1\.1 403 ")
+        self.assertRegex(server.send(b"GET /metrics HTTP/1.1\r\nHost: [::1]:1\r\n\r\n")[0], r"^HTTP/1\.1 200 ")
 
-    def test_hostile_clients_hold_nobody_up(self):
+    def test_hostile_clients_do_not_block_others(self):
         server = self.server()
         server.get()
-        self.assertRegex(server.ask(b"GET /metrics HTTP/1.1\r\nX: " + b"a" * 100_000 + b"\r\n\r\n")[0] or "HTTP/1.1 431 ", r"^HTTP/1\.1 431 ")
+        self.assertRegex(server.send(b"GET /metrics HTTP/1.1\r\nX: " + b"a" * 100_000 + b"\r\n\r\n")[0] or "HTTP/1.1 431 ", r"^HTTP/1\.1 431 ")
         idle = [server.connect() for _ in range(200)]
         self.addCleanup(lambda: [client.close() for client in idle])
         slow = server.connect()
         self.addCleanup(slow.close)
         slow.sendall(b"GET /met")
-        deaf = server.connect()
-        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
-        self.addCleanup(deaf.close)
-        deaf.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+        not_reading = server.connect()
+        not_reading.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        self.addCleanup(not_reading.close)
+        not_reading.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
         start = time.monotonic()
         for _ in range(5):
             self.assertRegex(server.get()[0], r"^HTTP/1\.1 200 ")
@@ -275,11 +275,11 @@ class Listening(Figures):
             self.assertLess(int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]), 400_000 if harness.is_sanitized() else 150_000)
         time.sleep(6)
         slow.settimeout(5)
-        self.assertEqual(slow.recv(10), b"", "who is slow is sent away")
+        self.assertEqual(slow.recv(10), b"", "slow clients are disconnected")
         self.assertLess(len(os.listdir(f"/proc/{server.process.pid}/fd")), 200)
-        self.assertEqual(server.end()[0], 0)
+        self.assertEqual(server.stop()[0], 0)
 
-    def test_many_at_once_cost_one_reading_a_second(self):
+    def test_concurrent_requests_share_one_reading_per_second(self):
         server = self.server()
         answers = []
 
@@ -294,9 +294,9 @@ class Listening(Figures):
         for thread in threads:
             thread.join()
         self.assertEqual(len(answers), 80)
-        self.assertLessEqual(len(set(answers)), 2 + (time.monotonic() - start) / LEAST)
+        self.assertLessEqual(len(set(answers)), 2 + (time.monotonic() - start) / READING_INTERVAL)
 
-    def test_loopback_alone(self):
+    def test_accepts_only_loopback_addresses(self):
         for address in ("0.0.0.0:9101", "[::]:9101", "192.0.2.1:9101", "example.com:9101", "9101x", "", "127.0.0.1:", "127.0.0.1:70000", "1:2:3"):
             done = harness.run("export", "--to", "prometheus", "--listen", address)
             self.assertEqual(done.returncode, 2, address)
@@ -312,21 +312,21 @@ class Listening(Figures):
 
 
 @unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")
-class Lent(Figures):
-    """A ctprof whose file has capabilities, in the hands of somebody without rights."""
+class FileCapabilities(Figures):
+    """A ctprof whose file has capabilities, run by a user without rights."""
 
-    def test_nobody_is_served_and_nothing_is_started(self):
+    def test_refuses_to_listen_and_to_start_programs(self):
         scratch = harness.closed_scratch()
         self.addCleanup(scratch.cleanup)
         made.capture("a.ctprof.zst")
         os.chmod("a.ctprof.zst", 0o644)
         program = product_copy(harness.CTPROF, scratch.name)
         subprocess.run(["setcap", "cap_sys_ptrace,cap_dac_read_search+ep", program], check=True)
-        for words, said in ((("--to", "prometheus", "--listen", "0"), "--listen is refused with file capabilities"),
+        for words, messages in ((("--to", "prometheus", "--listen", "0"), "--listen is refused with file capabilities"),
                             (("a.ctprof.zst", "--to", "parquet", "-o", "a.parquet"), "which a ctprof with capabilities of its file does not start")):
             done = subprocess.run([*harness.USER, program, "export", *words], capture_output=True, text=True, check=False, timeout=60)
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(said, done.stderr)
+            self.assertIn(messages, done.stderr)
         done = subprocess.run([*harness.USER, program, "export", "a.ctprof.zst", "--to", "ndjson", "-o", "a.ndjson"], capture_output=True, text=True, check=False, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
 

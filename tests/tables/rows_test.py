@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What `export` writes as tables is what `show` tells, for DuckDB, pandas and ClickHouse (chdb): sums are equal, gaps are NULL, names are text."""
+"""Tests that exported tables equal the output of `show`, for DuckDB, pandas and ClickHouse (chdb): sums are equal, gaps are NULL, names are text."""
 
 import csv
 import datetime
@@ -13,9 +13,9 @@ import unittest
 import made
 from case import Case, chdb, duckdb, harness, main_with_duckdb, needs_duckdb, needs_pandas, pandas
 
-NO_BOUND = (1 << 64) - 1
-FORMS = ("ndjson", "csv", "parquet")
-MARKS = ("capture", "captured_at", "host", "window_ns", "entity", "id", "born", "ended")
+UNLIMITED = (1 << 64) - 1
+FORMATS = ("ndjson", "csv", "parquet")
+COMMON_FIELDS = ("capture", "captured_at", "host", "window_ns", "entity", "id", "born", "ended")
 HOSTILE = ("a,b", 'say "x"', "two\nlines", "cr\r\nlf", "\t", " blank ", "", "null", "NULL", "NA", "nan", "\\N", "'", "#", "=1+1", "\x1b[31m", "\u202eevil", "\\", "{\"a\":1}",
            "é\U0001f600", "<script>", "x" * 4096, "[1]", "true", "0x1F", "1e5", "-", "\u2028", "a\x00b", "\ufffd")
 
@@ -34,7 +34,7 @@ class Tables(Case):
 
     @staticmethod
     def source(path, rows):
-        """A file for FROM, typed where a reader of text would have to guess."""
+        """Returns a file for FROM, with types where a text reader would have to guess."""
         if path.endswith(".parquet"):
             return f"'{path}'"
         if path.endswith(".csv"):
@@ -42,7 +42,7 @@ class Tables(Case):
         return f"(SELECT * FROM read_json('{path}', format = 'newline_delimited') WHERE entity = '{rows}')"
 
 
-def shown(path, *words):
+def show(path, *words):
     return json.loads(harness.run("show", path, "--details", "--limit", "0", "--format", "json", *words).stdout)
 
 
@@ -53,22 +53,22 @@ def objects(path):
 
 @needs_duckdb
 class Sums(Tables):
-    """What groups come to, by SQL and by `show`."""
+    """Sums of groups, by SQL and by `show`."""
 
     def sums(self, path, entity, axis, keys):
-        told = shown(path, "--group-by", axis, "--no-thread-normalize", "--no-cg-normalize")
-        return {(row["group"], row["metric"]): row for row in told["rows"] if row["metric"] in keys}
+        report = show(path, "--group-by", axis, "--no-thread-normalize", "--no-cg-normalize")
+        return {(row["group"], row["metric"]): row for row in report["rows"] if row["metric"] in keys}
 
     def check(self, path, kernel=""):
         header = made.lines_of(path)[0]["registry"]["metrics"]
         summed = [m["name"] for m in header if m["entity"] == "thread" and m["storage"] == "u64" and m["rule"] in ("SumCount", "SumNs", "SumBytes", "SumTicks")]
         expected = self.sums(path, "thread", "pcomm", summed)
         self.assertGreater(len(expected), 50, kernel)
-        for form in FORMS:
+        for form in FORMATS:
             out = self.export(path, form)
-            there = {column for column, *_ in self.query(f"DESCRIBE SELECT * FROM {self.source(out, 'thread')}").fetchall()}
+            exported_columns = {column for column, *_ in self.query(f"DESCRIBE SELECT * FROM {self.source(out, 'thread')}").fetchall()}
             for metric in summed:
-                if metric not in there:
+                if metric not in exported_columns:
                     self.assertFalse([key for key in expected if key[1] == metric], metric)
                     continue
                 found = self.query(f'SELECT pcomm, sum("{metric}"::UBIGINT), count("{metric}"), count(*) FROM {self.source(out, "thread")} GROUP BY pcomm').fetchall()
@@ -79,13 +79,13 @@ class Sums(Tables):
                     if row:
                         self.assertEqual([row["coverage"]["values"], row["coverage"]["rows"]], [values, rows], f"{kernel} {form}: {metric} of {group}")
 
-    def test_of_recorded_trees(self):
+    def test_sums_of_recorded_trees(self):
         for kernel in ("5.10", "6.18"):
             with self.subTest(kernel):
                 made.capture("a.ctprof.zst", kernel)
                 self.check("a.ctprof.zst", kernel)
 
-    def test_of_a_window(self):
+    def test_sums_of_window(self):
         harness.run("record", "-q", "-d", "500ms", "-o", "w.ctprof.zst")
         self.check("w.ctprof.zst", "a window")
         rows = [row for row in objects(self.export("w.ctprof.zst", "ndjson")) if row["entity"] == "thread"]
@@ -93,10 +93,10 @@ class Sums(Tables):
         self.assertEqual(sum(not row["ended"] for row in rows), window["living"])
         self.assertTrue(all(400e6 < row["window_ns"] < 5e9 for row in rows))
 
-    def test_of_the_long_form(self):
+    def test_sums_of_long_form(self):
         made.capture("a.ctprof.zst")
         wide = {row["id"]: row for row in objects(self.export("a.ctprof.zst", "ndjson")) if row["entity"] == "thread"}
-        for form in FORMS:
+        for form in FORMATS:
             out = self.export("a.ctprof.zst", form, "--rows", "long,threads")
             found = self.query(f"SELECT metric, sum(exact::UBIGINT), sum(value::DOUBLE), count(gap), count(*) FROM {self.source(out, 'thread')} GROUP BY metric").fetchall()
             self.assertGreater(len(found), 60)
@@ -114,29 +114,29 @@ class Cells(Tables):
     """Gaps, limits, large numbers, maps."""
 
     def large(self):
-        """A file where one thread has a run time of 2^64-2, one has none, and a cgroup no bound."""
+        """Writes a file in which one thread has a run time of 2^64-2, one has none, and a cgroup has no limit."""
         lines = made.capture("a.ctprof.zst")
         threads, cgroups = made.tables(lines, "thread")[0]["columns"], made.tables(lines, "cgroup")[0]["columns"]
-        threads["run_time_ns"][0], threads["run_time_ns"][2] = NO_BOUND - 1, (1 << 53) + 1
+        threads["run_time_ns"][0], threads["run_time_ns"][2] = UNLIMITED - 1, (1 << 53) + 1
         bound = next(row for row, most in enumerate(cgroups["cgroup.memory.max"]) if most is not None)
-        cgroups["cgroup.memory.max"][bound] = NO_BOUND
+        cgroups["cgroup.memory.max"][bound] = UNLIMITED
         made.write("large.ctprof.zst", lines)
         return threads, cgroups
 
     @needs_duckdb
     def test_large_numbers_survive(self):
         threads, cgroups = self.large()
-        for form in FORMS:
+        for form in FORMATS:
             source = self.source(self.export("large.ctprof.zst", form), "thread")
             found = dict(self.query(f"SELECT tid::UBIGINT, run_time_ns::UBIGINT FROM {source}").fetchall())
             self.assertEqual(found, dict(zip(threads["tid"], threads["run_time_ns"])), form)
             source = self.source(self.export("large.ctprof.zst", form, "--rows", "cgroups"), "cgroup")
             found = dict(self.query(f'SELECT "cgroup.path", "cgroup.memory.max"::UBIGINT FROM {source}').fetchall())
             self.assertEqual(found, dict(zip(cgroups["cgroup.path"], cgroups["cgroup.memory.max"])), form)
-            self.assertIn(NO_BOUND, found.values())
+            self.assertIn(UNLIMITED, found.values())
             source = self.source(self.export("large.ctprof.zst", form, "--rows", "long"), "thread")
             found = self.query(f"SELECT max(exact::UBIGINT) FROM {source} WHERE metric = 'run_time_ns'").fetchall()
-            self.assertEqual(found, [(NO_BOUND - 1,)], form)
+            self.assertEqual(found, [(UNLIMITED - 1,)], form)
 
     @needs_pandas
     def test_large_numbers_survive_pandas(self):
@@ -153,7 +153,7 @@ class Cells(Tables):
         made.capture("a.ctprof.zst")
         lines = made.lines_of("a.ctprof.zst")
         columns = made.tables(lines, "thread")[0]["columns"]
-        for form in FORMS:
+        for form in FORMATS:
             source = self.source(self.export("a.ctprof.zst", form), "thread")
             some = False
             for metric, values in columns.items():
@@ -162,21 +162,21 @@ class Cells(Tables):
                 found = self.query(f'SELECT count(*) - count("{metric}") FROM {source}').fetchall()[0][0]
                 self.assertEqual(found, sum(value is None for value in values), f"{form}: {metric}")
                 some |= found > 0
-            self.assertTrue(some, "a gap to look at")
+            self.assertTrue(some, "the capture has gaps")
             nan = self.query(f"SELECT * EXCLUDE (captured_at) FROM {source}").fetchall()
             self.assertFalse([cell for row in nan for cell in row if isinstance(cell, float) and not math.isfinite(cell)])
         for form in ("ndjson", "csv"):
             with open(self.export("a.ctprof.zst", form), encoding="utf-8") as file:
                 self.assertNotRegex(file.read(), r"(?i)[:,](nan|inf|-inf|infinity)\b")
 
-    def test_the_long_form_names_gaps(self):
+    def test_long_form_names_gaps(self):
         made.capture("a.ctprof.zst")
         rows = objects(self.export("a.ctprof.zst", "ndjson", "--rows", "long"))
-        self.assertEqual(list(rows[0]), [*MARKS, "metric", "key", "value", "exact", "text", "raw", "gap"])
+        self.assertEqual(list(rows[0]), [*COMMON_FIELDS, "metric", "key", "value", "exact", "text", "raw", "gap"])
         names = made.lines_of("a.ctprof.zst")[0]["gap_names"]
         for row in rows:
-            said = [row["value"] is not None, row["text"] is not None, row["gap"] is not None]
-            self.assertEqual(sum(said), 1, row)
+            filled = [row["value"] is not None, row["text"] is not None, row["gap"] is not None]
+            self.assertEqual(sum(filled), 1, row)
             self.assertIn(row["gap"], [None, *names[1:]])
         self.assertEqual({row["entity"] for row in rows}, {"thread", "process", "cgroup", "host"})
         keys = {row["key"] for row in rows if row["metric"] == "cgroup.memory.stat"}
@@ -188,10 +188,10 @@ class Cells(Tables):
         kinds = dict(row[:2] for row in self.query(f"DESCRIBE SELECT * FROM '{self.export('a.ctprof.zst', 'parquet')}'").fetchall())
         self.assertEqual([kinds[name] for name in ("captured_at", "window_ns", "born", "tid", "pcomm", "nice", "cpu_affinity", "raw")],
                          ["TIMESTAMPTZ_NS", "UBIGINT", "BOOLEAN", "UBIGINT", "VARCHAR", "BIGINT", "VARCHAR", "MAP(VARCHAR, VARCHAR)"])
-        of_zones = [self.query(f"SET TimeZone = '{zone}'; SELECT DISTINCT epoch_us(captured_at::TIMESTAMPTZ) FROM 'a.ctprof.zst.parquet'").fetchall() for zone in ("Asia/Tokyo", "UTC")]
-        self.assertEqual(of_zones[0], of_zones[1])
-        (of_zone,), = of_zones[0]  # DuckDB may round to microseconds
-        self.assertLess(abs(1000 * of_zone - moment), 1000)
+        times_by_zone = [self.query(f"SET TimeZone = '{zone}'; SELECT DISTINCT epoch_us(captured_at::TIMESTAMPTZ) FROM 'a.ctprof.zst.parquet'").fetchall() for zone in ("Asia/Tokyo", "UTC")]
+        self.assertEqual(times_by_zone[0], times_by_zone[1])
+        (time,), = times_by_zone[0]  # DuckDB may round to microseconds
+        self.assertLess(abs(1000 * time - moment), 1000)
         out = self.export("a.ctprof.zst", "parquet", "--rows", "cgroups")
         kinds = dict(row[:2] for row in self.query(f"DESCRIBE SELECT * FROM '{out}'").fetchall())
         self.assertEqual(kinds["cgroup.memory.stat"], "MAP(VARCHAR, UBIGINT)")
@@ -201,22 +201,22 @@ class Cells(Tables):
     def test_times_are_utc_to_the_nanosecond(self):
         lines = made.capture("a.ctprof.zst")
         moment = lines[0]["ctprof"]["start"]["wall_unix_ns"]
-        said = objects(self.export("a.ctprof.zst", "ndjson"))[0]["captured_at"]
-        whole = datetime.datetime.strptime(said[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=datetime.timezone.utc)
-        self.assertEqual(int(whole.timestamp()) * 10**9 + int(said[20:29]), moment)
-        self.assertTrue(said.endswith("Z"))
-        for form in FORMS if duckdb else ():
+        text = objects(self.export("a.ctprof.zst", "ndjson"))[0]["captured_at"]
+        whole = datetime.datetime.strptime(text[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=datetime.timezone.utc)
+        self.assertEqual(int(whole.timestamp()) * 10**9 + int(text[20:29]), moment)
+        self.assertTrue(text.endswith("Z"))
+        for form in FORMATS if duckdb else ():
             source = self.source(self.export("a.ctprof.zst", form), "thread").replace("newline_delimited'", "newline_delimited', columns = {captured_at: 'VARCHAR', entity: 'VARCHAR'}")
             self.assertEqual(self.query(f"SELECT DISTINCT epoch_ns(captured_at::TIMESTAMP_NS) FROM {source}").fetchall(), [(moment,)], form)
         if pandas:
-            self.assertEqual(pandas.to_datetime(said).value, moment)
+            self.assertEqual(pandas.to_datetime(text).value, moment)
         if chdb:
-            self.assertEqual(chdb.query(f"SELECT toUnixTimestamp64Nano(parseDateTime64BestEffort('{said}', 9, 'UTC'))").data().strip().strip('"'), str(moment))
+            self.assertEqual(chdb.query(f"SELECT toUnixTimestamp64Nano(parseDateTime64BestEffort('{text}', 9, 'UTC'))").data().strip().strip('"'), str(moment))
 
 
 @needs_duckdb
 class Names(Tables):
-    """Quoting and escaping, there and back."""
+    """Names survive quoting and escaping."""
 
     def hostile_file(self, names):
         made.hostile("hostile.ctprof.zst", names)
@@ -227,7 +227,7 @@ class Names(Tables):
 
     def check(self, names):
         expected = self.hostile_file(names)
-        for form in FORMS:
+        for form in FORMATS:
             out = self.export("hostile.ctprof.zst", form)
             found = dict(self.query(f"SELECT tid::UBIGINT, comm FROM {self.source(out, 'thread')}").fetchall())
             self.assertEqual(found, expected, form)
@@ -238,46 +238,46 @@ class Names(Tables):
             frame = pandas.read_csv("hostile.ctprof.zst.csv", dtype={"comm": str}, keep_default_na=False, na_values=[])
             self.assertEqual(dict(zip(frame["tid"], frame["comm"])), expected)
         if chdb:
-            told = chdb.query("SELECT tid, comm FROM file('hostile.ctprof.zst.csv', CSVWithNames, 'tid UInt64, comm String') SETTINGS input_format_skip_unknown_fields = 1, "
+            output = chdb.query("SELECT tid, comm FROM file('hostile.ctprof.zst.csv', CSVWithNames, 'tid UInt64, comm String') SETTINGS input_format_skip_unknown_fields = 1, "
                               "output_format_json_quote_64bit_integers = 0", "JSONEachRow").data()
-            self.assertEqual({row["tid"]: row["comm"] for row in map(json.loads, told.splitlines())}, expected)
+            self.assertEqual({row["tid"]: row["comm"] for row in map(json.loads, output.splitlines())}, expected)
 
-    def test_that_are_hostile(self):
+    def test_hostile_names(self):
         for start in range(0, len(HOSTILE), 8):
             self.check(HOSTILE[start:start + 8])
 
-    def test_of_any_letters(self):
+    def test_random_names(self):
         rng = random.Random(20)
         letters = [chr(code) for code in range(1, 128)] + list(",\"'\n\r\t\\{}[]:;|#") * 4 + ["é", "\u2029", "\ufeff", "\U0001f4a9", "\u0301"]
         for _ in range(3):
             self.check(["".join(rng.choice(letters) for _ in range(rng.randrange(0, 12))) for _ in range(24)])
 
-    def test_that_are_not_utf8(self):
-        """A thread of this tree is called so."""
+    def test_names_that_are_not_utf8(self):
+        """A thread of this tree has such a name."""
         made.capture("a.ctprof.zst")
         rows = {row["tid"]: row for row in objects(self.export("a.ctprof.zst", "ndjson")) if row["entity"] == "thread"}
         self.assertEqual((rows[180]["comm"], rows[180]["raw"]), ("é\ufffd", {"comm": "c3a9ff"}))
         self.assertEqual([tid for tid, row in rows.items() if row["raw"] is not None], [180])
-        told = [row for row in objects(self.export("a.ctprof.zst", "ndjson", "--rows", "long,threads")) if row["raw"] is not None]
-        self.assertEqual([(row["metric"], row["text"], row["raw"]) for row in told], [("comm", "é\ufffd", "c3a9ff")])
+        raw_rows = [row for row in objects(self.export("a.ctprof.zst", "ndjson", "--rows", "long,threads")) if row["raw"] is not None]
+        self.assertEqual([(row["metric"], row["text"], row["raw"]) for row in raw_rows], [("comm", "é\ufffd", "c3a9ff")])
         self.assertEqual(self.query(f"SELECT raw['comm'] FROM '{self.export('a.ctprof.zst', 'parquet')}' WHERE tid = 180").fetchall(), [("c3a9ff",)])
 
-    def test_of_metrics_that_are_alike(self):
+    def test_metrics_with_similar_names(self):
         lines = made.capture("a.ctprof.zst")
         known = lines[0]["registry"]["metrics"]
-        alike = ["MINFLT", "raw", "metric.raw", "Capture", "q\"'),"]
-        for name in alike:
+        similar = ["MINFLT", "raw", "metric.raw", "Capture", "q\"'),"]
+        for name in similar:
             known.append({**next(metric for metric in known if metric["name"] == "minflt"), "name": name})
             for table in made.tables(lines, "thread"):
                 table["columns"][name] = [7] * len(table["columns"]["tid"])
-        made.write("alike.ctprof.zst", lines)
-        with open(self.export("alike.ctprof.zst", "ndjson", "--rows", "threads"), encoding="utf-8") as file:
+        made.write("similar.ctprof.zst", lines)
+        with open(self.export("similar.ctprof.zst", "ndjson", "--rows", "threads"), encoding="utf-8") as file:
             pairs = json.loads(file.readline(), object_pairs_hook=lambda pairs: pairs)
         names = [name for name, _ in pairs]
         self.assertEqual(len(names), len(set(names)))
         self.assertLessEqual({"MINFLT", "metric.raw", "metric.metric.raw", "Capture", "q\"'),"}, set(names))
         if duckdb:
-            out = self.export("alike.ctprof.zst", "parquet", "--rows", "threads")
+            out = self.export("similar.ctprof.zst", "parquet", "--rows", "threads")
             found = self.query(f"SELECT DISTINCT \"metric.raw\", \"metric.metric.raw\", count(minflt) > 0 FROM '{out}' GROUP BY ALL").fetchall()
             self.assertEqual(found, [(7, 7, True)])
 
@@ -291,22 +291,22 @@ class Names(Tables):
 
 
 class Captures(Tables):
-    """Several of them, and damaged ones."""
+    """Several captures, and damaged ones."""
 
     def windows(self):
         done = harness.run("record", "-q", "-d", "300ms", "--repeat", "2", "-o", "runs")
         self.assertEqual(done.returncode, 0, done.stderr)
         return sorted(os.listdir("runs"))
 
-    def test_of_a_directory(self):
+    def test_directory(self):
         files = self.windows()
         rows = objects(self.export("runs", "ndjson"))
         self.assertEqual(len({row["capture"] for row in rows}), 2)
         each = [objects(self.export(f"runs/{name}", "ndjson")) for name in files]
-        self.assertEqual([{key: row[key] for key in (*MARKS, "tid")} for row in rows if row["entity"] == "thread"],
-                         [{key: row[key] for key in (*MARKS, "tid")} for part in each for row in part if row["entity"] == "thread"])
+        self.assertEqual([{key: row[key] for key in (*COMMON_FIELDS, "tid")} for row in rows if row["entity"] == "thread"],
+                         [{key: row[key] for key in (*COMMON_FIELDS, "tid")} for part in each for row in part if row["entity"] == "thread"])
 
-    def test_a_file_of_a_directory_that_is_damaged_or_twice_is_told(self):
+    def test_reports_damaged_and_duplicate_files_of_directory(self):
         first, second = self.windows()
         with open(f"runs/{second}", "r+b") as file:
             file.truncate(os.path.getsize(f"runs/{second}") // 2)
@@ -317,7 +317,7 @@ class Captures(Tables):
         self.assertRegex(done.stderr, rf"(?m)^ctprof: reading '.*{second}'.*; it is left out$")
         self.assertRegex(done.stderr, r"(?m)^ctprof: capture .* is a duplicate; it is skipped$")
 
-    def test_of_one_file(self):
+    def test_file_with_several_captures(self):
         made.capture("a.ctprof.zst")
         made.capture("b.ctprof.zst", "6.12")
         with open("two.ctprof.zst", "wb") as two:
@@ -332,19 +332,19 @@ class Captures(Tables):
             done = subprocess.run([harness.CTPROF, "export", "-", "--to", "ndjson", "--rows", "threads", "-o", "-"], stdin=file, capture_output=True, check=True)
         self.assertEqual(len(done.stdout.splitlines()), len(two))
 
-    def test_a_damaged_file_is_an_error_and_leaves_nothing(self):
+    def test_damaged_file_is_error_without_output(self):
         made.capture("a.ctprof.zst")
         with open("a.ctprof.zst", "r+b") as file:
             file.seek(os.path.getsize("a.ctprof.zst") // 2)
             file.write(b"\xff" * 64)
-        for form in FORMS + ("prometheus",):
+        for form in FORMATS + ("prometheus",):
             if form == "parquet" and not duckdb:
                 continue
             done = self.export("a.ctprof.zst", form, status=2)
             self.assertRegex(done.stderr.splitlines()[-1], r"^ctprof: reading 'a\.ctprof\.zst': ")
             self.assertFalse(os.path.exists(f"a.ctprof.zst.{form}"))
 
-    def test_redacted_together(self):
+    def test_redacts_captures_consistently(self):
         self.windows()
         rows = objects(self.export("runs", "ndjson", "--redact"))
         names = [{row["pcomm"] for row in rows if row["capture"] == capture and row["entity"] == "thread"} for capture in {row["capture"] for row in rows}]
@@ -361,22 +361,22 @@ class Captures(Tables):
         done = self.export("a.ctprof.zst", "csv", "--metrics", "run_time", status=2)
         self.assertIn("did you mean 'run_time_ns'?", done.stderr)
 
-    def test_what_does_not_fit_is_said(self):
+    def test_rejects_invalid_option_combinations(self):
         made.capture("a.ctprof.zst")
-        for words, said in ((("csv", "--rows", "threads,cgroups"), "holds one table"), (("csv", "--rows", "rows"), "invalid --rows 'rows'"), (("ktstr", "--rows", "long"), "--rows is for tables"),
+        for words, message in ((("csv", "--rows", "threads,cgroups"), "holds one table"), (("csv", "--rows", "rows"), "invalid --rows 'rows'"), (("ktstr", "--rows", "long"), "--rows is for tables"),
                             (("folded", "--metrics", "run_time_ns"), "--metrics is for figures"), (("ndjson", "--listen", "1"), "--listen requires --to prometheus")):
             done = harness.run("export", "a.ctprof.zst", "--to", *words, "-o", "x")
             self.assertEqual(done.returncode, 2, words)
-            self.assertIn(said, done.stderr)
+            self.assertIn(message, done.stderr)
             self.assertEqual(len(done.stderr.splitlines()), 1)
 
 
 class Python(Tables):
-    """Who has no Python, or no DuckDB, is told how to get it."""
+    """Without Python or DuckDB, a message states how to install it."""
 
-    def test_is_missing(self):
+    def test_missing_python_or_duckdb(self):
         made.capture("a.ctprof.zst")
-        for path, said in (("/nowhere", "PATH has no python3"), (None, "/bin/pip install duckdb")):
+        for path, message in (("/nowhere", "PATH has no python3"), (None, "/bin/pip install duckdb")):
             environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
             if path:
                 environment["PATH"] = path
@@ -390,7 +390,7 @@ class Python(Tables):
                     file.write("raise SystemExit(3)\n")
             done = subprocess.run([harness.CTPROF, "export", "a.ctprof.zst", "--to", "parquet", "-o", "x.parquet"], env=environment, capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(said, done.stderr)
+            self.assertIn(message, done.stderr)
             self.assertFalse(os.path.exists("x.parquet"))
 
 
