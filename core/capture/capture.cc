@@ -28,10 +28,10 @@
 namespace ctprof {
 namespace {
 
-// The kernel's buffer of ends holds a third of a second of the worst storm.
+// The kernel's buffer of exit records lasts 1/3 s at the highest rate of exits that was measured.
 constexpr std::chrono::milliseconds kDrainEvery{20};
 
-// Whether each process is there, and is a process and not one thread of another.
+// Checks that each pid exists and is a process, not a thread of another process.
 Result<void> check_pids(const Roots& roots, const std::vector<std::uint64_t>& pids) {
   sdk::TextFile file;
   for (const std::uint64_t pid : pids) {
@@ -46,7 +46,7 @@ Result<void> check_pids(const Roots& roots, const std::vector<std::uint64_t>& pi
   return {};
 }
 
-// Whether the cgroup is there, where its path is one of the whole hierarchy.
+// Checks that the cgroup exists, if the mount shows the whole hierarchy.
 Result<void> check_cgroup(const Roots& roots, const std::string& cgroup) {
   if (cgroup.empty()) return {};
   if (!roots.cgroup_fd)
@@ -61,7 +61,7 @@ bool leaves_out(const CaptureOptions& options) {
   return options.level == Level::Fast && !options.metrics;
 }
 
-// The names that the plan is made of.
+// Returns the names of the metrics to plan; nullopt: all.
 std::optional<std::vector<std::string>> wanted_metrics(const CaptureOptions& options,
                                                        const Probed& probed) {
   if (!leaves_out(options)) return options.metrics;
@@ -71,7 +71,7 @@ std::optional<std::vector<std::string>> wanted_metrics(const CaptureOptions& opt
   return cheap;
 }
 
-// What a full capture would have had here beside them; marks are not worth a word.
+// Returns the expensive metrics that work here and that this capture skips. Marks are omitted.
 std::vector<std::string> left_out(const CaptureOptions& options, const Probed& probed) {
   std::vector<std::string> names;
   if (!leaves_out(options)) return names;
@@ -82,7 +82,7 @@ std::vector<std::string> left_out(const CaptureOptions& options, const Probed& p
   return names;
 }
 
-// Whether recorders work: while a window is open, or for one look beside a snapshot.
+// Returns whether recorders work: while a window is open, or once beside a snapshot.
 bool records(const CaptureOptions& options) {
   return !options.record.recorders.empty() && (options.window || options.record.once);
 }
@@ -96,7 +96,7 @@ std::set<std::uint64_t> as_set(const std::vector<std::uint64_t>& pids) {
   return {pids.begin(), pids.end()};
 }
 
-// To whom orphans of our children fall.
+// Returns the process that becomes the parent of orphaned descendants; 0: unknown.
 std::uint64_t adopter() {
   int adopts = 0;
   const bool known = ::prctl(PR_GET_CHILD_SUBREAPER, &adopts, 0, 0, 0) == 0;
@@ -166,7 +166,7 @@ Result<void> Session::begin() {
   return {};
 }
 
-// The threads were read meanwhile.
+// The recorders worked while the threads were read.
 void Session::add_one_look() {
   const KeptProcessState kept;
   gather_recorded(true, read_->meta.start.boottime_ns, read_->meta);
@@ -178,8 +178,8 @@ bool Session::is_about_a_cgroup() const {
   return !options_.cgroup.empty() && options_.cgroup != "/";
 }
 
-// Making rings takes long: recorders are started before anything is planned, and what they record
-// meanwhile is none of the window's.
+// Creating ring buffers is slow. So recorders start before anything is planned, and the records of
+// that time are dropped before the window opens.
 Result<void> Session::start_recorders() {
   if (!records(options_)) return {};
   const KeptProcessState kept;
@@ -193,13 +193,14 @@ Result<void> Session::start_recorders() {
   return records_->start();
 }
 
-// The command's descendants are marked, and not followed.
+// Descendants of a command are marked in the rows instead of being followed.
 bool Session::follows_children() const {
   return options_.window && options_.record.inherits && !options_.pids.empty() &&
          options_.command == 0;
 }
 
-// Where no source sees forks, by the parents of those that live now.
+// Adds forked processes to children_. Where no source reports forks, searches the parent ids of
+// living processes.
 void Session::find_children() {
   if (!follows_children()) return;
   std::vector<std::uint64_t> family = options_.pids;
@@ -212,7 +213,7 @@ void Session::find_children() {
       children_of(roots_->proc_fd.get(), family, read_->meta.start.boottime_ns / ns_per_tick)));
 }
 
-// Their ids may be those of other processes in the next window.
+// Their ids may belong to other processes in the next window.
 void Session::forget_exited_children(const Snapshot& window) {
   if (children_.empty()) return;
   const auto tgids = window.threads().find(kTgid)->u64();
@@ -220,7 +221,7 @@ void Session::forget_exited_children(const Snapshot& window) {
   std::erase_if(children_, [&](std::uint64_t child) { return !living.contains(child); });
 }
 
-// Reads the host; before that, if it opens a window, begins to watch for threads that end.
+// Reads the host. If this opens a window, starts watching for exited threads first.
 Result<Snapshot> Session::read(bool opens) {
   const KeptProcessState kept;
   Lost lost;
@@ -275,7 +276,7 @@ std::uint64_t Session::drain_during(const std::function<void()>& work) {
 }
 
 Result<Snapshot> Session::window_until_now(bool is_last) {
-  drain();  // what ended until now is told apart from what ends while the host is read
+  drain();  // distinguishes earlier exits from exits while the host is read
   find_children();
   const Snapshot before = end_of(*std::exchange(read_, std::nullopt));
   if (records_) records_->close_sums();
@@ -320,8 +321,8 @@ void Session::gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta)
         options_.cgroup + "'; records of other cgroups are dropped");
 }
 
-// Puts what recorders gathered into the rows of its threads; unless it was the last window, they go
-// on meanwhile.
+// Puts the recorded stacks into the rows of their threads. Unless it is the last window, recorders
+// continue meanwhile.
 void Session::add_stacks(Snapshot& window, bool is_last) {
   if (!records_) return;
   const auto unwind = [&] {

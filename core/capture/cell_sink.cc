@@ -7,7 +7,7 @@
 namespace ctprof {
 namespace {
 
-// Stands in a pooled cell until a value is put.
+// Marks a pooled cell whose value has not been put.
 constexpr Id kNothingPut = UINT32_MAX;
 
 void disown_unput(std::span<Id> ids, std::span<ctprof_gap> gaps) {
@@ -66,7 +66,7 @@ void CellSink::connect(ctprof_batch& batch) {
   batch.tally = &tally;
 }
 
-// The cell's column; null if it was not chosen, or if the call is wrong.
+// Returns the cell's column; null if it was not selected, or if the call is wrong.
 Column* CellSink::column(std::uint32_t offer, std::uint32_t row, Storage storage) {
   if (offer >= columns_.size())
     return blame("put a value into offer " + std::to_string(offer) + ", which it does not have"),

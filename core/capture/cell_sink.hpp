@@ -1,10 +1,10 @@
-// Receives the put_* calls of a source's batch: contents go into the pools, their ids into the
+// Receives the put_* calls of a source's batch. Stores values in the pools and their ids in the
 // cells.
 //
-// A call that names a row beyond the batch, or an offer of another storage, changes nothing; the
-// first such call is recorded as the batch's fault.
+// A call with a row outside the batch, or with an offer of another storage type, changes nothing.
+// The first such call is recorded as the error of the batch.
 //
-// Threads: one sink per worker. Sinks of different workers may be used at the same time.
+// Threads: one sink per worker. Sinks of different workers may be used concurrently.
 
 #pragma once
 
@@ -21,35 +21,36 @@
 
 namespace ctprof {
 
-// Before a source fills these rows of a column.
+// Prepares these rows of a column before a source fills them.
 void prepare_cells(Column& column, std::size_t first_row, std::size_t rows);
-// Afterwards: a cell is Untouched that is marked as a value although nothing was put there, and
-// Malformed where it is no number or has no end, for which neither a rule nor the file has room.
+// Checks these rows after the source returns. A cell marked as a value becomes Untouched if nothing
+// was put there. A NaN or an infinity becomes Malformed, because rules and files cannot represent
+// it.
 void settle_cells(Column& column, std::size_t first_row, std::size_t rows);
 
 class CellSink {
  public:
-  // `columns`: by offer, null if the offer was not chosen. REQUIRES: the columns and the pools
+  // `columns`: by offer, null if the offer was not selected. REQUIRES: the columns and the pools
   // outlive the sink.
   CellSink(const std::vector<Column*>& columns, Pools& pools, std::uint32_t tallies);
 
-  // Sets the rows of the table that calls may write from now on.
+  // Sets the rows of the table that subsequent calls may write.
   void aim(std::size_t first_row, std::uint32_t rows);
   std::size_t first_row() const { return first_row_; }
   std::uint32_t rows() const { return rows_; }
 
-  // What the first wrong call did, as in "put a value into row 9 of a batch of 8", or "".
+  // Describes the first wrong call, as in "put a value into row 9 of a batch of 8", or "".
   const std::string& fault() const { return fault_; }
   void blame(std::string what);
   void forgive() { fault_.clear(); }
 
   const std::vector<std::uint64_t>& tallies() const { return tallies_; }
-  // Goes on counting from there. REQUIRES: as many, or none.
+  // Continues counting from these values. REQUIRES: as many tallies as this sink has, or none.
   void begin_at(const std::vector<std::uint64_t>& tallies) {
     if (tallies.size() == tallies_.size()) tallies_ = tallies;
   }
 
-  // Sets the callbacks of a batch, with this sink as their `core`. REQUIRES: the sink outlives the
+  // Sets the callbacks of a batch and its `core` to this sink. REQUIRES: the sink outlives the
   // batch.
   void connect(ctprof_batch& batch);
 
@@ -72,7 +73,7 @@ class CellSink {
   const std::vector<Column*>& columns_;
   Pools& pools_;
   TextCache texts_;
-  // What was put last, for it mostly repeats from row to row: texts by offer, and sets of CPUs.
+  // Caches the last values, because they often repeat from row to row: texts by offer, CPU sets.
   struct LastText {
     std::string text;
     std::optional<Id> id;

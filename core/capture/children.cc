@@ -14,7 +14,7 @@ struct Child {
   std::uint64_t tgid, parent;
 };
 
-// Those that started then or later.
+// Returns the processes that started at `since_ticks` or later.
 std::vector<Child> started_since(int proc, std::uint64_t since_ticks) {
   std::vector<Child> children;
   sdk::TextFile file;

@@ -1,5 +1,5 @@
-// The processes that descend from others, by their parents in /proc: for hosts where no source
-// reports forks. A process whose parent exited has another parent by then, and is missed.
+// Finds the descendants of processes through parent ids in /proc, on hosts where no source reports
+// forks. Misses a process whose parent exited, because the kernel assigned it another parent.
 
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace ctprof {
 
-// The living processes that started at `since_ticks` or later, in ticks since boot, and whose
-// parent is one of `family` or descends from it in the same way. `proc`: the open directory /proc.
+// Returns the living processes that started at `since_ticks` or later (ticks since boot) and whose
+// parent is in `family` or is such a descendant itself. `proc`: the open directory /proc.
 std::vector<std::uint64_t> children_of(int proc, const std::vector<std::uint64_t>& family,
                                        std::uint64_t since_ticks);
 

@@ -13,12 +13,12 @@
 namespace ctprof {
 namespace {
 
-// Files open besides the workers' directories: one or two per worker, and some to spare.
+// Files open besides the workers' directories: one or two per worker, and a reserve.
 constexpr rlim_t kOtherFiles = 128;
 // The same for a single worker.
 constexpr rlim_t kOneWorker = 64;
 
-// Raises the limit to `wanted`, or as far as it goes. Returns the new limit.
+// Raises the soft limit to `wanted` or to the hard limit. Returns the new limit.
 rlim_t raised_limit(rlim_t wanted) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;

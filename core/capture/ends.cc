@@ -27,7 +27,7 @@ void keep_if(Table& threads, IsKept is_kept) {
   threads.keep(kept);
 }
 
-// Which rows are no ends.
+// Distinguishes rows that report an exec or a new process from rows that report an exit.
 struct Others {
   explicit Others(const Table& threads)
       : took_over(threads.find(kTookOver)), was_born(threads.find(kWasBorn)) {}
@@ -43,7 +43,7 @@ struct Others {
   const Column* was_born;
 };
 
-// The row of a process's leader says all that its birth did.
+// Removes births of processes whose leader has exited: the leader's row has the same data.
 void forget_ended(const Table& threads, std::vector<Birth>& births) {
   if (births.empty()) return;
   std::set<std::pair<std::uint64_t, std::uint64_t>> leaders;
@@ -56,7 +56,7 @@ void forget_ended(const Table& threads, std::vector<Birth>& births) {
   });
 }
 
-// Moves the rows that are no end, but an exec or a birth, out of the table.
+// Moves the rows that report an exec or a new process out of the table.
 void take_others(Ended& ended) {
   Table& threads = ended.rows.threads();
   if (threads.rows == 0) return;
@@ -74,7 +74,7 @@ void take_others(Ended& ended) {
   forget_ended(threads, ended.births);
 }
 
-// The cgroup that the thread in this row was in; nothing where that is not known.
+// Returns the cgroup of the thread in this row; nullopt where it is unknown.
 std::optional<std::string_view> cgroup_of(const Snapshot& ended, std::uint32_t row) {
   const Column* cgroups = ended.threads().find(kCgroup);
   if (!cgroups || !cgroups->has_value(row)) return std::nullopt;
@@ -159,7 +159,7 @@ void Ends::stop() {
   drain();
 }
 
-// Who ended without a cgroup that is known counts if its process was there at the beginning.
+// Keeps a thread with an unknown cgroup only if its process was part of the first capture.
 void Ends::leave_out_unplaced(const Snapshot& before) {
   const auto known = before.table(Entity::Process).find(kProcessTgid)->u64();
   const auto tgids = std::as_const(*ended_.rows.threads().find(kTgid)).u64();

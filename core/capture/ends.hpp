@@ -1,10 +1,11 @@
-// Threads that end while a window is open: the one source that tells of them, at work.
+// Tracks threads that exit while a window is open, through the source that reports them.
 //
-// start() before the window's first capture, so that no end is missed; drain() now and then, for
-// the kernel's buffer is small; stop() after its last; told() for what came. If there is no such
-// source, or it fails, the window is made all the same, and says why nobody told it.
+// Call start() before the first capture of the window, so that no exit is missed. Call drain()
+// regularly, because the kernel's buffer is small. Call stop() after the last capture, and
+// collect() for the results. If no source reports exits, or if it fails, the window is made without
+// them and contains the reason.
 //
-// Threads: one at a time.
+// Threads: used by one thread at a time.
 
 #pragma once
 
@@ -21,32 +22,33 @@ namespace ctprof {
 
 class Ends {
  public:
-  // `pids`, `cgroup`: only threads of these processes, or of this cgroup and those below it; empty:
-  // all. `command`: the process whose descendants are to be marked; 0: none. `inherits`: also
-  // processes that `pids` fork from start() on, and their children.
+  // `pids`, `cgroup`: report only threads of these processes, or of this cgroup and its
+  // descendants; empty: all. `command`: the process whose descendants are marked; 0: none.
+  // `inherits`: also report processes that `pids` fork after start(), and their descendants.
   Ends(const Plan& plan, const Probed& probed, const std::vector<std::uint64_t>& pids,
        const std::string& cgroup, std::uint64_t command, bool inherits = false);
 
   void start();
   void drain();
-  // A window begins, and its first capture is over. Drains, so that what ended until now is told
-  // apart from what ends from now on; and threads that are born from now on may share rows.
+  // Marks the start of a window, after its first capture. Drains, to distinguish earlier exits from
+  // those in the window. Threads that start from now on may share rows.
   void opened();
-  // Makes those that ended fewer rows, where they are too many for a row each.
+  // Merges rows of exited threads if there are more than kMaxRows.
   void bound();
-  // Drains once more; nothing is told afterwards.
+  // Drains once more; no later exits are reported.
   void stop();
-  // How many were told of since the window opened.
+  // Returns the number of exits that were reported since the window opened.
   std::size_t seen() const;
   std::uint64_t lost() const { return missed_.lost; }
-  // Whether the source tells of births, too, of all that descend from the command.
+  // Returns whether the source also reports every process forked by a descendant of the command.
   bool sees_births() const;
-  // The processes whose births it has reported since the window opened.
+  // Returns the forked processes that the source reported since the window opened.
   std::vector<std::uint64_t> born() const;
-  // What was told since the window opened, which began with `before`. What the window leaves in
-  // there is the next one's. `costs` gets what the source did until now, if there is one.
+  // Returns the exits since the window opened; `before` is its first capture. Rows that the window
+  // does not take remain for the next window. Appends to `costs` the cost of the source so far, if
+  // there is a source.
   Ended& told(const Snapshot& before, std::vector<SourceCost>& costs);
-  // Why nobody tells of ends, or not of all; empty: somebody does.
+  // Returns why exits are missing or incomplete; empty: they are complete.
   const std::string& why_not() const { return why_not_; }
 
  private:
@@ -60,7 +62,7 @@ class Ends {
   std::uint64_t command_;
   bool inherits_;
   std::uint64_t opened_clock_ticks_ = UINT64_MAX;
-  std::vector<std::uint64_t> read_at_;  // not used: an end has a time of its own
+  std::vector<std::uint64_t> read_at_;  // for SourceRun; not used: a column has exit times
   SourceRun::Missed missed_;
   std::unique_ptr<SourceRun> source_;
   bool started_ = false;

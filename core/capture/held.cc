@@ -29,11 +29,11 @@ bool sleeps_uninterrupted(std::uint64_t tid) {
   return end != stat.npos && stat.compare(end, 3, ") D") == 0;
 }
 
-// A text in our own memory that may be gone by now.
+// Reads a string in the memory of ctprof that may already be unmapped.
 std::string text_at(std::uint64_t address) {
   char text[kMostPath] = {};
   const iovec to{text, sizeof text - 1};
-  // To the end of the page at first: the next one may not be there.
+  // Reads to the end of the page first, because the next page may be unmapped.
   const std::size_t in_page = 4096 - address % 4096;
   const std::array<iovec, 2> from{
       iovec{reinterpret_cast<void*>(address), std::min(in_page, to.iov_len)},
@@ -43,7 +43,7 @@ std::string text_at(std::uint64_t address) {
   return text;
 }
 
-// The file that the thread's system call is about.
+// Returns the path of the file that the system call of the thread uses.
 std::string path_in_call(std::uint64_t tid) {
   const std::string text = text_of_own(tid, "/syscall");
   char* rest = nullptr;

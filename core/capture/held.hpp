@@ -1,12 +1,11 @@
-// Processes whose files in /proc hold up whoever reads them.
+// Detects processes whose /proc files block their reader, so that a capture can skip them.
 //
-// To make a stat, io or smaps_rollup file, the kernel may wait for a lock of the process, which one
-// of its threads keeps for as long as a file system does not answer. Who waits there can be killed,
-// but not interrupted.
+// To produce a stat, io or smaps_rollup file, the kernel may wait for a lock of the process. A
+// thread of that process holds the lock for as long as a file system does not answer. A thread that
+// waits for this lock can be killed, but not interrupted.
 //
-// What is here:   which process a thread of ours is held up by, and those that were found so far.
-// What is not:    giving up the thread (watched.hpp), what becomes of the rows (thread_pass.hpp,
-//                 host_pass.hpp).
+// See also: watched_workers.hpp replaces the blocked worker; thread_pass.hpp and host_pass.hpp fill
+// the rows of such processes.
 
 #pragma once
 
@@ -21,25 +20,25 @@
 
 namespace ctprof {
 
-// How long a thread may make no progress before it is looked at.
+// How long a worker may make no progress before it is checked.
 inline constexpr int kPatienceSeconds = 2;
 
-// The process under the open directory `proc` whose file the thread `tid` of ours is opening or
-// reading, if it sleeps in that and cannot be interrupted. Any thread.
+// Returns the process whose file below the open directory `proc` the thread `tid` of ctprof is
+// opening or reading, if that thread is in uninterruptible sleep. Any thread may call it.
 std::optional<std::uint64_t> held_up_by(std::uint64_t tid, int proc);
 
-// Processes that are not to be touched again in this capture. Workers ask while the thread that
-// watches them adds.
+// The processes whose files are not read again in this capture. Workers query the set while the
+// thread that watches them adds to it.
 class HeldProcesses {
  public:
-  // Each costs a thread and the time that it was waited for.
+  // Each of them costs one thread and one timeout.
   static constexpr std::size_t kMost = 5;
 
   void add(std::uint64_t process);
   bool any() const { return count_.load(std::memory_order_acquire) > 0; }
-  // Whether a process or thread is one of them; once there are kMost, everything is.
+  // Returns whether a process or thread is in the set; once it contains kMaxProcesses, always true.
   bool has(std::uint64_t id) const;
-  // For the user.
+  // Returns one message per process for the user.
   std::vector<std::string> sentences() const;
 
  private:
@@ -47,13 +46,13 @@ class HeldProcesses {
   std::atomic<std::size_t> count_{0};
 };
 
-// A stretch of rows, all of them held or none.
+// Consecutive rows that all belong to blocking processes, or all do not.
 struct HeldRun {
   std::size_t first;
   std::uint32_t rows;
   bool held;
 };
-// Cuts the rows from `first` on into such stretches; `tgids` are theirs.
+// Divides the rows from `first` on into such runs; `tgids` has one entry per row.
 std::vector<HeldRun> cut_at_held(const HeldProcesses& held, std::size_t first,
                                  std::span<const std::uint64_t> tgids);
 

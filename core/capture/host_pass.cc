@@ -17,7 +17,7 @@
 namespace ctprof {
 namespace {
 
-// Rows of a cgroup table that a worker takes at a time.
+// Number of rows of a cgroup table that a worker takes in one step.
 constexpr std::size_t kRowsPerRun = 64;
 
 std::size_t runs_of_table(const Table& table) {
@@ -59,10 +59,11 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   const std::uint64_t cpu_before = cpu_time_ns();
   snapshot_.meta = begin_meta(roots_, options_.hostname);
   open_sources();
-  // The host's CPU time is compared with that of its threads, so nothing slow may come between.
+  // The host's CPU time is compared with that of its threads, so nothing slow may run in between.
   add_host_row(snapshot_);
   run_stage(CTPROF_STAGE_HOST);
-  // Looked for after the pass has begun: who is born meanwhile is born after its beginning.
+  // Listed after the pass has begun, so that a process that starts meanwhile has a later start
+  // time.
   auto pids = options_.cgroup.empty()
                   ? Result<std::vector<std::uint64_t>>(options_.pids)
                   : processes_below(roots_.proc_fd.get(), options_.cgroup, options_.pids);
@@ -90,7 +91,7 @@ void HostPass::open_sources() {
                           snapshot_.meta.start.boottime_ns);
 }
 
-// Nothing where nobody reads them.
+// Returns all cgroups; an empty list if no source reads them or if the capture has a filter.
 CgroupList HostPass::all_cgroups() {
   const bool are_read = std::ranges::any_of(
       sources_, [](const SourceRun& source) { return source.stage() == CTPROF_STAGE_CGROUP; });

@@ -1,11 +1,11 @@
-// One pass over everything: the host, threads, then processes and cgroups, each filled by the
-// sources that the plan has for it.
+// Runs one pass over all tables: the host, threads, processes and cgroups, each filled by its
+// planned sources.
 //
-// In: the probed host, its roots, the plan. Out: a snapshot without an Untouched cell. If the
-// source that lists the threads gives up, there is no snapshot; run() returns that source and what
-// it cost, and the caller plans again without it. Fails if /proc cannot be read.
+// Input: the probed host, its roots, the plan. Output: a snapshot without an Untouched cell. If the
+// source that lists the threads fails, run() returns that source and its cost instead of a
+// snapshot, and the caller plans again without it. Fails if /proc cannot be read.
 //
-// Threads: used once, by one thread; its workers are threads of its own.
+// Threads: used once, by one thread; its workers are separate threads.
 
 #pragma once
 

@@ -120,7 +120,7 @@ bool ThreadedCgroups::look(std::string_view path) const {
   return !type || sdk::trimmed(type.value) != "domain";
 }
 
-// The root has no type of its own; it is a threaded domain when a child is threaded.
+// The root cgroup has no cgroup.type file; it is a threaded domain if a child is threaded.
 bool ThreadedCgroups::root_has_threaded_child() const {
   const int fd = ::openat(root_fd_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd < 0 ? nullptr : ::fdopendir(fd),
@@ -200,7 +200,7 @@ sdk::Reading<std::string_view> IdentityReader::read_file(const ThreadId& thread,
   return file_.read(directory, "stat");
 }
 
-// The name has a file of its own, which waits for nobody.
+// The name has its own file, comm, which needs no lock of the process.
 void IdentityReader::read_name(int directory, std::size_t row) {
   if (const auto name = file_.read(directory, "comm"))
     put_id(columns_.comm, row, texts_.intern(sdk::name_in_comm(name.value)));
@@ -218,7 +218,7 @@ void IdentityReader::read_stat(std::string_view text, std::size_t row) {
   for (Column* column : of_stat()) put_gap(*column, row, Gap::Malformed);
 }
 
-// The columns that come out of a stat file.
+// Returns the columns that are read from a stat file.
 std::array<Column*, 4> IdentityReader::of_stat() {
   return {&columns_.comm, &columns_.start_time, &columns_.parent, &columns_.kernel_thread};
 }
@@ -231,7 +231,7 @@ void IdentityReader::read_cgroup(const ThreadId& thread, int directory, std::siz
                 static_cast<unsigned long long>(thread.tid));
   const auto text =
       directory < 0 ? file_.read(roots_.proc_fd.get(), path) : file_.read(directory, "cgroup");
-  // In a recorded tree a thread does not go away: what is missing was not recorded.
+  // Threads of a recorded tree do not exit: a missing file was not recorded.
   const bool gone = text.gap == Gap::ThreadGone;
   if (!text)
     return put_gap(columns_.cgroup, row, gone && !roots_.live ? Gap::Unsupported : text.gap);
@@ -250,7 +250,7 @@ Column& add_key(Table& table, std::string_view name) {
   return column;
 }
 
-// The path's parent: "/a/b" to "/a", "/a" to "/".
+// Returns the parent of a path: "/a" for "/a/b", "/" for "/a".
 std::string_view parent_of(std::string_view path) {
   return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
 }

@@ -1,13 +1,14 @@
-// Reads who a thread is, and makes the rows that follow from the threads.
+// Reads the identity of threads, and adds the rows that follow from the threads.
 //
-// Each worker has a reader. It opens a thread's directory, reads its stat file, and its cgroup if
-// threads of one process can differ in it. It takes a run of rows, leaves out threads that exited
-// before anything of them could be read, and keeps the other threads' directories open and their
-// stat texts in memory until release(), so that sources need not open and read them again.
+// Each worker has a reader. It opens a thread's directory and reads its stat file, and its cgroup
+// file if threads of one process can be in different cgroups. It processes a run of rows and leaves
+// out threads that exited before anything was read. It keeps the directories of the other threads
+// open and their stat texts in memory until release(), so that sources need not open and read them
+// again.
 //
-// From the threads follow one process per distinct tgid; one cgroup per distinct path, and one per
-// ancestor, beside the cgroups that have no threads; one host. Here they get their identity
-// columns.
+// The following rows are derived from the threads: one process per distinct tgid, one cgroup per
+// distinct path and per ancestor, and the host. Cgroups without threads are added to them. These
+// rows get their identity columns here.
 
 #pragma once
 
@@ -30,7 +31,7 @@
 
 namespace ctprof {
 
-// The identity columns of a thread table, found once.
+// References to the identity columns of a thread table.
 struct IdentityColumns {
   Column& tid;
   Column& tgid;
@@ -44,8 +45,8 @@ struct IdentityColumns {
 void add_identity_columns(Table& threads);
 IdentityColumns identity_columns(Table& threads);  // REQUIRES: added
 
-// Whether threads of one process can be in different cgroups: only in a threaded cgroup, as its
-// cgroup.type says. Shared by all workers; any thread may ask.
+// Determines whether threads of one process can be in different cgroups. This is possible only in a
+// threaded cgroup (see cgroup.type). Shared by all workers; any thread may call it.
 class ThreadedCgroups {
  public:
   // Paths can be looked up only if the mount shows the whole hierarchy.
@@ -65,22 +66,22 @@ class ThreadedCgroups {
 
 class IdentityReader {
  public:
-  // The most rows that a reader keeps open at once.
+  // The maximum number of rows that a reader keeps open.
   static constexpr std::uint32_t kRows = 128;
 
   IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts,
                  ThreadedCgroups& threaded, const HeldProcesses& held,
                  std::vector<std::uint64_t>& read_at, std::uint64_t clock_start);
 
-  // How many directories of a run to keep open for sources; they open the files of other threads by
-  // path. 0 until this is called.
+  // Sets how many directories of a run remain open for sources; initially 0. Sources open the files
+  // of the other threads by path.
   void keep_open(std::uint32_t directories) { most_directories_ = directories; }
   // Reads at most kRows threads into the rows from `first_row` on. Returns how many still existed.
-  // The stat file of a process that is held is Busy, and is not read.
+  // The stat file of a blocking process is not read and becomes Busy.
   std::uint32_t read(std::span<const ThreadId> threads, std::size_t first_row);
   HiddenColumns hidden() const { return {task_dirs_.data(), stats_.data(), stat_gaps_.data()}; }
   void release();
-  // Reads the cgroups alone, for rows that another source listed.
+  // Reads only the cgroups, for rows that another source listed.
   void read_cgroups(std::size_t first_row, std::uint32_t rows);
 
  private:
@@ -110,7 +111,7 @@ class IdentityReader {
   Id shared_cgroup_ = 0;
 };
 
-// Who a stat file is of; nullopt if `text` is not one.
+// The identity in a stat file; nullopt if `text` is not one.
 struct StatIdentity {
   std::string_view comm;
   std::uint64_t start_time;
@@ -119,22 +120,24 @@ struct StatIdentity {
 };
 std::optional<StatIdentity> parse_stat_identity(std::string_view text);
 
-// The path in the unified hierarchy: the line of a cgroup file that begins with "0::", or nullopt.
+// Returns the path in the unified hierarchy: the line of a cgroup file that begins with "0::", or
+// nullopt.
 std::optional<std::string_view> parse_cgroup_path(std::string_view text);
-// Whether a cgroup is `ancestor`, or one below it; both by their paths, without a slash at the end.
+// Returns whether a cgroup is `ancestor` or its descendant; both are paths without a trailing
+// slash.
 bool is_below(std::string_view cgroup, std::string_view ancestor);
 
-// Those of `pids`, or of all processes if it is empty, that are in the cgroup or below it. Where
-// there is none, the list is kNobody alone: an empty one would mean all.
+// Returns those of `pids` (of all processes if empty) that are in the cgroup or its descendants.
+// Returns only kNobody if there is none, because an empty list would mean all processes.
 inline constexpr std::uint64_t kNobody = 0;
 Result<std::vector<std::uint64_t>> processes_below(int proc, std::string_view cgroup,
                                                    const std::vector<std::uint64_t>& pids);
 
-// REQUIRES: the thread table has its rows and their identity. Other columns of processes become
-// Untouched.
+// Adds one row per process. REQUIRES: the thread table has its rows and their identity. The other
+// columns of processes become Untouched.
 void add_process_rows(Snapshot& snapshot);
-// The cgroups of threads and their ancestors, and those of `all`. They get their ids if these are
-// all, for only then an id that was not there before is that of a new one.
+// Adds the cgroups of threads, their ancestors, and those of `all`. Adds ids only if `all` is
+// complete: otherwise an id that is missing at the start of a window would not prove a new cgroup.
 void add_cgroup_rows(Snapshot& snapshot, const CgroupList& all = {});
 void add_host_row(Snapshot& snapshot);
 

@@ -1,15 +1,15 @@
-// Which files may still be waited for, after some were not opened in time.
+// Decides which files may still be opened after earlier opens timed out.
 //
-// A file server may never answer, and a process can keep the kernel from looking at its own
-// mappings (it holds their lock while it waits for such a server). So a file system that is on no
-// disk of the host is not asked again after it was late once. A disk of the host always answers:
-// if opening its file through a process was late, that process is not asked again, and other
-// processes that have mapped the same disk lose nothing.
+// A file server may never answer. A process can block lookups of its own mappings, because it holds
+// the lock of its memory map while it waits for such a server. So a device that is not a disk of
+// this host is not used again after one timeout. A local disk always answers: if an open on it
+// timed out, only the process through which it was opened is skipped. Other processes that mapped
+// files on that disk are not affected.
 //
-// All waiting together is bounded: after five late answers each further one may take a twentieth of
-// the time, and after sixty of those nothing is opened any more.
+// The total wait is bounded: after five timeouts, each further open may take one twentieth of the
+// time limit; after sixty of those, nothing is opened any more.
 //
-// Threads: one at a time.
+// Threads: used by one thread at a time.
 
 #pragma once
 
@@ -26,21 +26,21 @@ class LateAnswers {
  public:
   static constexpr std::size_t kMostFull = 5, kMostShort = 60;
 
-  // `patience`: how long an answer may take at first.
+  // `patience`: the initial time limit of an open.
   explicit LateAnswers(std::chrono::milliseconds patience) : patience_(patience) {}
 
   std::chrono::milliseconds full_patience() const { return patience_; }
-  // How long the next answer may take.
+  // Returns the time limit of the next open.
   std::chrono::milliseconds patience() const {
     return count_ < kMostFull ? patience_ : patience_ / 20;
   }
-  // Whether a file that a process has mapped may be asked for.
+  // Returns whether a file that the process has mapped may be opened.
   bool may_ask(std::uint64_t process, const FileId& file) const;
-  // The same of a file that is found by a path below the root of the process, or (process 0) below
-  // that of ctprof.
+  // Same for a file that is opened by path below the root of the process, or (process 0) below the
+  // root of ctprof.
   bool may_ask(std::uint64_t process) const;
 
-  // The answer about that file was late.
+  // Records that opening this file timed out.
   void add(std::uint64_t process, const FileId& file);
   void add(std::uint64_t process);
   std::size_t count() const { return count_; }
@@ -48,7 +48,7 @@ class LateAnswers {
  private:
   std::chrono::milliseconds patience_;
   std::size_t count_ = 0;
-  std::set<std::uint64_t> devices_, processes_;  // that were late
+  std::set<std::uint64_t> devices_, processes_;  // those with a timeout
 };
 
 }  // namespace ctprof

@@ -10,7 +10,7 @@
 namespace ctprof {
 namespace {
 
-// Only a thread with memory has a program. Kernel threads have none either.
+// Only a thread with user memory has an exe link: exited threads and kernel threads have none.
 bool has_no_program(int proc, std::uint64_t tid) {
   char program;
   return ::readlinkat(proc, (std::to_string(tid) + "/exe").c_str(), &program, 1) < 0 &&

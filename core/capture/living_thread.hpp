@@ -1,6 +1,6 @@
-// The thread of a process through which its memory, program and root directory can be read.
+// Finds the thread of a process through which its memory, program and root directory can be read.
 //
-// See also: ctprof/other_threads.hpp (why the main thread may not show them).
+// See also: ctprof/other_threads.hpp explains why the main thread may not show them.
 //
 // Threads: any.
 
@@ -10,9 +10,8 @@
 
 namespace ctprof {
 
-// The number of the process while its main thread lives, else that of another thread that lives;
-// the number of the process if there is none, or if ctprof may not look into the process. `proc`:
-// the open directory /proc.
+// Returns the tgid while the main thread lives, else the tid of another living thread. Returns the
+// tgid if there is none, or if ctprof may not read the process. `proc`: the open directory /proc.
 std::uint64_t living_thread(int proc, std::uint64_t tgid);
 
 }  // namespace ctprof

@@ -22,12 +22,12 @@
 namespace ctprof {
 namespace {
 
-// A process has some ten kilobytes of text there; whoever wants may have hundreds of megabytes.
+// A typical process has some 10 kB of text there; a hostile one may have hundreds of megabytes.
 constexpr std::size_t kMostMapsText = 8 << 20;
-// Of all processes together.
+// For all processes together.
 constexpr std::size_t kMostBytes = 256 << 20;
 
-// The beginning of a file, up to kMostMapsText; nothing where it cannot be read.
+// Returns the first kMaxMapsText bytes of a file; nullopt if it cannot be read.
 std::optional<std::string> beginning_of(int file) {
   std::string text;
   for (std::size_t size = 0; size < kMostMapsText;) {
@@ -47,7 +47,7 @@ std::optional<std::string> text_of_maps(int process, const char* name) {
   return file ? beginning_of(file.get()) : std::nullopt;
 }
 
-// Of a process whose main thread has exited, through another thread.
+// Reads through another thread if the main thread has exited.
 std::optional<std::string> text_of_maps(int proc, int process, std::uint64_t tgid) {
   auto text = text_of_maps(process, "maps");
   if (!text || !text->empty()) return text;
@@ -59,8 +59,8 @@ std::optional<std::string> text_of_maps(int proc, int process, std::uint64_t tgi
   return text;
 }
 
-// The time is that before the file was opened: it shows the memory that the process had then, and
-// nothing at all once the process runs another program. What happened since is told by records.
+// The time is taken before the file is opened, because the file shows the memory map of that time,
+// and nothing once the process runs another program. Records report later changes.
 std::optional<ProcessCode> code_of(int proc, std::uint64_t tgid) {
   const std::uint64_t now = boottime_ns();
   const sdk::Fd process(
@@ -99,12 +99,12 @@ struct MappedCode::Shared {
   std::deque<std::uint64_t> wanted;
   Taken taken;
   std::size_t bytes = 0;
-  bool reads = false;  // one that is no longer in `wanted`
+  bool reads = false;  // a request that was removed from the queue
   bool runs = true;
   bool ends = false;
 };
 
-// What the thread does.
+// Runs in the reading thread.
 void MappedCode::Shared::read_all() {
   std::unique_lock lock(mutex);
   for (;;) {
@@ -137,7 +137,7 @@ MappedCode::MappedCode(int proc, std::chrono::milliseconds patience, Seen seen)
   try {
     thread_ = std::thread([shared = shared_] { shared->read_all(); });
   } catch (const std::system_error&) {
-    shared_->runs = false;  // RLIMIT_NPROC has no more to give
+    shared_->runs = false;  // RLIMIT_NPROC permits no more threads
   }
 }
 

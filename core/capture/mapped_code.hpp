@@ -1,14 +1,15 @@
-// Code that processes had mapped before anybody told of their mappings: /proc/<pid>/maps, read when
-// a process is first met.
+// Reads the code mappings of processes that existed before a recorder reported their changes:
+// /proc/<pid>/maps, read when a process is first found.
 //
-// A process can hold up whoever reads there (held.hpp), and the kernel's rings fill meanwhile. So a
-// thread of its own reads, and nobody waits for it for long; one that is held up is left behind.
+// A process can block a reader of its maps (blocking_processes.hpp) while the kernel's ring buffers
+// fill. So a separate thread reads them, and callers wait for it only for a limited time. A blocked
+// thread is abandoned.
 //
 //   MappedCode code(proc);
-//   code.want(tgid);                       // returns at once
+// returns immediately
 //   const MappedCode::Taken taken = code.take();
 //
-// Threads: one at a time.
+// Threads: used by one thread at a time.
 
 #pragma once
 
@@ -26,45 +27,45 @@
 
 namespace ctprof {
 
-// What a process had mapped at one moment.
+// The code that a process had mapped at one time.
 struct ProcessCode {
   std::uint64_t tgid = 0;
   std::uint64_t read_ns = 0;  // CLOCK_BOOTTIME
   std::vector<Mapping> mappings;
-  std::optional<TargetOwner> owner = {};  // nothing: it could not be read
+  std::optional<TargetOwner> owner = {};  // nullopt: it could not be read
 };
 
-// What a process mapped. REQUIRES: the kind of the change is CTPROF_CHANGE_MAPPED.
+// Returns the mapping that a change added. REQUIRES: its kind is CTPROF_CHANGE_MAPPED.
 Mapping mapping_of(const ctprof_change& change);
 
 class MappedCode {
  public:
   struct Taken {
     std::vector<ProcessCode> processes;
-    std::uint64_t unknown = 0;  // processes that had ended, may not be read, or held us up
+    std::uint64_t unknown = 0;  // that had exited, may not be read, or blocked the reader
   };
 
   static constexpr std::chrono::milliseconds kPatience{500};
 
-  // Receives what a process has mapped, in the thread that read it.
+  // Called in the reading thread with the code of each process.
   using Seen = std::function<void(const ProcessCode& code)>;
 
-  // `proc`: the open directory /proc; it may be closed afterwards. `patience`: how long `take` and
-  // the destructor wait for the thread. `seen` may be called after this object is destroyed.
+  // `proc`: the open directory /proc; it may be closed afterwards. `timeout`: how long `take` and
+  // the destructor wait for the thread. `on_read` may be called after this object is destroyed.
   explicit MappedCode(int proc, std::chrono::milliseconds patience = kPatience, Seen seen = {});
   ~MappedCode();
   MappedCode(const MappedCode&) = delete;
   MappedCode& operator=(const MappedCode&) = delete;
 
   void want(std::uint64_t tgid);
-  // What was read since the last time. Waits no longer than `patience` for what was not read yet,
-  // and gives that up.
+  // Returns the code that was read since the previous call. Waits at most `timeout` for outstanding
+  // requests and then drops them.
   Taken take();
 
  private:
   struct Shared;
 
-  std::shared_ptr<Shared> shared_;  // the thread's, too, which may outlive this object
+  std::shared_ptr<Shared> shared_;  // shared with the thread, which may outlive this object
   std::thread thread_;
   std::chrono::milliseconds patience_;
 };

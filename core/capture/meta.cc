@@ -29,7 +29,7 @@ std::string read(int root, const char* path) {
   return std::string(text ? sdk::trimmed(text.value) : std::string_view{});
 }
 
-// The effective set of this process, from the host's own /proc whatever root is read.
+// Returns the effective capabilities of this process. Always reads the host's own /proc.
 std::string capability_mask() {
   sdk::TextFile file;
   const auto status = file.read(AT_FDCWD, "/proc/self/status");
@@ -68,12 +68,12 @@ Moment now() { return {realtime_ns(), boottime_ns()}; }
 
 namespace {
 
-// Clocks are slewed alike, so what they differ by changes by steps alone; but they are read one
-// after the other.
+// Tolerated change of the difference between two clocks, in ns. All clocks are slewed equally, so
+// only a step changes their difference; but they are read one after the other.
 constexpr std::int64_t kReadApart = 1'000'000;
 
-// Reads the clocks a few times and keeps the closest: who is interrupted between two of them reads
-// them apart.
+// Reads the clocks several times and keeps the reading with the shortest distance, because an
+// interrupt between two of them separates them.
 void read_clocks(HostState& state) {
   constexpr int kAttempts = 5;
   std::uint64_t least = UINT64_MAX;
@@ -195,7 +195,7 @@ std::vector<Takeover> takeovers(const Probed& probed, const Plan& plan) {
 
 namespace {
 
-// Builds a JSON object from dotted keys in order: "a", "b.c", "b.d".
+// Builds a JSON object from ordered dotted keys: "a", "b.c", "b.d".
 class SummaryObject {
  public:
   explicit SummaryObject(Meta& meta) : meta_(meta) { out_.put('{'); }
@@ -225,8 +225,8 @@ class SummaryObject {
  private:
   static SummaryObject& self(void* core) { return *static_cast<SummaryObject*>(core); }
 
-  // Opens the inner object that the key names and writes the last part of the key. Null if the key
-  // has no last part; no value is written then.
+  // Opens the inner object that the key names and writes the last part of the key. Returns null if
+  // the key has no last part; the value is then not written.
   JsonWriter* at(std::string_view key) {
     const auto dot = key.find('.');
     enter(dot == key.npos ? "" : key.substr(0, dot));
@@ -258,7 +258,7 @@ std::string named(const std::vector<std::string_view>& names) {
          (names.size() > 2 ? " other metrics" : " other metric");
 }
 
-// Whether two sources of one plugin have the same summary key.
+// Returns whether two sources of one plugin have the same summary key.
 bool share_summary(const SourceRun& a, const SourceRun& b) {
   const char* key_a = a.source().table.summary_key;
   const char* key_b = b.source().table.summary_key;
@@ -266,7 +266,7 @@ bool share_summary(const SourceRun& a, const SourceRun& b) {
          (a.plugin() == b.plugin() && key_a && key_b && std::string_view(key_a) == key_b);
 }
 
-// The tallies of all sources that share a summary with `run`.
+// Returns the tallies of all sources that share a summary with `run`.
 std::vector<std::uint64_t> shared_tallies(const SourceRun& run,
                                           const std::deque<SourceRun>& sources) {
   std::vector<std::uint64_t> sums = run.tallies();
@@ -301,7 +301,7 @@ void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies,
     snapshot.objects[table.summary_key] = std::move(text);
 }
 
-// Adds the remarks of the sources and the core's own, each once.
+// Adds each distinct remark of the sources and of the core once.
 void note_remarks(const std::deque<SourceRun>& sources, Meta& meta) {
   std::set<std::string> remarks;
   for (const SourceRun& run : sources) remarks.insert(run.remarks().begin(), run.remarks().end());

@@ -1,5 +1,5 @@
-// What a snapshot says about its own capture and host: how, when and where it was made, which of
-// ctprof's metrics another plugin filled, and what the sources report once the capture is over:
+// Collects a snapshot's metadata about its capture and host: how, when and where it was taken,
+// which metrics of ctprof another plugin filled, and what the sources report after the capture:
 // their objects in the file, and messages for the user.
 
 #pragma once
@@ -17,31 +17,32 @@
 
 namespace ctprof {
 
-// The time now, on both clocks.
+// Returns the current time of CLOCK_REALTIME and CLOCK_BOOTTIME.
 Moment now();
 
-// What of the host a window is to tell if it changes meanwhile.
+// The state of the host whose changes during a window are reported.
 struct HostState {
   Moment now;
   std::uint64_t monotonic_ns = 0;
-  // CPUs that are online, each with the inode of a directory that the kernel makes anew whenever it
-  // brings that CPU up.
+  // Online CPUs, each with the inode of a directory that the kernel creates anew whenever it brings
+  // that CPU up.
   std::map<unsigned, std::uint64_t> cpus;
 };
 HostState host_state(const Roots& roots);
-// For the user, a sentence each: the clock was set, the host slept, CPUs came or went.
+// Returns one message for the user per event: the clock was set, the host was suspended, CPUs went
+// offline or came online.
 std::vector<std::string> what_happened(const HostState& before, const HostState& after);
 
-// Everything that is known before the capture begins: all but its end, its cost and its sources.
+// Returns all metadata that is known before the capture: all except its end, cost and sources.
 Meta begin_meta(const Roots& roots, bool with_hostname);
 
-// Metrics of ctprof's own that a third party's plugin fills because of its higher rank; one entry
-// for each such plugin. A metric counts only if a source of ctprof's own could have filled it here;
+// Returns the metrics of ctprof that a third-party plugin fills because of its higher rank, one
+// entry per plugin. A metric counts only if a source of ctprof could have filled it on this host;
 // identity metrics always count.
 std::vector<Takeover> takeovers(const Probed& probed, const Plan& plan);
 
-// Adds a note for each reason why columns stay empty that could be filled with a permission or by
-// turning a switch.
+// Adds a note for each reason why columns are empty that a permission or a kernel setting would
+// fill.
 void note_within_reach(Snapshot& snapshot);
 
 // Finishes every source, records its cost, and calls its `summarise`. Sources of one plugin with

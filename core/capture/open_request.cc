@@ -12,7 +12,7 @@
 namespace ctprof {
 namespace {
 
-// Of a request, without what has no fixed size.
+// The fixed-size part of a request.
 struct FixedPart {
   OpenRequest::Kind kind;
   bool has_owner, has_stamp, may_be_of_layer;
@@ -26,7 +26,7 @@ struct FixedPart {
 };
 static_assert(std::is_trivially_copyable_v<FixedPart>);
 
-// Of an answer, all but the descriptor and the path.
+// The fixed-size part of an answer, without the descriptor.
 struct AnswerPart {
   bool is_too_large, is_changed, has_stamp;
   std::uint64_t copied;
@@ -35,7 +35,7 @@ struct AnswerPart {
 };
 static_assert(std::is_trivially_copyable_v<AnswerPart>);
 
-// A process may be in 65536 groups. With fewer, fewer files are opened.
+// The kernel permits 65536 groups per process. If some are omitted, some files cannot be opened.
 constexpr std::size_t kMostGroups = 4096;
 
 template <typename T>

@@ -1,5 +1,6 @@
-// A request to open a file of another process, and its answer, as messages between two processes of
-// this program: target_files.hpp sends it, and a child process answers it (target_opener.hpp).
+// Messages that request to open a file of another process, and the answers. They connect two
+// processes of ctprof: target_files.hpp sends requests, and a child process answers
+// (target_opener.hpp).
 //
 // Threads: any.
 
@@ -18,11 +19,11 @@
 
 namespace ctprof {
 
-// Which content of a file was mapped.
+// Identifies the contents that a file had when it was mapped.
 struct MappedContent {
-  std::shared_ptr<const sdk::Fd> named = {};  // of a file that is pinned
-  std::optional<FileStamp> stamp = {};        // the content, of a file that is pinned
-  // Of another one: when it was mapped; a file that was changed later is not opened. 0: unknown.
+  std::shared_ptr<const sdk::Fd> named = {};  // pinned file: its O_PATH descriptor
+  std::optional<FileStamp> stamp = {};        // pinned file: its contents
+  // Unpinned file: when it was mapped; it is not opened if it changed later. 0: unknown.
   std::uint64_t mapped_unix_ns = 0;
 };
 
@@ -30,30 +31,30 @@ struct OpenRequest {
   enum class Kind : std::uint8_t { Mapped, PerfMap, Named };
 
   Kind kind = Kind::Named;
-  std::uint64_t process = 0;         // of Mapped and PerfMap, as the next ones
-  std::optional<TargetOwner> owner;  // when it was last read
-  CodeRange range = {};              // of Mapped, as the next ones
+  std::uint64_t process = 0;         // for Mapped and PerfMap, like owner
+  std::optional<TargetOwner> owner;  // as last read
+  CodeRange range = {};              // for Mapped, like file, may_be_layer_file and content
   FileId file = {};
-  // `file` is what the kernel reads: on an overlay mount, a file of a layer (overlay_mount.hpp).
+  // The kernel reads `file`; on an overlay mount that is a file of a layer (overlay_mount.hpp).
   bool may_be_of_layer = false;
   MappedContent content = {};
-  std::string path = {};  // of Mapped and Named
+  std::string path = {};  // for Mapped and ByPath
 };
 
 struct OpenedFile {
-  sdk::Fd fd = sdk::Fd();     // none: it was not opened
-  bool is_too_large = false;  // for more may not be copied
-  bool is_changed = false;    // for the file has another content
+  sdk::Fd fd = sdk::Fd();     // invalid: it was not opened
+  bool is_too_large = false;  // not opened: no more bytes may be copied
+  bool is_changed = false;    // not opened: the contents differ
   std::uint64_t copied = 0;   // bytes, if `fd` is a copy in memory
-  // Of the file itself, also if `fd` is a copy: its content is not newer. None: it is unknown.
+  // Stamp of the file itself, even if `fd` is a copy; the contents are not newer. nullopt: unknown.
   std::optional<FileStamp> stamp = {};
-  // The file on an overlay mount that was opened for a file of a layer, as /proc/PID/maps lists it;
-  // inode 0: it is the requested one.
+  // The file on an overlay mount that was opened instead of the layer's file, as /proc/PID/maps
+  // lists it; inode 0: the requested file was opened.
   FileId on_overlay = {};
-  std::string path = {};  // of on_overlay; empty: unknown
+  std::string path = {};  // of overlay_file; empty: unknown
 };
 
-// REQUIRES of `request_in` and `opened_in`: the message is of `message_of`.
+// REQUIRES for the parsers: the message was made by `to_message`.
 ChildMessage message_of(const OpenRequest& request);
 OpenRequest request_in(ChildMessage message);
 ChildMessage message_of(OpenedFile opened);

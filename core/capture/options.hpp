@@ -1,4 +1,4 @@
-// What a capture is to read (capture.hpp), and how recorders are to work (records.hpp).
+// Options of a capture (capture.hpp) and of recorders (active_recorders.hpp).
 
 #pragma once
 
@@ -15,32 +15,32 @@
 
 namespace ctprof {
 
-// Which recorders are to work, and how. What is 0 is up to the recorder.
+// Selects recorders and their parameters. 0: the recorder decides.
 struct RecordOptions {
-  std::vector<std::string> recorders = {};  // by the name of the plugin or the source
+  std::vector<std::string> recorders = {};  // names of plugins or sources
   std::uint32_t frequency_hz = 99;
-  std::uint32_t depth = 0;  // most frames of a stack, of kernel and user part together
+  std::uint32_t depth = 0;  // maximum frames per stack, kernel and user part together
   std::uint32_t stack_bytes = 0;
   ctprof_user_stack user_kind = CTPROF_USER_COPY;
   std::uint64_t ring_bytes = 0;
   std::uint32_t passes_hz = 9;
   std::uint64_t period_ns = 1'000'000;
   std::uint64_t budget_ppm = 0;
-  std::uint64_t cgroup = 0;  // the id of the one that is wanted; 0: all, or it is not known
+  std::uint64_t cgroup = 0;  // id of the requested cgroup; 0: all, or unknown
   bool once = false;
   bool every_stack = false;
   bool all_waits = false;
-  // Whether processes that CaptureOptions::pids fork while a window is open are recorded, too: by
-  // recorders, and as rows of the window.
+  // Whether recorders and the rows of the window also include processes that CaptureOptions::pids
+  // fork while a window is open.
   bool inherits = true;
-  // For what all of them record in one window; a quarter of the host's is the most.
+  // Bytes for all records of one window; at most a quarter of the host's memory is used.
   std::size_t memory = std::size_t{2} << 30;
   std::chrono::milliseconds code_patience = MappedCode::kPatience;
   NameOptions names = {};
 };
 
 // Which metrics are read if the user names none. Fast omits expensive metrics such as smaps and
-// heaps, and Meta::left_out lists them; Full includes them, at both ends of a window.
+// heaps, and Meta::left_out lists them; Full includes them at both ends of a window.
 enum class Level { Fast, Full };
 
 struct CaptureOptions {
@@ -49,14 +49,14 @@ struct CaptureOptions {
   std::optional<std::vector<std::string>> metrics;  // only these; nullopt: all
   unsigned jobs = 0;                                // worker threads; 0: one per idle processor
   bool hostname = true;                             // whether to record the host's name
-  bool window = false;                              // what happens between begin() and end()
+  bool window = false;                              // whether begin() and end() enclose a window
   std::string cgroup = {};                          // only processes in or below it; empty: all
-  // Of a window: a process that does not run yet, and whose descendants are marked; 0: none.
+  // Windows only: a process that does not run yet and whose descendants are marked; 0: none.
   std::uint64_t command = 0;
-  bool all_cgroups = true;  // those without threads too, unless only some processes are wanted
-  // Call stacks: of a window; with `once` also of a snapshot, whose threads are looked at once.
+  bool all_cgroups = true;  // also those without threads; ignored if processes are selected
+  // Call stacks: in a window; with `sample_once`, also beside a snapshot, one per thread.
   RecordOptions record = {};
-  Level level = Level::Full;  // of what `metrics` does not name
+  Level level = Level::Full;  // which metrics to read if `metrics` is nullopt
 };
 
 }  // namespace ctprof

@@ -13,7 +13,7 @@
 namespace ctprof {
 namespace {
 
-// The others are for the number of the layer (`xino`).
+// The higher bits may contain the number of the layer (mount option `xino`).
 constexpr std::uint64_t kInodeBits = (std::uint64_t{1} << 48) - 1;
 
 std::optional<std::uint64_t> mount_of(int file) {
@@ -52,7 +52,7 @@ bool can_be_of_layer(const struct stat& overlay, const FileId& layer) {
   return ((overlay.st_ino ^ layer.inode) & kInodeBits) == 0;
 }
 
-// The namespace is read last: a process that entered one of its own cannot come back.
+// Reads the namespace last: a process cannot return after it enters a namespace of its own.
 bool is_on_overlay_of(int process, int file) {
   struct statfs status {};
   if (::fstatfs(file, &status) != 0 || status.f_type != OVERLAYFS_SUPER_MAGIC) return false;

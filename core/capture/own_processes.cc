@@ -21,7 +21,7 @@ OwnProcesses::Whose OwnProcesses::whose(std::uint64_t tgid) {
   return known->second;
 }
 
-// Reading the link takes no lock that the process could hold.
+// Reading the link takes no lock that the process can hold.
 OwnProcesses::Whose OwnProcesses::find(std::uint64_t tgid) const {
   const LoweredRights lowered;
   if (!lowered) return Whose::Foreign;

@@ -1,7 +1,7 @@
-// Which processes the user of ctprof may look into without the capabilities that the executable
-// lends: the kernel is asked, by an operation that ptrace(2) access decides.
+// Determines which processes the user of ctprof may inspect without the file capabilities of the
+// executable. Tests this with an operation for which the kernel checks ptrace(2) access.
 //
-// Threads: one at a time.
+// Threads: used by one thread at a time.
 
 #pragma once
 
@@ -17,12 +17,12 @@ class OwnProcesses {
  public:
   enum class Whose : std::uint8_t { Own, Foreign, Exited };
 
-  // `proc`: the open directory /proc; it may be closed afterwards. `is_lent`: whether ctprof has
-  // rights that its user does not have; otherwise all processes are Own.
+  // `proc`: the open directory /proc; it may be closed afterwards. `has_extra_rights`: whether
+  // ctprof has rights that its user lacks; otherwise all processes are Own.
   OwnProcesses(int proc, bool is_lent);
 
-  // Whose the process is now. An answer is kept: a process that runs another program afterwards is
-  // asked about again only by another object.
+  // Returns whether the user may inspect the process. The first result is cached: if the process
+  // runs another program later, only a new object sees the change.
   Whose whose(std::uint64_t tgid);
 
  private:

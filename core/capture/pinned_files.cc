@@ -21,9 +21,9 @@
 namespace ctprof {
 namespace {
 
-// Of requests that wait for the thread, some 40 bytes each.
+// Limit of queued requests, about 40 bytes each.
 constexpr std::size_t kMostWaiting = 64 << 10;
-// Contents of a file are listed in addition to files; a program may write to its own all the time.
+// Limit of versions per file, on average; a program may write to its own files continuously.
 constexpr std::size_t kContentsPerFile = 4;
 
 struct Request {
@@ -49,15 +49,16 @@ bool read_status(int fd, struct statx& status) {
   return ::statx(fd, "", kFlags, STATX_BASIC_STATS | STATX_BTIME, &status) == 0;
 }
 
-// On some file systems (btrfs, overlayfs) maps lists another device than stat(2); these have no
-// device of their own. Opening the file to be read decides then (target_files.hpp).
+// On some file systems (btrfs, overlayfs), maps lists another device than stat(2); these file
+// systems have no block device. The check is repeated when the file is opened for reading
+// (target_files.hpp).
 bool may_be(const struct statx& status, const FileId& file) {
   if (file.inode != status.stx_ino) return false;
   const dev_t device = makedev(status.stx_dev_major, status.stx_dev_minor);
   return file.device == device || major(file.device) == 0 || status.stx_dev_major == 0;
 }
 
-// Only names of the kernel's own: neither leads along a path that the process chose.
+// Uses only names that the kernel provides; neither follows a path that the process chose.
 sdk::Fd named_by_mapping(int proc, const Request& request, struct statx& status) {
   char range[96], exe[32];
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
@@ -74,7 +75,7 @@ sdk::Fd named_by_mapping(int proc, const Request& request, struct statx& status)
   return sdk::Fd();
 }
 
-// The others are for a capture, and for files that are read.
+// Returns the number of descriptors to use; the others remain for captures and for reading files.
 std::size_t share_of_descriptors() {
   constexpr rlim_t kShares = 4;
   rlimit limit{};
@@ -100,12 +101,12 @@ struct PinnedFiles::Shared {
 
   const sdk::Fd proc;
   const std::size_t most;
-  std::mutex mutex;  // of all below
+  std::mutex mutex;  // protects all members below
   std::condition_variable changed;
   std::deque<Request> wanted;
   std::vector<PinnedFile> pinned;
-  std::map<FileId, std::uint64_t> versions;  // the last one of each file
-  bool works = false;                        // on a request that is no longer in `wanted`
+  std::map<FileId, std::uint64_t> versions;  // the last version of each file
+  bool works = false;                        // on a request that was removed from the queue
   bool runs = true;
   bool ends = false;
 };
@@ -117,7 +118,7 @@ void PinnedFiles::Shared::want(const Request& request) {
   if (wanted.size() == 1) changed.notify_all();
 }
 
-// Does the work of the thread.
+// Runs in the worker thread.
 void PinnedFiles::Shared::pin_all() {
   std::unique_lock lock(mutex);
   for (;;) {
@@ -143,7 +144,7 @@ std::optional<PinnedFile> PinnedFiles::Shared::last_content(const FileId& file) 
   return known == versions.end() ? std::nullopt : std::optional(pinned[known->second - 1]);
 }
 
-// Nothing if the file has the content of `last`, or cannot be pinned.
+// Returns the new version; nullopt if the contents equal `last`, or if the file cannot be pinned.
 std::optional<PinnedFile> PinnedFiles::Shared::pin(const Request& request,
                                                    std::optional<PinnedFile> last) const {
   if (last) {

@@ -1,23 +1,23 @@
-// Keeps the files that processes have mapped from being replaced before they are read.
+// Protects files that processes have mapped from replacement before they are read.
 //
 // A recording opens the files of its stacks after its window. Until then a file may be overwritten,
-// or be removed and its inode given to another file, whose functions would then name the stacks.
-// So a thread names each mapped file soon after it is seen, with a descriptor (O_PATH) that gives
-// no right to read it, and notes when the file was last written and changed. While the descriptor
-// is open, the kernel gives the inode to no other file.
+// or be removed and its inode reused by another file, whose functions would then name the stacks.
+// So a thread opens each mapped file soon after it is first seen, with a descriptor (O_PATH) that
+// gives no right to read it, and stores the times of its last write and change. While the
+// descriptor is open, the kernel does not reuse the inode.
 //
-// A file that is written to between two mappings is listed once for each content.
+// A file that is written to between two mappings has one entry per version of its contents.
 //
 //   PinnedFiles files(proc);
-//   files.want(tgid, mapping);                          // returns immediately
-//   const std::vector<PinnedFile> pinned = files.take();  // closed with the last copy of these
+//   files.request(tgid, mapping);                         // returns immediately
+//   const std::vector<PinnedFile> pinned = files.take();  // closed with their last copy
 //
-// At most kMost files are pinned in a window, and no more than a quarter of the files that ctprof
-// may open; other files are opened only if nothing has changed them since they were mapped
+// At most kMaxFiles files are pinned in a window, and no more than a quarter of the files that
+// ctprof may open. Other files are opened only if they have not changed since they were mapped
 // (target_files.hpp). Only files that ctprof can reach through the mapping itself
 // (/proc/PID/map_files, /proc/PID/exe) are pinned: no path that a process chose is opened here.
 //
-// Threads: one at a time. A thread that a file system blocks is left behind.
+// Threads: used by one thread at a time. A worker thread that a file system blocks is abandoned.
 
 #pragma once
 
@@ -48,15 +48,15 @@ struct FileStamp {
   }
 };
 
-// The stamp of an open file, as far as the kernel knows it without asking a file server; nothing if
-// that fails.
+// Returns the stamp of an open file from the kernel's caches, without contacting a file server;
+// nullopt on failure.
 std::optional<FileStamp> stamp_of(int fd);
 
 struct PinnedFile {
-  FileId file;             // its version is the number of this entry, counted from 1
-  std::uint64_t tgid = 0;  // a process that has it mapped
+  FileId file;             // its version is the index of this entry plus 1
+  std::uint64_t tgid = 0;  // a process that maps it
   FileStamp stamp;
-  std::shared_ptr<const sdk::Fd> named;  // shared by the contents of one file
+  std::shared_ptr<const sdk::Fd> named;  // shared by all versions of one file
 };
 
 class PinnedFiles {
@@ -64,28 +64,29 @@ class PinnedFiles {
   static constexpr std::size_t kMost = 1024;
   static constexpr std::chrono::milliseconds kPatience{500};
 
-  // `proc`: the open directory /proc; it may be closed afterwards. `patience`: how long `take` and
-  // the destructor wait for the thread. `most`: files in one window.
+  // `proc`: the open directory /proc; it may be closed afterwards. `timeout`: how long `take` and
+  // the destructor wait for the thread. `max_files`: files in one window.
   explicit PinnedFiles(int proc, std::chrono::milliseconds patience = kPatience,
                        std::size_t most = kMost);
   ~PinnedFiles();
   PinnedFiles(const PinnedFiles&) = delete;
   PinnedFiles& operator=(const PinnedFiles&) = delete;
 
-  // The process has the file of this mapping mapped now, or had it until it exited.
+  // Requests to pin the file of a mapping that the process has now, or had when it exited.
   void want(std::uint64_t tgid, const Mapping& mapping) const { want_(tgid, mapping); }
-  // `want` for other threads, which may call it at any time, also after this object is destroyed.
+  // `request` for other threads, which may call it at any time, even after this object is
+  // destroyed.
   using Want = std::function<void(std::uint64_t tgid, const Mapping& mapping)>;
   const Want& wanter() const { return want_; }
-  // Waits until all of this is done, but no longer than `patience`.
+  // Waits until all requests are processed, but no longer than `timeout`.
   void wait() const;
-  // What was pinned since the last call, after wait().
+  // Waits like wait(), then returns the files that were pinned since the previous call.
   std::vector<PinnedFile> take();
 
  private:
   struct Shared;
 
-  std::shared_ptr<Shared> shared_;  // the thread's, too
+  std::shared_ptr<Shared> shared_;  // shared with the thread
   Want want_;
   std::thread thread_;
   std::chrono::milliseconds patience_;

@@ -1,6 +1,6 @@
-// An entry is a head, the struct as it was given, and behind it what its pointers led to, each at a
-// multiple of eight bytes. Of a copy of a stack there are the bytes before the first border, the
-// numbers of the pieces, and the bytes behind the last border.
+// An entry is a head, a copy of the struct, and the data that its pointers refer to, each aligned
+// to eight bytes. A stack copy consists of the bytes before the first boundary, the indexes of the
+// pieces, and the bytes after the last boundary.
 
 #include "core/capture/record_arena.hpp"
 
@@ -15,13 +15,13 @@ namespace ctprof {
 namespace {
 
 struct Head {
-  std::uint32_t bytes;  // of the whole entry
+  std::uint32_t bytes;  // size of the whole entry
   std::uint32_t is_change;
 };
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// Four words a step, so that the multiplications overlap.
+// Processes four words per step, so that the multiplications overlap.
 std::uint64_t hash_of(const std::byte* piece) {
   static const std::uint64_t seed = SeededHash()(std::uint64_t{1}) | 1;
   std::array<std::uint64_t, 4> lanes{seed, seed + 2, seed + 4, seed + 6}, words;
@@ -43,16 +43,16 @@ void copy(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
-// Where a copy of a stack is cut.
+// Sizes of the parts into which a stack copy is split.
 struct Cut {
   Cut(std::uint64_t sp, std::size_t size)
       : first(std::min(size, (PiecePool::kSize - sp % PiecePool::kSize) % PiecePool::kSize)),
         pieces((size - first) / PiecePool::kSize),
         last(size - first - pieces * PiecePool::kSize) {}
 
-  std::size_t first;   // bytes before the first border
-  std::size_t pieces;  // between two borders
-  std::size_t last;    // bytes behind the last one
+  std::size_t first;   // bytes before the first boundary
+  std::size_t pieces;  // between two boundaries
+  std::size_t last;    // bytes after the last boundary
   std::size_t in_entry() const {
     return padded(first) + padded(pieces * sizeof(std::uint32_t)) + padded(last);
   }
@@ -60,7 +60,7 @@ struct Cut {
 
 Cut cut_of(const ctprof_record& record) { return {record.sp, record.stack_size}; }
 
-// Reads what follows the struct of an entry.
+// Reads the data after the struct of an entry.
 class Reader {
  public:
   explicit Reader(const std::byte* at) : at_(at) {}
@@ -92,7 +92,7 @@ std::size_t PiecePool::bytes() const {
          slots_.size() * sizeof(Slot);
 }
 
-// The slot of the piece, or the free one that is its.
+// Returns the slot of the piece, or the free slot where it belongs.
 std::size_t PiecePool::slot_of(std::uint64_t hash, const std::byte* piece) const {
   const std::size_t mask = slots_.size() - 1;
   const std::uint32_t tag = tag_of(hash);
@@ -128,7 +128,7 @@ std::uint32_t PiecePool::intern(const std::byte* piece) {
   return number;
 }
 
-// Writes what follows the head of an entry.
+// Writes the data after the head of an entry.
 class RecordArena::Writer {
  public:
   explicit Writer(std::byte* at) : at_(at) {}

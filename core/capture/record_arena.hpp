@@ -1,15 +1,15 @@
-// Raw call stacks, kept in little room until somebody unwinds them.
+// Stores raw call stacks compactly until they are unwound.
 //
-// A recorder copies the top of a stack, some kilobytes, for each record; of what two records of one
-// thread hold, most is the same. So copies are cut at addresses that are multiples of a kilobyte,
-// and each piece is kept once. What a record says of itself is not checked here.
+// For each record, a recorder copies the top of a stack, some kilobytes. Copies of one thread are
+// mostly equal. So copies are split at addresses that are multiples of a kilobyte, and each
+// distinct piece is stored once. The contents of records are not checked here.
 //
 //   RecordArena arena(256 << 20);
 //   if (!arena.add(record)) ++lost;
 //   arena.for_each([](const ctprof_record& record) { ... },
 //                  [](const ctprof_change& change) { ... });
 //
-// Threads: one at a time.
+// Threads: used by one thread at a time.
 
 #pragma once
 
@@ -23,12 +23,12 @@
 
 namespace ctprof {
 
-// Pieces of memory of one size, each kept once.
+// Stores pieces of memory of one size, each distinct piece once.
 class PiecePool {
  public:
   static constexpr std::size_t kSize = 1024;
 
-  // Its number; the same for equal bytes. REQUIRES: kSize bytes.
+  // Returns the index of the piece; equal bytes have one index. REQUIRES: kSize bytes.
   std::uint32_t intern(const std::byte* piece);
   const std::byte* operator[](std::uint32_t piece) const;
   std::size_t bytes() const;
@@ -44,29 +44,29 @@ class PiecePool {
   void grow();
 
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
-  std::vector<std::uint64_t> hashes_;  // of each piece, so that growing does not read it again
+  std::vector<std::uint64_t> hashes_;  // of each piece, so that growing does not hash again
   std::vector<Slot> slots_;
 };
 
 class RecordArena {
  public:
-  // The most that an entry may hold; `add` takes no more.
+  // The maximum contents of an entry; `add` accepts no more.
   static constexpr std::size_t kMostAddresses = 2048;
   static constexpr std::size_t kMostStack = 256 * 1024;
   static constexpr std::size_t kMostText = 4096;
 
-  // `budget`: bytes that it may take.
+  // `budget`: maximum bytes to allocate.
   explicit RecordArena(std::size_t budget) : budget_(budget) {}
   RecordArena(RecordArena&&) = default;
   RecordArena& operator=(RecordArena&&) = default;
 
-  // Copies, with all that it points to. False: there is no room, and nothing was added.
-  // REQUIRES: pointers and sizes are sound, and within the bounds above.
+  // Copies the argument and all that it points to. Returns false, without adding anything, if the
+  // budget is exhausted. REQUIRES: pointers and sizes are valid and within the limits above.
   bool add(const ctprof_record& record);
   bool add(const ctprof_change& change);
 
-  // Calls on_record(const ctprof_record&) and on_change(const ctprof_change&) for each, in the
-  // order in which they were added. What they point to lives until the call returns.
+  // Calls on_record(const ctprof_record&) and on_change(const ctprof_change&) for each entry, in
+  // the order of their addition. Data that they point to is valid until the callback returns.
   template <class OnRecord, class OnChange>
   void for_each(OnRecord on_record, OnChange on_change) const {
     std::vector<std::uint8_t> stack;
@@ -88,7 +88,7 @@ class RecordArena {
   };
   class Writer;
 
-  // Room for an entry, or null.
+  // Returns memory for an entry, or null.
   std::byte* room(std::size_t bytes);
   Cursor begin() const { return {}; }
   bool is_end(const Cursor& at) const { return at.block == blocks_.size(); }

@@ -10,14 +10,14 @@
 namespace ctprof {
 namespace {
 
-// The kernel gives no higher one (PID_MAX_LIMIT).
+// The highest id that the kernel assigns (PID_MAX_LIMIT).
 constexpr std::uint64_t kMostId = 1 << 22;
 
 bool is_id(std::uint64_t id) { return id > 0 && id <= kMostId; }
 
 bool is_there(const void* data, std::size_t size) { return data || size == 0; }
 
-// Each is an address, or of a table.
+// Each word must be an address, or refer to an existing unwind table.
 bool are_frames(const ctprof_record& record, std::size_t tables) {
   return std::ranges::all_of(
       std::span(record.user, record.user_count), [tables](std::uint64_t word) {

@@ -1,6 +1,6 @@
-// Checks what a recorder hands over before anything of it is used.
+// Validates the records of a recorder before they are used.
 //
-// See also: records.hpp (drives recorders and keeps their records).
+// See also: active_recorders.hpp runs recorders and stores their records.
 
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace ctprof {
 
-// What is wrong with a record, as "of the impossible thread 0/0"; empty if nothing is.
+// Returns the error in a record, such as "of the impossible thread 0/0"; empty if it is valid.
 // `tables`: how many unwind tables the source has.
 std::string fault_of(const ctprof_record& record, const PlannedSource& planned, std::size_t tables);
-// The same of a change to the memory of a process.
+// Same for a change to the memory of a process.
 std::string fault_of(const ctprof_change& change);
 
 }  // namespace ctprof

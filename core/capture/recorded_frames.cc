@@ -1,5 +1,5 @@
-// Frames of records: addresses of a stack, a copy of it, or frames that a recorder's program found
-// by unwind tables.
+// Finds the frames of records: from addresses, from a copy of the stack, or from frames that the
+// recorder's program found by unwind tables.
 
 #include <span>
 
@@ -13,7 +13,8 @@ constexpr std::uint64_t kPlaces = (std::uint64_t{1} << CTPROF_FRAME_TABLE_SHIFT)
 
 }  // namespace
 
-// Leaf first: what runs, and then return addresses, which are behind their calls.
+// Leaf first. All addresses after the first are return addresses, which follow their call
+// instructions.
 void RecordedStacks::add_kernel_frames(const ctprof_record& record) {
   for (std::uint32_t i = 0; i < record.kernel_count; ++i)
     frames_.push_back({record.kernel[i] - (i > 0 ? 1 : 0), Modules::kKernel, false});
@@ -54,7 +55,7 @@ Ending RecordedStacks::find_table_frames(const ctprof_record& record, const Addr
   return Ending::Root;
 }
 
-// REQUIRES: there is such a table, which record_checks.hpp verified.
+// REQUIRES: the table exists; record_checks.hpp verified it.
 std::uint32_t RecordedStacks::module_of_table(std::uint64_t table) {
   if (table_modules_.size() < tables_.size()) table_modules_.resize(tables_.size(), kNoModule);
   std::uint32_t& module = table_modules_[table - 1];
@@ -66,12 +67,12 @@ std::uint32_t RecordedStacks::module_of_table(std::uint64_t table) {
   const CodeRange range = modules_.range_of(file.process, mapping);
   if (files_of_modules_.size() <= range.module) files_of_modules_.resize(range.module + 1);
   if (range.module != Modules::kUnknown) files_of_modules_[range.module].file = mapping.file;
-  // Opened while the process lives: names are read of it later.
+  // Opens the file while the process lives: symbol names are read from it later.
   if (!modules_.file(range.module)) modules_.rule_at(file.process, range, range.offset);
   return module = range.module;
 }
 
-// The version of the file with that content, which a table was made of.
+// Returns the version of the file that has the contents from which a table was made.
 std::uint64_t RecordedStacks::version_of(const FileId& file, const FileStamp& stamp) {
   for (const auto* versions : {&versions_, &versions_of_tables_})
     if (const auto found = versions->find(file); found != versions->end())

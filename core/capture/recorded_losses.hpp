@@ -1,4 +1,4 @@
-// The losses of a recorder, as far as they belong to a window.
+// Selects the losses of a recorder that belong to a window.
 
 #pragma once
 
@@ -8,10 +8,9 @@
 
 namespace ctprof {
 
-// Removes the places of losses that ended before the window opened, on CLOCK_BOOTTIME: they belong
-// to the window before, or to none. `is_first`: no window came before, so that what was lost then
-// is removed from the counts, too; else it still counts, for the window before is complete. Losses
-// that go on at that time begin there.
+// Removes losses that ended before the window opened, on CLOCK_BOOTTIME. `is_first`: there is no
+// previous window, so their records are also removed from the counts. Otherwise they still count,
+// because the previous window is complete. Losses that span the opening start there.
 void keep_losses_since(Recorded& recorded, std::uint64_t opened_ns, bool is_first);
 
 }  // namespace ctprof

@@ -1,4 +1,4 @@
-// Names of recorded stacks, and notes about files that have none.
+// Names the frames of recorded stacks, and adds notes about files without names.
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +14,7 @@
 namespace ctprof {
 namespace {
 
-// From the first record until all frames have their names: what limits on work do not bound.
+// Time from the first record until all frames are named; it bounds work that has no other limit.
 constexpr std::chrono::seconds kMostTime{8};
 constexpr std::chrono::seconds kLeastNameTime{1};
 

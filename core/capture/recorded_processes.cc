@@ -1,5 +1,5 @@
-// What the processes of recorded threads had mapped when: what was read of them, and the changes
-// that recorders deliver.
+// Tracks which code the processes of recorded threads have mapped over time: from their maps files
+// and from the changes that recorders deliver.
 
 #include <algorithm>
 #include <string>
@@ -11,12 +11,12 @@
 namespace ctprof {
 namespace {
 
-// Of code of all processes, some 40 bytes each: 10,000 processes have a million.
+// Code ranges of all processes, about 40 bytes each; 10,000 processes have about a million.
 constexpr std::size_t kMostRanges = 4 << 20;
 constexpr std::size_t kMostProcesses = 1 << 18;
 constexpr std::size_t kBetweenAttempts = 4096;
 constexpr std::size_t kMostJitDumps = 4096;
-// Files in memory that are opened to see what they are.
+// Limit of files in memory that are opened to detect programs.
 constexpr std::size_t kMostInMemory = 256;
 
 }  // namespace
@@ -30,8 +30,9 @@ void RecordedStacks::pinned(std::span<const PinnedFile> files) {
   }
 }
 
-// The content that a file had at that time: the last one that was there already. Where all are
-// newer, what was pinned by way of the process itself: its name or permissions were changed since.
+// Returns the version of the file's contents at that time: the last one that is not newer. If all
+// are newer, returns the version that was pinned through the process itself: then only the name or
+// the permissions of the file changed since.
 std::uint64_t RecordedStacks::version_of(const FileId& file, std::uint64_t tgid,
                                          std::uint64_t at_ns) const {
   const auto found = versions_.find(file);
@@ -46,7 +47,7 @@ std::uint64_t RecordedStacks::version_of(const FileId& file, std::uint64_t tgid,
   return 0;
 }
 
-// Of a file and its content, which TargetFiles opens.
+// Returns the contents to request from TargetFiles.
 MappedContent RecordedStacks::content_of(const FileId& file, std::uint64_t mapped_ns) const {
   if (file.version != 0) return content_of_version(file.version);
   MappedContent content;
@@ -54,7 +55,8 @@ MappedContent RecordedStacks::content_of(const FileId& file, std::uint64_t mappe
   return content;
 }
 
-// Just-in-time compilers keep code in files in memory, too, which have no head of an ELF file.
+// Returns whether a file in memory is an ELF file. JIT compilers also store code in files in
+// memory, without an ELF header.
 bool RecordedStacks::is_program_in_memory(const Process& process, const Mapping& mapping) {
   const auto known = in_memory_.find(mapping.file);
   if (known != in_memory_.end()) return known->second;
@@ -65,8 +67,8 @@ bool RecordedStacks::is_program_in_memory(const Process& process, const Mapping&
   return in_memory_[mapping.file] = fd && ElfFile(fd.get()).is_valid();
 }
 
-// Whether the memory is a copy of a part of a file that it replaces, as programs make it for huge
-// pages: the file is still mapped before and after it.
+// Returns whether the memory is a copy that replaces a part of a file, as programs create for huge
+// pages. The file is then still mapped before and after it.
 bool RecordedStacks::is_copied_code(const Process& process, const Mapping& mapping) const {
   if (mapping.file.inode != 0 || !mapping.path.empty()) return false;
   const CodeRange* replaced = process.space.find(mapping.start);
@@ -107,7 +109,8 @@ void RecordedStacks::mapped(std::uint64_t tgid, std::uint64_t read_ns,
   for (const Mapping& mapping : mappings) map(process->second, mapping, read_ns);
 }
 
-// Until somebody read them, the old ones are the best guess.
+// Switches to newly read mappings. Until they have been read, the old ones are the best
+// approximation.
 void RecordedStacks::map_anew(const ctprof_change& change) {
   const auto found = read_later_.find(change.tgid);
   if (found == read_later_.end()) return;
@@ -120,8 +123,9 @@ void RecordedStacks::map_anew(const ctprof_change& change) {
     map(process, mapping, later.front().read_ns);
 }
 
-// Processes that ended are kept while there is room: records may come late. Where that made too
-// little, it is tried again only after many more processes: each attempt looks at all of them.
+// Removes exited processes only when a limit is reached, because their records may be delayed. If
+// that frees too little, repeats it only after many more processes, because each attempt iterates
+// over all of them.
 void RecordedStacks::make_room() {
   const bool is_full = processes_.size() >= kMostProcesses;
   if (!is_full && (ranges_ < kMostRanges || processes_.size() < room_after_)) return;
@@ -133,7 +137,7 @@ void RecordedStacks::make_room() {
   room_after_ = processes_.size() + kBetweenAttempts;
 }
 
-// As fork(2) makes it; without code where that would take too much memory.
+// Copies the mappings of the parent, as fork(2) does; omits them if they would exceed the limit.
 void RecordedStacks::fork(Process& process, const ctprof_change& change) {
   const auto found = processes_.find(change.parent);
   if (found == processes_.end()) return;
@@ -155,7 +159,7 @@ RecordedStacks::Process& RecordedStacks::process_of(std::uint64_t tgid) {
 
 void RecordedStacks::take(const ctprof_change& change) {
   Process& process = process_of(change.tgid);
-  if (change.at_ns < process.read_ns) return;  // it is in what was read
+  if (change.at_ns < process.read_ns) return;  // included in the mappings that were read
   if (change.kind == CTPROF_CHANGE_REMAPPED) return map_anew(change);
   switch (change.kind) {
     case CTPROF_CHANGE_MAPPED: return map(process, mapping_of(change), change.at_ns);

@@ -17,10 +17,10 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint32_t kNoNumber = std::numeric_limits<std::uint32_t>::max();
-// Beyond all numbers of processes.
+// Larger than all process ids.
 constexpr std::uint64_t kNextProcess = 1ULL << 32;
 
-// The metric, marked as one that is about the window.
+// Returns the metric, marked as one that describes the window.
 SharedMetric of_window(MetricDef metric) {
   metric.of_window = metric.storage != Storage::Stacks;
   return metric;
@@ -56,7 +56,7 @@ sdk::Fd RecordedStacks::open(std::uint64_t process, const CodeRange& range,
   return fd;
 }
 
-// Names are read long after the call frame information was.
+// Checks again for changes, because names are read long after call frame information.
 const ElfFile* RecordedStacks::unchanged_file(std::uint32_t module) {
   const ElfFile* file = modules_.file(module);
   if (!file || file->fd() < 0 || module >= files_of_modules_.size()) return file;
@@ -83,7 +83,9 @@ void RecordedStacks::begin(const std::string& plugin, const std::string& source,
   for (std::size_t offer = 0; offer < metrics.size(); ++offer) {
     const MetricDef& def = metrics[offer];
     if (window_.threads().find(def.name)) continue;
-    if (!window_.window && def.storage != Storage::Stacks) continue;  // it is of a span of time
+    if (!window_.window && def.storage != Storage::Stacks)
+      continue;  // a number needs a span of
+                 // time
     Column& column = window_.threads().add(of_window(def), Gap::Untouched);
     column.provenance = {plugin, source, Gap::None, ""};
     by_offer_[offer] = &sums_.emplace_back(Sums{.metric = def.name,
@@ -94,9 +96,10 @@ void RecordedStacks::begin(const std::string& plugin, const std::string& source,
   }
 }
 
-// --- its stack ---
+// --- the stack of a record ---
 
-// Two files of one path and without build ids are two modules: the second one is of a process.
+// Two files with one path and without build ids are two modules: the second one gets a process id
+// as distinction.
 std::uint32_t RecordedStacks::module_of(std::uint32_t module, std::uint64_t tgid) {
   if (numbers_.size() < modules_.size()) numbers_.resize(modules_.size(), kNoNumber);
   std::uint32_t& number = numbers_[module];
@@ -136,10 +139,11 @@ RecordedStacks::Walked RecordedStacks::walk(const ctprof_record& record) {
   return {record.start_time_clock_ticks, node_of(ending, record.tgid), ending, is_guessed};
 }
 
-// Also of a record that does not count: a later one may say "again".
+// Unwinds even if the record does not count, because a later record may refer to its stack
+// (CTPROF_RECORD_AGAIN).
 RecordedStacks::Walked RecordedStacks::stack_of(const ctprof_record& record) {
   const std::uint64_t thread =
-      std::uint64_t{record.offer} << 44 | record.tgid << 22 | record.tid;  // ids are of 22 bits
+      std::uint64_t{record.offer} << 44 | record.tgid << 22 | record.tid;  // ids have 22 bits
   if ((record.flags & (CTPROF_RECORD_AGAIN | CTPROF_RECORD_REST)) == 0)
     return last_.insert_or_assign(thread, walk(record)).first->second;
   const auto last = last_.find(thread);
@@ -178,11 +182,12 @@ void RecordedStacks::count(const ctprof_record& record, const Walked& walked) {
   tally_->guessed += walked.is_guessed;
 }
 
-// A thread without a row was born while the end was read, or is one that nobody saw end. What one
-// that ended does after it was looked at has no other place.
+// A thread without a row started while the end of the window was read, or its exit was not
+// reported. Records of an exited thread count even after its row was read, because no later window
+// has a row for it.
 bool RecordedStacks::is_of_window(const ctprof_record& record,
                                   const ThreadRows::Row* thread) const {
-  if (record.at_ns == 0 || !window_.window) return true;  // it does not say, or it is one look
+  if (record.at_ns == 0 || !window_.window) return true;  // no time, or a snapshot
   if (record.flags & CTPROF_RECORD_OF_WINDOW) return true;
   const Seen window{window_.window->opened.boottime_ns, window_.meta.start.boottime_ns};
   const Seen& seen = thread ? thread->seen : window;
@@ -207,7 +212,7 @@ void RecordedStacks::take(const ctprof_record& record) {
   (thread ? sums->by_row[thread->row] : sums->in_no_row).push_back({walked.node, record.weight});
 }
 
-// --- all of it ---
+// --- all stacks ---
 
 void RecordedStacks::fill_stacks(const Sums& sums, Column& column) {
   StackPool& pool = window_.pools->stacks;
@@ -222,8 +227,8 @@ void RecordedStacks::fill_stacks(const Sums& sums, Column& column) {
   }
 }
 
-// Recorders record nothing of processes that the user may not look into, so no record means nothing
-// there. Whose a process was that has exited is unknown.
+// Recorders omit processes that the user may not inspect, so zero records mean Denied there. The
+// access to an exited process is unknown.
 void RecordedStacks::mark_foreign(Column& column) {
   const Column* processes = window_.threads().find(kTgid);
   for (std::size_t row = 0; processes && row < column.rows(); ++row)
@@ -238,7 +243,7 @@ void RecordedStacks::hide_addresses() {
       " may look into without the capabilities of ctprof's file; run ctprof as root for others");
 }
 
-// What counts up began at zero when the window opened.
+// Numbers that add up start at zero when the window opens.
 void RecordedStacks::fill_numbers(const Sums& sums, Column& column) {
   const bool adds_up = sums.combined == Combined::Sum;
   std::ranges::fill(column.gaps(), adds_up ? ctprof_gap{CTPROF_VALUE}
@@ -283,7 +288,8 @@ void RecordedStacks::finish(const NameOptions& names) {
 
 namespace {
 
-// Of a recorder that samples run time; see represented.hpp.
+// Describes the run time that the samples represent (run_time_coverage.hpp), for recorders that
+// sample run time.
 std::string run_time_represented(const Snapshot& window, const Recorded& recorder,
                                  const StackTally& tally) {
   const auto samples =
@@ -319,7 +325,7 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnE
   stacks.finish(names);
   for (std::size_t i = 0; i < recorded.recorders.size(); ++i) {
     StackTally tally = window.meta.stacks[i];
-    if (i > 0) tally.unnamed = 0;  // of frames of all recorders, and told of the first
+    if (i > 0) tally.unnamed = 0;  // counts the frames of all recorders; reported for the first one
     window.meta.notes.push_back(in_words(
         recorded.recorders[i], tally, run_time_represented(window, recorded.recorders[i], tally)));
   }

@@ -1,23 +1,22 @@
-// From the raw records of a window to columns of stacks: unwound, each stack kept once, named, and
-// put into the rows of their threads; and to columns of numbers beside them.
+// Converts the raw records of a window to columns: unwinds and names call stacks, stores each
+// distinct stack once, and puts stacks and numbers into the rows of their threads.
 //
 //   put_stacks(recorded, proc, window, {});
 //
-// A recorder works from before the first row was read until after the last was. A record counts
-// from the moment its thread's row was read first to the one it was read last, as the thread's
-// other figures do. A thread is the one of its tgid, tid and start time; where the start is not
-// told, the one that was there when the record was taken. A stack's weight is its thread's, also of
-// one that ended; one that has a row with others is told by its process. What belongs to no row is
-// told as a sum.
+// A recorder works from before the first row is read until after the last one is. A record counts
+// if its time is between the two readings of its thread's row, like the other metrics of the
+// thread. A record belongs to the thread with its tgid, tid and start time; without a start time,
+// to the thread that had the ids when the record was taken. This includes exited threads. For an
+// exited thread that shares a row with others, the process determines the row. The weight of
+// records without a row is reported as a sum.
 //
 // Records and files are untrusted: all work is bounded (FrameLimits, NameLimits), and files are
 // opened by target_files.hpp. What a limit omits is counted, and notes name the files. Opening
 // files and naming frames takes at most eight seconds, in addition to reading the records.
 //
-// What is here:   who the thread is, what its process had mapped when, where names come from.
-// What is not:    reading rings (a recorder), unwinding and naming (core/stacks).
+// See also: active_recorders.hpp runs recorders; core/stacks unwinds and names.
 //
-// Threads: one.
+// Threads: used by one thread.
 
 #pragma once
 
@@ -44,8 +43,8 @@
 
 namespace ctprof {
 
-// Which ends a window has to itself. At one that it shares with a neighbour, what threads did while
-// their rows were read goes to the window that was open when it was handed over.
+// Which ends of a window are not shared with a neighbouring window. At a shared end, the records
+// that are taken while rows are read belong to the window in which they are delivered.
 struct OwnEnds {
   bool begin = true;
   bool end = true;
@@ -53,37 +52,37 @@ struct OwnEnds {
 
 class RecordedStacks {
  public:
-  // `proc`: the open directory /proc. Of a snapshot that is no window, what was recorded is one
-  // look at its threads, and only stacks are kept of it. `patience`: how long a file of a process
-  // may take to be opened. `is_lent`: whether ctprof has rights that its user does not have; then
-  // only stacks of the user's own processes are kept, and no addresses of the kernel or of
-  // generated code. REQUIRES: the window outlives this.
+  // `proc`: the open directory /proc. If `window` is a snapshot, the records are one pass over its
+  // threads, and only stacks are kept. `timeout`: time limit for opening a file of a process.
+  // `has_extra_rights`: whether ctprof has rights that its user lacks. Then only stacks of the
+  // user's own processes are kept, without addresses of the kernel or of generated code. REQUIRES:
+  // `window` outlives this object.
   RecordedStacks(Snapshot& window, int proc, OwnEnds ends = {},
                  std::chrono::milliseconds patience = TargetFiles::kPatience,
                  const FrameLimits& limits = {}, bool is_lent = has_lent_rights());
 
-  // The files that were pinned during the window, each at the place of its version. REQUIRES: they
-  // live as long as this, and nothing was mapped yet.
+  // Sets the files that were pinned during the window; the index of a file is its version minus 1.
+  // REQUIRES: they outlive this object, and no mappings have been added.
   void pinned(std::span<const PinnedFile> files);
-  // Keeps at most so many frames of a stack, nearest to the leaf, of its kernel and its user part
-  // together. A stack that has more ends as Ending::Deep. By default Unwinder::kMostFrames.
+  // Sets the maximum number of frames per stack, kernel and user part together, counted from the
+  // leaf. A stack with more frames gets Ending::Deep. Default: Unwinder::kMostFrames.
   void limit_depth(std::size_t most) { depth_ = most; }
-  // What code a process had mapped at that time; changes before it are in it. Told again of the
-  // same process, it is what is found where a change says that it is to be read anew. REQUIRES: of
-  // one process in order of time.
-  // `owner`: the user of the process then, as whom its files are opened once it has exited.
+  // Sets the code that a process had mapped at `read_ns`, which includes all earlier changes.
+  // Further calls for one process take effect when a CTPROF_CHANGE_REMAPPED requires new mappings.
+  // `owner`: the user of the process; its files are opened with the rights of that user once it has
+  // exited. REQUIRES: calls for one process are in order of time.
   void mapped(std::uint64_t tgid, std::uint64_t read_ns, std::span<const Mapping> mappings,
               const std::optional<TargetOwner>& owner = {});
-  // From here on it is what this source recorded; `metrics` are its offers in order. Each metric
-  // becomes a column: of stacks, in which a thread without a record has none; or of numbers, as
-  // ctprof_record says. `tables`: modules of its unwind tables, table n in [n - 1].
+  // Starts the records of a source; `metrics` are its offers in order. Adds a column for each: of
+  // stacks, where a thread without records has an empty set; or of numbers (see ctprof_record).
+  // `tables`: the modules of its unwind tables, table n in [n - 1].
   void begin(const std::string& plugin, const std::string& source,
              const std::vector<SharedMetric>& metrics, const std::vector<TableFile>& tables = {});
   void take(const ctprof_change& change);
   void take(const ctprof_record& record);
-  // Does not unwind anything more: records count, with stacks that are known or end at once.
+  // Stops unwinding. Further records are counted, with known stacks or with none.
   void interrupt();
-  // Fills the columns, names the frames, and says in Meta::stacks and in notes what was not
+  // Fills the columns and names the frames. Records in Meta::stacks and in notes what was not
   // possible.
   void finish(const NameOptions& names = {});
 
@@ -96,7 +95,7 @@ class RecordedStacks {
     std::optional<TargetOwner> owner = {};
   };
   using Processes = std::unordered_map<std::uint64_t, Process, SeededHash>;
-  // How a thread's numbers become one.
+  // How the numbers of a thread are combined into one.
   enum class Combined { Sum, Largest, Least };
   // Weights of one column, by row.
   struct Sums {
@@ -107,12 +106,12 @@ class RecordedStacks {
     std::vector<ctprof_stack> in_no_row{};
     std::unordered_map<std::uint32_t, std::uint64_t> numbers{};
     std::uint64_t number_in_no_row = 0;
-    std::vector<std::uint32_t> unseen{};  // rows of which the source may not know
-    std::size_t source = 0;               // in Meta::stacks
+    std::vector<std::uint32_t> unseen{};  // rows that the source may not observe
+    std::size_t source = 0;               // index in Meta::stacks
   };
-  // The stack of a record, and how its walk ended.
+  // The stack of a record, and how unwinding ended.
   struct Walked {
-    std::uint64_t start = 0;  // of its thread
+    std::uint64_t start = 0;  // start time of its thread
     std::uint32_t node = 0;
     Ending ending = Ending::Root;
     bool is_guessed = false;
@@ -143,8 +142,8 @@ class RecordedStacks {
   std::uint32_t module_of(std::uint32_t module, std::uint64_t tgid);
   const ElfFile* unchanged_file(std::uint32_t module);
   sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path);
-  // Of each source the first metric tells what belongs to no row: the others say it of the same
-  // threads.
+  // Adds a note about records without a row only for the first metric of each source, because its
+  // other metrics concern the same threads.
   void fill(const Sums& sums);
   void fill_numbers(const Sums& sums, Column& column);
   void fill_stacks(const Sums& sums, Column& column);
@@ -169,54 +168,54 @@ class RecordedStacks {
   Modules modules_;
   Unwinder unwinder_;
   std::size_t depth_ = Unwinder::kMostFrames;
-  // The file of a module, and what shows that it was not changed.
+  // The file of a module, and the data that detects a change of it.
   struct Origin {
     FileId file;
-    std::uint64_t mapped_ns = 0;  // the first time; 0: unknown
+    std::uint64_t mapped_ns = 0;  // first time; 0: unknown
     FileStamp opened = {};
     bool is_changed = false;
   };
   std::vector<Origin> files_of_modules_;
   std::span<const PinnedFile> pinned_;
   std::map<FileId, bool> in_memory_;  // whether such files (memfd_create(2)) are programs
-  std::map<FileId, std::vector<std::uint32_t>> versions_;  // of a file without one, in `pinned_`
-  // Contents of files that unwind tables were made of, and that are not pinned. Their versions
+  std::map<FileId, std::vector<std::uint32_t>> versions_;  // indexes in `pinned_`
+  // Stamps of files from which unwind tables were made and that are not pinned. Their versions
   // follow those of `pinned_`.
   std::vector<FileStamp> contents_of_tables_;
   std::map<FileId, std::vector<std::uint32_t>> versions_of_tables_;
-  std::vector<std::uint32_t> numbers_;  // in the table, by module; kNoNumber: not there yet
-  std::vector<std::uint32_t> origins_;  // modules, by their number in the table
+  std::vector<std::uint32_t> numbers_;  // in the stack table, by module; kNoNumber: not added yet
+  std::vector<std::uint32_t> origins_;  // modules, by their number in the stack table
   Processes met_, processes_;           // when the window opened; now
-  // What was read later of processes that are met already, oldest first.
+  // Mappings that were read later, of processes in `initial_processes_`, oldest first.
   std::unordered_map<std::uint64_t, std::deque<ProcessCode>, SeededHash> read_later_;
-  std::size_t ranges_ = 0;      // in all of them, about
-  std::size_t room_after_ = 0;  // processes from which on room is made again
+  std::size_t ranges_ = 0;      // approximate total of all processes
+  std::size_t room_after_ = 0;  // number of processes that triggers the next removal
   bool is_interrupted_ = false;
-  // Users of processes that were met or forked, of all sources: recorders differ in what they see.
+  // Users of all processes of all sources, because recorders observe different processes.
   std::unordered_map<std::uint64_t, TargetOwner, SeededHash> owners_;
-  // A mapping of a jitdump, by which just-in-time compilers announce it.
+  // The mapping of a jitdump file, which JIT compilers create to announce it.
   struct JitDump {
     CodeRange range;
     FileId file;
     std::string path;
   };
   std::unordered_map<std::uint64_t, JitDump, SeededHash> jit_dumps_;  // by process
-  std::vector<Module> cut_maps_;  // processes whose perf maps are too large
-  std::uint64_t unmapped_ = 0;    // processes whose code there was no memory for
+  std::vector<Module> cut_maps_;  // processes whose perf maps exceed the size limit
+  std::uint64_t unmapped_ = 0;    // processes whose mappings exceeded the limit
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::deque<Sums> sums_;
   std::set<std::size_t> told_in_no_row_;
-  std::vector<Sums*> by_offer_;  // of the source; null: the window has such a column already
+  std::vector<Sums*> by_offer_;  // of the source; null: the window already has this column
   std::unordered_map<std::uint64_t, Walked, SeededHash>
       last_;                                  // of the source, by offer and thread
   StackTally* tally_ = nullptr;               // of the source
   std::vector<TableFile> tables_;             // of the source
-  std::vector<std::uint32_t> table_modules_;  // by table; kNoModule: not looked for yet
+  std::vector<std::uint32_t> table_modules_;  // by table; kNoModule: not looked up yet
   std::vector<Frame> frames_, user_frames_;
   std::vector<std::uint64_t> addresses_;
 };
 
-// All of it, from what was recorded in a window to its columns. `proc` and REQUIRES: as above.
+// Converts all records of a window to columns. `proc` and REQUIRES: as in the constructor.
 void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnEnds ends,
                 const NameOptions& names = {});
 

@@ -19,14 +19,14 @@ std::string with_decimal(double value, const char* unit) {
   return text;
 }
 
-// ", 12 lost", nothing if there are none.
+// Returns ", 12 lost", or "" for zero.
 std::string with_count(std::uint64_t number, std::string_view what) {
   return number == 0 ? "" : ", " + std::to_string(number) + " " + std::string(what);
 }
 
 std::uint64_t length_of(const ctprof_loss& loss) { return loss.until_ns - loss.from_ns; }
 
-// A short one with more digits, so that none is shown as 0.0 ms.
+// Short durations have more digits, so that none is shown as 0.0 ms.
 std::string place_of(const ctprof_loss& loss) {
   const double ms = static_cast<double>(length_of(loss)) / 1e6;
   char length[48] = "", text[128];
@@ -36,7 +36,7 @@ std::string place_of(const ctprof_loss& loss) {
   return text;
 }
 
-// The longest ones.
+// Returns the longest losses.
 std::string places(const Recorded& recorded) {
   std::vector<ctprof_loss> losses = recorded.losses;
   std::ranges::stable_sort(losses, std::greater(), length_of);
@@ -49,7 +49,8 @@ std::string places(const Recorded& recorded) {
   return text + (more > kShownLosses ? ", ...)" : ")");
 }
 
-// How many are whole, and why the others are not. Rounded down: all of them is a word.
+// Returns the share of complete stacks, and why the others are incomplete. Rounded down, so that
+// 100% never stands for an incomplete set.
 std::string whole(const StackTally& tally) {
   if (tally.records == 0) return {};
   if (tally.to_root == tally.records) return ", all to the root";
@@ -63,7 +64,7 @@ std::string whole(const StackTally& tally) {
          (why.empty() ? "" : " (" + why.substr(2) + ")");
 }
 
-// Which share of stacks a program in the kernel walked; nothing where none did. Rounded down.
+// Returns the share of stacks that a BPF program walked in the kernel, rounded down; "" for none.
 std::string walked_share(const Recorded& recorded) {
   if (recorded.walked == 0) return {};
   const std::uint64_t permille = recorded.walked * 1000 / (recorded.walked + recorded.copied);

@@ -19,15 +19,16 @@
 namespace ctprof {
 namespace {
 
-// Places of losses that are kept; the rest is counted.
+// Limit of losses that are stored; further ones are only counted.
 constexpr std::size_t kMostLosses = 4096;
 
-// Up to the field that is last in the first version of these structs.
+// Size up to the last field of the first version of each struct.
 constexpr std::size_t kLeastRecord = offsetof(ctprof_record, stack_size) + sizeof(std::uint64_t);
 constexpr std::size_t kLeastChange = sizeof(ctprof_change);
 constexpr std::size_t kLeastLoss = sizeof(ctprof_loss);
 
-// What of the struct is ours and theirs; the rest is zero. REQUIRES: its size is not too small.
+// Copies the part of the struct that both sides know; the rest is zero. REQUIRES: its size is not
+// too small.
 template <class Struct>
 Struct copied(const Struct& given) {
   Struct copy{};
@@ -51,7 +52,7 @@ ctprof_window_flags flags_of(const RecordOptions& options) {
   return flags;
 }
 
-// Leaves out what its kind of user part does not have.
+// Clears the fields that this kind of user part does not use.
 void drop_unused(ctprof_record& record) {
   const bool has_words =
       record.user_kind == CTPROF_USER_ADDRESSES || record.user_kind == CTPROF_USER_FRAMES;
@@ -61,7 +62,7 @@ void drop_unused(ctprof_record& record) {
 
 }  // namespace
 
-// One recorder, with its worker.
+// One recorder with its worker.
 class Records::Recorder {
  public:
   Recorder(const PlannedSource& planned, const ctprof_host& host, std::size_t memory,
@@ -82,7 +83,7 @@ class Records::Recorder {
 
   const std::string& source() const { return recorded_.source; }
 
-  // Why it cannot, or "".
+  // Returns why it cannot start, or "".
   std::string start(const ctprof_window& window) {
     std::string failed = asked(owner_, "open_worker", message_, [&] {
       return table_.open_worker(&host_, &worker_, message_.data(), message_.size());
@@ -109,7 +110,8 @@ class Records::Recorder {
     recorded_.cpu_ns += thread_cpu_time_ns() - begin + tables_.take_cpu_ns();
   }
 
-  // Whether its windows begin and end by calls of their own, inside those of all threads.
+  // Returns whether the recorder keeps sums. Its windows then open and close by separate calls,
+  // between the two readings of the threads.
   bool keeps_sums() const { return table_.window_opens && table_.window_ends; }
 
   void open_sums() {
@@ -135,7 +137,7 @@ class Records::Recorder {
     if (works_ && !keeps_sums()) tell_end();
   }
 
-  // The window is over; hands over what the recorder still had of it.
+  // Ends the window of the recorder and drains the rest of its records.
   void tell_end() {
     const std::uint64_t begin = thread_cpu_time_ns();
     if (table_.window_ends)
@@ -152,7 +154,7 @@ class Records::Recorder {
     drain();
   }
 
-  // What was recorded in the window: of sums, until they were closed.
+  // Returns the records of the window; for sums, those until close_sums().
   Recorded take() {
     Recorded taken = take_recorded();
     if (!closed_) return taken;
@@ -165,7 +167,7 @@ class Records::Recorder {
   }
 
  private:
-  // What it had to say is true of the next window, too.
+  // The remark and the failure also apply to the next window.
   Recorded take_recorded() {
     Recorded next = nothing_yet();
     next.remark = recorded_.remark;
@@ -203,7 +205,7 @@ class Records::Recorder {
     return to;
   }
 
-  // The first failure counts, and is the end.
+  // Stores the first failure and stops the recorder.
   void fail(std::string why) {
     if (!works_ || why.empty()) return;
     works_ = false;
@@ -270,7 +272,7 @@ class Records::Recorder {
   bool works_ = false;
   std::array<char, 512> message_{};
   Recorded recorded_;
-  std::optional<Recorded> closed_;    // the window's, while its threads are read last
+  std::optional<Recorded> closed_;    // sums of the window, while its threads are read again
   std::uint64_t sums_opened_ns_ = 0;  // on CLOCK_BOOTTIME; 0: no window of sums is open
 };
 

@@ -1,16 +1,16 @@
-// Call stacks that are recorded while a window is open: the recorders that were asked for, at work.
+// Runs the requested recorders of call stacks while a window is open.
 //
-// start() before the window opens; forget() when it does; drain() often, for the kernel's buffers
-// are small; stop() at its end; take() for what came. Records are checked, and kept raw
-// (record_arena.hpp): nobody unwinds between two reads of a buffer. A recorder that fails gives a
-// sentence, and what it recorded until then is kept.
+// Call start() before the window opens and discard() when it opens. Call drain() often, because the
+// kernel's buffers are small. Call stop() at the end and take() for the results. Records are
+// checked and stored raw (record_arena.hpp), so that unwinding does not delay the next read of a
+// buffer. If a recorder fails, its result contains a message and the records until then.
 //
-// Who unwinds them later goes through `records` once, from the oldest on: changes say what
-// processes mapped from then on. What a process had mapped before that is in `code`, read when it
-// was met first; a process that has nothing there told of all its mappings itself, or is one of
-// `unknown`. Files that processes had mapped are in `files`, open as long as the window is kept.
+// To unwind later, process `records` once from the oldest on: changes describe mappings that are
+// added. `code` contains the mappings before that, read when a process was first found. A process
+// without an entry there reported all its mappings itself, or is counted in `unreadable_processes`.
+// The files that processes mapped are in `files`, open as long as the window exists.
 //
-// Threads: one at a time.
+// Threads: used by one thread at a time.
 
 #pragma once
 
@@ -33,70 +33,69 @@
 
 namespace ctprof {
 
-// What one recorder did in one window.
+// The result of one recorder in one window.
 struct Recorded {
   explicit Recorded(std::size_t memory) : records(memory) {}
 
   std::string plugin;
   std::string source;
   std::vector<SharedMetric> metrics;        // by `offer` of a record
-  RecordArena records;                      // in the order in which they were handed over
-  std::uint64_t taken = 0;                  // records of stacks that are there
-  std::uint64_t numbers = 0;                // and of numbers
-  std::uint64_t walked = 0;                 // of those taken: by programs in the kernel
-  std::uint64_t copied = 0;                 // of those taken: copies of the stack, to be walked
-  std::vector<TableFile> tables;            // that walks were made by: table n is [n - 1]
-  std::uint64_t tables_refused = 0;         // requests for tables, for a limit on all of them
-  std::uint64_t others = 0;                 // of processes that were not requested: omitted
-  std::uint64_t lost = 0;                   // by full buffers of the kernel
-  std::uint64_t unseen = 0;                 // that should have been taken, and were not
-  std::uint64_t no_room = 0;                // lost because our own memory was used up
-  std::uint64_t changes_lost = 0;           // of processes' memory, likewise
-  std::uint64_t cut = 0;                    // of those taken: frames are missing at the root
-  std::uint64_t without_user = 0;           // of those taken: the user part could not be had
-  std::vector<ctprof_loss> losses;          // where records are missing, as far as that is told
-  std::uint64_t losses_left_out = 0;        // there were more
-  std::uint64_t cpu_ns = 0;                 // what draining cost us
-  std::uint64_t cpu_elsewhere_ns = 0;       // what it cost outside of its calls, as far as it says
-  std::optional<std::uint64_t> covered_ns;  // how long its sums cover; none: it keeps no sums
-  std::string remark;                       // of the source, for the user
+  RecordArena records;                      // in order of delivery
+  std::uint64_t taken = 0;                  // accepted records of stacks
+  std::uint64_t numbers = 0;                // accepted records of numbers
+  std::uint64_t walked = 0;                 // accepted stacks: walked by programs in the kernel
+  std::uint64_t copied = 0;                 // accepted stacks: copies, to be unwound
+  std::vector<TableFile> tables;            // used for walks: table n is [n - 1]
+  std::uint64_t tables_refused = 0;         // requests for tables beyond a limit on all tables
+  std::uint64_t others = 0;                 // records of unrequested processes: omitted
+  std::uint64_t lost = 0;                   // lost because buffers of the kernel were full
+  std::uint64_t unseen = 0;                 // missed samples, such as throttled ones
+  std::uint64_t no_room = 0;                // lost because the memory budget was used up
+  std::uint64_t changes_lost = 0;           // lost changes of memory maps, same reason
+  std::uint64_t cut = 0;                    // accepted stacks: frames are missing at the root
+  std::uint64_t without_user = 0;           // accepted stacks: no user part available
+  std::vector<ctprof_loss> losses;          // CPU and time of losses, as far as reported
+  std::uint64_t losses_left_out = 0;        // number of further losses
+  std::uint64_t cpu_ns = 0;                 // CPU time of draining
+  std::uint64_t cpu_elsewhere_ns = 0;       // reported CPU time outside of calls
+  std::optional<std::uint64_t> covered_ns;  // time that its sums cover; nullopt: no sums
+  std::string remark;                       // message of the source for the user
   std::string failed;                       // why it stopped; empty: it did not
 };
 
-// All that was recorded in one window. It stands for itself: of what an earlier one told nothing is
-// needed.
+// All that was recorded in one window. It is usable without the records of earlier windows.
 struct RecordedWindow {
   std::vector<Recorded> recorders;
   std::vector<ProcessCode> code;
   std::vector<PinnedFile> files;
-  std::uint64_t unknown = 0;  // processes whose code is not known
-  std::uint32_t depth = 0;    // most frames of a stack; 0: Unwinder::kMostFrames
+  std::uint64_t unknown = 0;  // processes whose code is unknown
+  std::uint32_t depth = 0;    // maximum frames per stack; 0: Unwinder::kMostFrames
 };
 
 class Records {
  public:
-  // `proc`: the open directory /proc. REQUIRES: `probed` and it outlive this object.
+  // `proc`: the open directory /proc. REQUIRES: `probed` and `proc` outlive this object.
   Records(const std::vector<PlannedSource>& recorders, const Probed& probed,
           const RecordOptions& options, WantedProcesses wanted, int proc);
   ~Records();
 
-  // Fails if one of them cannot.
+  // Fails if one of the recorders cannot start.
   Result<void> start();
   void drain();
-  // Recorders that keep sums (ctprof_source.window_opens) begin their part of the window, after its
-  // threads were first read, and end it, before they are read last. What they count in between
+  // Recorders that keep sums (ctprof_source.window_opens) open their part of the window after its
+  // threads were first read, and close it before they are read again. What they count in between
   // belongs to no window.
   void open_sums();
   void close_sums();
-  // A window ends here, and another may begin: drains once more what is in progress until now.
+  // Ends the window; another may begin. Drains once more, including events in progress.
   void end_window();
-  // Drops what came until now. What recorders had to say, and which of them failed, stays.
+  // Drops all records until now, but keeps the remarks and failures of recorders.
   void forget();
-  // Drains once more. REQUIRES: end_window() was called, if what is in progress is to be had.
+  // Drains once more. REQUIRES: end_window() was called, if events in progress are needed.
   void stop();
-  // What was recorded since forget(), or since this was last called.
+  // Returns the records since discard() or since the previous call.
   RecordedWindow take();
-  // Processes that descend from those that were requested, as far as recorders reported them.
+  // Returns the descendants of the requested processes that recorders reported.
   std::vector<std::uint64_t> followed() const;
 
  private:

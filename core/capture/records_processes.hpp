@@ -1,7 +1,7 @@
-// What the recorders of a window know of processes: which of them are wanted, whose code is known,
-// and the files that they map.
+// Tracks the processes of a window for its recorders: which are requested, whose code is known, and
+// which files they map.
 //
-// Threads: one at a time.
+// Threads: used by one thread at a time.
 
 #pragma once
 
@@ -27,19 +27,19 @@ class Records::Processes {
 
   const WantedProcesses& wanted() const { return wanted_; }
   bool is_wanted(std::uint64_t tgid) { return wanted_.has(tgid); }
-  // It runs code of its own, which is to be known.
+  // Requests the code of a process on its first record.
   void meet(std::uint64_t tgid) {
     if (met_.insert(tgid).second) code_.want(tgid);
   }
-  // What is known of its code is not true any more.
+  // Requests the code again, because the known mappings are outdated.
   void meet_again(std::uint64_t tgid) {
     met_.insert(tgid);
     const std::uint64_t now = boottime_ns();
     std::uint64_t& last = read_again_[tgid];
     if (now - last >= kReadAgainEvery) code_.want(tgid), last = now;
   }
-  // Whether anybody wants to know. A new process has what its parent had; one that runs another
-  // program tells of all that it maps.
+  // Returns whether the change is to be recorded. A new process has the mappings of its parent; a
+  // process that runs another program reports all its new mappings.
   bool note(const ctprof_change& change) {
     if (change.kind == CTPROF_CHANGE_FORKED) wanted_.forked(change.tgid, change.parent);
     const bool wanted = wanted_.has(change.tgid);
@@ -55,7 +55,7 @@ class Records::Processes {
     }
     return wanted;
   }
-  // Mappings before the files that they are of.
+  // Takes mappings before the files that they refer to.
   void take(RecordedWindow& window) {
     met_.clear();
     read_again_.clear();
@@ -66,11 +66,11 @@ class Records::Processes {
   }
 
  private:
-  // How soon a process's mappings are read again: each time costs us, and somebody may change them
-  // all the time.
+  // Minimum time between two readings of one process's mappings, in ns: each one costs CPU time,
+  // and a process may change its mappings continuously.
   static constexpr std::uint64_t kReadAgainEvery = 100'000'000;
 
-  // Before anybody writes to them.
+  // Pins the files as soon as the mappings have been read, before the files can change.
   MappedCode::Seen want_files() const {
     return [want = files_.wanter()](const ProcessCode& code) {
       for (const Mapping& mapping : code.mappings) want(code.tgid, mapping);
@@ -80,8 +80,8 @@ class Records::Processes {
   WantedProcesses wanted_;
   PinnedFiles files_;
   MappedCode code_;
-  std::unordered_set<std::uint64_t, SeededHash> met_;  // whose code is known, or asked for
-  std::unordered_map<std::uint64_t, std::uint64_t, SeededHash> read_again_;  // and when
+  std::unordered_set<std::uint64_t, SeededHash> met_;  // whose code is known or requested
+  std::unordered_map<std::uint64_t, std::uint64_t, SeededHash> read_again_;  // last request
 };
 
 }  // namespace ctprof

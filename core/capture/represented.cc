@@ -11,12 +11,12 @@ namespace ctprof {
 namespace {
 
 constexpr double kNsPerS = 1e9;
-// Of the standard deviation of a number of samples: by chance, one recording in 15,000 is beyond.
+// In standard deviations of the number of samples; chance exceeds it in one recording of 15,000.
 constexpr double kDeviations = 4;
-// Samples may be off by so many at both ends of a window.
+// Tolerated error at the two ends of a window, in samples.
 constexpr double kAtEnds = 2;
 
-// Both ends of a time of threads, with what they were in the middle of.
+// Run time of threads at both ends of a window, including the run in progress at each end.
 class RunTime {
  public:
   explicit RunTime(const Snapshot& window)
@@ -26,7 +26,7 @@ class RunTime {
         more_now_(find_role(window.threads().columns, "run-time-in-progress")),
         more_then_(find_role(opening(window).columns, "run-time-in-progress")) {}
 
-  // In the window; nothing where it is unknown.
+  // Returns the run time in the window; nullopt if it is unknown.
   std::optional<double> of(std::size_t row) const {
     const auto now = at(now_, more_now_, row, row < window_.window->living);
     if (!now) return std::nullopt;
@@ -71,7 +71,7 @@ Represented represented(const Snapshot& window, const Column& column, std::uint6
   return sums;
 }
 
-// Where all were missed, of one sample nothing is known: then the time must be longer than some.
+// If no sample was taken, the time per sample is unknown: the run time is then accepted.
 bool differs(const Represented& both) {
   if (both.ran_ns <= 0 || both.samples <= 0) return false;
   const double ns_per_sample = both.sampled_ns / both.samples;

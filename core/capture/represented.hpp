@@ -1,7 +1,7 @@
-// How much of the time for which threads ran the samples of their stacks represent.
+// Computes which part of the run time of threads is represented by the samples of their stacks.
 //
-// A recorder that samples by a clock may miss threads that run in step with it, and loses samples
-// where the hypervisor takes the CPU away. The scheduler's own account of run time shows that.
+// A recorder that samples by a clock can miss threads that run in step with it, and loses samples
+// while the hypervisor steals the CPU. The comparison with the scheduler's run time shows this.
 
 #pragma once
 
@@ -13,20 +13,20 @@
 namespace ctprof {
 
 struct Represented {
-  double sampled_ns = 0, ran_ns = 0;  // of rows of which both are known
-  double samples = 0;                 // about
+  double sampled_ns = 0, ran_ns = 0;  // of rows where both are known
+  double samples = 0;                 // approximate number of samples
 };
 
-// `column`: filled stacks of threads, in ns, of `samples` samples that weigh `weight_ns` together.
-// Run time is that of the metric with the role "run-time"; zero where the window has none.
-// REQUIRES: `window` is one, and its columns are readings, not differences.
+// `column`: filled stacks of threads, weighted in ns; `samples`: their number over all rows. Run
+// time is the metric with the role "run-time"; zero if the window lacks it. REQUIRES: `window` is a
+// window, and its columns are readings, not differences.
 Represented represented(const Snapshot& window, const Column& column, std::uint64_t samples);
 
-// Whether both differ by more than chance explains: samples at random moments vary by the root of
-// their number.
+// Returns whether both differ by more than chance explains: the number of random samples varies by
+// its square root.
 bool differs(const Represented& represented);
 
-// "samples represent 3.21 of 4.00 s run"; empty where they do not differ.
+// Returns "samples represent 3.21 of 4.00 s run"; empty if they do not differ.
 std::string in_words(const Represented& represented);
 
 }  // namespace ctprof

@@ -73,7 +73,7 @@ ThreadId first_thread(int proc) {
     walker.threads(proc, tgid, threads);
     if (threads.empty()) continue;
     if (any.tid == 0) any = threads.front();
-    // A process with memory of its own has more files to try than a kernel thread.
+    // A process with user memory has more files to test than a kernel thread.
     const std::string smaps = std::to_string(tgid) + "/smaps_rollup";
     if (file.read(proc, smaps.c_str())) return threads.front();
   }
@@ -91,8 +91,8 @@ bool is_procfs(int fd) {
   return ::fstatfs(fd, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
 }
 
-// How many PID namespaces there are from this procfs down to us, our own included: 1 means that its
-// ids are valid for us, 0 that we are not in it.
+// Returns the number of PID namespaces from this procfs down to ours, including ours. 1: its ids
+// are valid for us. 0: we are not in it.
 std::size_t namespaces_down_to_us(int proc) {
   sdk::TextFile file;
   const auto status = file.read(proc, "self/status");
@@ -104,7 +104,7 @@ std::size_t namespaces_down_to_us(int proc) {
 }
 
 // Finds the mount point and root of the first cgroup2 mount in mountinfo. A later mount on the same
-// directory hides it, and is taken instead.
+// directory hides it and replaces it.
 void find_cgroup2(int proc, Roots& roots) {
   sdk::TextFile file;
   auto mounts = file.read_records(proc, "self/mountinfo");
@@ -120,7 +120,7 @@ void find_cgroup2(int proc, Roots& roots) {
   }
 }
 
-// For a tree that is not our mount namespace's: tries the two usual directories.
+// Tries the two usual directories, for a tree outside our mount namespace.
 void look_for_cgroup2(const std::string& rootfs, Roots& roots) {
   for (const char* place : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
     if (::access((rootfs + place + "/cgroup.controllers").c_str(), F_OK) != 0) continue;
@@ -165,7 +165,7 @@ Directory open_below(int root, const std::string& path) {
   return directory;
 }
 
-// Walks the hierarchy, level by level.
+// Walks the hierarchy level by level.
 class CgroupWalk {
  public:
   CgroupWalk(const Roots& roots, std::size_t most)
@@ -189,7 +189,7 @@ class CgroupWalk {
  private:
   void add_children(const std::string& path) {
     const Directory directory = open_below(root_, "./" + path);
-    // One that is gone has no children any more.
+    // A removed cgroup has no children.
     if (!directory) return void(list_.complete &= errno == ENOENT);
     struct stat status {};
     if (::fstat(::dirfd(directory.get()), &status) != 0 || status.st_dev != device_) return;

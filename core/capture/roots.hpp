@@ -1,11 +1,11 @@
-// The roots of a capture: where /proc, /sys and the cgroup hierarchy are, what may be done there,
-// which processes and threads /proc lists, and which cgroups there are.
+// The roots of a capture: the open directories of /proc, /sys and the cgroup hierarchy, what they
+// permit, and the lists of processes, threads and cgroups.
 //
-// With --rootfs they are looked for under a directory: in a container that has the host's tree
-// mounted, or in a recorded tree. Whether the tree is that of the running kernel, and whether its
-// thread ids are the ones that our system calls understand, is checked rather than assumed.
+// With --rootfs, these are searched below a directory: in a container that has mounted the host's
+// tree, or in a recorded tree. Tests determine whether the tree belongs to the running kernel, and
+// whether its thread ids are valid in our system calls.
 //
-// A Walker reads only names, nothing of a thread itself. It reads directory entries in large pieces
+// A Walker reads only names, not the files of a thread. It reads large blocks of directory entries
 // (getdents64), because with ten thousand threads the walk is a measurable part of a capture.
 
 #pragma once
@@ -26,10 +26,10 @@ struct ThreadId {
   std::uint64_t tid = 0;
 };
 
-// Reads directories into a buffer of its own. Threads: one per walker.
+// Reads directories into its own buffer. Threads: one per walker.
 class Walker {
  public:
-  // The process ids under the open directory `proc`, ascending. Fails if it cannot be read.
+  // Returns the process ids under the open directory `proc`, ascending. Fails if it cannot be read.
   Result<std::vector<std::uint64_t>> processes(int proc);
   // Appends the threads of a process, ascending. Returns 0, or the errno of a failed open, as for a
   // process that has exited.
@@ -41,56 +41,56 @@ class Walker {
   std::vector<char> buffer_ = std::vector<char>(64 * 1024);
 };
 
-// Some thread that exists, to try things on: of the first process with memory of its own if there
-// is one, else of any; {0, 0} if there is none.
+// Returns an existing thread for tests of files: of the first process with user memory if there is
+// one, else of any process; {0, 0} if there is none.
 ThreadId first_thread(int proc);
 
 struct Roots {
   std::string proc;
   std::string sys;
-  std::string cgroup;       // where cgroup v2 is mounted; empty where it is not
-  std::string cgroup_root;  // what that mount shows of the hierarchy, "/" or a namespace's part
+  std::string cgroup;       // mount point of cgroup v2; empty if not mounted
+  std::string cgroup_root;  // root of that mount in the hierarchy: "/" or a namespace's part
   sdk::Fd proc_fd;
   sdk::Fd sys_fd;
   sdk::Fd cgroup_fd;
   bool live = false;
   bool own_tids = false;
 
-  // For Watch: the open /proc, or -1 where nothing in it can hold up a reader.
+  // Returns the open /proc for WatchedWorkers; -1 if none of its files can block a reader.
   int proc_that_may_hang() const { return live ? proc_fd.get() : -1; }
 
-  // The view of the host that plugins get. Points into this object, which must outlive it. The
-  // sample thread is our own if its id is valid there, else the first one found.
+  // Returns the view of the host for plugins. It points into this object, which must outlive it.
+  // The sample thread is our own if its id is valid there, else first_thread().
   ctprof_host host() const;
 };
 
 // The cgroups of a hierarchy, with or without threads.
 struct CgroupList {
   struct Entry {
-    std::string path;  // as /proc/PID/cgroup has it
+    std::string path;  // as in /proc/PID/cgroup
     std::uint64_t id = 0;
   };
   std::vector<Entry> entries;
-  bool complete = false;  // these are all
+  bool complete = false;  // whether the list is complete
 };
 
-// The most cgroups that are listed, and the time that listing them takes at most: whoever may make
-// cgroups may make very many, and nest them deeply.
+// Limits of the number of cgroups and of the listing time, because unprivileged users may create
+// many cgroups and nest them deeply.
 inline constexpr std::size_t kMostCgroups = 10'000;
 inline constexpr std::uint64_t kCgroupListNs = 500'000'000;
 
-// Lists what the mount shows, parents before children and shallow ones before deep ones, so that a
-// user's many hide none of the system's few. Empty where the names in the mount are not those in
-// /proc/PID/cgroup: in a recorded tree, and where the mount begins above our namespace.
+// Lists the cgroups that the mount shows, level by level, so that deeply nested cgroups of a user
+// do not displace those of the system. Returns an empty list if paths in the mount differ from
+// those in /proc/PID/cgroup: in a recorded tree, and if the mount begins above our namespace.
 CgroupList list_cgroups(const Roots& roots, std::size_t most = kMostCgroups,
                         std::uint64_t most_ns = kCgroupListNs);
 
-// The id of a cgroup by its path as /proc/PID/cgroup has it; 0 where the mount does not show it.
+// Returns the id of a cgroup by its path in /proc/PID/cgroup; 0 if the mount does not show it.
 std::uint64_t cgroup_id(const Roots& roots, const std::string& path);
 
-// Fails if there is no readable proc directory under `rootfs`; and for any `rootfs` if the
-// executable gave us privileges: links in a tree that the user made could lead to what only the
-// privileges can read.
+// Fails if `rootfs` has no readable proc directory. Also fails for a non-empty `rootfs` if the
+// executable file has capabilities: links in a tree that the user made could then lead to files
+// that only these capabilities can read.
 Result<Roots> open_roots(const std::string& rootfs);
 
 }  // namespace ctprof

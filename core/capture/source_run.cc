@@ -38,8 +38,8 @@ struct SourceRun::Worker {
   ctprof_batch listed{};  // the batch that a lister fills
   std::vector<std::uint64_t>* read_at = nullptr;
   std::array<char, 512> message{};
-  std::string failed;  // the first sentence
-  std::string remark;  // the last
+  std::string failed;  // the first error
+  std::string remark;  // the last remark
   std::uint64_t first_ns = 0;
   std::uint64_t last_ns = 0;
   std::uint64_t busy_ns = 0;
@@ -186,7 +186,7 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
     worker.message.back() = 0;
     worker.longest_stop_ns = std::max(worker.longest_stop_ns, work.longest_stop_ns);
     if (!failure.empty()) {
-      // It threw, and said so.
+      // It threw; `failure` is set.
     } else if (status != 0)
       failure = worker.message[0] ? worker.message.data() : "it failed without a message";
     else if (!worker.sink.fault().empty())
@@ -213,7 +213,7 @@ void SourceRun::settle(Worker& worker, std::size_t first_row, std::uint32_t rows
     if (!column) continue;
     const auto gaps = column->gaps().subspan(first_row, rows);
     settle_cells(*column, first_row, rows);
-    // Most batches have no wrong cell, and one pass without a branch shows it.
+    // Most batches have no wrong cell; one branch-free pass detects that.
     unsigned wrong = 0;
     for (const ctprof_gap gap : gaps) wrong += is_wrong(gap);
     if (wrong > 0) {
@@ -265,7 +265,7 @@ ctprof_listing SourceRun::listing(Worker& worker, const std::vector<std::uint64_
           .context = host_.context};
 }
 
-// Calls a function of the source that may fail; false if it did, with why in worker.failed.
+// Calls a function of the source that may fail. Returns false if it did, and sets worker.error.
 template <class Call>
 bool SourceRun::ask(Worker& worker, const char* function, Call call) {
   const std::uint64_t begin = boottime_ns();
@@ -278,7 +278,7 @@ bool SourceRun::ask(Worker& worker, const char* function, Call call) {
   return failure.empty();
 }
 
-// Takes back the room that was given and not committed.
+// Removes rows that were reserved but not committed.
 void SourceRun::drop_room() {
   for (Column& column : table_.columns) column.resize(table_.rows, Gap::Untouched);
 }
@@ -336,7 +336,7 @@ bool SourceRun::stop() {
   });
 }
 
-// Hidden columns do not count.
+// Counts the gaps by kind, without hidden columns.
 void SourceRun::count_gaps(SourceCost& cost) const {
   GapCounts counts{};
   for (const Column* column : columns_)

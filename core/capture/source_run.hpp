@@ -1,11 +1,11 @@
-// A source at work: one planned source, its columns, and a context per worker.
+// Runs one planned source: its columns and one context per worker.
 //
-// collect() hands a batch of rows to the source and checks what comes back: no cell stays
-// Untouched, no gap is one that a source may not write, and a put beyond the batch or a wrong row
-// count fails the batch. A source that fails gives a message, and the cells that it left become
-// SourceFailed; no other source takes over.
+// collect() passes a batch of rows to the source and checks the results. No cell remains Untouched,
+// and no gap is one that a source may not write. A put outside the batch or a wrong row count fails
+// the batch. If a source fails, its cost contains a message, and the remaining cells become
+// SourceFailed; no other source replaces it.
 //
-// Threads: different workers may collect different rows at the same time; everything else needs
+// Threads: different workers may collect different rows concurrently; all other calls need
 // exclusive use of the object.
 
 #pragma once
@@ -39,8 +39,8 @@ struct HiddenColumns {
 
 class SourceRun {
  public:
-  // Opens the columns that it was chosen for, all Untouched. `clock_start` is the capture's start
-  // on the monotonic clock.
+  // Adds the columns that the source was selected for, all Untouched. `clock_start`: start of the
+  // capture on CLOCK_BOOTTIME.
   SourceRun(const PlannedSource& planned, Table& table, Pools& pools, const ctprof_host& host,
             unsigned workers, std::uint64_t clock_start);
   ~SourceRun();
@@ -50,28 +50,27 @@ class SourceRun {
   ctprof_stage stage() const { return planned_.source->table.stage; }
   const SourceTable& source() const { return *planned_.source; }
   const Plugin* plugin() const { return planned_.plugin; }
-  // The plugin's context (open_plugin).
+  // Returns the plugin's context (open_plugin).
   void* context() const { return host_.context; }
 
   void collect(unsigned worker, std::size_t first_row, std::uint32_t rows,
                const HiddenColumns& hidden);
 
-  // Gives these cells that gap, without asking the source.
+  // Sets the gap of these cells without calling the source.
   void leave(std::size_t first_row, std::uint32_t rows, Gap gap);
 
-  // A worker that hangs in the source, or in what came before it, is left alone with everything it
-  // has; another one takes its number, with what it had counted when `keep_count` was called.
+  // If a worker blocks in the source or before it, the worker is abandoned with all its data.
+  // Another one takes its index and continues with the tallies that save_tallies() stored.
   void keep_count(unsigned worker);
   void replace(unsigned worker);
 
-  // For the list stage: appends rows to the table until the source is done. Returns false if it
-  // failed; finish() then has the message, and the rows are not usable.
+  // List stage: appends rows to the table until the source is done. Returns false if it failed;
+  // then finish() returns the message, and the rows are unusable.
   bool list(const std::vector<std::uint64_t>& pids, std::vector<std::uint64_t>& read_at);
 
-  // For the stage of threads that ended: start, then drain as often as is liked, stop, and drain
-  // once more. drain() appends rows to the table, and adds to what was lost and unseen. Each
-  // returns false if the source failed; finish() then has the message, and rows drained before that
-  // stay.
+  // Stage of exited threads: call start, then drain any number of times, stop, and drain once more.
+  // drain() appends rows to the table and adds to `losses`. Each returns false if the source
+  // failed; then finish() returns the message, and rows drained before that remain.
   struct Missed {
     std::uint64_t lost = 0;
     std::uint64_t unseen = 0;
@@ -80,13 +79,13 @@ class SourceRun {
   bool drain(std::vector<std::uint64_t>& read_at, Missed& missed);
   bool stop();
 
-  // What the source did until now, with the gaps in its columns counted.
+  // Returns the cost of the source so far, and the number of gaps in its columns.
   SourceCost cost() const;
-  // The same, when the workers are closed. REQUIRES: called once, after the last batch.
+  // Closes the workers and returns the cost. REQUIRES: called once, after the last batch.
   SourceCost finish();
-  // The source's remarks for the user, each once. Valid after finish().
+  // Returns the distinct remarks of the source for the user. Valid after finish().
   const std::set<std::string>& remarks() const { return remarks_; }
-  // Summed over workers; valid after finish().
+  // Returns the sums over all workers. Valid after finish().
   const std::vector<std::uint64_t>& tallies() const { return tallies_; }
 
  private:
@@ -113,14 +112,14 @@ class SourceRun {
   Pools& pools_;
   ctprof_host host_;
   std::uint64_t clock_start_;
-  std::vector<Column*> columns_;  // by offer; null where not chosen
+  std::vector<Column*> columns_;  // by offer; null if not selected
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::uint64_t> tallies_;
   std::set<std::string> remarks_;
 };
 
-// Collects the rows from `first_row` on, whose processes `tgids` are; those of a process that is
-// held are left Busy.
+// Collects the rows from `first_row` on; `tgids`: their processes. The rows of blocking processes
+// become Busy.
 void collect_unless_held(SourceRun& source, const HeldProcesses& held, unsigned worker,
                          std::size_t first_row, std::span<const std::uint64_t> tgids,
                          const HiddenColumns& hidden);

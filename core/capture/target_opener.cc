@@ -25,21 +25,21 @@
 namespace ctprof {
 namespace {
 
-// Two readings of one start time: the clocks that it is derived from drift apart.
+// Tolerated difference between two readings of one start time, because the clocks drift apart.
 constexpr std::uint64_t kStartSlackNs = 1'000'000'000;
-// Times of files and of starts are those of a clock tick.
+// Tolerance for times of files and of process starts, which have the resolution of a clock tick.
 constexpr std::uint64_t kClockSlackNs = 50'000'000;
 
-// The request that is carried out.
+// The state of one request.
 struct Attempt {
   const OpenRequest& request;
   int proc, root;  // directories
   bool is_lent;
-  std::atomic<std::uint64_t>& left;  // bytes that may be copied, of all attempts
+  std::atomic<std::uint64_t>& left;  // bytes that may be copied, shared by all attempts
   bool is_too_large = false;
-  bool is_changed = false;  // the file is the one, and has another content
-  int target = -1;          // the directory of the process, of a mapping
-  OpenedFile opened = {};   // without descriptor and reasons
+  bool is_changed = false;  // the file matches, but has other contents
+  int target = -1;          // directory of the process, for a mapping
+  OpenedFile opened = {};   // without descriptor and failure reasons
 };
 
 bool take(Attempt& attempt, std::uint64_t size) {
@@ -48,7 +48,7 @@ bool take(Attempt& attempt, std::uint64_t size) {
   return !attempt.is_too_large;
 }
 
-// What a process that is left behind has taken is not given back: it may still hold it.
+// Bytes that an abandoned process reserved are not released, because it may still hold the copy.
 sdk::Fd copy_of(int fd, off_t size, Attempt& attempt) {
   const auto bytes = static_cast<std::uint64_t>(std::max<off_t>(size, 0));
   if (!take(attempt, bytes)) return sdk::Fd();
@@ -60,13 +60,13 @@ sdk::Fd copy_of(int fd, off_t size, Attempt& attempt) {
   return sdk::Fd();
 }
 
-// How a file was reached: through a descriptor or a link of the kernel's to the mapping, which is
-// of no other file; or along a path.
+// How a file was reached: through a descriptor or a kernel link to the mapping, which cannot refer
+// to another file; or along a path.
 enum class Reached : std::uint8_t { ByMapping, ByPath };
 
-// Whether the content of an open file is the one that is wanted. An inode that was created, and a
-// path that was changed, after the mapping may be of another file. A link of the kernel's to the
-// file is not affected if only the file's name or permissions changed.
+// Returns whether an open file has the requested contents. An inode that was created, or a path
+// that was changed, after the mapping may belong to another file. A kernel link to the file stays
+// valid if only the file's name or permissions changed.
 bool has_content(int named, const MappedContent& wanted, Reached reached) {
   if (!wanted.stamp && wanted.mapped_unix_ns == 0) return true;
   const auto stamp = stamp_of(named);
@@ -78,8 +78,8 @@ bool has_content(int named, const MappedContent& wanted, Reached reached) {
   return last <= wanted.mapped_unix_ns;
 }
 
-// The file as the kernel lists it in maps, which on some file systems (btrfs, overlayfs) has
-// another device than stat(2) tells. Our own mapping of it shows that.
+// Returns the file id that maps shows, which on some file systems (btrfs, overlayfs) has another
+// device than stat(2) returns. Maps the file in this process to find it.
 std::optional<FileId> id_in_maps(int fd) {
   const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -97,15 +97,15 @@ bool is_listed_as(int fd, const FileId& file) {
   return listed && listed->device == file.device && listed->inode == file.inode;
 }
 
-// Whether it is that file; unknown where maps may list another device than stat(2) tells.
+// Returns whether it is that file; nullopt if maps may show another device than stat(2).
 std::optional<bool> is_file(const struct stat& status, const FileId& file) {
   if (file.device == status.st_dev && file.inode == status.st_ino) return true;
   if (major(file.device) == 0 || major(status.st_dev) == 0) return std::nullopt;
   return false;
 }
 
-// The file, or a copy of it. The stamp is read after the copy was made, so that a file that was
-// written to meanwhile has a newer one.
+// Returns the file, or a copy of it. Reads the stamp after copying, so that a concurrent write
+// gives a newer stamp.
 sdk::Fd kept(sdk::Fd fd, const struct stat& status, Attempt& attempt) {
   if (!fd) return fd;
   const bool is_of_layer = attempt.opened.on_overlay.inode != 0;
@@ -117,8 +117,8 @@ sdk::Fd kept(sdk::Fd fd, const struct stat& status, Attempt& attempt) {
   return is_copied ? std::move(copy) : std::move(fd);
 }
 
-// Whether it is a file on an overlay mount of the process whose content is in the requested file of
-// a layer, as far as that can be known without the content; notes how maps lists it.
+// Returns whether the file is on an overlay mount of the process and may have its contents in the
+// requested file of a layer. Does not compare contents. Stores the id that maps shows.
 bool is_over_layer(int fd, const struct stat& status, Attempt& attempt) {
   const OpenRequest& wanted = attempt.request;
   if (!wanted.may_be_of_layer || !can_be_of_layer(status, wanted.file) ||
@@ -131,7 +131,7 @@ bool is_over_layer(int fd, const struct stat& status, Attempt& attempt) {
   return true;
 }
 
-// To be read, if it is that file and a regular one.
+// Opens a file for reading if it is the requested one and a regular file.
 sdk::Fd readable(const sdk::Fd& named, Attempt& attempt, Reached reached) {
   const OpenRequest& wanted = attempt.request;
   attempt.opened = {};
@@ -153,7 +153,7 @@ sdk::Fd named(int directory, const std::string& path) {
   return sdk::Fd(::openat(directory, path.c_str(), O_PATH | O_CLOEXEC));
 }
 
-// Under a directory, as the kernel tells it: without symbolic links.
+// Opens a path below a root without following symbolic links.
 sdk::Fd named_under(int root, const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
@@ -162,7 +162,7 @@ sdk::Fd named_under(int root, const std::string& path) {
   return sdk::Fd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
 }
 
-// The directory of a process. What is opened below it later is of that process, or fails.
+// Opens the directory of a process. Later opens below it refer to that process, or fail.
 sdk::Fd directory_of(int proc, std::uint64_t process) {
   return sdk::Fd(::openat(proc, std::to_string(process).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
@@ -178,14 +178,15 @@ std::string name_in_map_files(const CodeRange& range) {
   return name;
 }
 
-// What is mapped, and may be read with the present rights.
+// Opens the first link to the mapping that is readable with the current rights.
 sdk::Fd first_readable(std::span<const sdk::Fd> links, Attempt& attempt) {
   for (const sdk::Fd& link : links)
     if (auto fd = readable(link, attempt, Reached::ByMapping)) return fd;
   return sdk::Fd();
 }
 
-// Of a file that is pinned, only that descriptor: all others lead to the same file.
+// Opens the kernel's links to the mapped file; for a pinned file, only duplicates its descriptor,
+// because all links lead to the same file.
 std::vector<sdk::Fd> links_to(int target, const CodeRange& range, const MappedContent& content) {
   std::vector<sdk::Fd> links;
   if (content.named) {
@@ -216,7 +217,7 @@ sdk::Fd open_mapped(Attempt& attempt) {
   return readable(named_under(attempt.root, path), attempt, Reached::ByPath);
 }
 
-// The process's own number, in the innermost of its namespaces.
+// Returns the pid of the process in its innermost PID namespace.
 std::string own_number(int target, std::uint64_t process) {
   sdk::TextFile file;
   const auto status = file.read(target, "status");
@@ -232,8 +233,8 @@ std::uint64_t written_unix_ns(const struct stat& status) {
          static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
 }
 
-// A process that may have written a map: since it started, and before the next one of its number
-// did.
+// A process that may have written a map between its start and the start of the next process with
+// its pid.
 struct MapWriter {
   TargetOwner owner;
   std::uint64_t replaced_unix_ns = UINT64_MAX;
@@ -259,8 +260,8 @@ bool is_same_process(const TargetOwner& a, const TargetOwner& b) {
          kStartSlackNs;
 }
 
-// Under the root of the process by its own number, then under that of ctprof, where agents write
-// that are no part of the process.
+// Opens the map below the root of the process by its own pid, then below the root of ctprof, where
+// agents outside the process write.
 sdk::Fd open_perf_map(Attempt& attempt) {
   const std::uint64_t process = attempt.request.process;
   const auto& known = attempt.request.owner;

@@ -1,7 +1,7 @@
-// Opens one file of another process, and waits for it as long as it takes: what a child process
-// does for target_files.hpp, which says what is opened, and with which rights.
+// Opens one file of another process without a time limit. The child process of target_files.hpp
+// runs it; that header describes which files are opened, and with which rights.
 //
-// Threads: one at a time.
+// Threads: used by one thread at a time.
 
 #pragma once
 
@@ -17,21 +17,21 @@ namespace ctprof {
 
 class TargetOpener {
  public:
-  // `proc`: the open directory /proc; it may be closed afterwards. `is_lent`: whether ctprof has
-  // rights that its user does not have. `most_copied`: bytes of all files that are copied, by this
-  // object and its copies in child processes together.
+  // `proc`: the open directory /proc; it may be closed afterwards. `has_extra_rights`: whether
+  // ctprof has rights that its user lacks. `max_copied_bytes`: limit for all copies that this
+  // object and its copies in child processes make.
   TargetOpener(int proc, bool is_lent, std::uint64_t most_copied);
 
   OpenedFile open(const OpenRequest& request) const;
-  // As many bytes more may be copied: copies of this size were closed.
+  // Returns the bytes of closed copies to the limit.
   void give_back(std::uint64_t bytes) const { *left_to_copy_ += bytes; }
-  // What `open` uses, and owns.
+  // Returns the descriptors that `open` uses; this object owns them.
   std::vector<int> descriptors() const { return {proc_.get(), root_.get()}; }
 
  private:
   sdk::Fd proc_, root_;
   bool is_lent_;
-  std::shared_ptr<std::atomic<std::uint64_t>> left_to_copy_;  // in memory of all these processes
+  std::shared_ptr<std::atomic<std::uint64_t>> left_to_copy_;  // in memory shared by these processes
 };
 
 }  // namespace ctprof

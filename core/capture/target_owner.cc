@@ -14,14 +14,14 @@
 namespace ctprof {
 namespace {
 
-// Fields of /proc/PID/status that list four ids: real, effective, saved, and the one for files.
+// The fields Uid and Gid of /proc/PID/status list four ids: real, effective, saved and file system.
 constexpr int kIdsBeforeFileId = 3;
 // Fields of /proc/PID/stat between the name and the start time.
 constexpr int kFieldsBeforeStart = 19;
-// Changes nothing, and so returns the present one.
+// setfsuid(2) with an invalid id changes nothing and returns the current id.
 constexpr uid_t kNoId = static_cast<uid_t>(-1);
 
-// Takes the next number of a list with blanks or tabs between.
+// Takes the next number of a list that is separated by blanks or tabs.
 std::optional<std::uint64_t> take_number(std::string_view& list) {
   list = sdk::trimmed(list);
   const std::string_view word = list.substr(0, list.find_first_of(" \t"));
@@ -53,7 +53,7 @@ std::optional<std::uint64_t> start_unix_ns(int process) {
   sdk::TextFile file;
   const auto stat = file.read(process, "stat");
   if (!stat) return std::nullopt;
-  // The name may contain blanks and brackets.
+  // The name may contain blanks and parentheses.
   std::string_view fields = stat.value.substr(stat.value.rfind(')') + 1);
   fields = sdk::trimmed(fields);
   for (int i = 0; i < kFieldsBeforeStart; ++i) sdk::take(fields, ' ');
@@ -63,7 +63,7 @@ std::optional<std::uint64_t> start_unix_ns(int process) {
   return realtime_ns() - boottime_ns() + *ticks * (kNsPerSecond / per_second);
 }
 
-// The functions of the C library would change all threads.
+// The C library's wrappers do not apply to a single thread only.
 bool take_user(uid_t user) {
   ::setfsuid(user);
   return static_cast<uid_t>(::setfsuid(kNoId)) == user;
@@ -74,7 +74,7 @@ bool take_group(gid_t group) {
   return static_cast<gid_t>(::setfsgid(kNoId)) == group;
 }
 
-// The user and groups of the owner, or all those of the real user. False: it is a mixture.
+// Sets the ids of the owner, or all those of the real user. Returns false if the result is mixed.
 bool take_ids(const TargetOwner* owner) {
   if (owner && take_user(owner->user)) {
     if (::syscall(SYS_setgroups, owner->groups.size(), owner->groups.data()) == 0)
@@ -103,8 +103,8 @@ std::optional<TargetOwner> owner_of(int process) {
                      *started};
 }
 
-// Capabilities are lowered last and raised first, for they are needed to change the rest. A change
-// of the user for files from or to root changes some of them, too.
+// Drops capabilities last and restores them first, because changing the ids requires them. A change
+// of the file system user from or to root also changes some capabilities.
 TargetRights::TargetRights(const TargetOwner* owner)
     : user_(static_cast<uid_t>(::setfsuid(kNoId))),
       group_(static_cast<gid_t>(::setfsgid(kNoId))),

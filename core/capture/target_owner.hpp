@@ -1,10 +1,9 @@
-// The user of another process, and opening files with no more than that user's rights.
+// Reads the user of another process, and opens files with no more than that user's rights.
 //
-// A process chooses which paths, links and mounts its own files have. Capabilities of ctprof must
-// not decide what is opened there, so the thread that opens does without them.
+// A process controls the paths, links and mounts of its files. The capabilities of ctprof must not
+// decide what is opened there, so the opening thread drops them.
 //
-// Contents: reading the user of a process; taking its rights for a while.
-// See also: target_files.hpp, which opens the files.
+// See also: target_files.hpp opens the files.
 //
 // Threads: any.
 
@@ -20,7 +19,7 @@
 
 namespace ctprof {
 
-// A process as the kernel checks its accesses to files, and when it started.
+// The credentials that the kernel uses for file accesses of a process, and its start time.
 struct TargetOwner {
   uid_t user = 0;
   gid_t group = 0;
@@ -28,33 +27,33 @@ struct TargetOwner {
   std::uint64_t started_unix_ns = 0;  // rounded down to a clock tick
 };
 
-// Reads the owner of a process. `process`: its open directory /proc/PID. Returns nothing if the
-// process has exited or its files cannot be read. The start time assumes that nobody has set the
-// host's clock since.
+// Reads the owner of a process. `process`: its open directory /proc/PID. Returns nullopt if the
+// process has exited or its files cannot be read. The start time is correct only if the host's
+// clock has not been set since.
 std::optional<TargetOwner> owner_of(int process);
 
-// The calling thread opens files as another user while an object exists: without effective
-// capabilities, and with the user and groups of the owner for files. Where the thread may not take
-// these, it keeps those of its real user (root without capabilities, if that is root).
+// While an object exists, the calling thread opens files without effective capabilities, as the
+// file system user and groups of the owner. If the thread may not change to these, it uses its real
+// user (root without capabilities, if that is root).
 //
 //   const TargetRights rights(&owner);
 //   if (rights) fd = ::open(path, O_RDONLY);
 //
-// Other threads keep their rights. The object is used and destroyed by the thread that made it.
+// Other threads keep their rights. The creating thread must use and destroy the object.
 class TargetRights {
  public:
   // `owner`: null for the real user.
   explicit TargetRights(const TargetOwner* owner);
-  // Takes the former rights again.
+  // Restores the previous rights.
   ~TargetRights();
   TargetRights(const TargetRights&) = delete;
   TargetRights& operator=(const TargetRights&) = delete;
 
-  // False if the user or the capabilities could not be changed: open nothing then.
+  // Returns false if the user or the capabilities could not be changed; then open nothing.
   explicit operator bool() const { return is_as_wanted_; }
 
  private:
-  // What they were.
+  // The previous values.
   uid_t user_;
   gid_t group_;
   std::vector<gid_t> groups_;

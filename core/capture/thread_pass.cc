@@ -25,17 +25,18 @@ constexpr std::uint32_t kThreadsPerRun = IdentityReader::kRows;
 constexpr std::size_t kProcessesPerPiece = 64;
 // Rows per batch when no directories are kept open.
 constexpr std::uint32_t kListedRun = 512;
-// Processes per batch: what one of them costs goes with its memory, and a few have most of it.
+// Processes per batch. Small, because the cost grows with memory, and few processes have most of
+// it.
 constexpr std::uint32_t kProcessRun = 16;
 
-// Fewer rows are moved in less time than a thread takes to start.
+// Fewer rows are moved in less time than starting a thread takes.
 constexpr std::size_t kRowsToShare = 4096;
 
-// The kernel's own limit (PID_MAX_LIMIT).
+// PID_MAX_LIMIT of the kernel.
 constexpr std::uint64_t kMostThreads = 4 << 20;
 
-// Roughly how many threads there are, for reserving memory: the kernel counts them in
-// /proc/loadavg, "0.52 0.58 0.59 1/467 11206". 0 if unknown.
+// Estimates the number of threads for reserving memory, from the count in /proc/loadavg: "0.52 0.58
+// 0.59 1/467 11206". Returns 0 if it is unknown.
 std::size_t threads_of_host(const Roots& roots) {
   sdk::TextFile file;
   const auto text = file.read(roots.proc_fd.get(), "loadavg");
@@ -46,7 +47,7 @@ std::size_t threads_of_host(const Roots& roots) {
       std::min(sdk::number<std::uint64_t>(sdk::take(rest, ' ')).value, kMostThreads));
 }
 
-// One a worker.
+// One identity reader per worker.
 class Readers {
  public:
   using Make = std::function<std::unique_ptr<IdentityReader>()>;
@@ -55,7 +56,7 @@ class Readers {
     for (unsigned i = 0; i < workers; ++i) readers_.push_back(make_());
   }
   IdentityReader& operator[](unsigned worker) { return *readers_[worker]; }
-  // The old one is left where it is: the kernel may still write there.
+  // Leaks the old reader, because the kernel may still write to its memory.
   void replace(unsigned worker) {
     readers_[worker].release()->release();
     readers_[worker] = make_();
@@ -66,7 +67,7 @@ class Readers {
   std::vector<std::unique_ptr<IdentityReader>> readers_;
 };
 
-// By workers, that is.
+// Returns whether workers run the source in this pass.
 bool is_run_here(const SourceRun& source) {
   return source.stage() == CTPROF_STAGE_THREAD || source.stage() == CTPROF_STAGE_PROCESS;
 }
@@ -198,7 +199,7 @@ bool ThreadPass::list_by(SourceRun& lister) {
   for (Column& column : table.columns) column.reserve(expected + CTPROF_MAX_ROWS);
   if (!lister.list(pids, snapshot.read_at)) return false;
   snapshot.meta.rows_listed = table.rows;
-  // A lister need not say these.
+  // A lister need not fill these columns.
   for (const std::string_view name : {kParent, kKernelThread})
     std::ranges::replace(table.find(name)->gaps(), ctprof_gap{CTPROF_UNTOUCHED},
                          ctprof_gap{CTPROF_UNSUPPORTED});
@@ -210,7 +211,7 @@ bool ThreadPass::list_by(SourceRun& lister) {
   const auto before = [&](std::uint32_t a, std::uint32_t b) {
     return std::pair(tgid[a], tid[a]) < std::pair(tgid[b], tid[b]);
   };
-  // Threads come nearly in order.
+  // Most threads are already in order.
   const auto disorder = std::is_sorted_until(order.begin(), order.end(), before);
   if (disorder == order.end()) return true;
   std::sort(disorder, order.end(), before);
@@ -231,7 +232,7 @@ void ThreadPass::reorder(const std::vector<std::uint32_t>& order) {
         });
 }
 
-// A source may know better than we when it read how long a thread ran.
+// A source may report more exact times at which it read the run times of threads.
 void ThreadPass::take_moments() {
   const Table& table = snapshot.threads();
   const Column* read_at = table.find(kReadAt);
@@ -318,8 +319,8 @@ void ThreadPass::replace(unsigned worker, std::uint64_t process) {
     if (is_run_here(source)) source.replace(worker);
 }
 
-// A process's name is that of its leader thread; if the leader is not among the rows, it is read
-// once more.
+// Sets the name of each process to that of its leader. If the leader has no row, reads its name
+// again.
 void ThreadPass::name_processes() {
   Table& table = snapshot.threads();
   Column& pcomm = *table.find(kPcomm);

@@ -18,8 +18,8 @@ std::uint64_t number(const Column* column, std::uint32_t row) {
 
 constexpr std::uint64_t kForEver = std::numeric_limits<std::uint64_t>::max();
 
-// When the name of a thread that was last seen at `last` went to another one. REQUIRES: in order of
-// tgid and time, for there may be as many as threads.
+// Returns when another thread took over the id of a thread that was last read at `last`. REQUIRES:
+// `took_over` is sorted by tgid and time, because it can be as long as the list of threads.
 std::uint64_t named_until(std::uint64_t tgid, std::uint64_t tid, std::uint64_t last,
                           std::span<const TookOver> took_over) {
   if (tid != tgid) return kForEver;
@@ -29,7 +29,7 @@ std::uint64_t named_until(std::uint64_t tgid, std::uint64_t tid, std::uint64_t l
   return exec == took_over.end() || exec->tgid != tgid ? kForEver : exec->at_ns;
 }
 
-// Of rows of one name, one after the other, who had it then; 0: not known, the last one.
+// Returns which of several threads with one id, in order of time, had it at `at`; 0: the last one.
 const ThreadRows::Row* holder(std::span<const ThreadRows::Row> rows, std::uint64_t at) {
   if (rows.empty()) return nullptr;
   const auto then =
@@ -62,7 +62,7 @@ ThreadRows::ThreadRows(const Snapshot& window) {
         {tgid, tid, number(starts, row), seen, named_until(tgid, tid, seen.last, took_over_), row});
     if (number(counts, row) < 2) continue;
     Row shared = rows_.back();
-    shared.seen.first = opened;  // it is known of one of them alone
+    shared.seen.first = opened;  // the start is known for only one of its threads
     shared_.emplace(shared.tgid, shared);
   }
   std::ranges::stable_sort(rows_, {}, [](const Row& row) {
@@ -78,7 +78,7 @@ std::span<const ThreadRows::Row> ThreadRows::rows_of(std::uint64_t tgid, std::ui
           std::ranges::upper_bound(rows_, std::pair(tgid, tid), {}, key)};
 }
 
-// Who it became.
+// Returns the row of the thread after its exec changed its id.
 const ThreadRows::Row* ThreadRows::successor(const ctprof_record& record) const {
   const auto exec = std::ranges::lower_bound(
       took_over_, std::tuple(record.tgid, record.tid, record.at_ns), {},

@@ -1,11 +1,11 @@
-// The threads of a window, to be found by what a record says of them: tgid, tid, start time where
-// it is told, and when the record was taken.
+// Finds the row of a record's thread in a window, by tgid, tid, start time (if recorded) and the
+// time of the record.
 //
-// A thread that took its leader's place by exec has one row, under the leader's name: records with
-// its name of before are its own, and of two rows of one name the one that had it when the record
-// was taken is meant.
+// A thread that replaced its leader by exec(2) has one row, with the leader's id. Records with its
+// previous id belong to that row. If two rows have one id, a record belongs to the thread that had
+// the id when the record was taken.
 //
-// Threads: any, once it is made.
+// Threads: any, after construction.
 
 #pragma once
 
@@ -23,13 +23,13 @@ class ThreadRows {
  public:
   struct Row {
     std::uint64_t tgid, tid, start;
-    Seen seen;            // on CLOCK_BOOTTIME
-    std::uint64_t until;  // likewise, when another thread got its name
+    Seen seen;            // CLOCK_BOOTTIME
+    std::uint64_t until;  // CLOCK_BOOTTIME, when another thread took over its id
     std::uint32_t row;
   };
 
   explicit ThreadRows(const Snapshot& window);
-  // Null where no row has the thread.
+  // Returns null if the thread has no row.
   const Row* find(const ctprof_record& record) const;
 
  private:
@@ -37,7 +37,7 @@ class ThreadRows {
   const Row* successor(const ctprof_record& record) const;
 
   std::vector<Row> rows_;                          // by tgid and tid
-  std::unordered_map<std::uint64_t, Row> shared_;  // by tgid: a row of several threads
+  std::unordered_map<std::uint64_t, Row> shared_;  // by tgid: a merged row of several threads
   std::vector<TookOver> took_over_;
 };
 

@@ -1,4 +1,4 @@
-// All sources of core/capture, which are compiled as one.
+// Unity build of core/capture: compiles all its sources as one unit.
 
 #include "core/capture/capture.cc"
 #include "core/capture/cell_sink.cc"

@@ -19,7 +19,7 @@ bool has_unseen(const Column& column) {
   return !gaps.empty() && std::memchr(gaps.data(), CTPROF_UNSEEN, gaps.size()) != nullptr;
 }
 
-// The rows that have an Unseen cell, ascending.
+// Returns the rows that have an Unseen cell, ascending.
 std::vector<std::uint32_t> unseen_rows(const Table& table) {
   std::vector<std::uint32_t> rows;
   for (const Column& column : table.columns) {
@@ -33,7 +33,7 @@ std::vector<std::uint32_t> unseen_rows(const Table& table) {
   return rows;
 }
 
-// A table of these rows alone, with their identity.
+// Returns a table of only these rows, with their identity.
 Table reserve_table(const Table& table, const std::vector<std::uint32_t>& rows) {
   Table reserve;
   reserve.rows = rows.size();
@@ -78,7 +78,7 @@ std::vector<SourceCost> fill_unseen(const Plan& plan, const Probed& probed, Snap
     collect(run, rows.size());
     take(planned, reserve, rows, table);
     SourceCost cost = run.finish();
-    cost.gaps.clear();  // those of the table's columns are the lister's to tell
+    cost.gaps.clear();  // the lister reports the gaps of the table's columns
     cost.unseen_rows = rows.size();
     costs.push_back(std::move(cost));
   }

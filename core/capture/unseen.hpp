@@ -1,13 +1,13 @@
-// Fills in threads that the lister knows to exist but cannot see.
+// Fills in threads that the lister cannot see, although it knows that they exist.
 //
-// Some kernels hide processes from BPF programs. A lister that is affected lists the threads all
-// the same, with their identity, and writes Unseen into the other cells. fill_unseen() runs the
-// sources that the plan keeps in reserve (Plan::unseen) on a table of those rows alone, and
-// replaces each Unseen cell with what they say. A cell that no source can fill becomes Denied, so
-// no Unseen remains.
+// Some kernels hide processes from BPF programs. A lister on such a kernel still lists the threads
+// with their identity, and writes Unseen into the other cells. fill_unseen_threads() runs the
+// reserve sources of the plan (Plan::unseen) on a table of only those rows, and replaces each
+// Unseen cell with their result. A cell that no source can fill becomes Denied, so that no Unseen
+// remains.
 //
-// In: the listed thread table. Out: the same table, and what each reserve source cost. If nothing
-// is Unseen, the cost is one look at each column's gaps. Threads: one.
+// Input: the listed thread table. Output: the same table, and the cost of each reserve source. If
+// no cell is Unseen, only the gaps of each column are scanned. Threads: one.
 
 #pragma once
 

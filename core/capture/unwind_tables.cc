@@ -42,17 +42,17 @@ struct UnwindTables::Shared {
   std::optional<UnwindTable> table_of(const ElfFile& file);
   void keep(Answer answer);
 
-  TargetFiles files;                // the thread's
-  std::uint64_t late_since_ns = 0;  // when late answers were forgotten last
+  TargetFiles files;                // used by the thread
+  std::uint64_t late_since_ns = 0;  // when timeouts were last cleared
   const std::uint64_t most_steps;
-  std::uint64_t steps = 0;  // the thread's
+  std::uint64_t steps = 0;  // used by the thread
   std::atomic<std::uint64_t> cpu_ns{0};
-  std::atomic<std::uint64_t> refused{0};  // requests, for a limit on all
-  std::mutex mutex;                       // of all below
+  std::atomic<std::uint64_t> refused{0};  // requests refused by a limit on all tables
+  std::mutex mutex;                       // protects all members below
   std::condition_variable changed;
   std::deque<Request> wanted;
   std::deque<Answer> answers;
-  std::size_t bytes = 0;  // of answers
+  std::size_t bytes = 0;  // of the tables in `answers`
   bool runs = false;
   bool ends = false;
 };
@@ -60,7 +60,7 @@ struct UnwindTables::Shared {
 namespace {
 
 constexpr std::size_t kLeastRequest = sizeof(ctprof_table_request);
-// A recorder works for days: what was late a minute ago may be asked for again.
+// A recorder may run for days: files that timed out a minute ago may be opened again.
 constexpr std::uint64_t kForgetLateNs = 60 * kNsPerSecond;
 
 bool is_sound(const ctprof_table_request* request) {
@@ -72,8 +72,8 @@ bool is_sound(const ctprof_table_request* request) {
 
 }  // namespace
 
-// What the thread does. The smallest file comes first: a stack needs the tables of all its modules,
-// and most have few large ones.
+// Runs in the worker thread. Processes the smallest file first: a stack needs the tables of all its
+// modules, and most stacks have few large ones.
 void UnwindTables::Shared::answer_all() {
   std::unique_lock lock(mutex);
   for (;;) {
@@ -113,8 +113,8 @@ std::optional<UnwindTable> UnwindTables::Shared::table_of(const ElfFile& file) {
   return table;
 }
 
-// Also fills in the content of the file. Of a copy the file's own stamp counts. The copy is closed
-// here: a recorder that works for days may ask for more files than may be copied together.
+// Also stores the stamp of the file; for a copy, that of the original. Closes the copy, because a
+// recorder that runs for days may request more files than may be copied in total.
 std::optional<UnwindTable> UnwindTables::Shared::table_of(const Request& request, TableFile& file) {
   if (request.is_vdso) return table_of(ElfFile(own_vdso()));
   if (const std::uint64_t now = monotonic_ns(); now - late_since_ns > kForgetLateNs) {
@@ -123,8 +123,8 @@ std::optional<UnwindTable> UnwindTables::Shared::table_of(const Request& request
   }
   sdk::Fd fd = files.open_stored(request.file.process, request.file.mapping);
   file.stamp = files.stamp().value_or(FileStamp());
-  // All containers of an image share the layer's file, and each lists it as another file. Its names
-  // would be looked for through the container that asked first, also when that has exited.
+  // All containers of an image share the layer's file, but each lists it as a separate file. Symbol
+  // names would be read through the container that requested it first, even after that has exited.
   const bool is_on_overlay = files.on_overlay().inode != 0;
   const bool is_the_content = fd && !is_on_overlay && files.stamp() &&
                               file.stamp.size == request.size &&
@@ -155,7 +155,7 @@ void UnwindTables::want(const ctprof_table_request* request) {
     try {
       thread_ = std::thread([shared = shared_] { shared->answer_all(); });
     } catch (const std::system_error&) {
-      shared_->runs = false;  // RLIMIT_NPROC has no more to give
+      shared_->runs = false;  // RLIMIT_NPROC permits no more threads
     }
   }
   const std::lock_guard lock(shared_->mutex);
@@ -180,7 +180,7 @@ void UnwindTables::want(const ctprof_table_request* request) {
   shared_->changed.notify_all();
 }
 
-// The plugin may be older or newer than this core: what it has no field for is left out.
+// The plugin may be older or newer than this core: fields that it does not have are omitted.
 void UnwindTables::hand_over(const Answer& answer, ctprof_unwind_table& table) {
   ctprof_unwind_table full{};
   full.size = table.size;

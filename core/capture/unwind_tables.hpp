@@ -1,18 +1,19 @@
-// Makes unwind tables for a recorder whose program in the kernel walks user stacks.
+// Makes unwind tables for a recorder whose BPF program walks user stacks in the kernel.
 //
-// A recorder asks for the table of a file when a stack first leads into it. A thread of its own
-// opens the file and packs its rules, so that no recorder waits for a file system. The file must be
-// the one that the kernel has: by device and inode, size and time of its last change. A file on
-// an overlay mount has no table: the kernel has the file of a layer, which many mounts share.
+// A recorder requests the table of a file when a stack first contains a frame in it. A separate
+// thread opens the file and packs its rules, so that no recorder waits for a file system. The file
+// must match the one that the kernel has: device, inode, size and time of the last change. A file
+// on an overlay mount has no table, because the kernel has the file of a layer, which many mounts
+// share.
 //
 //   UnwindTables tables(proc);
-//   tables.want(&request);                  // returns at once
+//   tables.request(&request);               // returns immediately
 //   while (tables.next(&table)) ...         // answers
 //
-// Files are untrusted: the work on all of them and the memory of waiting tables are bounded. What
-// exceeds a limit has no table, and the recorder takes copies of such stacks.
+// Files are untrusted: the total work and the memory of waiting tables are limited. A file beyond a
+// limit has no table, and the recorder copies the stacks that contain it.
 //
-// Threads: one at a time.
+// Threads: used by one thread at a time.
 
 #pragma once
 
@@ -32,7 +33,7 @@
 
 namespace ctprof {
 
-// The module of a table, its content, and a process that had it mapped.
+// The module of a table, the stamp of its file, and a process that had mapped it.
 struct TableFile {
   std::uint64_t process = 0;
   Mapping mapping;
@@ -41,15 +42,15 @@ struct TableFile {
 
 class UnwindTables {
  public:
-  // Tables of one recorder, and files that it may ask for.
+  // Limit of tables of one recorder, and of files that it may request.
   static constexpr std::size_t kMostTables = 1 << 14;
-  // Steps of Cfi, for all of them: everything that runs on a busy host takes 100 million.
+  // Limit of Cfi steps for all files; all programs of a busy host need 100 million.
   static constexpr std::uint64_t kMostSteps = 1 << 30;
-  // Of tables that were not handed over yet.
+  // Limit for tables that were not delivered yet.
   static constexpr std::size_t kMostBytes = 64 << 20;
 
-  // `proc`: the open directory /proc, which outlives it. `patience`: how long the destructor waits
-  // for the thread. The others: for tests.
+  // `proc`: the open directory /proc, which must outlive this object. `timeout`: how long the
+  // destructor waits for the thread. The other parameters are for tests.
   explicit UnwindTables(int proc, std::chrono::milliseconds patience = MappedCode::kPatience,
                         std::size_t most_tables = kMostTables,
                         std::uint64_t most_steps = kMostSteps);
@@ -57,16 +58,16 @@ class UnwindTables {
   UnwindTables(const UnwindTables&) = delete;
   UnwindTables& operator=(const UnwindTables&) = delete;
 
-  // A request that is malformed, or one too many, is answered like one without a table.
+  // Requests a table. A malformed request, or one beyond the limit, is answered without a table.
   void want(const ctprof_table_request* request);
-  // As ctprof_records.next_table.
+  // Implements ctprof_records.next_table.
   std::int32_t next(ctprof_unwind_table* table);
-  // Modules of the tables that were handed over: table n is [n - 1].
+  // Returns the modules of the delivered tables: table n is [n - 1].
   const std::vector<TableFile>& files() const { return files_; }
-  // Requests that were answered without a table because all of them together reached kMostTables or
-  // kMostSteps. No later one has a table either.
+  // Returns the number of requests that were answered without a table because of kMaxTables or
+  // kMaxSteps. All later requests are refused, too.
   std::uint64_t refused() const;
-  // CPU time that the thread used since the last call.
+  // Returns the CPU time of the thread since the previous call.
   std::uint64_t take_cpu_ns();
 
  private:
@@ -80,11 +81,11 @@ class UnwindTables {
   std::chrono::milliseconds patience_;
   std::size_t most_tables_;
   std::uint64_t most_steps_;
-  std::shared_ptr<Shared> shared_;  // the thread's, too, which may outlive this object
-  std::thread thread_;              // runs once there is a request
+  std::shared_ptr<Shared> shared_;  // shared with the thread, which may outlive this object
+  std::thread thread_;              // started by the first request
   std::size_t requests_ = 0;
   std::vector<TableFile> files_;
-  std::optional<UnwindTable> current_;  // that was handed over last
+  std::optional<UnwindTable> current_;  // the table that was delivered last
 };
 
 }  // namespace ctprof

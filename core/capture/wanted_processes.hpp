@@ -1,9 +1,9 @@
-// Which processes are wanted: by their ids, with those that they fork if that is requested; and by
-// the cgroup that each was in when it was first asked about.
+// Determines which processes are requested: by pid, optionally with the processes that they fork,
+// and by the cgroup of a process at its first lookup.
 //
-// A process that ended before anybody could ask is wanted if the one that it descends from is.
+// A process that exited before its cgroup was read is wanted if its parent is.
 //
-// Threads: one at a time.
+// Threads: used by one thread at a time.
 
 #pragma once
 
@@ -20,19 +20,19 @@ namespace ctprof {
 
 class WantedProcesses {
  public:
-  // `pids`, `cgroup`: empty: all. `proc`: the open directory /proc, which must outlive it.
-  // `inherits`: whether processes that `pids` fork from now on are wanted, too, and their children.
+  // `pids`, `cgroup`: empty: all. `proc`: the open directory /proc, which must outlive this object.
+  // `inherits`: also include processes that `pids` fork from now on, and their descendants.
   WantedProcesses(std::vector<std::uint64_t> pids, std::string cgroup, int proc,
                   bool inherits = false);
 
   bool has(std::uint64_t tgid);
-  // A new process; its id may have been another's.
+  // Adds a new process; another process may have had its id.
   void forked(std::uint64_t tgid, std::uint64_t parent);
-  // The id may be another process's from now on. Records of one that was followed may still come,
-  // so that it stays wanted until a process of another parent has its id.
+  // Forgets the cgroup of an exited process, because its id may be reused. A followed process stays
+  // wanted until a process of another parent gets its id, because its records may be delayed.
   void ended(std::uint64_t tgid) { known_.erase(tgid); }
   const std::vector<std::uint64_t>& pids() const { return pids_; }
-  // The children that are wanted, and theirs.
+  // Returns the followed descendants.
   std::vector<std::uint64_t> followed() const { return {followed_.begin(), followed_.end()}; }
 
  private:
@@ -49,7 +49,7 @@ class WantedProcesses {
   bool inherits_;
   std::unordered_set<std::uint64_t, SeededHash> followed_;
   sdk::TextFile file_;
-  std::unordered_map<std::uint64_t, Known, SeededHash> known_;  // where a cgroup is wanted
+  std::unordered_map<std::uint64_t, Known, SeededHash> known_;  // used only if a cgroup is selected
 };
 
 }  // namespace ctprof

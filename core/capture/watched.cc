@@ -24,12 +24,12 @@
 namespace ctprof {
 namespace {
 
-// Patience is counted in slices, so that it is not over at once when we were stopped ourselves.
+// The timeout is counted in slices, so that it does not expire when ctprof itself was stopped.
 constexpr std::chrono::milliseconds kSlice{250};
 constexpr int kSlices = kPatienceSeconds * 1000 / static_cast<int>(kSlice.count());
 
-// Whether a thread is still ours. It may come back from the kernel at the very moment that it is
-// to be given up: whoever leaves Doubted first, the thread in its handler or the watcher, decides.
+// Whether a worker is abandoned. It may return from the kernel at the moment of the decision. The
+// first change from Suspected decides: by the worker in its handler, or by the watcher.
 enum class Trust : int { Works, Doubted, GivenUp };
 
 constinit thread_local std::atomic<Trust>* t_trust = nullptr;
@@ -64,7 +64,7 @@ struct Member {
   std::atomic<std::size_t> piece{0};
   std::atomic<CallSlot*> call{nullptr};
   bool working = true;
-  // As the watcher saw it last.
+  // The last values that the watcher read.
   std::size_t last_piece = 0;
   std::int64_t last_time = -1;
   int idle_slices = 0;
@@ -79,7 +79,7 @@ std::int64_t processor_time(const sdk::WorkThread& thread) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-// Kept by each of its threads, so that it outlives one that was given up.
+// Shared by all its threads, so that it outlives an abandoned one.
 class Crew : public std::enable_shared_from_this<Crew> {
  public:
   Crew(std::size_t pieces, const std::function<void(unsigned, std::size_t)>& work,
@@ -104,13 +104,14 @@ class Crew : public std::enable_shared_from_this<Crew> {
   }
 
  private:
-  // There was no thread to take the place of one that was given up.
+  // Runs the remaining pieces if no thread could replace an abandoned one.
   void do_the_rest() {
     ++working_;
     be(*members_.emplace_back(std::make_unique<Member>()), 0);
   }
 
-  // RLIMIT_NPROC may have no more to give: those that run do all, or the calling thread does.
+  // If RLIMIT_NPROC permits no more threads, the existing ones do all work, or the calling thread
+  // does.
   bool start(unsigned worker) {
     Member& member = *members_[worker];
     {
@@ -187,8 +188,8 @@ class Crew : public std::enable_shared_from_this<Crew> {
     }
   }
 
-  // The process that the thread is held up by, if that makes us give it up: its signal waits for
-  // it then, and it was seen to be held up after that.
+  // Abandons the worker if it is still blocked after the signal is pending. Returns the process
+  // that blocks it; nullopt if it is not abandoned.
   std::optional<std::uint64_t> held_for_good(Member& member) const {
     if (!held_up_by(member.tid, watch_.proc)) return std::nullopt;
     member.trust = Trust::Doubted;
@@ -209,7 +210,7 @@ class Crew : public std::enable_shared_from_this<Crew> {
   }
 
   void replace(unsigned worker, std::uint64_t process) {
-    Member& lost = *members_[worker].release();  // it may yet look at it
+    Member& lost = *members_[worker].release();  // the blocked thread may still use it
     lost.thread.detach();
     if (CallSlot* call = lost.call) call->owner = nullptr;
     watch_.lost(worker, process);
@@ -225,10 +226,10 @@ class Crew : public std::enable_shared_from_this<Crew> {
 
   const std::function<void(unsigned, std::size_t)>& work_;
   const Watch& watch_;
-  std::vector<std::unique_ptr<Member>> members_;  // the watcher's alone
-  std::mutex mutex_;                              // for what follows
+  std::vector<std::unique_ptr<Member>> members_;  // used only by the watcher
+  std::mutex mutex_;                              // protects the members below
   std::condition_variable done_;
-  std::size_t next_ = 0;  // pieces from here to the end were not taken yet
+  std::size_t next_ = 0;  // pieces from here to the end are not taken yet
   std::size_t end_;
   std::deque<std::size_t> again_;
   std::size_t working_ = 0;

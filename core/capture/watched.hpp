@@ -1,13 +1,13 @@
-// Work shared by a few threads, as by share() (core/base/workers.hpp), while the calling thread
-// watches over them.
+// Runs work in a few threads, like share() (core/base/workers.hpp), while the calling thread
+// watches them.
 //
-// A thread that a process in /proc holds up (held.hpp) cannot be called back. It is given up: a
-// signal waits for it, whose handler never returns, so that it runs no more code of ours when the
-// kernel lets it go at last. All that it had in hand is left to it, for the kernel may still write
-// there; nobody waits for it at exit, where the kernel ends it. Another thread takes its place, and
-// does its piece again.
+// A worker that a process in /proc blocks (blocking_processes.hpp) cannot be interrupted. It is
+// abandoned: it gets a signal whose handler never returns, so that it runs no more code when the
+// kernel wakes it. All objects that it used stay allocated, because the kernel may still write to
+// them. It is not joined at exit, where the kernel kills it. Another thread replaces it and repeats
+// its piece of work.
 //
-// A thread that waits for anything else is waited for.
+// A worker that is blocked by anything else is waited for.
 
 #pragma once
 
@@ -19,19 +19,18 @@
 namespace ctprof {
 
 struct Watch {
-  // The open directory /proc; -1 where it is a recorded tree, which holds up nobody: then this is
-  // share().
+  // The open directory /proc; -1 for a recorded tree, which cannot block: then this is share().
   int proc;
-  // A worker was given up, by this process: whatever it used is to be replaced and left where it
-  // is. Called by the calling thread.
+  // Called by the calling thread after it abandoned a worker because of `process`. Must replace the
+  // objects that the worker used, without destroying them.
   std::function<void(unsigned worker, std::uint64_t process)> lost;
-  // Every other worker takes pieces from the end: so that work of two kinds, one at each end, that
-  // waits for different things goes on at the same time.
+  // Every second worker takes pieces from the end, so that two kinds of work, one at each end, that
+  // wait for different resources run concurrently.
   bool from_both_ends = false;
 };
 
-// As share(), with one more thread. Where there is none to be had, the calling thread does all,
-// unwatched.
+// Like share(), with one more thread. If no thread can be created, the calling thread does all
+// work, unwatched.
 std::vector<std::uint64_t> share_watched(unsigned workers, std::size_t pieces,
                                          const std::function<void(unsigned, std::size_t)>& work,
                                          const Watch& watch);
