@@ -53,10 +53,11 @@ namespace ctprof {
 
 // Opens plugins with a slow open() while further plugins are still being loaded.
 //
-//   Ahead ahead({});
-//   auto plugins = load_plugins({..., .ahead = [&](const Plugin& plugin) { ahead.open(plugin); }});
+//   EarlyOpener opener({});
+//   auto plugins = load_plugins(
+//       {..., .ahead = [&](const Plugin& plugin) { opener.open(plugin); }});
 //   const Registry registry(std::move(*plugins));
-//   auto session = Session::open(registry, options, std::move(ahead));
+//   auto session = Session::open(registry, options, std::move(opener));
 //
 // If an open fails here, the session repeats it and reports the error.
 class Ahead {
