@@ -9,14 +9,13 @@
 namespace ctprof {
 namespace {
 
-// --- CPU time
-// -------------------------------------------------------------------------------------------
+// --- CPU time ---
 
 const Column* numbers(const Snapshot& window, Entity entity, std::string_view role) {
   return find_role(window.table(entity).columns, role);
 }
 
-// A figure of the host; none where it has none.
+// Returns a value of the host; nullopt if it is missing.
 std::optional<double> of_host(const Snapshot& window, std::string_view role) {
   const Column* column = numbers(window, Entity::Host, role);
   if (!column || column->rows() == 0 || !column->has_value(0)) return {};
@@ -89,8 +88,7 @@ std::optional<Accounting> account(const Snapshot& window) {
   return accounting;
 }
 
-// --- rows
-// -----------------------------------------------------------------------------------------------
+// --- rows ---
 
 namespace {
 
@@ -106,8 +104,8 @@ bool has_any_no_base(const Column& column) {
   return std::ranges::find(gaps, static_cast<ctprof_gap>(Gap::NoBase)) != gaps.end();
 }
 
-// By thread row: 1 if some counter has NoBase, 2 if some has a value, or the thread was met when
-// the window opened.
+// By thread row: bit 0 if some counter is NoBase; bit 1 if some counter has a value, or the thread
+// was read at the opening.
 std::vector<std::uint8_t> known_by_row(const Snapshot& window) {
   const Table& threads = window.threads();
   std::vector<std::uint8_t> known(threads.rows);

@@ -14,7 +14,7 @@
 namespace ctprof {
 namespace {
 
-// Gives a thread that ended what is known of it elsewhere, where its source had nothing.
+// Copies missing cells of an exited thread from a row of another snapshot.
 void complete(Ended& ended, std::uint32_t row, const Snapshot& from, std::uint32_t from_row,
               std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
@@ -25,9 +25,8 @@ void complete(Ended& ended, std::uint32_t row, const Snapshot& from, std::uint32
   }
 }
 
-// Where a source knows starts only roughly: a thread is the one of its tid that was listed and
-// began closest to it, if that is close enough. From there it has its start, and what else it
-// lacks.
+// For sources with approximate start times: finds the listed thread with the same tid and the
+// nearest start time within the tolerance. Copies its start time and other missing cells.
 void settle_starts(const Snapshot& listed, Ended& ended) {
   Column* within = ended.rows.threads().find(kStartWithin);
   if (!within) return;
@@ -50,7 +49,7 @@ void settle_starts(const Snapshot& listed, Ended& ended) {
   }
 }
 
-// Names processes of threads whose source does not know that, by other threads of theirs.
+// Fills in missing process names from the leaders of the processes.
 void name_processes(const Snapshot& from, Ended& ended) {
   const Column* pcomm = ended.rows.threads().find(kPcomm);
   if (!pcomm || std::ranges::count(pcomm->gaps(), CTPROF_VALUE) == std::ssize(pcomm->gaps()))
@@ -65,7 +64,7 @@ void name_processes(const Snapshot& from, Ended& ended) {
       complete(ended, row, from, it->second, {kPcomm});
 }
 
-// A thread of which nobody knows the process stands as one of its own, by its name.
+// Treats a thread without a known process as a process of its own, with the thread's name.
 void stand_alone(Ended& ended) {
   Table& threads = ended.rows.threads();
   Column *tgids = threads.find(kTgid), *pcomms = threads.find(kPcomm);
@@ -78,13 +77,13 @@ void stand_alone(Ended& ended) {
   }
 }
 
-// A row of a thread, of one of the snapshots or of those that ended.
+// A row of a thread in one of the snapshots or in the exited threads.
 struct RowOf {
   const Snapshot* rows;
   std::uint32_t row;
 };
 
-// Finds the cgroups of threads by their processes and the processes' ancestors.
+// Finds the cgroups of threads through their processes and the ancestors of these.
 class Cgroups {
  public:
   Cgroups(const Snapshot& before, const Snapshot& after, Ended& ended)
@@ -98,7 +97,7 @@ class Cgroups {
       if (names_[row].is_leader()) ended_leaders_.try_emplace(names_[row].tgid, row);
   }
 
-  // Returns how many threads have theirs from an ancestor.
+  // Returns the number of threads that got the cgroup of an ancestor.
   std::size_t complete_all() {
     const Column* cgroups = ended_->rows.threads().find(kCgroup);
     std::size_t inherited = 0;
@@ -115,12 +114,12 @@ class Cgroups {
   }
 
  private:
-  // Shells that run programs that run programs: deeper than that is no real host.
+  // Limit of the depth of nested shells and programs; real hosts have fewer levels.
   static constexpr int kMostAncestors = 32;
-  // Process 1, and the one whose children are kernel threads.
+  // Process 1 and kthreadd.
   static constexpr std::uint64_t kLastOfKernel = 2;
 
-  // The nearest one that was listed, or null.
+  // Returns the nearest listed ancestor, or null.
   const RowOf* ancestor(std::uint32_t row) const {
     const Column* parents = ended_->rows.threads().find_u64(kParent);
     for (int depth = 0; parents && depth < kMostAncestors; ++depth) {
@@ -137,14 +136,14 @@ class Cgroups {
   Ended* ended_;
   std::vector<ThreadName> names_;
   std::unordered_map<std::uint64_t, RowOf> listed_;                 // leaders, by tgid
-  std::unordered_map<std::uint64_t, std::uint32_t> ended_leaders_;  // likewise
+  std::unordered_map<std::uint64_t, std::uint32_t> ended_leaders_;  // leaders, by tgid
 };
 
 }  // namespace
 
 std::size_t complete_ended(const Snapshot& before, const Snapshot& after, Ended& ended) {
   for (const Snapshot* listed : {&after, &before}) settle_starts(*listed, ended);
-  // The latest name counts: a process may have run another program since the window opened.
+  // The last name wins: a process may have run another program since the window opened.
   for (const Snapshot* from : {&after, &std::as_const(ended.rows), &before})
     name_processes(*from, ended);
   const bool lacks_cgroups = ended.rows.threads().find(kStartWithin) != nullptr;

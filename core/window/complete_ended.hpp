@@ -1,7 +1,6 @@
-// Completes the rows of threads that ended, where their source lacks something that other rows
-// have.
+// Completes the rows of exited threads with data of other rows that their source lacks.
 //
-// See also: make_window.hpp (makes windows), infer_take_overs.hpp.
+// See also: make_window.hpp, infer_execs.hpp.
 
 #pragma once
 
@@ -11,11 +10,11 @@
 
 namespace ctprof {
 
-// Gives threads their exact start times, and their process, its name and their cgroup. Where the
-// source has no cgroups (it knows starts only roughly), a thread that was never listed has the
-// cgroup of its process, or else of the nearest ancestor process that was listed; processes inherit
-// it. Process 1 passes nothing on: it starts services in cgroups of their own. Returns how many
-// threads have their cgroup from an ancestor.
+// Fills in the exact start times, processes, process names and cgroups of exited threads. If the
+// source has no cgroups (and only approximate start times), a thread that was never listed gets the
+// cgroup of its process, else of the nearest listed ancestor process, because processes inherit it.
+// Process 1 is excluded, because it starts services in cgroups of their own. Returns the number of
+// threads that got the cgroup of an ancestor.
 std::size_t complete_ended(const Snapshot& before, const Snapshot& after, Ended& ended);
 
 }  // namespace ctprof

@@ -12,7 +12,7 @@ namespace ctprof {
 namespace {
 
 using ProcessKey =
-    std::pair<std::uint64_t, std::uint64_t>;  // a process, and its leader's start in ticks
+    std::pair<std::uint64_t, std::uint64_t>;  // pid, and start of its leader in ticks
 
 struct Process {
   ProcessKey name;
@@ -34,7 +34,7 @@ std::vector<Process> processes_of(const Table& threads) {
   return processes;
 }
 
-// Who is known to be of the family, whoever its parents are.
+// Returns known members of the family, independent of their parents.
 std::set<ProcessKey> known_members(const std::vector<Process>& before, const Ended& ended) {
   std::set<ProcessKey> members;
   for (const Process& process : before)
@@ -45,7 +45,7 @@ std::set<ProcessKey> known_members(const std::vector<Process>& before, const End
   return members;
 }
 
-// Who is of the family without regard to others: children come later.
+// Returns the members that are found without searching for children.
 std::vector<std::uint64_t> first_ones(const std::vector<Process>& before, const Ended& ended,
                                       const std::vector<Process>& processes, const Family& family,
                                       std::uint64_t last_tick) {
@@ -61,7 +61,7 @@ std::vector<std::uint64_t> first_ones(const std::vector<Process>& before, const 
   return found;
 }
 
-// Those, their children, and so on.
+// Returns these processes and all their descendants.
 std::set<std::uint64_t> with_children(std::vector<std::uint64_t> found,
                                       const std::vector<Process>& processes) {
   std::multimap<std::uint64_t, std::uint64_t> children;

@@ -1,4 +1,4 @@
-// Which threads of a window are of the command that was recorded, or descend from it.
+// Marks the threads of a window that belong to the recorded command or descend from it.
 
 #pragma once
 
@@ -9,18 +9,18 @@
 
 namespace ctprof {
 
-// What is known of the command's family.
+// Identifies the command and its descendants.
 struct Family {
-  std::uint64_t command = 0;  // its process
-  // The process to which orphans of the family fall, if no source saw forks; 0: none. Its own
-  // children are those that `before` has, and those that were born while `after` was read.
+  std::uint64_t command = 0;  // its pid
+  // The process that adopts orphaned descendants, if no source reports forks; 0: none. Its own
+  // children are excluded: they are in `before`, or started while `after` was read.
   std::uint64_t adopter = 0;
 };
 
-// Adds the column kDescendant to the threads of `after`, the snapshot at the window's end: true for
-// the command, for what was born of it, for who was marked in `before`, where the previous window
-// ended, and for all whose parents are that. `ended`: what was told since `before`; a process may
-// go on when its leader has ended.
+// Adds the column kDescendant to the threads of `after`, the snapshot at the end of the window.
+// True for the command, for processes that it forked, for threads that were marked in `before` (the
+// end of the previous window), and for the children of all of these. `exited`: the exits since
+// `before`; a process can outlive its leader.
 void mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended,
                       const Family& family);
 

@@ -18,14 +18,13 @@
 namespace ctprof {
 namespace {
 
-// --- one column
-// -----------------------------------------------------------------------------------------
+// --- one column ---
 
 void fail(Column& column, std::size_t row, Gap gap) {
   column.gaps()[row] = static_cast<ctprof_gap>(gap);
 }
 
-// `then`: null if nothing is known of what the cells were.
+// `base`: null if no cell has a base.
 template <class T>
 void subtract_numbers(Column& column, std::span<T> now, const Column* then,
                       std::span<const T> earlier) {
@@ -40,7 +39,8 @@ void subtract_numbers(Column& column, std::span<T> now, const Column* then,
   }
 }
 
-// Which keys of a column's maps are gauges. Texts of keys are pooled, so a key has one address.
+// The keys of a column's maps that are gauges. Texts of keys are pooled, so that equal keys have
+// one address.
 class Gauges {
  public:
   explicit Gauges(const MetricDef& def) : keys_(def.map_keys) {}
@@ -67,7 +67,7 @@ std::uint64_t value_of(std::span<const ctprof_entry> entries, std::string_view k
   return 0;
 }
 
-// Keys that count up, less what they were; one that fell is left out. Others stay.
+// Subtracts the base from keys that count up, and omits keys that decreased. Gauges remain.
 void subtract_map(Column& column, const Column& then, std::size_t row, Pools& pools,
                   Gauges& gauges) {
   const auto now = pools.maps[column.ids()[row]], earlier = pools.maps[then.ids()[row]];
@@ -90,7 +90,7 @@ void subtract_array(Column& column, const Column& then, std::size_t row, Pools& 
   column.ids()[row] = pools.words.intern(left);
 }
 
-// A map of gauges alone stays where nothing is known of what it was: nothing of it counts up.
+// A map of only gauges remains even without a base, because none of its keys count up.
 void subtract_maps(Column& column, const Column* then, Pools& pools) {
   Gauges gauges(column.def());
   const auto is_gauge = [&](const ctprof_entry& entry) { return gauges.contain(entry.key); };
@@ -113,7 +113,7 @@ void subtract_arrays(Column& column, const Column* then, Pools& pools) {
   }
 }
 
-// Of a storage that cannot be subtracted cells stay, where it is known what they were.
+// Keeps cells of other storage types if they have a base.
 void keep_with_base(Column& column, const Column* then) {
   for (std::size_t row = 0; row < column.rows(); ++row)
     if (column.has_value(row) && !(then && then->has_value(row))) fail(column, row, Gap::NoBase);
@@ -133,15 +133,14 @@ void subtract(Column& column, const Column* then, Pools& pools) {
   }
 }
 
-// --- metrics with a role
-// ----------------------------------------------------------------------------------
+// --- metrics with a role ---
 
 Column* with_role(std::deque<Column>& columns, std::string_view role,
                   Storage storage = Storage::U64) {
   return const_cast<Column*>(find_role(columns, role, storage));
 }
 
-// Both ends of a metric of threads; null where an end lacks it.
+// Both readings of a metric of threads; null if a reading is missing.
 struct Ends {
   Ends(Snapshot& snapshot, std::string_view role, Storage storage = Storage::U64)
       : now(with_role(snapshot.threads().columns, role, storage)),
@@ -159,8 +158,8 @@ bool is_runnable(const Column* state, std::size_t row, const Pools& pools) {
   return state && state->has_value(row) && pools.texts[state->ids()[row]] == "R";
 }
 
-// Adds what a thread was in the middle of to one end of a time; of one that was runnable and of
-// which that is not known, the end is not known.
+// Adds the time in progress to one reading of a time. If it is unknown for a runnable thread, the
+// reading becomes NoBase.
 void complete(Column& time, const Column* in_progress, const Column* state, std::size_t row,
               const Pools& pools) {
   if (!time.has_value(row)) return;
@@ -175,7 +174,7 @@ void complete(Snapshot& snapshot, std::string_view role, std::string_view role_i
       state(snapshot, "state", Storage::String);
   if (!time.are_known()) return;
   for (std::size_t row = 0; row < time.now->rows(); ++row) {
-    // A thread that ended is in the middle of nothing.
+    // An exited thread has no time in progress.
     if (row < snapshot.window->living)
       complete(*time.now, in_progress.now, state.now, row, *snapshot.pools);
     if (!snapshot.window->openings[0].born[row])
@@ -183,8 +182,9 @@ void complete(Snapshot& snapshot, std::string_view role, std::string_view role_i
   }
 }
 
-// Moves what one of two times fell by to the other, so that neither does and their sum stays. The
-// kernel divides a thread's CPU time anew each time it is asked.
+// If user or system time decreased, moves the difference from the other one, so that neither
+// decreases and their sum remains. The kernel divides the CPU time of a thread anew at each
+// reading.
 void settle_modes(Snapshot& snapshot) {
   const Ends user(snapshot, "user-time"), system(snapshot, "system-time");
   if (!user.are_known() || !system.are_known()) return;
@@ -203,8 +203,7 @@ void settle_modes(Snapshot& snapshot) {
   }
 }
 
-// --- what threads did neither
-// ------------------------------------------------------------------------
+// --- blocked time ---
 
 }  // namespace
 
@@ -254,7 +253,7 @@ DerivedDef blocked_share(const std::string& run, const std::string& wait,
   return def;
 }
 
-// What is left of a thread's wall time. REQUIRES: the columns are differences already.
+// Returns the wall time of threads less run and wait time. REQUIRES: the columns are differences.
 Column blocked_times(const Column& run, const Column& wait, std::span<const Seen> seen) {
   Column blocked(blocked_time(), run.rows(), Gap::NoBase);
   blocked.provenance = wait.provenance;
@@ -272,8 +271,8 @@ Column blocked_times(const Column& run, const Column& wait, std::span<const Seen
   return blocked;
 }
 
-// Puts them beside the times that they follow from, unless the file has such a column already, or
-// does not say when threads were seen.
+// Adds the blocked times after the wait times, unless the file already has such a column or lacks
+// the read times of threads.
 void add_blocked(Snapshot& snapshot) {
   std::deque<Column>& columns = snapshot.threads().columns;
   const Column *run = with_role(columns, "run-time"), *wait = with_role(columns, "wait-time");
@@ -290,8 +289,7 @@ void add_blocked(Snapshot& snapshot) {
   columns.insert(behind + 1, blocked_times(*run, *wait, snapshot.window->seen));
 }
 
-// --- totals that derived metrics need
-// ------------------------------------------------------------------------
+// --- totals that derived metrics need ---
 
 const Column* find_counter(const Snapshot& snapshot, std::string_view name) {
   for (const Table& table : snapshot.tables)
@@ -299,7 +297,7 @@ const Column* find_counter(const Snapshot& snapshot, std::string_view name) {
   return nullptr;
 }
 
-// The counters of which the metric's formula needs the totals.
+// Returns the counters whose totals the metric's formula needs.
 std::vector<std::string> totals_of(const Snapshot& snapshot, const DerivedDef& derived) {
   std::vector<std::string> names;
   if (derived.family == "cumulative" || derived.expression.find('-') == std::string::npos)
@@ -390,7 +388,7 @@ void to_differences(Snapshot& snapshot) {
     });
   }
   add_blocked(snapshot);
-  // What was in progress is part of the times now.
+  // The times in progress are now included.
   std::erase_if(snapshot.threads().columns,
                 [](const Column& column) { return column.def().role.ends_with("-in-progress"); });
 }

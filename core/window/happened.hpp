@@ -1,21 +1,20 @@
-// What happened in a window: its columns as differences.
+// Converts the columns of a window to differences.
 //
-// A column that counts up becomes what it counted between the two ends, from zero where the row was
-// born inside. What its base is not known for is NoBase, what fell is WentBackwards. Maps are
-// subtracted key by key, as their definition says which keys count up, and arrays by element. A map
-// of gauges alone needs no base.
-// Stacks stay, too: they are what was recorded in the window.
-// Counters of which a derived metric needs the totals, as bytes in use are bytes allocated less
-// bytes freed, keep their readings at both ends (Window::totals, Window::openings).
-// Gauges, limits and texts stay as they were at the end; what they were at the beginning stays
-// beside them (Window::openings). A peak is one of a whole life, and stays.
+// A counter becomes the difference between the two ends; its base is zero if the row is new. A
+// counter without a base becomes NoBase, and one that decreased WentBackwards. Maps are subtracted
+// by key, if their definition says that the key counts up, and arrays by element. A map of only
+// gauges needs no base. Stacks remain, because they were recorded in the window. Counters whose
+// totals a derived metric needs (bytes in use are bytes allocated less bytes freed) keep both
+// readings (Window::totals, Window::openings). Gauges, limits and texts keep their value at the
+// end, and the value at the opening (Window::openings). A peak covers the whole life of a thread,
+// and remains.
 //
-// The time that a thread was just running or waiting at either end, which the kernel has not added
-// to its counters yet, is added here, by the roles of metrics (ctprof/roles.hpp). Where nobody
-// could tell, a thread that was running or waiting has NoBase in these. What both leave of the time
-// between the thread's two readings is a column of its own, the time that it was blocked.
+// The time that a thread had just been running or waiting at either end, which the kernel has not
+// yet added to its counters, is added here, by the roles of metrics (ctprof/roles.hpp). If that
+// time is unknown, these columns are NoBase for a thread that was running or waiting. The rest of
+// the time between the two readings of a thread is a separate column, the blocked time.
 //
-// Threads: one. The snapshot is changed in place; it keeps its pools.
+// Threads: one. The snapshot is changed in place and keeps its pools.
 
 #pragma once
 
@@ -27,31 +26,31 @@
 
 namespace ctprof {
 
-// Whether a difference of two readings of the metric says what happened between them. Stacks are
-// what happened already: a recorder begins with the window.
+// Returns whether the difference of two readings is meaningful. Not for stacks: a recorder starts
+// with the window.
 bool counts_up(const MetricDef& def);
-// Whether it is about the window and nothing else, for a recorder told it: stacks, and numbers that
-// are marked so. It has no lifetime, and of windows back to back it is put together.
+// Returns whether a recorder filled the metric: stacks, and numbers that are marked as such. It
+// describes only the window and has no lifetime. Over consecutive windows, its values are combined.
 bool is_recorded(const MetricDef& def);
-// Whether the metric, or some key of a map, is told as it was at the end, with what it grew by. A
-// map may have both.
+// Returns whether the metric, or some key of a map, is shown with its value at the end and its
+// change. A map can have both gauges and counters.
 bool has_gauges(const MetricDef& def);
 
-// The first column of that role, or null. A file may give a role to any metric; one that is stored
-// in another way cannot play it.
+// Returns the first column with that role and storage, or null. A file may give a role to any
+// metric, so columns with another storage are ignored.
 const Column* find_role(const std::deque<Column>& columns, std::string_view role,
                         Storage storage = Storage::U64);
 
-// The time that a thread was blocked, which to_differences() computes.
+// Returns the definition of the blocked time, which convert_to_differences() computes.
 MetricDef blocked_time();
 
-// Lets a recorded column of threads that counts up begin at zero. REQUIRES: snapshot.window.
+// Adds a base of zero for a recorded column of threads that counts up. REQUIRES: snapshot.window.
 void begin_at_zero(Snapshot& snapshot, const Column& column);
-// Adds a reading of a recorded number to what the row has: a sum, the largest, or the least, as the
-// metric says.
+// Combines a recorded number with the value of the row: by sum, maximum or minimum, depending on
+// the metric.
 void add_number(Column& column, std::uint32_t row, std::uint64_t number);
 
-// REQUIRES: snapshot.window. Afterwards a second call would subtract again.
+// REQUIRES: snapshot.window. Must be called only once, because it would subtract again.
 void to_differences(Snapshot& snapshot);
 
 }  // namespace ctprof

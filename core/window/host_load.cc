@@ -26,7 +26,7 @@ std::optional<double> load_average(const Snapshot& window) {
   return load >= 0 ? std::optional(load) : std::nullopt;
 }
 
-// Of the cgroups none's time contains another's.
+// Throttled times of cgroups do not include those of their descendants, so they can be added.
 void add_throttled(const Snapshot& window, double wall_us, HostLoad& load) {
   const Table& cgroups = window.table(Entity::Cgroup);
   const Column* column = find_role(cgroups.columns, "throttled-time");
@@ -49,7 +49,7 @@ double count_of(std::span<const ctprof_entry> map, std::string_view key) {
   return 0;
 }
 
-// A cgroup's events contain those of the cgroups below it, so of equals the deepest counts.
+// Events of a cgroup include those of its descendants, so the deepest of equal ones is used.
 void add_oom_kills(const Snapshot& window, HostLoad& load) {
   const Table& cgroups = window.table(Entity::Cgroup);
   const Column* events = find_role(cgroups.columns, "memory-events", Storage::Map);

@@ -17,25 +17,24 @@
 namespace ctprof {
 namespace {
 
-// How much later than its row a figure may be read when the snapshot does not say: a few ticks.
+// How much later than its row a metric may be read if the snapshot has no read times: a few ticks.
 constexpr std::uint64_t kReadingsApartNs = 40'000'000;
 
-// --- one thread at both ends
-// --------------------------------------------------------------------------------------------
+// --- one thread at both ends ---
 
 std::uint64_t read_ns(const Snapshot& snapshot, std::uint32_t row) {
   return snapshot.meta.start.boottime_ns +
          (row < snapshot.read_at.size() ? snapshot.read_at[row] : 0);
 }
 
-// As one letter; empty if it is unknown.
+// Returns one letter; empty if it is unknown.
 std::string_view state_of(const Snapshot& snapshot, std::uint32_t row) {
   const Column* column = find_role(snapshot.threads().columns, "state", Storage::String);
   return column && column->has_value(row) ? snapshot.pools->texts[column->ids()[row]] : "";
 }
 
-// The time that the thread ran and waited for a CPU in its life; none if either is unknown, or if
-// what is in progress is unknown.
+// Returns the time that the thread ran and waited for a CPU since its start; nullopt if a part is
+// unknown.
 std::optional<std::uint64_t> busy_ns(const Snapshot& snapshot, std::uint32_t row) {
   std::uint64_t sum = 0;
   for (const auto& [role, in_progress] :
@@ -52,13 +51,14 @@ std::optional<std::uint64_t> busy_ns(const Snapshot& snapshot, std::uint32_t row
   return sum;
 }
 
-// The two ends of a process's leader, and which threads of before its counters can belong to.
+// The row of a leader at the end, and the row at the opening with its id. Tests which threads of
+// the opening can have become this leader.
 class Leader {
  public:
   Leader(const Snapshot& before, const Snapshot& after, std::uint32_t then, std::uint32_t now)
       : before_(&before), after_(&after), then_(then), now_(now) {}
 
-  // Whether these counters, of a row of the first snapshot, can have grown to the leader's.
+  // Returns whether the counters of an opening row can have grown to those of the leader.
   bool fits(std::uint32_t row) const {
     return std::ranges::none_of(after_->threads().columns,
                                 [&](const Column& end) {
@@ -68,7 +68,7 @@ class Leader {
                                 }) &&
            !is_too_busy(row);
   }
-  // Whether no counter of the old leader moved: then nothing ran another program.
+  // Returns whether all counters of the old leader are unchanged. Then no exec occurred.
   bool is_unchanged() const {
     return std::ranges::all_of(after_->threads().columns, [&](const Column& end) {
       const Column* base = base_of(end);
@@ -76,18 +76,18 @@ class Leader {
              end.u64()[now_] == base->u64()[then_];
     });
   }
-  // Whether it ran and waited for more than the time since then.
+  // Returns whether it ran and waited for more than the time since the opening.
   bool is_too_busy(std::uint32_t row) const {
     const auto busy_then = busy_ns(*before_, row), busy_now = busy_ns(*after_, now_);
     return busy_then && busy_now && *busy_now > *busy_then + wall_ns();
   }
-  // The same of a thread that started inside.
+  // Same for a thread that started in the window.
   bool is_too_busy_for_a_new_thread() const {
     const auto busy = busy_ns(*after_, now_);
     return busy && *busy > wall_ns();
   }
-  // Whether some counter of the row was beyond the old leader's, so that the window would include a
-  // part of that thread's life.
+  // Returns whether some counter of the row exceeds the old leader's. The window would then include
+  // a part of that thread's earlier life.
   bool exceeds_leader(std::uint32_t row) const {
     return std::ranges::any_of(after_->threads().columns, [&](const Column& end) {
       const Column* base = base_of(end);
@@ -97,7 +97,8 @@ class Leader {
   }
 
  private:
-  // The kernel divides CPU time into user and system time anew each time, so either may fall.
+  // The kernel divides CPU time into user and system time anew at each reading, so either may
+  // decrease.
   const Column* base_of(const Column& end) const {
     const MetricDef& def = end.def();
     if (def.storage != Storage::U64 || !counts_up(def) || is_recorded(def) ||
@@ -119,7 +120,7 @@ class Leader {
   std::uint32_t then_, now_;
 };
 
-// Rows by the names of their threads; rows of one name are in order.
+// Rows by thread identity; rows of one identity keep their order.
 class RowsByName {
  public:
   struct Entry {
@@ -136,7 +137,7 @@ class RowsByName {
 
   std::span<const Entry> all() const { return entries_; }
   bool contains(const ThreadName& name) const { return find(name) != nullptr; }
-  // The first of them, or null.
+  // Returns the first row of that identity, or null.
   const Entry* find(const ThreadName& name) const {
     const auto it = std::ranges::lower_bound(entries_, name, {}, &Entry::name);
     return it == entries_.end() || it->name != name ? nullptr : &*it;
@@ -151,8 +152,7 @@ class RowsByName {
   std::vector<Entry> entries_;
 };
 
-// --- all of them
-// --------------------------------------------------------------------------------------------
+// --- all threads ---
 
 class Inference {
  public:
@@ -184,7 +184,7 @@ class Inference {
   using Entry = RowsByName::Entry;
   static constexpr TookOver kUnknown{};
 
-  // Of a leader that ended, and whose name another thread had later.
+  // Infers execs from exits of a leader whose id another thread got later.
   void follow_exits(const ThreadName& name, std::span<const Entry> exits) {
     if (known_.contains(name.tgid)) return;
     const Entry *now = now_.find(name), *then = then_.find(name);
@@ -193,7 +193,7 @@ class Inference {
       if (is_inside(ended_->at_ns[exit.row], then, now)) ends.push_back(ended_->at_ns[exit.row]);
     std::ranges::sort(ends);
     const bool lives = now && is_alive(*now);
-    if (!lives && !ends.empty()) ends.pop_back();  // the end of the thread that had it last
+    if (!lives && !ends.empty()) ends.pop_back();  // the exit of the last owner of the id
     for (const std::uint64_t at : ends)
       add(name, ends.size() == 1 ? taker(name) : kUnknown, at + 1);
   }
@@ -203,20 +203,21 @@ class Inference {
            (!now || at < read_ns(*after_, now->row));
   }
 
-  // A leader that ended stays in the list until its process is reaped.
+  // An exited leader is listed until its process is reaped.
   bool is_alive(const Entry& leader) const {
     const std::string_view state = state_of(*after_, leader.row);
     return !state.empty() && state != "Z" && state != "X" && !has_survivors(leader.name);
   }
 
-  // Whether other threads of the process live that were there before: exec ends them all.
+  // Returns whether other threads of the process lived at both ends: exec kills them all.
   bool has_survivors(const ThreadName& leader) const {
     return std::ranges::any_of(then_.of_process(leader.tgid), [&](const Entry& other) {
       return !other.name.is_leader() && now_.contains(other.name);
     });
   }
 
-  // Other threads of the process that were there before, and neither live nor ended.
+  // Returns the other threads of the process that existed at the opening and neither live nor
+  // exited.
   std::vector<Entry> missing(const ThreadName& leader) const {
     std::vector<Entry> found;
     std::ranges::copy_if(then_.of_process(leader.tgid), std::back_inserter(found),
@@ -271,7 +272,7 @@ class Inference {
   const Snapshot* after_;
   Ended* ended_;
   RowsByName then_, now_, exits_;
-  std::set<std::uint64_t> known_;  // processes with a take-over that is known
+  std::set<std::uint64_t> known_;  // processes with a known exec
 };
 
 }  // namespace

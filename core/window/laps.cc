@@ -19,7 +19,7 @@ namespace ctprof {
 
 Result<Snapshot> window_between(const Snapshot& before, Snapshot after,
                                 const std::string& before_name, const std::string& after_name) {
-  // Who slept at one moment says nothing of the time before.
+  // Stacks of sleeping threads at one moment do not describe the time before.
   std::erase_if(after.threads().columns,
                 [](const Column& column) { return column.def().storage == Storage::Stacks; });
   auto window = make_window(before, std::move(after), {}, before_name, after_name);
@@ -39,8 +39,8 @@ bool follows(const Snapshot& next, const Snapshot& window) {
 
 namespace {
 
-// Whether the row was there when the window opened: then each of its columns knows what it was, or
-// why that could not be read; but for what was recorded, which begins at zero whoever it is of.
+// Returns whether the row existed at the opening. Then each column has its value, or the reason why
+// it could not be read. Recorded columns are ignored, because they start at zero for every row.
 bool was_there(const Opening& opening, std::size_t row) {
   if (opening.born[row]) return false;
   bool is_told = false;
@@ -52,14 +52,14 @@ bool was_there(const Opening& opening, std::size_t row) {
   return !is_told;
 }
 
-// Those rows, in the order that a table has.
+// Returns these rows, in the order of a table.
 std::vector<std::uint32_t> rows_then(const Table& table, const Opening& opening) {
   std::vector<std::uint32_t> rows;
   for (std::uint32_t row = 0; row < table.rows; ++row)
     if (was_there(opening, row)) rows.push_back(row);
   const Column *tgids = table.find_u64(kTgid), *tids = table.find_u64(kTid);
   if (!tgids || !tids) return rows;
-  // Threads that ended inside stand behind the others.
+  // Exited threads follow the living ones.
   std::ranges::stable_sort(rows, [&](std::uint32_t a, std::uint32_t b) {
     return std::pair(tgids->u64()[a], tids->u64()[a]) < std::pair(tgids->u64()[b], tids->u64()[b]);
   });
@@ -73,7 +73,8 @@ Column gathered(const Column& from, std::span<const RowRun> rows) {
   return column;
 }
 
-// Without what a window does not say of its beginning: peaks, and what was read at the end alone.
+// Omits columns without a reading at the opening: peaks, and metrics that were read only at the
+// end.
 Table table_then(const Table& table, const Opening& opening, std::span<const std::uint32_t> rows) {
   const std::vector<RowRun> runs = runs_of(rows);
   Table then;
@@ -88,7 +89,7 @@ Table table_then(const Table& table, const Opening& opening, std::span<const std
   return then;
 }
 
-// The processes of those threads, each once, in order.
+// Returns the distinct processes of these threads, in order.
 std::vector<std::uint64_t> tgids_of(const Table& threads) {
   std::vector<std::uint64_t> tgids;
   const Column* column = threads.find_u64(kTgid);
@@ -97,7 +98,8 @@ std::vector<std::uint64_t> tgids_of(const Table& threads) {
   return tgids;
 }
 
-// Makes processes those of the threads. Of one that has ended since nothing is known.
+// Replaces the process rows by those of the threads. All other cells of a process that has exited
+// since are ThreadGone.
 void match_processes(Table& processes, const Table& threads) {
   const Column* known = processes.find_u64(kProcessTgid);
   if (!known) return;
@@ -121,9 +123,9 @@ void match_processes(Table& processes, const Table& threads) {
   processes = std::move(matched);
 }
 
-// A thread that took its leader's place by exec has the name that the old leader had when it ended.
-// Its own name before that is not in the file: it gets thread id 0, which no thread has, so that
-// both can be told apart at the beginning.
+// A thread that replaced its leader by exec has the identity of the exited leader. Its previous id
+// is not in the file. It gets thread id 0, which no thread has, so that the two rows are
+// distinguishable at the beginning.
 void separate_names(Table& threads, std::size_t living) {
   const auto names = names_of(threads);
   std::set<ThreadName> taken;
@@ -135,7 +137,7 @@ void separate_names(Table& threads, std::size_t living) {
     if (names[row].is_leader() && taken.contains(names[row])) threads.find(kTid)->u64()[row] = 0;
 }
 
-// What is said of a column that is not there any more.
+// Removes definitions of columns that were removed.
 void forget_lost_columns(Snapshot& snapshot) {
   std::erase_if(snapshot.unknown_definitions.of_metrics, [&](const auto& of_metric) {
     return std::ranges::none_of(snapshot.tables, [&](const Table& table) {
@@ -163,7 +165,7 @@ Snapshot begin_of(Snapshot window) {
   window.meta.start = window.meta.end = what.opened;
   window.born_at.clear();
   window.unknown_keys = {};
-  window.unknown_tables.clear();  // as they were at the end
+  window.unknown_tables.clear();  // contains the values at the end
   window.unknown_window.clear();
   std::erase_if(window.objects, [](const auto& object) { return object.first != kHostContext; });
   if (!what.host.empty()) window.objects[kHostContext] = what.host;
@@ -172,7 +174,7 @@ Snapshot begin_of(Snapshot window) {
 
 namespace {
 
-// The living threads of a window, by what tells them apart, and what was recorded of them.
+// Returns the living threads of a window with their identities and recorded columns.
 Snapshot recorded_in(const Snapshot& window) {
   Snapshot recorded;
   recorded.meta = window.meta;
@@ -189,8 +191,8 @@ Snapshot recorded_in(const Snapshot& window) {
   return recorded;
 }
 
-// Which row of a window each thread of `recorded` is; kNoRow: none. An ended one before a living
-// one of the same name, which took its place.
+// Returns the row in the window of each thread of `recorded`; kNoRow: none. If two threads have one
+// identity, an exited one precedes the living one that replaced it.
 std::vector<std::uint32_t> rows_now(const Snapshot& recorded, const Snapshot& window) {
   std::vector<std::uint32_t> rows(recorded.threads().rows, kNoRow);
   const auto earlier = same_rows(recorded, window, Entity::Thread, {}, {});
@@ -199,7 +201,7 @@ std::vector<std::uint32_t> rows_now(const Snapshot& recorded, const Snapshot& wi
   return rows;
 }
 
-// Adds the sets of `more` to those of `column`, row by row. Returns what is in no row.
+// Adds the sets of `more` to those of `column`, row by row. Returns the sets without a row.
 std::vector<ctprof_stack> add_sets(Column& column, StackPool& pool, const Column& more,
                                    const StackPool& pool_of_more,
                                    std::span<const std::uint32_t> rows) {
@@ -217,7 +219,7 @@ std::vector<ctprof_stack> add_sets(Column& column, StackPool& pool, const Column
   return nowhere;
 }
 
-// The same of numbers; of what is in no row, those that count up.
+// Same for numbers; returns the sum of counters without a row.
 std::uint64_t add_numbers(Column& column, const Column& more, std::span<const std::uint32_t> rows) {
   std::uint64_t nowhere = 0;
   for (std::uint32_t from = 0; from < rows.size(); ++from) {
@@ -233,7 +235,7 @@ std::uint64_t add_numbers(Column& column, const Column& more, std::span<const st
 
 }  // namespace
 
-// Adds what was recorded of the window's threads in those before it.
+// Adds the recorded columns of the previous windows.
 void Laps::add_recorded(Snapshot& window) {
   const auto rows = rows_now(recorded_, window);
   for (const Column& more : recorded_.threads().columns) {
@@ -275,8 +277,8 @@ void Laps::add(Snapshot window) {
   last_ = std::move(window);
 }
 
-// A file tells the birth of a thread to the nanosecond only by the time at which it was first seen;
-// its start time is that of a clock tick.
+// In a file, only the time at which a thread was first seen has its start in nanoseconds; its start
+// time has the resolution of a clock tick.
 void Laps::note_births(const Snapshot& window) {
   const Window& what = *window.window;
   const auto& born = what.openings[static_cast<std::size_t>(Entity::Thread)].born;
@@ -299,7 +301,7 @@ void Laps::restore_births(Snapshot& whole) const {
   }
 }
 
-// Appends the threads that ended in the window to those of the windows before.
+// Appends the threads that exited in the window to those of the previous windows.
 void Laps::take_ended(const Snapshot& window) {
   const Window& what = *window.window;
   append_ended(window);
@@ -339,7 +341,7 @@ bool defines_otherwise(const Snapshot& snapshot, const Column& column) {
   return known && !same_meaning(known->def(), column.def());
 }
 
-// The end of a window, and with it what end_of() leaves out: what was recorded.
+// Returns the closing snapshot, and also the recorded columns, which closing_snapshot() omits.
 Snapshot end_with_recorded(Snapshot window) {
   std::deque<Column>& columns = window.threads().columns;
   const auto first =
@@ -359,7 +361,7 @@ Snapshot end_with_recorded(Snapshot window) {
 }  // namespace
 
 Result<Snapshot> Laps::join() && {
-  // Starts are settled already, and files may define one metric in several ways.
+  // Start times are already resolved, and files may define one metric differently.
   std::erase_if(ended_.rows.threads().columns, [&](const Column& column) {
     return column.def().name == kStartWithin || defines_otherwise(begin_, column) ||
            defines_otherwise(*last_, column);

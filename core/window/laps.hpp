@@ -1,13 +1,13 @@
-// Windows put together and taken apart: two snapshots as a window, windows back to back as one, and
-// what a window began with.
+// Joins and splits windows: makes a window from two snapshots, joins consecutive windows, and
+// extracts the snapshot at the beginning of a window.
 //
 //   Result<Snapshot> window = window_between(before, std::move(after));   // A..B
 //
-//   Laps laps(first);                      // the windows of `record --repeat`, one after the other
-//   while (...) laps.add(std::move(next));
-//   Result<Snapshot> whole = std::move(laps).join();
+//   WindowJoiner joiner(first);            // consecutive windows of `record --repeat`
+//   while (...) joiner.add(std::move(next));
+//   Result<Snapshot> whole = std::move(joiner).join();
 //
-// Not here: differences (happened.hpp).
+// See also: differences.hpp.
 
 #pragma once
 
@@ -25,30 +25,30 @@
 
 namespace ctprof {
 
-// A window of two snapshots, in which nobody told of threads that ended: they are counted as
-// unseen, and have no part in any figure. Fails as make_window() does.
+// Makes a window of two snapshots without reports of exited threads: these are counted as unseen,
+// and contribute to no metric. Fails like make_window().
 Result<Snapshot> window_between(const Snapshot& before, Snapshot after,
                                 const std::string& before_name, const std::string& after_name);
 
-// Whether `next` is of the same boot and opened where `window` ended.
+// Returns whether `next` is of the same boot and opened when `window` closed.
 bool follows(const Snapshot& next, const Snapshot& window);
 
-// The snapshot at the beginning of a window: what was there then, with the figures that the window
-// has of it: those that count up, gauges, limits and texts. Of what never changes for the same
-// thing, such as its name, it has what it was at the end. REQUIRES: snapshot.window, and no
-// differences were made.
+// Returns the snapshot at the beginning of a window: the rows that existed then, with the readings
+// that the window keeps of them: counters, gauges, limits and texts. Constant properties of a row,
+// such as its name, are those at the end. REQUIRES: snapshot.window, and differences were not
+// computed.
 Snapshot begin_of(Snapshot window);
 
-// Windows back to back, made one: it opens where the first one does, and has the threads that ended
-// in any of them. What was recorded in each (stacks) is added up, thread by thread. Keeps one
-// window at a time, those threads, and what was recorded of others.
+// Joins consecutive windows. The result opens with the first window and contains the threads that
+// exited in any of them. Recorded columns (stacks) are added thread by thread. Stores one window at
+// a time, the exited threads, and the recorded columns of the other threads.
 class Laps {
  public:
-  // REQUIRES: of all windows, that no differences were made.
+  // REQUIRES: no window was converted to differences.
   explicit Laps(Snapshot first);
-  // REQUIRES: follows(window, the one before).
+  // REQUIRES: follows(window, the previous one).
   void add(Snapshot window);
-  // Fails as make_window() does. REQUIRES: two windows at least.
+  // Fails like make_window(). REQUIRES: at least two windows.
   Result<Snapshot> join() &&;
 
  private:
@@ -60,14 +60,14 @@ class Laps {
   void add_covered(const Snapshot& window);
 
   Snapshot begin_;
-  Snapshot recorded_;  // of threads that lived when the last window ended: who, and their stacks
+  Snapshot recorded_;  // living threads at the end of the last window, and their stacks
   Ended ended_;
   std::optional<Snapshot> last_;
   bool sees_ends_ = true, partial_ = false;
   bool knows_opening_ = false;  // also of rows that exited in the first window
   std::vector<std::string> notes_;
-  std::map<ThreadName, std::uint64_t> births_;  // within the windows, on CLOCK_BOOTTIME
-  // By plugin and source of a recorder: how long its sums cover in all windows; none: unknown.
+  std::map<ThreadName, std::uint64_t> births_;  // in the windows, on CLOCK_BOOTTIME
+  // By plugin and source of a recorder: time that its sums cover in all windows; nullopt: unknown.
   std::map<std::pair<std::string, std::string>, std::optional<std::uint64_t>> covered_;
 };
 

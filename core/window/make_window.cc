@@ -31,10 +31,9 @@ Result<void> check_ends(const Meta& before, const Meta& after, const std::string
   return {};
 }
 
-// --- threads that ended
-// ---------------------------------------------------------------------------------
+// --- exited threads ---
 
-// Whether another thread goes by the same name since this one ended: it took over by exec.
+// Returns whether another thread replaced this exited leader by exec.
 bool was_replaced(const ThreadName& name, std::uint64_t ended_at,
                   std::span<const TookOver> took_over) {
   return name.tid == name.tgid && std::ranges::any_of(took_over, [&](const TookOver& exec) {
@@ -42,8 +41,8 @@ bool was_replaced(const ThreadName& name, std::uint64_t ended_at,
          });
 }
 
-// A leader that was replaced may have got the other's id before it was gone. It is known by its
-// start time, which its successor has too, and gets its own back.
+// Restores the id of a replaced leader, which may have got the other thread's id before it exited.
+// It is recognized by its start time, which its successor also has.
 void rename_old_leaders(const Snapshot& before, const Snapshot& after, Ended& ended) {
   if (ended.took_over.empty()) return;
   std::vector<ThreadName> known = names_of(before.threads()), leaders = known;
@@ -64,21 +63,21 @@ void rename_old_leaders(const Snapshot& before, const Snapshot& after, Ended& en
   }
 }
 
-// Until when a snapshot may have met threads, on CLOCK_BOOTTIME.
+// Returns the time until which a snapshot listed threads, on CLOCK_BOOTTIME.
 std::uint64_t listed_until(const Snapshot& snapshot) {
   if (snapshot.read_at.empty())
     return std::max(snapshot.meta.start.boottime_ns, snapshot.meta.end.boottime_ns);
   return snapshot.meta.start.boottime_ns + *std::ranges::max_element(snapshot.read_at);
 }
 
-// Rows of `Ended` by the window that they belong to; the others ended before this one.
+// Rows of exited threads by window; all other rows exited before this window.
 struct Sorted {
   std::vector<std::uint32_t> inside;  // in (tgid, tid, start) order
   std::vector<std::uint32_t> later;
 };
 
-// Those inside are whom the first snapshot met and the second did not, and who was born and ended
-// between the two.
+// Rows in the window are threads that only the first snapshot has, and threads that started and
+// exited between both.
 Sorted sort_out(const Snapshot& before, const Snapshot& after, const Ended& ended) {
   const std::vector<ThreadName> names = names_of(ended.rows.threads());
   const auto earlier = same_rows(before, ended.rows, Entity::Thread, ended.took_over, ended.at_ns);
@@ -87,7 +86,7 @@ Sorted sort_out(const Snapshot& before, const Snapshot& after, const Ended& ende
   std::ranges::sort(alive);
   Sorted rows;
   for (std::uint32_t row = 0; row < names.size(); ++row) {
-    if (!ended.rows.threads().find(kTid)->has_value(row)) continue;  // its source has failed
+    if (!ended.rows.threads().find(kTid)->has_value(row)) continue;  // its source failed
     const bool inside = ended.at_ns[row] > first && ended.at_ns[row] <= last;
     const bool lives = std::ranges::binary_search(alive, names[row]) &&
                        !was_replaced(names[row], ended.at_ns[row], ended.took_over);
@@ -102,13 +101,13 @@ Sorted sort_out(const Snapshot& before, const Snapshot& after, const Ended& ende
   return rows;
 }
 
-// What is not known of a thread that ended: a gauge has no meaning any more.
+// Returns the gap of unknown cells of an exited thread. A gauge does not apply to it.
 Gap gap_when_ended(const MetricDef& def) {
   const bool may_be_told = counts_up(def) || is_recorded(def);
   return may_be_told ? Gap::ThreadGone : Gap::NotApplicable;
 }
 
-// Adds those rows behind the living. Returns when each of them ended.
+// Adds these rows after the living threads. Returns their exit times.
 std::vector<std::uint64_t> append_ended(Snapshot& after, const Ended& ended,
                                         std::span<const std::uint32_t> rows) {
   Table& threads = after.threads();
@@ -134,7 +133,8 @@ std::vector<std::uint64_t> append_ended(Snapshot& after, const Ended& ended,
   return at_ns;
 }
 
-// `read`: when the window's end began to be read, which met all that were born before and live.
+// Keeps only the rows and events of later windows. `read`: start of the reading at the window's
+// end, which listed every process that lived then.
 void leave(Ended& ended, std::span<const std::uint32_t> rows, std::uint64_t read,
            std::uint64_t until) {
   ended.rows.threads().keep(rows);
@@ -145,17 +145,16 @@ void leave(Ended& ended, std::span<const std::uint32_t> rows, std::uint64_t read
   std::erase_if(ended.births, [&](const Birth& birth) { return birth.at_ns <= read; });
 }
 
-// --- what rows were
-// -------------------------------------------------------------------------------------
+// --- earlier readings of rows ---
 
-// Whether it is worth knowing what the metric was when the window opened.
+// Returns whether the reading at the opening is stored.
 bool has_opening(const MetricDef& def) {
   if (is_recorded(def)) return false;
   return counts_up(def) || def.family == "gauge" || def.family == "limit" ||
          def.family == "categorical";
 }
 
-// What a counter is of a row that was just born.
+// Sets the base of a counter in a new row: zero.
 void put_nothing(Column& column, std::uint32_t row, Pools& pools) {
   if (column.def().storage == Storage::Map)
     column.ids()[row] = pools.maps.append_pooled({});
@@ -191,7 +190,8 @@ Opening opening_of(const Snapshot& before, Snapshot& after, Entity entity,
   return opening;
 }
 
-// What the byte counters of these threads that ended are rounded down to a multiple of; 0: nothing.
+// Returns the granularity to which the byte counters of these exited threads are rounded down; 0:
+// not rounded.
 std::vector<std::uint64_t> rounding_of(const Table& ended, std::span<const std::uint32_t> rows) {
   const Column* rounded = ended.find_u64(kBytesRounded);
   std::vector<std::uint64_t> found;
@@ -200,7 +200,7 @@ std::vector<std::uint64_t> rounding_of(const Table& ended, std::span<const std::
   return found;
 }
 
-// Rounds the bases of byte counters as their source rounded the ends.
+// Rounds the bases of byte counters like their final values.
 void round_bases(Opening& opening, std::size_t living, std::span<const std::uint64_t> rounded) {
   for (Column& base : opening.columns) {
     if (base.def().unit != "bytes" || base.def().storage != Storage::U64 || !counts_up(base.def()))
@@ -217,8 +217,8 @@ std::string placed_in_words(std::size_t threads) {
          "process, because only a BPF program sees their own";
 }
 
-// When the thread was born, on CLOCK_BOOTTIME: to the nanosecond where a source told it, else to
-// the tick.
+// Returns the start of the thread on CLOCK_BOOTTIME: in ns if a source reported it, else rounded to
+// a tick.
 std::uint64_t born_at(const Snapshot& snapshot, std::size_t row) {
   if (row < snapshot.born_at.size() && snapshot.born_at[row] != 0) return snapshot.born_at[row];
   const Column* starts = snapshot.threads().find(kStartTime);
@@ -226,7 +226,7 @@ std::uint64_t born_at(const Snapshot& snapshot, std::size_t row) {
   return starts && starts->has_value(row) ? starts->u64()[row] * tick : 0;
 }
 
-// When threads were looked at; nothing where either end does not say.
+// Returns when threads were read; empty if this is unknown at either end.
 std::vector<Seen> seen_of(const Snapshot& before, const Snapshot& after,
                           std::span<const Earlier> earlier,
                           std::span<const std::uint64_t> ended_at) {
@@ -248,7 +248,8 @@ std::vector<Seen> seen_of(const Snapshot& before, const Snapshot& after,
   return seen;
 }
 
-// How many cgroups of `before` are no more, where both snapshots know all there were.
+// Returns the number of cgroups of `before` that were removed; 0 unless both snapshots have all
+// cgroups.
 std::size_t cgroups_gone(const Snapshot& before, const Snapshot& after,
                          std::span<const Earlier> earlier) {
   for (const Snapshot* end : {&before, &after})
@@ -310,7 +311,7 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
     if (gone > 0) window.notes.push_back(gone_in_words(gone));
   }
   leave(ended, rows.later, after.meta.start.boottime_ns, until);
-  after.read_at.clear();  // the window says it, of both ends
+  after.read_at.clear();  // the window contains the times of both ends
   after.window = std::move(window);
   return after;
 }

@@ -1,18 +1,18 @@
-// Makes a window of two snapshots of one boot, and of the threads that ended in between.
+// Makes a window from two snapshots of one boot and the threads that exited in between.
 //
-//   Result<Snapshot> window = make_window(before, std::move(after), ended);
+//   Result<Snapshot> window = make_window(before, std::move(after), exited);
 //
-// Of windows back to back, make_lap() makes one, and end_of() is what the next one begins with.
+// For consecutive windows, make_consecutive_window() makes one, and closing_snapshot() is the
+// opening of the next one.
 //
-// The window is the snapshot `after`, with what each of its rows was in `before` beside it
-// (Window::openings), and with the threads that ended inside behind those that live. No figure is
-// subtracted yet: that is happened.hpp's work, so that a file keeps both ends.
+// The window is the snapshot `after`, together with the earlier readings of its rows in `before`
+// (Window::openings); exited threads follow the living ones. Nothing is subtracted yet (see
+// differences.hpp), so that a file can store both ends.
 //
-// Rows are the same if they are the same thing: threads by tid and start time, processes by their
-// leader, cgroups by path and id. A thread that another one replaced by exec goes on as one.
+// Rows match by identity: threads by tid and start time, processes by their leader, cgroups by path
+// and id. A thread and the leader that it replaced by exec are one row.
 //
-// What is here:   which rows are one, what they were, what was born.
-// What is not:    differences (happened.hpp), reading either end (capture/).
+// See also: differences.hpp; core/capture reads the two ends.
 
 #pragma once
 
@@ -24,38 +24,39 @@
 
 namespace ctprof {
 
-// A process that descends from the window's command, and was born while the window was open.
+// A descendant process of the window's command that was forked while the window was open.
 struct Birth {
   std::uint64_t tgid = 0;
   std::uint64_t start_clock_ticks = 0;
-  std::uint64_t at_ns = 0;  // when, on CLOCK_BOOTTIME
+  std::uint64_t at_ns = 0;  // time of the fork, on CLOCK_BOOTTIME
 };
 
-// What was seen to end while a window was open.
+// The exits and other events that were reported while a window was open.
 struct Ended {
-  Snapshot rows;                     // its thread table alone, in any order
-  std::vector<std::uint64_t> at_ns;  // by row: when, on CLOCK_BOOTTIME
+  Snapshot rows;                     // only its thread table, in any order
+  std::vector<std::uint64_t> at_ns;  // by row: time of the exit, on CLOCK_BOOTTIME
   std::vector<TookOver> took_over;
-  std::vector<Birth> births;  // without those whose leaders' ends are among the rows
+  std::vector<Birth> births;  // without processes whose leader is in `rows`
   std::uint64_t lost = 0;
   std::uint64_t unseen = 0;
-  std::uint64_t merged = 0;  // that have no row of their own: another one's stands for them
-  bool told = false;         // whether there was anybody to tell of ends
+  std::uint64_t merged = 0;  // threads without a row of their own: merged into another row
+  bool told = false;         // whether a source reported exits
 };
 
-// Fails if the snapshots are of different boots, or in the wrong order; the error names
+// Fails if the snapshots are of different boots, or in the wrong order; the error contains
 // `before_name` and `after_name`.
 Result<Snapshot> make_window(const Snapshot& before, Snapshot after, Ended ended,
                              const std::string& before_name = "the first snapshot",
                              const std::string& after_name = "the second");
-// The same, for a window that another one follows: takes out of `ended` what stands in this one or
-// in none. What is left belongs to the next: who ended later than this one's end, or is a zombie.
+// Same, for a window that another one follows. Removes from `exited` the rows that belong to this
+// window or to none. The remaining rows belong to the next window: zombies, and threads that exited
+// after the end of this window.
 Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
                           const std::string& before_name = "the first snapshot",
                           const std::string& after_name = "the second");
 
-// The snapshot at the end of a window: without the threads that ended inside, and without what was
-// before, or was recorded inside. A snapshot that is no window comes back as it is.
+// Returns the snapshot at the end of a window, without exited threads, opening readings and
+// recorded columns. Returns a snapshot that is not a window unchanged.
 Snapshot end_of(Snapshot window);
 
 }  // namespace ctprof

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kKeys = 5;
 constexpr std::array<std::string_view, kKeys> kKeyNames{kTgid, kPcomm, kComm, kCgroup, kDescendant};
-// What has to be equal, from strict to lax, as bits of kKeyNames.
+// Keys that must be equal, from strict to lax, as bits of kKeyNames.
 constexpr std::array<unsigned, 4> kAlike{0b11111, 0b11110, 0b11000, 0b10000};
 
 using Key = std::array<std::uint64_t, kKeys>;
@@ -33,7 +33,7 @@ struct HashKey {
 
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
-// The cell's value as it is stored: equal bits, equal values.
+// Returns the stored bits of the cell: equal bits are equal values.
 std::uint64_t bits_of(const Column& column, std::uint32_t row) {
   if (!column.has_value(row)) return kNone;
   switch (column.def().storage) {
@@ -53,7 +53,7 @@ Key key_of(const Table& threads, std::uint32_t row, unsigned alike) {
   return key;
 }
 
-// Whether the row is a thread without a past before the window.
+// Returns whether the row is a thread that did not exist before the window.
 bool is_new(const Table& threads, std::uint32_t row, std::uint64_t since) {
   const Column *start = threads.find(kStartTime), *within = threads.find(kStartWithin),
                *took_over = threads.find(kTookOver);
@@ -63,7 +63,7 @@ bool is_new(const Table& threads, std::uint32_t row, std::uint64_t since) {
   return start->u64()[row] >= since + slack;
 }
 
-// Which row stands for each row: itself, or an earlier one.
+// Returns the row into which each row is merged: itself, or an earlier one.
 std::vector<std::uint32_t> stand_ins(const Table& threads, std::uint64_t since, unsigned alike) {
   std::vector<std::uint32_t> stands(threads.rows);
   std::unordered_map<Key, std::uint32_t, HashKey> first;
@@ -76,12 +76,12 @@ std::vector<std::uint32_t> stand_ins(const Table& threads, std::uint64_t since, 
 
 std::uint64_t sum(std::uint64_t a, std::uint64_t b) { return a > kNone - b ? kNone : a + b; }
 
-// Of which one thread of many is an example.
+// Returns whether a merged row keeps the value of one of its threads.
 bool is_exemplary(const MetricDef& def) {
   return def.hidden || def.name == kTid || def.name == kTgid || def.name == kStartTime;
 }
 
-// Adds the cell of a row to that of the row which stands for it.
+// Adds the cell of a row to that of its representative.
 void add_cell(Column& column, std::uint32_t to, std::uint32_t from) {
   const MetricDef& def = column.def();
   if (is_exemplary(def)) return;
@@ -98,7 +98,7 @@ void add_cell(Column& column, std::uint32_t to, std::uint32_t from) {
   }
 }
 
-// The same of a column of stacks. Each set is made once, however many rows share it.
+// Same for a column of stacks. Makes each set once, however many rows are merged into it.
 void add_stacks(Column& column, std::span<const std::uint32_t> stands, StackPool& pool) {
   std::unordered_map<std::uint32_t, std::vector<ctprof_stack>> sums;
   for (std::uint32_t row = 0; row < stands.size(); ++row)

@@ -1,10 +1,10 @@
-// Threads that ended, when they are too many for a row each.
+// Merges rows of exited threads if there are too many.
 //
-// Threads that are alike are made one row: its counters are their sum, its peaks the highest, and
-// what differs otherwise is NotApplicable. Its id, start and end are those of one of them, which
-// stands for all; kThreads says how many they are. Alike are first those of one process, name and
-// cgroup; where that leaves too many, those of processes of one name; then those of one cgroup;
-// then all. Who descends from the window's command is never alike with who does not.
+// Similar threads share one row. Its counters are sums, its peaks are maxima, and other cells that
+// differ become NotApplicable. Its id, start and end are those of one of the threads; kThreads is
+// their number. Threads are similar if they have the same process, name and cgroup. If that leaves
+// too many rows, the same process name, thread name and cgroup suffice, then the same cgroup, then
+// all are merged. Descendants of the window's command are never merged with others.
 
 #pragma once
 
@@ -16,15 +16,15 @@
 
 namespace ctprof {
 
-// Does nothing while there are at most `most` rows; else leaves half of that, so that it is not
-// soon to do again. Threads that began before `since_clock_ticks` keep their rows, as they may have
-// had figures when the window opened; there are no more of them than there were threads. Counts in
-// Ended::merged those that have no row of their own any more.
+// Does nothing if there are at most `max_rows` rows; else leaves about half of that, so that
+// merging is rare. Threads that started before `since_clock_ticks` keep their rows, because they
+// may have readings at the opening; their number is limited by the number of threads then. Adds the
+// threads without a row of their own to ExitedThreads::merged.
 void merge_ended(Ended& ended, std::uint64_t since_clock_ticks, std::size_t most);
 
-// Gives the table kThreads. Rows that have no count yet are a thread each.
+// Adds the column kThreads. Rows without a count get 1.
 void count_threads(Table& threads);
-// How many threads each row of the snapshot stands for.
+// Returns the number of threads in each row of the snapshot.
 std::vector<std::uint64_t> threads_by_row(const Snapshot& snapshot);
 
 }  // namespace ctprof

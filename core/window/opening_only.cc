@@ -14,14 +14,14 @@
 namespace ctprof {
 namespace {
 
-// Whether the column is stored of rows that only the opening has: what names and groups a row, and
-// what a change is computed from.
+// Returns whether the column is stored for rows that only the opening has: columns that identify or
+// group a row, and gauges.
 bool is_kept_of_opening(const MetricDef& def) {
   if (def.hidden || is_recorded(def)) return false;
   return def.family == "identity" || def.storage == Storage::String || has_gauges(def);
 }
 
-// Appends these rows of `from` to the table, in the columns that the table has.
+// Appends these rows of `from` to the table, for the columns that the table has.
 void append_rows(Snapshot& to, Entity entity, const Snapshot& from,
                  std::span<const std::uint32_t> rows) {
   Table& table = to.table(entity);
@@ -45,7 +45,7 @@ void reorder(Table& table, std::span<const std::uint32_t> order) {
 
 using ThreadId = std::pair<std::uint64_t, std::uint64_t>;
 
-// The (tid, start) or (tgid, tid) of each row; none where a column is missing.
+// Returns (tid, start) or (tgid, tid) of each row; empty if a column is missing.
 std::vector<ThreadId> ids_of(const Table& threads, std::string_view first,
                              std::string_view second) {
   const Column *firsts = threads.find_u64(first), *seconds = threads.find_u64(second);
@@ -55,7 +55,7 @@ std::vector<ThreadId> ids_of(const Table& threads, std::string_view first,
   return ids;
 }
 
-// Puts the threads in order. An added thread was read when the thread before it was.
+// Sorts the threads. An added thread gets the read time of the thread before it.
 void sort_threads(Snapshot& begin, std::size_t known) {
   Table& threads = begin.threads();
   const auto ids = ids_of(threads, kTgid, kTid);

@@ -2,7 +2,7 @@
 // cgroups that were removed. They hold identities, texts and gauges, so that the change of a group
 // counts what left it as well as what joined it (Window::opening_only).
 //
-// See also: make_window.hpp (makes windows), laps.hpp (restores the beginning of a window).
+// See also: make_window.hpp (makes windows), join_windows.hpp (restores the beginning of a window).
 
 #pragma once
 
@@ -19,11 +19,12 @@ namespace ctprof {
 void add_opening_only(Snapshot& found, const Snapshot& before, const Snapshot& after, Entity entity,
                       std::span<const Earlier> earlier);
 
-// Adds to the beginning of a window the rows that only its opening had and that it lacks, and fills
-// the cells of processes that exited. Counters of added threads are ThreadGone. REQUIRES: `begin`
-// is no window; its threads are in (tgid, tid) order.
+// Adds to the beginning of a window the threads that only its opening had and that it lacks.
+// Counters of added threads are ThreadGone. REQUIRES: `opening` is not a window; its threads are in
+// (tgid, tid) order.
 void restore_threads(Snapshot& begin, const Snapshot& opening_only);
-// REQUIRES: restore_threads() was called, and the process rows are those of the threads.
+// Fills the cells of exited processes, and adds removed cgroups. REQUIRES: restore_threads() was
+// called, and the process rows are those of the threads.
 void restore_processes_and_cgroups(Snapshot& begin, const Snapshot& opening_only);
 
 }  // namespace ctprof

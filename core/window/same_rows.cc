@@ -14,13 +14,13 @@
 namespace ctprof {
 namespace {
 
-// A tid, which the kernel may use again, and the start time, in ticks.
+// A tid, which the kernel may reuse, and the start time, in ticks.
 using ThreadKey = std::pair<std::uint64_t, std::uint64_t>;
 
-// The name of a thread that took over, and of which nothing is known.
+// A thread that called exec, and whose identity is unknown.
 constexpr ThreadKey kUnknownThread{0, 0};
 
-// Threads by name, for looking them up.
+// Index of threads by identity.
 class ByName {
  public:
   explicit ByName(const Table& threads) {
@@ -31,7 +31,7 @@ class ByName {
     std::ranges::sort(found_, {}, &Found::name);
   }
 
-  // With a start of 0: the one of that tid, whenever it was born.
+  // Finds a thread; start 0: any start time.
   std::uint32_t find(ThreadKey name) const {
     const auto it = std::ranges::lower_bound(found_, name, {}, &Found::name);
     const bool is_it = it != found_.end() && it->name.first == name.first &&
@@ -47,7 +47,7 @@ class ByName {
   std::vector<Found> found_;
 };
 
-// Take-overs by process and time, for looking them up: a process can make them by the ten thousand.
+// Execs by process and time. Indexed, because a process can call exec ten thousand times.
 class TakeOvers {
  public:
   explicit TakeOvers(std::span<const TookOver> in_order)
@@ -55,7 +55,7 @@ class TakeOvers {
     std::ranges::stable_sort(sorted_, {}, key);
   }
 
-  // Who the thread was before it took its leader's place: the last one that did so before `until`.
+  // Returns the identity of the thread before its last exec that precedes `until`.
   ThreadKey before_exec(ThreadKey name, std::uint64_t until) const {
     const auto after = std::ranges::upper_bound(sorted_, std::pair(name.first, until), {}, key);
     if (after == sorted_.begin() || std::prev(after)->tgid != name.first) return name;
@@ -87,7 +87,7 @@ std::vector<Earlier> same_threads(const Snapshot& before, const Snapshot& after,
     const ThreadKey name = take_overs.before_exec({tids->u64()[row], starts->u64()[row]}, until);
     if (name == kUnknownThread) continue;
     earlier[row].row = there.find(name);
-    // A start is told in whole ticks, rounded down.
+    // Start times are in whole ticks, rounded down.
     earlier[row].born =
         earlier[row].row == kNoRow &&
         (name.second == 0 || (name.second + 1) * ns_per_tick > before.meta.start.boottime_ns);
@@ -95,7 +95,7 @@ std::vector<Earlier> same_threads(const Snapshot& before, const Snapshot& after,
   return earlier;
 }
 
-// Of each process, the row of its leader.
+// Returns the row of the leader of each process.
 std::unordered_map<std::uint64_t, std::uint32_t> leaders(const Table& threads) {
   std::unordered_map<std::uint64_t, std::uint32_t> rows;
   const Column *tids = threads.find_u64(kTid), *tgids = threads.find_u64(kTgid);
@@ -105,7 +105,7 @@ std::unordered_map<std::uint64_t, std::uint32_t> leaders(const Table& threads) {
   return rows;
 }
 
-// A process is what its leader is, whichever thread leads it now.
+// A process matches if its leader does, whichever thread is the leader now.
 std::vector<Earlier> same_processes(const Snapshot& before, const Snapshot& after) {
   const Table &then = before.table(Entity::Process), &now = after.table(Entity::Process);
   std::vector<Earlier> earlier(now.rows);
@@ -126,8 +126,8 @@ std::vector<Earlier> same_processes(const Snapshot& before, const Snapshot& afte
   return earlier;
 }
 
-// The ids of the cgroups, or null where the snapshot has none. With ids it has all cgroups there
-// were.
+// Returns the ids of the cgroups, or null if the snapshot has none. A snapshot with ids has all
+// cgroups that existed.
 const Column* cgroup_ids(const Table& cgroups) {
   const Column* ids = cgroups.find_u64(kCgroupId);
   const bool any = ids && std::ranges::count(ids->gaps(), ctprof_gap{CTPROF_VALUE}) > 0;

@@ -1,5 +1,5 @@
-// The names of threads: the process, the thread id, and the start time in clock ticks. One name is
-// one thread, unless a thread took its leader's name by exec (infer_take_overs.hpp).
+// Identities of threads: the process, the thread id, and the start time in clock ticks. They are
+// unique, unless a thread got its leader's identity by exec (infer_execs.hpp).
 
 #pragma once
 
@@ -19,7 +19,7 @@ struct ThreadName {
   bool is_leader() const { return tid == tgid; }
 };
 
-// By row; 0 for what the table lacks.
+// Returns one per row; 0 for missing columns.
 inline std::vector<ThreadName> names_of(const Table& threads) {
   std::vector<ThreadName> names(threads.rows);
   const auto read = [&](std::string_view metric, auto member) {

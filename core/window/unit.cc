@@ -1,4 +1,4 @@
-// All sources of core/window, which are compiled as one.
+// Unity build of core/window: compiles all its sources as one unit.
 
 #include "core/window/accounting.cc"
 #include "core/window/complete_ended.cc"
