@@ -1,5 +1,5 @@
-// A mutex that is held for so short a time that whoever comes late tries again meanwhile: to be put
-// to sleep and woken by the kernel takes a hundred times as long.
+// A mutex for very short critical sections. It spins before it sleeps, because sleeping and waking
+// take a hundred times as long.
 
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace ctprof {
 
-// A Lockable of the standard library's. Whoever waits for longer than a microsecond or two sleeps,
-// as its holder may have lost its CPU.
+// Implements Lockable. A thread that waits for more than one or two microseconds sleeps, because
+// the owner of the mutex may have lost its CPU.
 class BriefMutex {
  public:
   void lock() {

@@ -21,7 +21,8 @@
 namespace ctprof {
 namespace {
 
-// A message with room for one descriptor. Not to be copied or moved: it points into itself.
+// A message with space for one descriptor. It points into itself, so it is neither copied nor
+// moved.
 class SocketMessage {
  public:
   SocketMessage(char* bytes, std::size_t size) : bytes_{bytes, size} {
@@ -58,7 +59,7 @@ class SocketMessage {
   msghdr message_{};
 };
 
-// A first byte, so that no message is empty: an empty one would look like the end.
+// Prepends a byte, because an empty message would look like the end of the connection.
 bool send_message(int socket, const ChildMessage& message) {
   if (message.bytes.size() >= ChildProcess::kMostBytes) return false;
   std::string bytes = "+" + message.bytes;
@@ -91,8 +92,8 @@ void close_all_but(std::vector<int> kept) {
   ::close_range(next, UINT_MAX, 0);
 }
 
-// The standard descriptors, where they are not kept, lead nowhere: what is written to them must not
-// reach a file that is opened later.
+// Opens /dev/null for standard descriptors that are not kept, so that output to them cannot reach a
+// file that is opened later.
 void fill_standard_descriptors() {
   while (true) {
     const int fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -102,8 +103,8 @@ void fill_standard_descriptors() {
   }
 }
 
-// Children that were left behind, of all objects, become zombies when their server answers. Each
-// new one is an occasion to look for these.
+// Abandoned children of all objects become zombies when their server answers. They are reaped when
+// the next child is abandoned.
 void reap_later(int process) {
   static std::mutex mutex;
   static std::vector<int> processes;
@@ -117,7 +118,8 @@ void reap_later(int process) {
 ChildProcess::ChildProcess(Serve serve, std::vector<int> keep)
     : serve_(std::move(serve)), keep_(std::move(keep)) {}
 
-// It keeps no pipe of ours open, whose reader would wait for it, and no handler of ours runs in it.
+// The child keeps no pipe of this process open, whose reader would wait for it, and runs none of
+// its signal handlers.
 void ChildProcess::run(int socket) {
   sigset_t all;
   ::sigfillset(&all);
@@ -129,7 +131,7 @@ void ChildProcess::run(int socket) {
   try {
     while (auto request = received_message(socket))
       if (!send_message(socket, serve_(std::move(*request)))) break;
-  } catch (const std::exception&) {  // no memory: the parent reads the end
+  } catch (const std::exception&) {  // out of memory: the parent reads the end of the connection
     ::_exit(1);
   }
   ::_exit(0);
@@ -146,7 +148,7 @@ bool ChildProcess::start() {
   return process_ > 0;
 }
 
-// A child that waits for a file system may not even be killed, and is not waited for.
+// A child that waits for a file system may not even be killable, and is not waited for.
 void ChildProcess::leave(bool is_idle) {
   if (!socket_) return;
   socket_ = sdk::Fd();

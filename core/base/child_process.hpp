@@ -1,15 +1,15 @@
 // A child process for calls that may never return.
 //
-// Opening or reading a file on a file system whose server does not answer can keep a thread in the
-// kernel, where no signal ends it, and a process with such a thread never ends. So a child process
-// makes such calls. If it takes too long it is killed and left behind, and the next request starts
-// another one. The parent never waits for it.
+// Opening or reading a file on a file system whose server does not answer can block a thread in the
+// kernel, where no signal ends it, and its process cannot exit. So a child process makes such
+// calls. If it takes too long, it is killed and abandoned, and the next request starts another one.
+// The parent never waits for it.
 //
 //   ChildProcess child([](ChildMessage request) { return answer_to(std::move(request)); });
 //   ChildMessage answer;
 //   if (child.ask({path, sdk::Fd()}, 1s, answer) == ChildProcess::Outcome::Answered) ...
 //
-// Threads: one at a time.
+// Threads: used by one thread at a time.
 
 #pragma once
 
@@ -24,7 +24,7 @@
 
 namespace ctprof {
 
-// A request or its answer: bytes, and a descriptor if there is one.
+// A request or its answer: bytes and an optional descriptor.
 struct ChildMessage {
   std::string bytes;
   sdk::Fd fd = sdk::Fd();
@@ -34,34 +34,34 @@ class ChildProcess {
  public:
   static constexpr std::size_t kMostBytes = 64 << 10;  // of a message; a longer one is not sent
 
-  // Runs in the child, once for each request. The child is a copy of this process at the first
-  // request after the start; it has one thread, and all signals are blocked in it.
+  // Runs in the child, once per request. The child is a copy of this process at the first request
+  // after its start; it has one thread and blocks all signals.
   using Serve = std::function<ChildMessage(ChildMessage)>;
   enum class Outcome : std::uint8_t { Answered, Late, Interrupted, Failed };
 
-  // `serve` must not be empty. `keep`: descriptors that `serve` uses; all others are closed in the
-  // child. They must stay open while this object exists.
+  // REQUIRES: `serve` is not empty. `keep`: descriptors that `serve` uses, which must stay open
+  // while this object exists; the child closes all others.
   explicit ChildProcess(Serve serve, std::vector<int> keep = {});
   ~ChildProcess() { leave(true); }
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // Sends a request and waits for its answer: for `patience`, or until the descriptor `stop` (if it
-  // is not -1) is readable. After any outcome but Answered the child is gone or left behind, and
-  // `answer` is unchanged. Failed: no process could be started, or it exited.
+  // Sends a request and waits for its answer: for `timeout`, or until the descriptor `stop_fd`
+  // (unless it is -1) is readable. After any outcome but Answered, the child has exited or is
+  // abandoned, and `answer` is unchanged. Failed: no process could be started, or it exited.
   Outcome ask(const ChildMessage& request, std::chrono::milliseconds patience, ChildMessage& answer,
               int stop = -1);
 
  private:
   bool start();
-  // `is_idle`: it waits for a request, so that it ends as soon as it is killed.
+  // `is_idle`: the child waits for a request, so that it exits as soon as it is killed.
   void leave(bool is_idle);
   [[noreturn]] void run(int socket);
   Outcome wait(std::chrono::milliseconds patience, int stop) const;
 
   Serve serve_;
   std::vector<int> keep_;
-  sdk::Fd socket_;  // to the child; none: there is no child
+  sdk::Fd socket_;  // to the child; invalid: there is no child
   int process_ = 0;
 };
 

@@ -41,7 +41,7 @@ std::string cpu_ranges(std::span<const std::uint64_t> words) {
 
 bool parse_cpu_ranges(std::string_view text, std::size_t most, std::vector<std::uint64_t>& words) {
   words.clear();
-  std::size_t least = 0;  // that the next one may be
+  std::size_t least = 0;  // smallest number that may follow
   while (!text.empty()) {
     if (least > 0 && !take(text, ',')) return false;
     std::size_t first = 0, last = 0;

@@ -1,4 +1,4 @@
-// Sets of CPUs as text, "0-3,8": as /proc writes them, and as files and reports do.
+// Sets of CPUs as text, "0-3,8", the format of /proc, files and reports.
 
 #pragma once
 
@@ -11,11 +11,11 @@
 
 namespace ctprof {
 
-// Words of 64 bits, the lowest CPU in the lowest bit; "" of none.
+// Formats words of 64 bits, the lowest CPU in the lowest bit; "" for an empty set.
 std::string cpu_ranges(std::span<const std::uint64_t> words);
 
-// The same back, without zero words at the end. False where the text is no such list, names a CPU
-// of `most` or beyond, or is not in ascending order without overlaps.
+// Parses that format, without zero words at the end. Returns false if the text is not such a list,
+// contains a CPU number of at least `cpu_count`, or is not ascending and without overlaps.
 bool parse_cpu_ranges(std::string_view text, std::size_t most, std::vector<std::uint64_t>& words);
 
 }  // namespace ctprof

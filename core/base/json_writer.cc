@@ -9,23 +9,23 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kMostDigits = 32;  // of any number, a double's shortest form included
+constexpr std::size_t kMostDigits = 32;  // of any number, including the shortest form of a double
 constexpr std::size_t kMostDigitsOfU64 = 20;
 constexpr std::size_t kFirstRoom = 256;
 constexpr char kDelete = 0x7f;
 
-// Whether `c` is a character of one byte that needs no escape.
+// Returns whether `c` is a one-byte character that needs no escape.
 bool is_plain(char c) {
   return static_cast<signed char>(c) >= 0x20 && c != '"' && c != '\\' && c != kDelete;
 }
 
-// So many characters at once, in one of the machine's vectors.
+// Checks several characters in one vector register.
 template <std::size_t Count>
 bool are_plain(const char* characters) {
   using Vector [[gnu::vector_size(Count)]] = signed char;
   Vector each;
   std::memcpy(&each, characters, Count);
-  // Bytes beyond ASCII are less than zero.
+  // Bytes beyond ASCII are negative.
   const Vector odd = (each < 0x20) | (each == '"') | (each == '\\') | (each == kDelete);
   std::array<std::uint64_t, Count / sizeof(std::uint64_t)> words;
   std::memcpy(words.data(), &odd, Count);
@@ -34,7 +34,7 @@ bool are_plain(const char* characters) {
 
 constexpr std::size_t kMany = 16, kSome = 8;
 
-// How many characters the text begins with that are plain.
+// Returns the number of plain characters at the start of the text.
 std::size_t plain_part(std::string_view text) {
   std::size_t at = 0;
   while (text.size() - at >= kMany && are_plain<kMany>(text.data() + at)) at += kMany;
@@ -64,7 +64,7 @@ void JsonWriter::long_number(std::uint64_t value) {
 
 namespace {
 
-// REQUIRES: room for kMostDigits.
+// REQUIRES: space for kMaxDigits.
 char* put_number(char* at, std::uint64_t value) {
   if (value >= 10) return std::to_chars(at, at + kMostDigits, value).ptr;
   *at = static_cast<char>('0' + value);
@@ -73,8 +73,8 @@ char* put_number(char* at, std::uint64_t value) {
 
 }  // namespace
 
-// One question for room, and no reload of where that is, for it is not known that a character is
-// not part of the writer itself.
+// Checks the capacity only once, and keeps the position in a register: a char pointer may alias the
+// members of this object, so the compiler would reload it.
 void JsonWriter::member(const Phrase& key, std::uint64_t value) {
   if (!key.rest_.empty()) {
     key.write(*this);
@@ -119,7 +119,7 @@ void JsonWriter::text(std::string_view text) {
   put('"');
 }
 
-// Writes the first character of the text, which is not plain, and returns the rest.
+// Writes the first character of the text, which is not plain. Returns the rest.
 std::string_view JsonWriter::rare(std::string_view text) {
   const auto byte = static_cast<unsigned char>(text[0]);
   if (byte >= 0x80) {
@@ -141,12 +141,12 @@ std::string_view JsonWriter::rare(std::string_view text) {
   return text.substr(1);
 }
 
-// A character that JSON itself would leave as it is.
+// Writes a character that JSON does not require to be escaped.
 void JsonWriter::code_point(std::string_view bytes, char32_t value) {
   escape_ == Escape::Json || is_showable(value) ? raw(bytes) : escaped(value);
 }
 
-// JSON's escapes are UTF-16, so a character beyond the first plane takes two.
+// JSON escapes are UTF-16 code units, so a character beyond the first plane takes two.
 void JsonWriter::escaped(char32_t point) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   if (point >= 0x10000) {

@@ -1,17 +1,16 @@
-// The JSON writer, the only place where strings are escaped. It builds text in a buffer, which its
-// user empties now and then, into a Sink as a rule.
+// Writes JSON into a buffer; the only code that escapes JSON strings. Its user empties the buffer
+// regularly, usually into a Sink.
 //
 //   JsonWriter out(Escape::Unshowable);
 //   out.put('{');
 //   out.member("file", path);
 //   out.close('}');                                   // {"file":"a.ctprof.zst"}
 //
-// A string is valid UTF-8 whatever bytes the system gave: U+FFFD replaces what is not. A member
-// ends with a comma, which closing the bracket takes back, so no member needs to know whether it is
+// A string is valid UTF-8 for any input bytes: U+FFFD replaces invalid ones. A member ends with a
+// comma, which closing the bracket removes, so that no member needs to know whether it is the
 // first.
 //
-// What is here:   numbers, strings and brackets, fast.
-// What is not:    what they mean; escapes in text for people (render/terminal_text.hpp).
+// See also: render/terminal_text.hpp escapes plain text.
 
 #pragma once
 
@@ -28,10 +27,10 @@
 
 namespace ctprof {
 
-// What a string's escapes are for.
+// Which characters of a string are escaped.
 enum class Escape {
-  Json,        // what JSON demands: for files
-  Unshowable,  // and what moves a terminal or hides on one: for output that people may look at
+  Json,        // as JSON requires: for files
+  Unshowable,  // also characters that control a terminal or are invisible: for output on terminals
 };
 
 class Phrase;
@@ -43,25 +42,25 @@ class JsonWriter {
   std::string_view view() const { return {begin_.get(), size()}; }
   std::size_t size() const { return static_cast<std::size_t>(at_ - begin_.get()); }
   bool empty() const { return size() == 0; }
-  // Forgets what was written after the first `size` bytes.
+  // Removes all but the first `size` bytes.
   void rewind(std::size_t size) { at_ = begin_.get() + size; }
   void clear() { rewind(0); }
-  // Room for so many bytes in all, now: of memory, only what is written to is taken.
+  // Sets the total capacity in bytes. Memory pages are only used when they are written to.
   void expect(std::size_t bytes) {
     if (bytes > size()) reserve(bytes - size());
   }
 
-  // JSON as it is.
+  // Appends JSON unchanged.
   void raw(std::string_view text) {
     if (text.empty()) return;
     reserve(text.size());
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }
-  // JSON that was made elsewhere: its strings are escaped further where that is asked for.
-  // REQUIRES: valid JSON without blanks outside strings.
+  // Appends existing JSON; escapes its strings further if the Escape requires that. REQUIRES: valid
+  // JSON without blanks outside strings.
   void made(std::string_view json);
-  // The first `size` bytes of a block: a single copy of a fixed length, in which most keys fit.
+  // Appends the first `size` bytes of a block. Copies a fixed length in one step; most keys fit.
   static constexpr std::size_t kBlock = 32;
   void block(const std::array<char, kBlock>& bytes, std::size_t size) {
     reserve(kBlock);
@@ -76,16 +75,16 @@ class JsonWriter {
     value < 10 ? put(static_cast<char>('0' + value)) : long_number(value);
   }
   void number(std::int64_t value);
-  // The shortest form that reads back the same. REQUIRES: finite.
+  // Writes the shortest form that reads back as the same value. REQUIRES: finite.
   void number(double value);
   void boolean(bool value) { raw(value ? "true" : "false"); }
-  // Quoted and escaped.
+  // Writes a quoted and escaped string.
   void text(std::string_view text);
   void key(std::string_view name) {
     text(name);
     put(':');
   }
-  // A key, its value, and a comma.
+  // Writes a key, its value, and a comma.
   void member(std::string_view name, std::string_view value) {
     key(name);
     text(value);
@@ -96,11 +95,11 @@ class JsonWriter {
     number(value);
     put(',');
   }
-  // The same with a key that is a phrase, its colon included: what most of a file in rows is.
+  // Same with a prepared key that includes its colon: most of a file in rows layout.
   void member(const Phrase& key, std::uint64_t value);
-  // Each with a comma: what most of a file in columns is.
+  // Writes each number with a comma: most of a file in columns layout.
   void items(std::span<const std::uint64_t> numbers);
-  // Ends an object or an array: takes back the comma of its last member.
+  // Ends an object or an array: removes the comma of its last member.
   void close(char bracket) {
     if (!empty() && at_[-1] == ',') --at_;
     put(bracket);
@@ -122,7 +121,7 @@ class JsonWriter {
   Escape escape_;
 };
 
-// JSON that is written over and over.
+// JSON text that is written repeatedly.
 class Phrase {
  public:
   Phrase() = default;
@@ -144,14 +143,14 @@ class Phrase {
   std::string rest_;
 };
 
-// Where finished text goes.
+// A destination of finished text.
 class Sink {
  public:
-  // Bytes that are worth a write.
+  // Size at which a write is worthwhile.
   static constexpr std::size_t kPiece = 64 * 1024;
 
   virtual ~Sink() = default;
-  // An error says why the text could not be taken; nothing more is to be written then.
+  // Returns an error if the text was not accepted; then nothing more may be written.
   virtual Result<void> write(std::string_view text) = 0;
 };
 

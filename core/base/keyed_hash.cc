@@ -7,7 +7,7 @@
 namespace ctprof {
 namespace {
 
-// An odd number of rounds would leave one half as it was in the last.
+// Must be even: after an odd number of rounds, one half would be unchanged in the last.
 constexpr unsigned kRounds = 8;
 
 struct State {
@@ -41,7 +41,7 @@ struct State {
   }
 };
 
-// Up to eight bytes, the first one lowest.
+// Returns up to eight bytes, the first one lowest.
 std::uint64_t word_of(std::string_view bytes) {
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i)
@@ -71,7 +71,7 @@ std::uint64_t KeyedHash::round(unsigned round, std::uint64_t half, std::uint64_t
   return (*this)({bytes.data(), bytes.size()});
 }
 
-// A Feistel network over the next power of four, walked until it comes back into the range.
+// Feistel network over the next power of four, repeated until the result is in the range.
 std::uint64_t KeyedHash::permuted(std::uint64_t number, std::uint64_t size) const {
   unsigned bits = 1;
   while (std::uint64_t{1} << (2 * bits) < size) ++bits;

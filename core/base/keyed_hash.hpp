@@ -1,7 +1,7 @@
-// Hashes that only the owner of a key can make: SipHash-2-4. And permutations of small ranges by
-// the same key, for numbers that are to stay as short as they were.
+// Hashes that only the owner of a key can compute (SipHash-2-4), and permutations of small ranges
+// with the same key, for numbers that must keep their length.
 //
-// Not here: hashes for tables in memory (seeded_hash.hpp).
+// See also: seeded_hash.hpp (hashes for tables in memory).
 
 #pragma once
 
@@ -16,11 +16,11 @@ class KeyedHash {
   using Key = std::array<std::uint64_t, 2>;
 
   explicit KeyedHash(const Key& key) : key_(key) {}
-  // The key that these bytes come to; as good as they are hard to guess.
+  // Derives a key from these bytes; it is as secure as they are hard to guess.
   static Key key_of(std::string_view bytes);
 
   std::uint64_t operator()(std::string_view text) const;
-  // Where the permutation of 0 to `size` - 1 takes a number. REQUIRES: number < size <= 2^62.
+  // Applies the permutation of 0 to `size` - 1 to a number. REQUIRES: number < size <= 2^62.
   std::uint64_t permuted(std::uint64_t number, std::uint64_t size) const;
 
  private:

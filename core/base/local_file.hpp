@@ -1,8 +1,8 @@
-// Opens regular files, and only these: whether reading a file can wait for a server that never
-// answers, and copies of files whose server may.
+// Opens only regular files, tests whether reading a file can block because its server never
+// answers, and copies files in memory.
 //
-//   const sdk::Fd named(::open(path, O_PATH | O_CLOEXEC));  // has no effect on devices and pipes
-//   if (is_regular(named.get(), status)) fd = open_named(named.get());
+//   const sdk::Fd path_fd(::open(path, O_PATH | O_CLOEXEC));  // no effect on devices and pipes
+//   if (is_regular(path_fd.get(), status)) fd = reopen_for_reading(path_fd.get());
 //
 // Threads: safe.
 
@@ -18,28 +18,28 @@
 
 namespace ctprof {
 
-// Whether an open descriptor, which may only name its file (O_PATH), is of a regular file. Fills in
-// the status of the file; false for no descriptor (-1).
+// Returns whether a descriptor (O_PATH suffices) refers to a regular file, and stores its status.
+// Returns false for -1.
 bool is_regular(int named, struct stat& status);
 
-// Opens the file that a descriptor names, to be read, with the rights of the thread. None: it may
-// not be read. REQUIRES: is_regular.
+// Opens the file of an O_PATH descriptor for reading, with the rights of the thread. Returns an
+// invalid descriptor on failure. REQUIRES: is_regular.
 sdk::Fd open_named(int named);
 
-// The path of an open file, as /proc/self/maps lists it; empty: it is unknown.
+// Returns the path of an open file as in /proc/self/maps; empty: unknown.
 std::string path_of_open_file(int fd);
 
-// The device of the root directory, which ctprof itself runs on; 0: unknown.
+// Returns the device of the root directory of ctprof; 0: unknown.
 std::uint64_t root_device();
 
-// Whether a disk or the memory of this host has the file, or the file system of the root directory:
-// then reading it ends. `device` is the open file's st_dev. On an overlay mount, files of several
-// layers have several devices: that of the root directory is found by its mount, too (from Linux
-// 5.8 on).
+// Returns whether reading the file always ends, because it is on a disk, in memory, or on the file
+// system of the root directory. `device`: st_dev of the open file. On an overlay mount, files of
+// several layers have several devices, so the mount of the root directory is compared as well
+// (Linux 5.8 or later).
 bool is_local(int fd, dev_t device);
 
-// A copy of the file's first `bytes` in memory, positioned at their end. None if they cannot be
-// read: errors, or a file that became shorter.
+// Copies the first `bytes` of the file in memory; the copy is positioned at its end. Returns an
+// invalid descriptor on read errors, or if the file became shorter.
 sdk::Fd copy_in_memory(int fd, std::uint64_t bytes);
 
 }  // namespace ctprof

@@ -1,11 +1,11 @@
-// Does without the effective capabilities of the calling thread while an object exists.
+// Drops the effective capabilities of the calling thread while an object exists.
 //
-//   const LoweredRights lowered;
-//   if (lowered) fd = ::open(path, O_RDONLY);   // what the user may open
+//   const DroppedCapabilities dropped;
+//   if (dropped) fd = ::open(path, O_RDONLY);   // with the rights of the user
 //
 // Other threads keep theirs.
 //
-// Threads: the object is used and destroyed by the thread that made it.
+// Threads: the creating thread must use and destroy the object.
 
 #pragma once
 
@@ -15,28 +15,28 @@
 
 namespace ctprof {
 
-// The words of a set of capabilities, as capget(2) has them.
+// A set of capabilities, in the format of capget(2).
 using CapabilityWords = std::array<std::uint32_t, 2>;
 
-// The effective capabilities of the calling thread; nothing if they cannot be read.
+// Returns the effective capabilities of the calling thread; nullopt if they cannot be read.
 std::optional<CapabilityWords> effective_capabilities();
-// Sets them. False, and nothing is changed, if one of them is not permitted.
+// Sets them. Returns false and changes nothing if one of them is not permitted.
 bool set_effective_capabilities(const CapabilityWords& words);
 
 class LoweredRights {
  public:
-  // Lowers them if `lowers`. Otherwise the object does nothing.
+  // Drops them if `is_enabled`. Otherwise the object does nothing.
   explicit LoweredRights(bool lowers = true);
-  // Raises them again.
+  // Restores them.
   ~LoweredRights();
   LoweredRights(const LoweredRights&) = delete;
   LoweredRights& operator=(const LoweredRights&) = delete;
 
-  // False if they could not be lowered.
+  // Returns false if they could not be dropped.
   explicit operator bool() const { return is_as_wanted_; }
 
  private:
-  std::optional<CapabilityWords> lowered_;  // what they were
+  std::optional<CapabilityWords> lowered_;  // the previous set
   bool is_as_wanted_ = true;
 };
 

@@ -1,6 +1,6 @@
-// Text inside HTML, SVG and XML, where whatever stands in it stays text.
+// Escapes text for HTML, SVG and XML, so that it cannot contain markup.
 //
-// Not here: which letters are safe to show at all (render/terminal_text.hpp).
+// See also: render/terminal_text.hpp (removes characters that are unsafe to show).
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace ctprof {
 
-// Appends text as it stands between tags and inside double quotes.
+// Appends text escaped for use between tags and inside double quotes.
 void append_markup(std::string& out, std::string_view text);
 
 }  // namespace ctprof

@@ -16,7 +16,7 @@ bool is_integer(const ctprof_number& number) {
   return number.kind == CTPROF_NUMBER_U64 || number.kind == CTPROF_NUMBER_I64;
 }
 
-// A type that holds every integer of both.
+// A type that holds every u64 and i64.
 __extension__ using Wide = __int128;
 Wide widened(const ctprof_number& number) {
   return number.kind == CTPROF_NUMBER_U64 ? Wide{number.u64} : Wide{number.i64};
@@ -116,7 +116,7 @@ void append_made_json(std::string& out, std::string_view json) {
 namespace {
 
 struct Scale {
-  double size;  // of one, in base units
+  double size;  // of one step, in base units
   std::string_view text;
 };
 
@@ -142,20 +142,20 @@ std::span<const Scale> scales_of(std::string_view unit) {
   return kBare;
 }
 
-// Shares arrive in percent: a snapshot keeps hundredths, and the rule divides.
+// Both are in percent here: a snapshot stores hundredths, and the rule divides them.
 bool is_percent(std::string_view unit) { return unit == "percent" || unit == "centipercent"; }
 
 constexpr int kScaledDecimals = 3;
 
 std::string fixed(double value, int decimals) {
-  std::array<char, 400> digits;  // the largest double has 309 places before the point
+  std::array<char, 400> digits;  // the largest double has 309 digits before the point
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value,
                                  std::chars_format::fixed, decimals)
                        .ptr;
   return {digits.data(), end};
 }
 
-// Whether the value, rounded as `scale` would print it, belongs to the next scale.
+// Returns whether the value, rounded as in `scale`, belongs to the next scale.
 bool fills_next(double value, const Scale& scale, const Scale& next, int decimals) {
   const double rounded = std::strtod(fixed(value / scale.size, decimals).c_str(), nullptr);
   return rounded * scale.size >= next.size;
@@ -174,14 +174,14 @@ std::string with_scale(double magnitude, const Scale& scale, int decimals) {
   return fixed(magnitude / scale.size, decimals) + std::string(scale.text);
 }
 
-// A value too small for the last decimal place is not shown as zero.
+// Returns "<0.01" instead of zero for a value that is too small for the last decimal place.
 std::string fixed_or_less(double value, int decimals, std::string_view last_place) {
   const std::string text = fixed(value, decimals);
   const bool is_zero = text.find_first_not_of("0.") == text.npos;
   return is_zero && value > 0 ? "<" + std::string(last_place) : text;
 }
 
-// `exact` is the integer that the magnitude was made from, or null.
+// `exact`: the integer value of the magnitude, or null.
 std::string magnitude_text(double magnitude, const std::uint64_t* exact, std::string_view unit,
                            int base_decimals) {
   if (is_percent(unit)) return fixed_or_less(magnitude, 2, "0.01") + "%";
@@ -193,7 +193,7 @@ std::string magnitude_text(double magnitude, const std::uint64_t* exact, std::st
   return with_scale(magnitude, scales[0], base_decimals);
 }
 
-// Bare numbers have as many decimals as they need: the middle of a range is "1.5".
+// Unscaled numbers have as many decimals as they need: the middle of a range is "1.5".
 std::string bare(double magnitude) {
   std::array<char, 400> digits;
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), magnitude,
@@ -210,7 +210,7 @@ std::string real_text(double magnitude, std::string_view unit) {
   return is_bare(unit) ? bare(magnitude) : magnitude_text(magnitude, nullptr, unit, 2);
 }
 
-// The difference of two middles of ranges: "5", or "0.500".
+// Formats the difference of two middles of ranges: "5", or "0.500".
 std::string real_difference_text(double magnitude, std::string_view unit) {
   const bool has_fraction = magnitude != std::floor(magnitude);
   return is_bare(unit) && has_fraction ? fixed(magnitude, kScaledDecimals)
@@ -245,20 +245,20 @@ std::string scaled(const Difference& difference, std::string_view unit) {
 
 namespace {
 
-// The decimals of a number of three digits.
+// Returns the number of decimals for three digits.
 int brief_decimals(double magnitude, bool is_scaled) {
   if (magnitude >= 99.95) return 0;
   return magnitude >= 9.995 || !is_scaled ? 1 : 2;
 }
 
-// The scale in which a number of three digits has no more than three before the point.
+// Returns the scale with at most three digits before the point.
 std::size_t brief_scale(double magnitude, std::span<const Scale> scales) {
   std::size_t at = 0;
   while (at + 1 < scales.size() && magnitude / scales[at].size >= 999.5) ++at;
   return at;
 }
 
-// "Mi" is enough where a number must be short.
+// Shortens "MiB" to "Mi".
 std::string brief_unit(const Scale& scale) {
   std::string_view text = scale.text;
   if (text.ends_with("iB")) text.remove_suffix(1);
@@ -286,7 +286,7 @@ std::string brief_steps(std::span<const double> values, std::string_view unit) {
     steps.push_back(std::isfinite(value) ? brief_in(value, scale) : "-");
   if (std::ranges::all_of(steps, [&](const std::string& step) { return step == steps[0]; }))
     steps.resize(1);
-  // The unit stands behind the last number.
+  // The last number gets the unit.
   for (auto step = steps.rbegin(); most > 0 && step != steps.rend(); ++step)
     if (*step != "-") {
       *step += brief_unit(scale);

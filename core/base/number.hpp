@@ -1,12 +1,10 @@
-// Numbers as rules give them: none, exact integers, or doubles; the difference of two of them; and
-// both as text.
+// Numbers that rules return: none, exact integers, or doubles; their differences; and both as text.
 //
-// For people a number is scaled to its unit, "1.234ms" or "7.500GiB". A value in its base unit is
-// exact; a scaled one has three decimals. The scale is chosen after rounding, so nothing prints
-// "1000.000ms". Every text ends in its unit, without a space between.
+// In text for users, a number is scaled to its unit: "1.234ms" or "7.500GiB". A value in its base
+// unit is exact; a scaled one has three decimals. The scale is chosen after rounding, so that
+// "1000.000ms" never appears. Each text ends with its unit, without a space.
 //
-// What is here:   making, reading and subtracting a ctprof_number (abi.h), its JSON, its text.
-// What is not:    colours, columns (render/).
+// See also: render/ (colours, columns).
 
 #pragma once
 
@@ -21,7 +19,7 @@
 
 namespace ctprof {
 
-// No value, where a value is a double.
+// The missing value of a double.
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 inline ctprof_number no_number() { return {}; }
@@ -45,7 +43,7 @@ inline ctprof_number number_of(double value) {
 }
 
 inline bool has_value(const ctprof_number& number) { return number.kind != CTPROF_NUMBER_NONE; }
-// The number as a double, NaN for none.
+// Returns the number as a double; NaN for none.
 double as_double(const ctprof_number& number);
 
 // The difference of two numbers. That of two u64 needs 65 bits, so sign and magnitude are separate.
@@ -54,49 +52,49 @@ struct Difference {
   Type type = Type::None;
   bool negative = false;
   std::uint64_t magnitude = 0;  // of an integer
-  double real = 0;              // the difference itself, as near as a double comes
+  double real = 0;              // the nearest double
 
   bool known() const { return type != Type::None; }
   bool zero() const { return type == Type::Integer ? magnitude == 0 : real == 0; }
 };
 
-// `candidate` less `baseline`: exact where both are integers, none where either is none or not
+// Returns `candidate` minus `baseline`: exact if both are integers, none if either is none or not
 // finite.
 Difference difference(const ctprof_number& baseline, const ctprof_number& candidate);
-// A difference that a rule computed by itself.
+// Converts a difference that a rule computed.
 Difference as_difference(const ctprof_number& number);
-// A difference as a number: exact where it fits one, otherwise the nearest double.
+// Converts a difference to a number: exact if it fits, otherwise the nearest double.
 ctprof_number as_number(const Difference& difference);
 
-// In JSON: integers in full, doubles in their shortest exact form, null for none and for what JSON
-// has no number for.
+// Writes JSON: integers in full, doubles in their shortest exact form, null for none and for values
+// that JSON cannot represent.
 void write_json(const ctprof_number& number, JsonWriter& out);
 void write_json(const Difference& difference, JsonWriter& out);
 void write_json(double value, JsonWriter& out);
 
-// JSON appended to a string, as reports build theirs: as JsonWriter writes it for people.
+// Append JSON to a string, escaped for terminals (Escape::Unprintable).
 void append_json(std::string& out, std::string_view text);
 void append_json(std::string& out, const ctprof_number& number);
 void append_json(std::string& out, const Difference& difference);
 void append_json(std::string& out, double value);
 void append_json(std::string& out, std::uint64_t value);
 
-// JSON that was made elsewhere. REQUIRES: valid JSON without blanks outside strings.
+// Appends existing JSON. REQUIRES: valid JSON without blanks outside strings.
 void append_made_json(std::string& out, std::string_view json);
 
-// "1.234ms", "22ticks", "12.34%", "0.500" for a ratio; "-" for none.
+// Returns "1.234ms", "22ticks", "12.34%", "0.500" for a ratio; "-" for none.
 std::string scaled(const ctprof_number& number, std::string_view unit);
-// The same with a sign, always: "+5ns", "-92.457K"; "-" for none.
+// Same, always with a sign: "+5ns", "-92.457K"; "-" for none.
 std::string scaled(const Difference& difference, std::string_view unit);
-// Three digits where one decimal is enough, or two of a scaled number: "376", "46.7", "0.3",
+// Returns at most three digits, with one decimal, or two for a scaled number: "376", "46.7", "0.3",
 // "1.23K", "12.3Mi", "0"; "-" for NaN.
 std::string brief(double value, std::string_view unit);
-// The same of several numbers in one scale, that of the largest: "0.05→12.3Mi". Equal texts are
-// written once.
+// Same for several numbers in the scale of the largest: "0.05→12.3Mi". Equal texts are written
+// once.
 std::string brief_steps(std::span<const double> values, std::string_view unit);
-// A count that can be a median of several, and so can end in a half: "3", "2.5".
+// Formats a count that can be a median, and so can end in .5: "3", "2.5".
 std::string count_text(double count);
-// A fraction in percent with a sign: "+1063.1%"; "-" for NaN.
+// Formats a fraction in percent with a sign: "+1063.1%"; "-" for NaN.
 std::string percent(double fraction);
 
 }  // namespace ctprof

@@ -10,7 +10,7 @@ namespace {
 
 bool is_own(uid_t user) { return user == ::geteuid(); }
 
-// A link of root leads where root wants.
+// A link of root is trusted.
 std::string why_not_own_link(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   struct stat status {};

@@ -1,7 +1,7 @@
-// What core functions return: a value, or an Error that stops the operation.
+// The return type of core functions: a value, or an Error that stops the operation.
 //
-// An Error names the action, the object and the cause: "reading 'a.ctprof.zst': Permission denied".
-// It is for people. Why a cell is empty is said by a Gap (ctprof/gap.hpp), not by an Error.
+// An Error contains the action, the object and the cause: "reading 'a.ctprof.zst': Permission
+// denied". It is for users. A Gap (ctprof/gap.hpp) explains an empty cell.
 
 #pragma once
 
@@ -16,7 +16,7 @@ struct Error {
   std::string text;
 };
 
-// boost::system::result needs this; calling value() on an error is a bug of ours, and throws.
+// Required by boost::system::result; calling value() on an error is a bug in ctprof, and throws.
 [[noreturn]] inline void throw_exception_from_error(const Error& error,
                                                     const boost::source_location&) {
   throw std::logic_error("unchecked error: " + error.text);
@@ -25,7 +25,7 @@ struct Error {
 template <class T>
 using Result = boost::system::result<T, Error>;
 
-// "<action> '<object>': <cause>"
+// Returns "<action> '<object>': <cause>".
 inline Error error(std::string_view action, std::string_view object, std::string_view cause) {
   return {std::string(action) + " '" + std::string(object) + "': " + std::string(cause)};
 }

@@ -1,5 +1,5 @@
-// Hashes of numbers and texts that the writer of a file cannot predict, so that no file can put all
-// its rows into one bucket. They differ from run to run; no output may depend on them.
+// Hashes of numbers and texts that the author of a file cannot predict, so that no file can put all
+// its rows into one bucket. They differ between runs; no output may depend on them.
 
 #pragma once
 
@@ -22,8 +22,8 @@ class SeededHash {
     return static_cast<std::size_t>(value ^ value >> 31);
   }
 
-  // Eight bytes a step. Both factors hold a part of the seed, so that texts that meet under one
-  // seed do not under another.
+  // Processes eight bytes per step. Both factors contain a part of the seed, so that texts that
+  // collide with one seed do not collide with another.
   std::size_t operator()(std::string_view text) const {
     const auto& [first, second] = seed();
     std::uint64_t hash = first ^ text.size();
@@ -42,14 +42,14 @@ class SeededHash {
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
 
-  // The next eight bytes, or as many as there are and zeroes.
+  // Returns the next eight bytes, padded with zeros.
   static std::uint64_t word(std::string_view text) {
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, text.data(), text.size() < sizeof bytes ? text.size() : sizeof bytes);
     return bytes;
   }
 
-  // What the kernel gave this process.
+  // Returns the random bytes that the kernel passed to this process.
   static const std::array<std::uint64_t, 2>& seed() {
     static const std::array<std::uint64_t, 2> given = [] {
       std::array<std::uint64_t, 2> bytes{};

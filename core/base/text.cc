@@ -9,7 +9,7 @@
 namespace ctprof {
 namespace {
 
-// What a misspelt name is looked up by: case, and which of - and _ it has, nobody remembers.
+// Normalizes a name for comparison: ignores case, and treats - and _ as equal.
 std::string folded(std::string_view word) {
   std::string out(word);
   for (char& c : out)
@@ -20,7 +20,7 @@ std::string folded(std::string_view word) {
   return out;
 }
 
-// How many letters must be put in, taken out or changed to make `b` of `a`.
+// Returns the number of letters to insert, remove or change to get from `a` to `b` (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -39,7 +39,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string nearest_hint(std::string_view word, std::span<const std::string> names) {
   const std::string wanted = folded(word);
   struct Near {
-    bool is_far;  // in letters, but it begins with the word
+    bool is_far;  // many letters differ, but it begins with the word
     std::size_t distance;
     std::string_view name;
     auto operator<=>(const Near&) const = default;
@@ -58,8 +58,7 @@ std::string nearest_hint(std::string_view word, std::span<const std::string> nam
 
 namespace {
 
-// Lead bytes by length: what they look like, and the smallest code point that needs that many
-// bytes.
+// Lead bytes by length: their bit pattern, and the smallest code point of that length.
 struct Form {
   unsigned char mask, lead;
   std::size_t bytes;
@@ -100,7 +99,7 @@ CodePoint first_code_point(std::string_view text) {
 }
 
 bool is_showable(char32_t point) {
-  if (point >= ' ' && point <= '~') return true;  // as nearly all are
+  if (point >= ' ' && point <= '~') return true;  // the most frequent case
   return std::none_of(std::begin(kNotShowable), std::end(kNotShowable),
                       [&](PointRange r) { return point >= r.first && point <= r.last; });
 }

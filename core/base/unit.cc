@@ -1,4 +1,4 @@
-// All sources of core/base, which are compiled as one.
+// Unity build of core/base: compiles all its sources as one unit.
 
 #include "core/base/child_process.cc"
 #include "core/base/clock.cc"

@@ -61,7 +61,7 @@ std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
         threads.emplace_back([&run, worker] { run(worker); });
     } catch (const std::system_error&) {
       workers = static_cast<unsigned>(threads.size()) +
-                1;  // RLIMIT_NPROC has no more to give; those that run do all
+                1;  // RLIMIT_NPROC permits no more; the existing threads do all work
     }
     run(0);
   }
@@ -72,7 +72,7 @@ std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
 
 namespace {
 
-// A thread that does something every so often until the object is gone.
+// A thread that runs a task periodically until the object is destroyed.
 class Repeated {
  public:
   Repeated(std::chrono::milliseconds every, const std::function<void()>& again) {
@@ -80,11 +80,11 @@ class Repeated {
       thread_ = std::jthread([=, this](const std::stop_token& stop) { run(stop, every, again); });
       begun_.get_future().wait();
     } catch (const std::system_error&) {
-      // RLIMIT_NPROC has no more to give.
+      // RLIMIT_NPROC permits no more threads.
     }
   }
   std::uint64_t tid() const { return tid_; }
-  // Waits for the last time, and throws what one of them threw.
+  // Waits for the last run, and rethrows an exception of the task.
   void end() {
     if (thread_.joinable()) thread_.request_stop(), thread_.join();
     if (failure_) std::rethrow_exception(failure_);
@@ -110,7 +110,7 @@ class Repeated {
   std::promise<void> begun_;
   std::uint64_t tid_ = 0;
   std::exception_ptr failure_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last: it uses the other members
 };
 
 }  // namespace
@@ -125,7 +125,7 @@ std::uint64_t work_beside(std::chrono::milliseconds every, const std::function<v
 
 namespace {
 
-// glibc has a single C locale: nothing is allocated, and nothing has to be freed.
+// glibc has a single C locale: it is not allocated and need not be freed.
 locale_t c_locale() {
   static const locale_t locale = ::newlocale(LC_ALL_MASK, "C", locale_t{});
   return locale;
