@@ -1,4 +1,4 @@
-"""Collection, and the whole capture, beside the floor: the same files read by raw system calls."""
+"""Collection, and the whole capture, compared with the floor: reading the same files with raw system calls."""
 
 from crowd import crowd
 from measure import alternate, ms, ratio, run, show
@@ -31,7 +31,7 @@ def table(figures, count):
 
     of_floor = f"{ratio(figures['capture 1']['ns'], figures['floor 1']['ns'])} of the floor"
     return [
-        ("", "median", "least", "a thread", "ratio", "target"),
+        ("", "median", "minimum", "per thread", "ratio", "target"),
         row("floor, one thread", "floor 1"),
         row("floor, two", "floor 2", beside=times("floor 1", "floor 2")),
         row("collection, one worker", "capture 1", beside=of_floor, target="at most 1.25"),
@@ -42,7 +42,7 @@ def table(figures, count):
 
 
 def bench(tools, repeat, kind, count, room):
-    """Measures with a crowd of `count`; returns the paths of two captures of it."""
+    """Measures a crowd of `count` threads. Returns the paths of two captures of it."""
     paths = [f"{room}/{kind}-{count}-{j}.ctprof.zst" for j in JOBS]
     with crowd(tools.idle, kind, count):
         figures = alternate(repeat, deeds(tools, paths))

@@ -1,4 +1,4 @@
-"""A crowd of idle threads, and the room for it."""
+"""Starts a crowd of idle threads, and raises the limits that it needs."""
 
 import contextlib
 import pathlib
@@ -10,7 +10,7 @@ SPARE = 4096  # tasks that the host has or starts besides the crowd
 
 
 def set_sysctl(name, value):
-    """As root; a plain user may have sudo."""
+    """Sets a kernel parameter. Falls back to sudo without root."""
     try:
         (KERNEL / name).write_text(str(value))
     except PermissionError:
@@ -19,7 +19,7 @@ def set_sysctl(name, value):
 
 @contextlib.contextmanager
 def room_for(count):
-    """Raises what would stand in the way of `count` more tasks, and puts it back afterwards."""
+    """Raises the limits that would prevent `count` more tasks, and restores them afterwards."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     resource.setrlimit(resource.RLIMIT_NPROC, (hard, hard))
     before = {name: int((KERNEL / name).read_text()) for name in ("pid_max", "threads-max")}
@@ -36,8 +36,8 @@ def room_for(count):
 
 @contextlib.contextmanager
 def crowd(idle, kind, count):
-    """`count` idle threads while it lasts: "processes" of one thread each, "threads" of one process, or "twenty" processes of many. Yields the
-    process that started them, which is one of them where they are of one."""
+    """Runs `count` idle threads inside the context: "processes" of one thread each, "threads" of one process, or "twenty" processes. Yields the
+    pid of the process that started them; with "threads", that process contains them."""
     with room_for(count):
         child = subprocess.Popen([idle, kind, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:

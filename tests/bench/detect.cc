@@ -1,5 +1,5 @@
-// detect PID...: how long it takes to find jemalloc's counters in these processes, each asked once
-// by a finder that has seen nothing yet, and once more by the same. Prints a JSON object.
+// detect PID...: measures finding jemalloc's counters in these processes: once with an empty cache,
+// and once more with the same finder. Prints a JSON object.
 
 #include <fcntl.h>
 

@@ -1,4 +1,4 @@
-"""Detection: finding jemalloc's counters in processes of many distinct executables, with a cache of files that is empty at first."""
+"""Detection: finding jemalloc's counters in processes of many distinct executables, with an initially empty cache of files."""
 
 import contextlib
 import pathlib
@@ -14,7 +14,7 @@ TARGET = "at most 0.30"
 
 @contextlib.contextmanager
 def processes(program):
-    """EACH processes of each of EXECUTABLES copies of `program`, which are distinct files."""
+    """Runs EACH processes of each of EXECUTABLES copies of `program`; the copies are distinct files."""
     with tempfile.TemporaryDirectory(prefix="detect-") as room:
         copies = [shutil.copy(program, pathlib.Path(room) / str(number)) for number in range(EXECUTABLES)]
         children = [
@@ -39,8 +39,8 @@ def row(name, figures):
 
 
 def bench(tools, repeat):
-    """`tools.detect` on copies of each of `tools.jemalloc_idle`: {how it has jemalloc: program}."""
-    rows = [("", "files not seen", "an executable", "least", "seen", "found", "target, ms")]
+    """Runs `tools.detect` on copies of each program of `tools.jemalloc_idle`: {how jemalloc is linked: program}."""
+    rows = [("", "empty cache", "per executable", "minimum", "warm cache", "found", "target, ms")]
     for name, program in tools.jemalloc_idle.items():
         with processes(program) as pids:
             figures = alternate(repeat, {name: lambda pids=pids: run([tools.detect, *pids]).json()})

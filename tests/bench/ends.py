@@ -1,5 +1,5 @@
-"""What a window costs: its two ends beside one capture; and what an end of a thread costs the host while one is open, by the kernel's own
-count of what BPF programs take, and whether any is lost.
+"""The cost of a window: its two captures compared with one capture, and the cost of a thread's exit for the host while a window is open,
+from the kernel's run time statistics of BPF programs; and the number of lost exits.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ MEMORY = "/dev/shm"
 
 @contextlib.contextmanager
 def counted():
-    """The kernel counts only while it is asked to, and what it takes for that is in the figures."""
+    """Enables the kernel's BPF statistics, which are off by default. Their own cost is included in the results."""
     with open(STATS, "r+", encoding="ascii") as file:
         before = file.read()
         try:
@@ -41,7 +41,7 @@ def programs():
 
 
 def attached(known):
-    """The program of the window that was just opened."""
+    """Returns the id of the program of the window that was just opened."""
     until = time.monotonic() + MOST_WAIT_S
     while time.monotonic() < until:
         if new := programs().keys() - known.keys():
@@ -51,7 +51,7 @@ def attached(known):
 
 
 def bench_both(tools, repeat, count):
-    """A window that is over at once beside a capture by columns, all plugins and all metrics, files in memory."""
+    """Compares a window that closes immediately with a capture in columns; all plugins, all metrics, files in memory."""
     def whole(*words):
         done = run([tools.ctprof, *words, "--quiet"], keep_output=False)
         return {"ns": done.wall_ns, "cpu": done.cpu_ns}
@@ -63,14 +63,14 @@ def bench_both(tools, repeat, count):
     one, both = figures["capture"], figures["record"]
     both["ns"] -= WINDOW_MS * 1_000_000
     show(f"Both ends of a window: {count:,} threads of 20 processes, {repeat} rounds",
-         [("", "median", "least", "CPU time", "of a capture", "of its CPU time", "target"),
+         [("", "median", "minimum", "CPU time", "of a capture", "of its CPU time", "target"),
           ("capture, columns", ms(one["ns"]), ms(one["ns min"]), ms(one["cpu"]), "", "", ""),
           (f"record, without its {WINDOW_MS} ms", ms(both["ns"]), ms(both["ns min"]), ms(both["cpu"]), ratio(both["ns"], one["ns"]),
            ratio(both["cpu"], one["cpu"]), f"at most {MOST_CAPTURES}")])
 
 
 def bench(tools, room):
-    """Needs root, and bpftool."""
+    """Measures the exits of threads. Needs root and bpftool."""
     known = programs()
     with counted(), subprocess.Popen([tools.ctprof, "record", "-o", f"{room}/ends.ctprof.zst"], stderr=subprocess.PIPE, text=True) as record:
         program = attached(known)
@@ -80,5 +80,5 @@ def bench(tools, room):
         record.terminate()
         said = record.communicate()[1].splitlines()[-1]
     each = cost["run_time_ns"] / made
-    show(f"Threads that end, {made:,} of them, {made / took_ms * 1000:,.0f} a second",
-         [("", "an end", "target"), (f"program, of {cost['run_cnt']:,} switches", f"{each:.0f} ns", f"at most {TARGET_NS} ns"), (said, "", "none lost")])
+    show(f"Exits of threads, {made:,} in total, {made / took_ms * 1000:,.0f} per second",
+         [("", "per exit", "target"), (f"program, of {cost['run_cnt']:,} switches", f"{each:.0f} ns", f"at most {TARGET_NS} ns"), (said, "", "none lost")])

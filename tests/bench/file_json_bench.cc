@@ -1,5 +1,5 @@
-// Inner loops of the file: a snapshot into JSON text, and text into a snapshot, without
-// compression. Bytes are those of the text.
+// Inner loops of the file: writing a snapshot as JSON text, and loading it, without compression.
+// Reports throughput in bytes of the text.
 
 #include <benchmark/benchmark.h>
 

@@ -1,7 +1,6 @@
-// Times loading a snapshot, and writing it again in one of the layouts (rows unless told), in this
-// process: file_speed FILE [REPEATS [rows|columns]].
-// Milliseconds, one line a repeat; cpu is that of the loading thread alone, without the one that
-// decompresses.
+// Measures loading a snapshot, and writing it in one of the layouts (default: rows), in this
+// process: file_speed FILE [REPEATS [rows|columns]]. Prints milliseconds, one line per repeat; cpu
+// is the CPU time of the loading thread, without the decompressing one.
 
 #include <sys/resource.h>
 #include <time.h>
@@ -35,7 +34,7 @@ int main(int argc, char** argv) {
   const std::string path = argv[1], copy = path + ".copy";
   const auto layout = argc > 3 && std::strcmp(argv[3], "columns") == 0 ? ctprof::FileLayout::Columns
                                                                        : ctprof::FileLayout::Rows;
-  // A program has its vocabulary before it loads a file.
+  // A program has its vocabulary before it loads a file, so loading it is not measured.
   const ctprof::Vocabulary& vocabulary = ctprof::tests::whole_vocabulary();
   for (int repeat = 0; repeat < (argc > 2 ? std::atoi(argv[2]) : 1); ++repeat) {
     const auto start = Clock::now();

@@ -1,4 +1,4 @@
-"""Writing, loading and comparing snapshot files beside zstd on the same bytes."""
+"""Writing, loading and comparing snapshot files compared with zstd on the same bytes."""
 
 import os
 
@@ -10,7 +10,7 @@ def zstd(*arguments):
 
 
 def unpack(path):
-    """The JSON of a snapshot, in a file beside it."""
+    """Writes the JSON of a snapshot to a file beside it. Returns its path."""
     zstd("-d", path, "-o", f"{path}.json")
     return f"{path}.json"
 
@@ -37,7 +37,7 @@ def deeds(tools, first, second, layout):
 
 
 def bench(tools, repeat, title, first, second, targets, layout="rows"):
-    """`targets`: the largest ratios for write, load, compare, and a remark on memory."""
+    """Measures write, load and compare. `targets`: the largest ratios for each, and a remark on memory."""
     figures = alternate(repeat, deeds(tools, first, second, layout))
     most_write, most_load, most_compare, memory = targets
 
@@ -47,7 +47,7 @@ def bench(tools, repeat, title, first, second, targets, layout="rows"):
         return (name, ms(ns), ms(least), *beside, mib(peak) if peak else "")
 
     show(f"{title}, {repeat} rounds", [
-        ("", "median", "least", "ratio", "target", f"peak memory{memory}"),
+        ("", "median", "minimum", "ratio", "target", f"peak memory{memory}"),
         row("zstd -3", "zstd -3"),
         row("write", "load and write", "zstd -3", most_write, "write"),
         row("zstd -dc", "zstd -dc"),
@@ -58,7 +58,7 @@ def bench(tools, repeat, title, first, second, targets, layout="rows"):
 
 
 def in_columns(tools, path):
-    """The same snapshot in columns, in a file beside it; and how large that is."""
+    """Exports the snapshot in columns to a file beside it. Returns its path and size."""
     other = f"{path}.columns"
     run([tools.ctprof, "export", path, "--to", "columns", "-o", other])
     return other, os.path.getsize(other)
@@ -71,7 +71,7 @@ def bench_columns(tools, repeat, title, first, second, memory):
 
 
 def bench_runs(tools, repeat, directory, runs, threads, groups):
-    """Comparing many runs of a host, half of them on each side; and twice as many."""
+    """Compares `runs` runs of a host, half of them on each side; then twice as many."""
     for count in (runs, 2 * runs):
         sides = [os.path.join(directory, f"{side}{count}") for side in "ab"]
         for seed, side in enumerate(sides):
@@ -86,13 +86,13 @@ def bench_runs(tools, repeat, directory, runs, threads, groups):
         figures = alternate(repeat, {"zstd -dc": lambda: {"ns": zstd("-dc", *every).wall_ns}, "compare": compared})
         whole, floor = figures["compare"], figures["zstd -dc"]
         show(f"{count} runs of {threads} threads in {groups} groups, {repeat} rounds", [
-            ("", "median", "least", "ratio", "target", "peak memory (at most 300 MiB for 100 runs)"),
+            ("", "median", "minimum", "ratio", "target", "peak memory (at most 300 MiB for 100 runs)"),
             ("zstd -dc", ms(floor["ns"]), ms(floor["ns min"]), "", "", ""),
             ("compare", ms(whole["ns"]), ms(whole["ns min"]), f"{ratio(whole['ns'], floor['ns'])} of zstd -dc", "at most 4", mib(whole["peak"])),
         ])
 
 
 def make(tools, path, threads, groups, seed):
-    """A file of threads that never were, in so many names."""
+    """Makes a file of synthetic threads in `groups` groups."""
     per_process = max(1, threads // groups)
     run([tools.make_snapshot, path, *map(str, (threads, groups, groups, per_process, seed))])

@@ -1,4 +1,4 @@
-"""Reading the files of a fleet, as an index does, beside one zstd on the same bytes; and twice as many files."""
+"""Reading the files of a fleet, as an index does, compared with zstd on the same bytes; then twice as many files."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def bench(tools, repeat, room):
         figures = alternate(repeat, {"zstd -dc": unpacked, "fleet read": read})
         floor = figures["zstd -dc"]["ns"]
         show(f"{len(files)} hosts of 500 to 5,000 threads, {repeat} rounds", [
-            ("", "median", "least", "CPU time", "ratio", "target", "peak memory"),
+            ("", "median", "minimum", "CPU time", "ratio", "target", "peak memory"),
             *((name, ms(one["ns"]), ms(one["ns min"]), ms(one["cpu"]), f"{ratio(one['ns'], floor)} of zstd -dc", "at most 3", mib(one["peak"]))
               for name, one in figures.items())])
     subprocess.run(["rm", "-r", directory], check=True)

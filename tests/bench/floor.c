@@ -1,12 +1,11 @@
-// floor: the least that a capture of this host can cost. Reads the same directories and files as
-// `ctprof capture` does, by raw system calls and nothing more: no parsing, no output. One read a
-// file, for that is enough for all of them.
+// floor: the minimal cost of a capture of this host. Reads the same directories and files as
+// `ctprof capture`, with raw system calls, without parsing or output. One read per file suffices
+// for all of them.
 //
-//   floor [JOBS]    prints how long it took: {"floor_ns": N, "threads": N, "processes": N, "files":
-//   N}
+//   floor [JOBS]    prints {"floor_ns": N, "threads": N, "processes": N, "files": N}
 //
-// The walk of /proc/*/task comes first, then JOBS (default 1) threads share the rows in chunks, as
-// the capture's workers do.
+// First walks /proc/*/task; then JOBS threads (default 1) share the rows in chunks, like the
+// workers of a capture.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -115,7 +114,7 @@ static void* read_chunks(void* unused) {
 int main(int argc, char** argv) {
   const int jobs = argc > 1 ? atoi(argv[1]) : 1;
   if (jobs < 1 || jobs > kMaxJobs) return fprintf(stderr, "usage: floor [JOBS]\n"), 2;
-  rows = malloc(sizeof *rows * kMaxRows);  // touched only as far as needed
+  rows = malloc(sizeof *rows * kMaxRows);  // pages are allocated only where they are used
   const unsigned long long start = now_ns();
   walk("/proc", 0, add_process);
   pthread_t workers[kMaxJobs];

@@ -1,11 +1,11 @@
-// idle: N threads that do nothing, for measuring a capture against a known crowd.
+// idle: N threads that sleep, for measuring a capture of a known crowd.
 //
 //   idle processes N    N processes of one thread
 //   idle threads N      one process of N threads (and its main thread)
 //   idle twenty N       twenty processes that share N threads
 //
-// Says "ready" on standard output when all of them sleep, and ends with them when standard input
-// does.
+// Prints "ready" on standard output when all of them sleep, and exits with them when standard input
+// ends.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -43,7 +43,7 @@ static int start_threads(long count) {
   return 0;
 }
 
-// Each with so many threads. Says by `ready` that all of them are there.
+// Starts processes with `threads` threads each. The pipe `ready` reports that they are complete.
 static int start_processes(long count, long threads) {
   const pid_t parent = getpid();
   int ready[2];
@@ -77,11 +77,11 @@ int main(int argc, char** argv) {
                      : as_twenty ? start_processes(20, count / 20)
                                  : start_processes(count, 1);
   if (status != 0) return status;
-  usleep(100 * 1000);  // the last ones are on their way to sleep
+  usleep(100 * 1000);  // the last ones have not yet gone to sleep
   puts("ready");
   fflush(stdout);
   char unused;
   while (read(STDIN_FILENO, &unused, 1) > 0) {
   }
-  return 0;  // processes end by the death of their parent, threads with their process
+  return 0;  // processes are killed when their parent exits, threads with their process
 }

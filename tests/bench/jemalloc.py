@@ -1,4 +1,4 @@
-"""What jemalloc-ptrace spends on one process of many threads, beside the same ptrace by hand, and beside task-iter, which stops nobody."""
+"""The cost of jemalloc-ptrace for one process of many threads, compared with plain ptrace calls and with task-iter, which stops no thread."""
 
 import contextlib
 import json
@@ -6,14 +6,14 @@ import subprocess
 
 from measure import alternate, ms, ratio, run, show
 
-# From the thread pointer to the counters of libjemalloc.so.2 5.3.0 in a program without thread-local data of its own. The floor only
-# needs memory that can be read there.
+# Offset from the thread pointer to the counters of libjemalloc.so.2 5.3.0 in a program without
+# thread-local data of its own. The floor only needs readable memory there.
 OFFSET = -1808
 
 
 @contextlib.contextmanager
 def heap(tools, count):
-    """A process of `count` threads under jemalloc."""
+    """Runs a process of `count` threads with jemalloc."""
     child = subprocess.Popen([tools.heap, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         if child.stdout.readline() != b"ready\n":
@@ -28,7 +28,7 @@ def floor(tools, pid):
 
 
 def source(tools, plugin, pid, path):
-    """The source's own time, with detection from a cold cache, and the longest stop."""
+    """Returns the source's own time, with detection from a cold cache, and the longest stop."""
     run([tools.ctprof, f"--plugins={plugin}", "capture", "--no-sync", "--jobs", "1", "--pid", str(pid), "--metrics",
          "allocated_bytes,deallocated_bytes", "-o", path])
     document = json.loads(subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout)
@@ -50,7 +50,7 @@ def bench(tools, repeat, count, room):
         ns, least = figures[deed]["ns"], figures[deed]["ns min"]
         return (name, ms(ns), ms(least), f"{ns / count / 1e3:.1f} us", beside, target)
 
-    rows = [("", "median", "least", "a thread", "ratio", "target"), row("ptrace by hand", "floor"),
+    rows = [("", "median", "minimum", "per thread", "ratio", "target"), row("plain ptrace", "floor"),
             row("jemalloc-ptrace", "source", f"{ratio(figures['source']['ns'], figures['floor']['ns'])} of the floor", "at most 1.3"),
             ("its longest stop", ms(figures["source"]["stop_ns"]), ms(figures["source"]["stop_ns min"]), "", "", "")]
     if "iter" in figures:

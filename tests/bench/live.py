@@ -1,4 +1,4 @@
-"""What `ctprof live` takes of a CPU while it looks at a crowd: a picture a second, in a terminal of 120 columns and 40 lines that nobody types into."""
+"""CPU usage of `ctprof live` with a crowd: one screen per second, in a terminal of 120 columns and 40 lines without input."""
 
 import contextlib
 import fcntl
@@ -16,19 +16,19 @@ from crowd import crowd
 from measure import ratio, run, show
 
 LINES, COLUMNS = 40, 120
-BEGINS_S = 5  # until plugins are loaded, and what is read once is read
-MEASURED_S = 5  # each round
-MOST = {1_000: 1, 10_000: 6}  # percent of a CPU
+BEGINS_S = 5  # until plugins are loaded and constant data is read
+MEASURED_S = 5  # per round
+MOST = {1_000: 1, 10_000: 6}  # percent of a CPU, by number of threads
 
 
 def cpu_ns(pid):
-    """Of all threads of the process, by the scheduler's own sum, which has no ticks."""
+    """Returns the CPU time of all threads of the process, from the scheduler's sum, which is not rounded to ticks."""
     return sum(int(path.read_text().split()[0]) for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"))
 
 
 @contextlib.contextmanager
 def live(tools):
-    """A `live` in a terminal of its own, and the end of the terminal that has to be read."""
+    """Runs `live` in a terminal of its own. Yields its pid and the controlling end of the terminal, which must be read."""
     ours, its = os.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
     environment = os.environ | {"TERM": "xterm"}
@@ -38,14 +38,14 @@ def live(tools):
             yield process.pid, ours
         finally:
             process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(OSError):  # which is how a terminal says that its other end is closed
+            with contextlib.suppress(OSError):  # a terminal reports EIO when its other end is closed
                 while os.read(ours, 1 << 16):
                     pass
             os.close(ours)
 
 
 def watch(ours, seconds):
-    """Reads what is drawn, for that long; returns how many bytes it was."""
+    """Reads the output for that long. Returns its size in bytes."""
     drawn, end = 0, time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         if select.select([ours], [], [], left)[0]:
@@ -67,5 +67,5 @@ def bench(tools, repeat, count):
     middle = statistics.median(percents)
     beside = ratio(middle * 1e7, statistics.median(passes)) if passes else ""  # a percent of a second is 10 ms
     show(f"live: {count:,} threads of 20 processes, {repeat} times {MEASURED_S} s",
-         [("", "of a CPU", "least", "bytes a second", "of a bare pass by BPF a second", "target"),
+         [("", "of a CPU", "minimum", "bytes per second", "of a bare BPF pass per second", "target"),
           ("live", f"{middle:.2f} %", f"{min(percents):.2f} %", f"{statistics.median(drawn) / MEASURED_S:.0f}", beside, most)])

@@ -1,8 +1,8 @@
-// Writes windows of a host that never was, for benchmarks of comparing many runs:
+// Writes windows of a synthetic host, for benchmarks of comparing many runs:
 //
 //   make_runs DIR RUNS THREADS NAMES [SEED]
 //
-// In each run the same threads count up, by other numbers; DIR must be there.
+// All runs have the same threads with different numbers; DIR must exist.
 
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +26,7 @@ void move(Moment& moment, std::uint64_t ms) {
   moment.boottime_ns += ms * 1'000'000;
 }
 
-// What the host is a run later: most counters stand still, as on any host.
+// Advances the host by one run: most counters do not change, as on a real host.
 void let_run(Snapshot& snapshot, std::mt19937_64& random) {
   move(snapshot.meta.start, kMsPerRun);
   move(snapshot.meta.end, kMsPerRun);

@@ -1,9 +1,9 @@
-// Writes a snapshot of threads that never were, for benchmarks of the file and of compare:
+// Writes a snapshot of synthetic threads, for benchmarks of the file and of compare:
 //
 //   make_snapshot FILE THREADS [NAMES [CGROUPS [THREADS_PER_PROCESS [SEED [busy]]]]]
 //
-// Threads idle by default: small numbers that are mostly equal, as a real host's are; "busy" gives
-// numbers of all widths.
+// By default threads are idle, with small numbers that are mostly equal, as on a real host; "busy"
+// uses numbers of all widths.
 
 #include <cstdio>
 #include <cstdlib>

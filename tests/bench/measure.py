@@ -1,7 +1,6 @@
-"""Running programs and taking their time: alternately, with medians, in a table.
+"""Runs programs and measures them: alternately, with medians, in a table.
 
-What is here: one run, many in turns, figures as text.
-What is not: which programs, and what their figures mean (captures.py, files.py).
+See also: captures.py and files.py, which choose the programs and interpret the results.
 """
 
 import json
@@ -13,7 +12,7 @@ import time
 
 
 class Run:
-    """One finished run of a program: wall and CPU time, peak memory, and the JSON object it printed, if any."""
+    """A finished run of a program: wall and CPU time, peak memory, and its output (a JSON object, if any)."""
 
     def __init__(self, wall_ns, cpu_ns, peak_bytes, output):
         self.wall_ns = wall_ns
@@ -26,7 +25,7 @@ class Run:
 
 
 def run(argv, keep_output=True, given=b""):
-    """Runs a program to its end, with `given` as its input. What it says on standard error is shown only when it fails, which ends the bench."""
+    """Runs a program with `given` as its input. If it fails, prints its standard error and exits."""
     with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as stdin:
         stdin.write(given)
         stdin.seek(0)
@@ -47,9 +46,9 @@ def run(argv, keep_output=True, given=b""):
 
 
 def alternate(repeat, deeds):
-    """Does all `deeds` (name: function that returns a dict of figures) in turn, `repeat` times after one unmeasured round.
+    """Runs all `deeds` (name: function that returns a dict of results) in turn, `repeat` times after one unmeasured round.
 
-    Returns {name: {figure: its median, figure + " min": its least}}.
+    Returns {name: {result: its median, result + " min": its minimum}}.
     """
     rounds = [{name: deed() for name, deed in deeds.items()} for _ in range(repeat + 1)][1:]
     figures = {name: {} for name in deeds}
@@ -73,7 +72,7 @@ def mib(size):
 
 
 def show(title, rows):
-    """Prints rows of texts, the first column to the left and the others to the right."""
+    """Prints rows of texts, the first column aligned to the left and the others to the right."""
     print(f"\n{title}")
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:

@@ -1,5 +1,5 @@
-"""What following every switch costs: two processes that hand each other a byte on one CPU, with the recorder off-cpu and without; and
-beside the usual shape of such a tool, which takes both stacks at each switch (off_cpu_floor.bpf.c)."""
+"""The cost of following every switch: two processes that pass each other a byte on one CPU, with and without the recorder off-cpu, compared
+with a typical tool that takes both stacks at each switch (off_cpu_floor.bpf.c)."""
 
 import contextlib
 import os
@@ -10,9 +10,9 @@ import time
 from measure import alternate, run, show
 
 BATCHES = 600  # of 600 switches each, in a millisecond or two
-SETTLED_S = 3  # after the second in which the kernel measures the programs
+SETTLED_S = 3  # includes the second in which the kernel measures the programs
 MOST_US, USUAL_US = 0.35, 2.0
-USUAL, AT_EACH = "the usual shape", "off-cpu, a stack at each (mean)"
+USUAL, AT_EACH = "typical tool", "off-cpu, stack per switch (mean)"
 
 
 @contextlib.contextmanager
@@ -46,23 +46,23 @@ def bench(tools, repeat, room):
             with context():
                 return run([tools.switches, str(BATCHES), str(cpu)]).json()
         return deed
-    deeds = {"alone": beside(alone), "off-cpu, a stack per ms": beside(lambda: recorded(tools, room)),
+    deeds = {"alone": beside(alone), "off-cpu, stack per ms": beside(lambda: recorded(tools, room)),
              AT_EACH: beside(lambda: recorded(tools, room, "--offcpu-stacks", "every"))}
     if tools.off_cpu_floor.is_file():
         deeds[USUAL] = beside(lambda: usual(tools))
-    show(f"Switches of two processes on one CPU: CPU time of a switch, the lowest tenth of {BATCHES} batches of the best run", table(alternate(repeat, deeds)))
+    show(f"Switches of two processes on one CPU: CPU time per switch, 10th percentile of {BATCHES} batches in the best run", table(alternate(repeat, deeds)))
 
 
 def table(figures):
-    """What each adds, and that beside what the usual shape adds in the same run."""
+    """Returns the cost that each recorder adds, also relative to the typical tool in the same run."""
     def us(ns):
         return f"{ns / 1e3:.3f} us"
 
-    # A ring that is full makes cheap batches, and a stack at each switch fills it.
+    # A full ring buffer makes batches cheap, and a stack per switch fills it.
     of = {name: "mean_ns" if name == AT_EACH else "low_ns min" for name in figures}
     more = {name: found[of[name]] - figures["alone"][of[name]] for name, found in figures.items()}
-    targets = {"off-cpu, a stack per ms": f"{MOST_US} us, or {MOST_US / USUAL_US:.3f} of the usual shape", USUAL: f"about {USUAL_US} us"}
-    rows = [("", "a switch", "more", "of the usual shape", "mean", "target")]
+    targets = {"off-cpu, stack per ms": f"{MOST_US} us, or {MOST_US / USUAL_US:.3f} of the typical tool", USUAL: f"about {USUAL_US} us"}
+    rows = [("", "per switch", "added", "of the typical tool", "mean", "target")]
     for name, found in figures.items():
         share = f"{more[name] / more[USUAL]:.3f}" if USUAL in more and name != "alone" else ""
         rows.append((name, us(found[of[name]]), "" if name == "alone" else us(more[name]), share, us(found["mean_ns"]), targets.get(name, "")))

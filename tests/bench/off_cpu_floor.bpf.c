@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Time off CPUs in the usual shape, to compare with: when a thread left, by its id in a hash; as it
- * is back, both stacks into a table, and the time into a hash by stacks. At each switch.
+/* A typical off-CPU tool, for comparison. At each switch: stores when a thread left the CPU in a
+ * hash by thread id. When it returns: takes both stacks, and adds the time to a hash by stack ids.
  */
 #include "plugins/off-cpu/kernel.h"
 

@@ -1,4 +1,4 @@
-/* Attaches off_cpu_floor.bpf.c, says "ready", and waits until standard input ends. */
+/* Attaches off_cpu_floor.bpf.c, prints "ready", and waits until standard input ends. */
 #include <stdio.h>
 
 #include "off_cpu_floor.skel.h"

@@ -1,8 +1,8 @@
-"""What sampling stacks costs: each sample the thread that it is taken of, beyond the timer's interrupt, and ctprof for reading it.
+"""The cost of sampling stacks: of a sample for the sampled thread, beyond the timer interrupt, and of reading it for ctprof.
 
-The first by a thread's own CPU time for the same work, with and without samples (`sample_cost.c`): what perf itself takes for registers and a
-copy of the stack, beyond samples that only say where a thread is, and what ours take. The timer's interrupt costs ten times as much as what is
-told apart, so of many rounds, each in another order, the lower quartile counts.
+The first is measured as a thread's own CPU time for the same work, with and without samples (`sample_cost.c`): perf's cost of registers and a
+copy of the stack, beyond samples of only the instruction pointer, and the cost of ctprof's samples. The timer interrupt costs ten times as much
+as these differences, so the result is the lower quartile of many rounds, each in another order.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ MOST_READER_NS = 5_000
 
 
 def a_sample(tools, repeat):
-    """How -> ns that a sample costs its thread, the lower quartile of the rounds."""
+    """Returns {mode: ns that a sample costs its thread}, the lower quartile of the rounds."""
     ways = ["none", "ip", *(f"{how} {size}" for size in COPIES.values() for how in ("floor", "ours"))]
     rounds = []
     for turn in range(repeat):
@@ -36,11 +36,11 @@ def quartile(readings):
 
 def bench_target(tools, repeat):
     costs = a_sample(tools, repeat)
-    rows = [("", "by perf itself", "as on-cpu asks", "ours to that", "target"), ("who, when and where: the timer", f"{costs['ip']:.0f} ns", "", "", "")]
+    rows = [("", "minimal perf", "ctprof", "ratio", "target"), ("ids, time and address: the timer", f"{costs['ip']:.0f} ns", "", "", "")]
     for name, size in COPIES.items():
         floor, ours = (costs[f"{how} {size}"] - costs["ip"] for how in ("floor", "ours"))
-        rows.append((f"stack and {name} beyond it", f"{floor:.0f} ns", f"{ours:.0f} ns", ratio(ours, floor), f"at most {TARGETS_NS[name]} ns"))
-    show(f"A sample, for its thread: the same work {repeat} times each way, lower quartiles", rows)
+        rows.append((f"additional: stack and {name}", f"{floor:.0f} ns", f"{ours:.0f} ns", ratio(ours, floor), f"at most {TARGETS_NS[name]} ns"))
+    show(f"Cost of a sample for its thread: the same work {repeat} times per mode, lower quartiles", rows)
 
 
 @contextlib.contextmanager
@@ -55,7 +55,7 @@ def busy(count):
 
 
 def recorded(tools, room, *words):
-    """(CPU ns of all of it, what it said)."""
+    """Records. Returns (CPU ns in total, its messages)."""
     path = f"{room}/on-cpu.ctprof.zst"
     with subprocess.Popen([tools.ctprof, "record", "--no-sync", "-d", f"{SECONDS}s", "--metrics", "run_time_ns", "-o", path, *map(str, words)],
                           stderr=subprocess.PIPE, text=True) as process:
@@ -63,12 +63,12 @@ def recorded(tools, room, *words):
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise SystemExit(f"bench: record ended with {process.returncode}\n{said}")
+        raise SystemExit(f"bench: record exited with status {process.returncode}\n{said}")
     return round((usage.ru_utime + usage.ru_stime) * 1e9), said
 
 
 def bench_reader(tools, repeat, room):
-    """Two busy CPUs; reading rings alone, and with unwinding, naming and writing the file."""
+    """Measures two busy CPUs: reading the ring buffers, and also unwinding, naming and writing the file."""
     rounds = []
     with busy(2):
         for _ in range(repeat):
@@ -78,14 +78,14 @@ def bench_reader(tools, repeat, room):
             reading = float(re.search(r"on-cpu: .*; ([\d.]+) ms of CPU time", said)[1]) * 1e6
             lost = re.search(r"(\d+) lost", said)
             rounds.append((reading / taken, (whole - without) / taken, int(lost[1]) if lost else 0, taken))
-    show(f"Samples at {FREQUENCY} Hz of busy CPUs, {rounds[-1][3]:,} in {SECONDS} s, {repeat} rounds",
-         [("", "a sample, least", "target"),
-          ("reading it from the ring", f"{min(each[0] for each in rounds):.0f} ns", f"at most {MOST_READER_NS} ns"),
+    show(f"Samples at {FREQUENCY} Hz on busy CPUs, {rounds[-1][3]:,} in {SECONDS} s, {repeat} rounds",
+         [("", "per sample, minimum", "target"),
+          ("reading from the ring buffer", f"{min(each[0] for each in rounds):.0f} ns", f"at most {MOST_READER_NS} ns"),
           ("and unwinding, naming, writing", f"{min(each[1] for each in rounds):.0f} ns", ""),
           ("lost", f"{sum(each[2] for each in rounds)}", "none")])
 
 
 def bench(tools, repeat, room):
-    """Needs leave to sample."""
+    """Needs permission to sample."""
     bench_target(tools, 8 * repeat)
     bench_reader(tools, min(3, repeat), room)

@@ -1,6 +1,6 @@
-"""A whole capture, from start to exit, beside the tools that people take for it: atop's raw log, and ps with many columns.
+"""A whole capture, from start to exit, compared with tools for the same purpose: atop's raw log, and ps with many columns.
 
-Files go to memory (/dev/shm), for all alike; what fsync adds on a disk is measured apart.
+All of them write files to memory (/dev/shm); the additional cost of fsync on a disk is measured separately.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ MEMORY = "/dev/shm"
 LAYOUTS = ("rows", "columns")
 KINDS = {"threads": "one process", "twenty": "20 processes", "processes": "processes of one thread"}
 
-# At least so many times faster than atop, and than ps, by layout: from 10,000 threads of few processes on.
+# Minimal speedup over atop and over ps, by layout: for 10,000 or more threads in few processes.
 FASTER = {"rows": (5.5, 7.5), "columns": (6, 8)}
 
 
@@ -26,7 +26,7 @@ def whole(argv):
 
 
 def table_of_threads(path):
-    """By ps, into a file."""
+    """Runs ps with its output in a file."""
     return {"ns": run(["sh", "-c", 'exec ps -eLo "$1" >"$2"', "sh", ",".join(COLUMNS), path]).wall_ns}
 
 
@@ -37,18 +37,18 @@ def raw_log(atop, path):
 
 
 def synced(tools, path):
-    """What a file on a disk waits for."""
+    """Returns the time of fsync for a file on a disk."""
     return {"ns": run([tools.ctprof, "capture", "-o", path, "--format", "json"]).json()["sync_ns"]}
 
 
 def one_of(crowd_pid):
-    """A process of the crowd; others of that name may be there still, of the crowd before."""
+    """Returns the pid of a process of the crowd. Processes of an earlier crowd with the same name may still exist."""
     children = pathlib.Path(f"/proc/{crowd_pid}/task/{crowd_pid}/children").read_text(encoding="ascii").split()
     return children[-1] if children else str(crowd_pid)
 
 
 def captures(tools, memory, kind, crowd_pid):
-    """What ctprof is asked for: all in both layouts, and less."""
+    """Returns the captures to measure: everything in both layouts, and less."""
     def capture(layout, *words):
         return lambda: whole([tools.ctprof, *words, "capture", "--quiet", "--layout", layout, "-o", f"{memory}/{layout}.ctprof.zst"])
 
@@ -61,7 +61,7 @@ def captures(tools, memory, kind, crowd_pid):
 
 
 def targets(kind, count):
-    """At most so many ms, by deed."""
+    """Returns the largest times in ms, by action."""
     if kind == "twenty" and count <= 1_000:
         return dict.fromkeys(LAYOUTS, 15)
     if kind == "processes":
@@ -84,13 +84,13 @@ def table(figures, kind, count):
 
     names = {"rows": "ctprof capture, rows", "columns": "ctprof capture, columns", "without smaps_rollup": "columns, --level fast",
              "one process": "columns, one process (--pid)", "ps": f"ps -eLo, {len(COLUMNS)} columns", "atop": "atop -w FILE 1 1",
-             "sync": "fsync, on a disk, besides"}
-    head = ("", "median", "least", "a thread", *(f"of {layout}" for layout in LAYOUTS), "target")
+             "sync": "additional: fsync on a disk"}
+    head = ("", "median", "minimum", "per thread", *(f"of {layout}" for layout in LAYOUTS), "target")
     return [head, *(row(names[deed], deed) for deed in names if deed in figures)]
 
 
 def bench(tools, repeat, kind, count, room):
-    """Measures with a crowd of `count` threads, all plugins and all metrics, as many workers as ctprof takes by itself."""
+    """Measures a crowd of `count` threads, with all plugins, all metrics and the default number of workers."""
     with tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as memory, crowd(tools.idle, kind, count) as pid:
         deeds = {**captures(tools, memory, kind, pid),
                  "ps": lambda: table_of_threads(f"{memory}/ps"),

@@ -1,5 +1,4 @@
-// How long it takes to take apart one thread's files: text of a recorded thread, parsed over and
-// over.
+// Measures parsing the files of one thread: repeatedly parses the text of a recorded thread.
 
 #include <benchmark/benchmark.h>
 

@@ -1,8 +1,8 @@
-// ptrace_floor: the least that reading two words of each thread of a process can cost with ptrace.
-// Stops all threads, reads their thread pointers, lets them go, and reads the words with one
-// process_vm_readv; nothing is checked, nothing is shared among workers.
+// ptrace_floor: the minimal cost of reading two words of each thread of a process with ptrace.
+// Stops all threads, reads their thread pointers, resumes them, and reads the words with
+// process_vm_readv, without checks and without several workers.
 //
-//   ptrace_floor PID OFFSET    OFFSET: of the two words from the thread pointer
+//   ptrace_floor PID OFFSET    OFFSET: from the thread pointer to the two words
 //
 // Prints {"floor_ns": N, "threads": N, "read": N}.
 

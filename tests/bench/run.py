@@ -1,6 +1,6 @@
-"""The bench of `tools/dev bench`: captures and files beside their floors, then the micro benchmarks.
+"""The bench of `tools/dev bench`: captures and files compared with their floors, then the micro benchmarks.
 
-It measures and prints; nothing passes or fails. See README.md for what the figures are.
+It measures and prints; nothing passes or fails. README.md explains the results.
 """
 
 import argparse
@@ -26,14 +26,15 @@ import taskstats
 
 KINDS = ("processes", "threads")
 COUNTS = (1_000, 10_000)
-# From so many on a crowd of the peers is threads of few processes: atop and ps take seconds for 10,000 processes.
+# From this many threads on, peers run only with few processes: atop and ps take seconds for 10,000
+# processes.
 MANY_PROCESSES = 5_000
 FEW_PROCESSES = ("threads", "twenty")
 JEMALLOC_COUNTS = (100, 1_000, 5_000)
 
 
 class Tools:
-    """The programs that take part, in a build directory."""
+    """The measured programs in a build directory."""
 
     def __init__(self, build):
         programs = pathlib.Path(build) / "tests" / "bench"
@@ -59,11 +60,11 @@ class Tools:
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files beside their floors.")
+    parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files and compares them with their floors.")
     parser.add_argument("counts", nargs="*", type=int, metavar="N", help="sizes of the crowd (default: 1000 10000)")
     parser.add_argument("--repeat", type=int, default=7, help="measured rounds (default: 7)")
     parser.add_argument("--parts", default="captures,taskstats,task_iter,ends,on_cpu,off_cpu,sleepers,live,peers,jemalloc,detect,files,runs,fleet,micro",
-                        help="which of captures, taskstats, task_iter, ends, on_cpu, off_cpu, sleepers, live, peers, jemalloc, detect, files, runs, fleet, micro (default: all)")
+                        help="comma-separated: captures, taskstats, task_iter, ends, on_cpu, off_cpu, sleepers, live, peers, jemalloc, detect, files, runs, fleet, micro (default: all)")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -84,7 +85,7 @@ def bench_files(tools, repeat, room, captured):
     for threads, groups, targets in ((10_000, 1_000, (2.5, 4.5, 5, "")), (100_000, 20_000, (3.25, 5.85, 6.5, " (250 MB)"))):
         files.make(tools, first, threads, groups, 1)
         files.make(tools, second, threads, groups, 2)
-        title = f"Made files of {threads:,} threads in {groups:,} groups"
+        title = f"Synthetic files of {threads:,} threads in {groups:,} groups"
         files.bench(tools, repeat, title, first, second, targets)
         files.bench_columns(tools, repeat, title, first, second, " (120 MB)" if threads == 100_000 else "")
 

@@ -1,11 +1,10 @@
-/* sample_cost: what samples cost the thread that they are taken of, by its own CPU time for the
- * same work.
+/* sample_cost: the cost of samples for the sampled thread, as its own CPU time for the same work.
  *
- * `sample_cost none`: nothing is sampled. `ip`: who ran when, and where. `floor COPY`: the least
- * that an unwinder needs, which is three registers and a copy of COPY bytes of the stack, so that
- * what is beyond `ip` is the kernel's own price. `ours COPY`: as the recorder on-cpu asks for it,
- * which is the kernel's part of the call chain, too, and word of what processes map. Prints {"ns":
- * CPU time of the work, "samples": how many were taken}. The ring is not read.
+ * `sample_cost none`: no samples. `ip`: ids, time and address. `floor COPY`: the minimum that an
+ * unwinder needs, three registers and a copy of COPY bytes of the stack; the difference from `ip`
+ * is the kernel's own cost. `ours COPY`: the samples of the recorder on-cpu, with the kernel part
+ * of the call chain and records of mappings. Prints {"ns": CPU time of the work, "samples": their
+ * number}. The ring buffer is not read.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -40,7 +39,7 @@ static void ask_for_copies(struct perf_event_attr* attr, const char* bytes) {
   attr->sample_stack_user = (uint32_t)strtoul(bytes, NULL, 10);
 }
 
-/* As plugins/on-cpu/event.cc does. */
+/* Same settings as plugins/on-cpu/event.cc. */
 static void ask_like_recorder(struct perf_event_attr* attr) {
   attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
   attr->sample_max_stack = 127;
@@ -74,7 +73,7 @@ static uint64_t cpu_ns(void) {
   return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Below so much stack that there is always enough to copy. */
+/* Uses enough stack that a sample can copy its maximum. */
 static __attribute__((noinline)) uint64_t work(void) {
   volatile char deep[kDepth];
   for (size_t i = 0; i < sizeof deep; i += 64) deep[i] = 1;
@@ -83,7 +82,7 @@ static __attribute__((noinline)) uint64_t work(void) {
   return cpu_ns() - begin + (deep[0] - 1);
 }
 
-/* Records of type SAMPLE; nothing was overwritten, for nobody says that it was read. */
+/* Counts PERF_RECORD_SAMPLE records. None was overwritten, because data_tail is never advanced. */
 static unsigned samples_in(const struct perf_event_mmap_page* page, const char* data) {
   unsigned samples = 0;
   for (uint64_t at = 0; at < page->data_head;) {

@@ -1,8 +1,8 @@
-// What a pass of the recorder sleepers costs: CPU time of looking and of handing over, in which
-// every thread is told whole, in which nobody ran, and of the kernel's part alone. The least of
-// many passes, as JSON. Needs root.
+// Measures a pass of the recorder sleepers: CPU time of reading and of delivering records, for
+// passes with full records of all threads, for passes in which no thread ran, and for only the
+// kernel part. Prints the minima of many passes as JSON. Needs root.
 //
-//   sleepers_passes [PASSES [BYTES]]    // the most of a stack that is copied
+//   sleepers_passes [PASSES [BYTES]]    // BYTES: maximum bytes of a stack to copy
 
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +25,8 @@ namespace {
 using namespace ctprof::sleepers;
 
 constexpr std::uint64_t kNsPerTick = 10'000'000;
-// Passes that tell nobody anew but those who ran; the first tells all.
+// Passes per round. The first one has full records of all threads, the others only of threads that
+// ran.
 constexpr int kOfRound = 4;
 
 std::uint64_t cpu_ns() {
@@ -35,7 +36,7 @@ std::uint64_t cpu_ns() {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// The core's side of handing over: a copy in little room.
+// Replaces the core when records are delivered: stores a compact copy.
 struct Core {
   ctprof::RecordArena arena{std::size_t{256} << 20};
 
@@ -67,7 +68,7 @@ struct Costs {
   std::uint64_t threads = 0, users = 0, bytes = 0;
 };
 
-// All that there are; whose memory is not read, has no user part.
+// Returns all processes. Processes whose memory is not read have no user part.
 std::set<std::uint32_t> processes() {
   std::set<std::uint32_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc"))
@@ -87,7 +88,7 @@ std::unique_ptr<BpfLooker> looker(std::size_t most_copied, std::set<std::uint32_
                                      std::move(avoided));
 }
 
-// A new round each other time: then every thread is told whole.
+// Starts a new round every kPassesPerRound passes, so that every thread gets a full record again.
 Costs measure(int passes, std::size_t most_copied, std::set<std::uint32_t> avoided) {
   const auto looks = looker(most_copied, std::move(avoided));
   Costs costs;

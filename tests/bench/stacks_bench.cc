@@ -1,7 +1,7 @@
-// What a stack costs: a frame whose rule was looked up before and one that is new, keeping the
-// stack, and names of 10,000 addresses in 30 files.
+// Measures the cost of a stack: a frame with a cached rule and one without, storing the stack, and
+// naming 10,000 addresses in 30 files.
 //
-// Targets: 25 ns a frame, 2 us the first time, 24 bytes a rule, 100 ms for the names.
+// Targets: 25 ns per frame, 2 us without a cached rule, 24 bytes per rule, 100 ms for the names.
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ sdk::Fd open_mapped(std::uint64_t, const CodeRange&, const std::string& path) {
   return sdk::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-// This process, and a stack of it that ends in qsort of the C library.
+// This process, and one of its stacks, which ends in qsort of the C library.
 struct Sample {
   Modules modules{open_mapped};
   AddressSpace space{1};
@@ -48,7 +48,7 @@ struct Sample {
 
 Sample* taken_by;
 
-// Copies the registers and the stack above it.
+// Stores the registers and the stack above the stack pointer.
 __attribute__((noinline)) int take(const void*, const void*) {
   ucontext_t context;
   ::getcontext(&context);
@@ -100,7 +100,7 @@ void walk_known(benchmark::State& state) {
   count_frames(state, frames.size());
 }
 
-// Rules of addresses all over this process's files, none of them known yet.
+// Looks up rules at random addresses in this process's files; none is cached.
 void look_up_rules(benchmark::State& state) {
   const auto one = sample();
   std::mt19937_64 random(1);
@@ -138,7 +138,7 @@ void keep_stack(benchmark::State& state) {
   count_frames(state, frames.size());
 }
 
-// The largest shared libraries of the system, and the kernel.
+// Returns the largest shared libraries of the system.
 std::vector<std::string> libraries(std::size_t count) {
   std::vector<std::pair<std::uintmax_t, std::string>> found;
   const std::filesystem::path directory = "/usr/lib/x86_64-linux-gnu";
@@ -154,7 +154,7 @@ std::vector<std::string> libraries(std::size_t count) {
   return paths;
 }
 
-// 10,000 frames at places all over these files, and in the kernel.
+// Returns 10,000 frames at random addresses in these files and in the kernel.
 StackTable profile(const std::vector<std::string>& paths) {
   constexpr std::size_t kFrames = 10'000;
   StackTable table;

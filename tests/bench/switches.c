@@ -1,9 +1,9 @@
-/* Two processes on one CPU that hand each other a byte, as `perf bench sched pipe` has them.
+/* Two processes on one CPU that pass each other a byte, like `perf bench sched pipe`.
  *
  *   switches BATCHES CPU
  *
- * A batch is 300 rounds of two switches. Prints what a switch cost in CPU time of both, as the
- * lowest tenth of the batches, half of them, and all together had it:
+ * A batch is 300 rounds of two switches. Prints the CPU time of both processes per switch: the 10th
+ * percentile of the batches, the median, and the mean:
  * {"low_ns": N, "middle_ns": N, "mean_ns": N}
  */
 #define _GNU_SOURCE
@@ -50,8 +50,7 @@ int main(int argc, char** argv) {
   }
   clockid_t others;
   if (other < 0 || clock_getcpuclockid(other, &others) != 0) return 1;
-  /* Between batches the other one waits, or is about to: its clock stands still in all but a few.
-   */
+  /* Between batches the other process waits or is about to, so its CPU clock rarely advances. */
   double before = 0, sum = 0;
   for (long batch = 0; batch <= batches; ++batch) {
     const double now = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) + cpu_ns(others);

@@ -1,4 +1,4 @@
-"""What task-iter costs, beside the floor (the same pass, its records thrown away) and beside the files and netlink that say the same."""
+"""The cost of task-iter, compared with its floor (the same pass, records discarded) and with the files and netlink messages of the same metrics."""
 
 from crowd import crowd
 from measure import alternate, ms, ratio, run, show
@@ -26,7 +26,7 @@ def table(figures, count):
         return ratio(figures[one][figure], figures[other][figure])
 
     return [
-        ("", "median", "least", "a thread", "ratio", "target"),
+        ("", "median", "minimum", "per thread", "ratio", "target"),
         row("floor: a pass", "floor"),
         row("loading the program", "floor", "load_ns", target="below 8 ms"),
         row("collection by task-iter", "iter", beside=f"{times('iter', 'floor')} of the floor", target="at most 2.5"),
@@ -39,7 +39,7 @@ def table(figures, count):
 
 
 def bench(tools, repeat, count, room):
-    """Measures with a crowd of `count` threads of one process. Needs root."""
+    """Measures a crowd of `count` threads of one process. Needs root."""
     with crowd(tools.idle, "threads", count):
         figures = alternate(repeat, {
             "floor": lambda: floor(tools),

@@ -1,5 +1,5 @@
-/* What a pass over the threads by BPF costs at least: the records of task-iter, read and thrown
- * away.
+/* The minimal cost of a BPF pass over the threads: reads the records of task-iter and discards
+ * them.
  *
  * Prints {"load_ns": …, "pass_ns": …, "records": …}.
  */

@@ -1,4 +1,4 @@
-"""What the taskstats source costs, beside the floor: the same requests over a raw socket, their answers only counted."""
+"""The cost of the taskstats source, compared with its floor: the same requests over a raw socket, whose answers are only counted."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ def floor(tools):
 
 
 def source_cost(path):
-    """What the capture says that the source took, in a snapshot."""
+    """Returns the time of the source that the snapshot contains."""
     text = subprocess.run(["zstd", "-dcq", "--", path], capture_output=True, check=True).stdout
     sources = json.loads(text)["ctprof"]["sources"]
     return next(source["busy_ns"] for source in sources if source["plugin"] == "taskstats")
@@ -30,7 +30,7 @@ def table(figures, count):
 
     of_floor = f"{ratio(figures['capture']['ns'], figures['floor']['ns'])} of the floor"
     return [
-        ("", "median", "least", "a thread", "ratio", "target"),
+        ("", "median", "minimum", "per thread", "ratio", "target"),
         row("floor", "floor"),
         row("taskstats in a capture", "capture", beside=of_floor, target="at most 1.3"),
         row("collection with listing", "capture", "collect_ns"),
@@ -39,7 +39,7 @@ def table(figures, count):
 
 
 def bench(tools, repeat, count, room):
-    """Measures with a crowd of `count` processes. Needs CAP_NET_ADMIN."""
+    """Measures a crowd of `count` processes. Needs CAP_NET_ADMIN."""
     path = f"{room}/taskstats-{count}.ctprof.zst"
     with crowd(tools.idle, "processes", count):
         figures = alternate(repeat, {"floor": lambda: floor(tools), "capture": lambda: capture(tools, path)})

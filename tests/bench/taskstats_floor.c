@@ -1,10 +1,9 @@
-// taskstats_floor: the least that asking for the taskstats of every thread can cost: 64 requests in
-// one send, the answers by one recvmmsg, over a raw socket, and nothing done with them but
-// counting.
+// taskstats_floor: the minimal cost of requesting the taskstats of every thread: 64 requests in one
+// send, their answers by one recvmmsg, over a raw socket. The answers are only counted.
 //
-//   taskstats_floor    prints how long it took: {"floor_ns": N, "threads": N, "answers": N}
+//   taskstats_floor    prints {"floor_ns": N, "threads": N, "answers": N}
 //
-// Needs CAP_NET_ADMIN. Listing the threads is not part of the time, nor is opening the socket.
+// Needs CAP_NET_ADMIN. The time excludes listing the threads and opening the socket.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -61,8 +60,8 @@ static void add_process(uint32_t tgid) {
   walk(path, add_thread);
 }
 
-// The number of the family TASKSTATS: the first attribute of that type in the answer; 0 when there
-// is none.
+// Returns the id of the family TASKSTATS, the first attribute of that type in the answer; 0 if
+// there is none.
 static uint16_t find_family(int socket) {
   struct {
     struct nlmsghdr message;
@@ -98,7 +97,7 @@ static int ask_some(int socket, uint16_t family, const uint32_t* some, unsigned 
 }
 
 int main(void) {
-  tids = malloc(sizeof *tids * kMaxThreads);  // touched only as far as needed
+  tids = malloc(sizeof *tids * kMaxThreads);  // pages are allocated only where they are used
   walk("/proc", add_process);
   const int room_for_all = kReceiveBufferBytes,
             netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);

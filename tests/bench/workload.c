@@ -1,11 +1,11 @@
-// workload: a little of everything that a capture can see, for `tools/dev try`.
+// workload: activity of all kinds that a capture can show, for `tools/dev try`.
 //
 //   workload SECONDS
 //
-// Four processes, named after what they do: try-cpu computes, try-disk writes and syncs, try-sleep
-// sleeps often and briefly, try-lock fights over a mutex. They first wait for a line on standard
-// input, work for SECONDS, then sleep until standard input ends: so they are there, idle, in a
-// capture before and, having worked, in one after. Says "ready" and "done" on standard output.
+// Runs four processes, named after their activity: try-cpu computes, try-disk writes and syncs,
+// try-sleep sleeps often and briefly, try-lock contends for a mutex. They wait for a line on
+// standard input, work for SECONDS, then sleep until standard input ends. So a capture before the
+// work and one after it both contain them, idle. Prints "ready" and "done" on standard output.
 
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -68,7 +68,7 @@ static void* work(void* role) {
   return NULL;
 }
 
-// Waits for a byte on `gate`, works for `seconds`, and stays.
+// Waits for a byte on `gate`, works for `seconds`, then sleeps.
 static void play(const struct Role* role, int gate, unsigned seconds) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, role->name);
