@@ -11,41 +11,41 @@ def floor(tools, jobs):
 
 
 def capture(tools, jobs, path):
-    done = run([tools.ctprof, "--plugins=procfs-sched", "capture", "-o", path, "--jobs", str(jobs), "--format", "json"])
-    return {"ns": done.json()["collect_ns"], "whole_ns": done.wall_ns}
+    finished = run([tools.ctprof, "--plugins=procfs-sched", "capture", "-o", path, "--jobs", str(jobs), "--format", "json"])
+    return {"ns": finished.json()["collect_ns"], "whole_ns": finished.wall_ns}
 
 
-def deeds(tools, paths):
+def make_actions(tools, paths):
     floors = {f"floor {j}": lambda j=j: floor(tools, j) for j in JOBS}
     captures = {f"capture {j}": lambda j=j, path=path: capture(tools, j, path) for j, path in zip(JOBS, paths)}
     return {**floors, **captures}
 
 
-def table(figures, count):
-    def row(name, deed, figure="ns", beside="", target=""):
-        ns, least = figures[deed][figure], figures[deed][f"{figure} min"]
-        return (name, ms(ns), ms(least), f"{ns / count / 1e3:.1f} us", beside, target)
+def table(results, count):
+    def row(name, action, key="ns", ratio_text="", target=""):
+        ns, minimum = results[action][key], results[action][f"{key} min"]
+        return (name, ms(ns), ms(minimum), f"{ns / count / 1e3:.1f} us", ratio_text, target)
 
-    def times(slow, fast):
-        return f"{ratio(figures[slow]['ns'], figures[fast]['ns'])} times faster"
+    def speedup(slow, fast):
+        return f"{ratio(results[slow]['ns'], results[fast]['ns'])} times faster"
 
-    of_floor = f"{ratio(figures['capture 1']['ns'], figures['floor 1']['ns'])} of the floor"
+    floor_ratio = f"{ratio(results['capture 1']['ns'], results['floor 1']['ns'])} of the floor"
     return [
         ("", "median", "minimum", "per thread", "ratio", "target"),
         row("floor, one thread", "floor 1"),
-        row("floor, two", "floor 2", beside=times("floor 1", "floor 2")),
-        row("collection, one worker", "capture 1", beside=of_floor, target="at most 1.25"),
-        row("collection, two", "capture 2", beside=times("capture 1", "capture 2"), target="at least 1.5"),
+        row("floor, two", "floor 2", ratio_text=speedup("floor 1", "floor 2")),
+        row("collection, one worker", "capture 1", ratio_text=floor_ratio, target="at most 1.25"),
+        row("collection, two", "capture 2", ratio_text=speedup("capture 1", "capture 2"), target="at least 1.5"),
         row("whole capture, one worker", "capture 1", "whole_ns"),
         row("whole capture, two", "capture 2", "whole_ns"),
     ]
 
 
-def bench(tools, repeat, kind, count, room):
+def bench(tools, repeat, kind, count, directory):
     """Measures a crowd of `count` threads. Returns the paths of two captures of it."""
-    paths = [f"{room}/{kind}-{count}-{j}.ctprof.zst" for j in JOBS]
+    paths = [f"{directory}/{kind}-{count}-{j}.ctprof.zst" for j in JOBS]
     with crowd(tools.idle, kind, count):
-        figures = alternate(repeat, deeds(tools, paths))
-    what = f"{count:,} processes" if kind == "processes" else f"one process of {count:,} threads"
-    show(f"{what}, {repeat} rounds", table(figures, count))
+        results = alternate(repeat, make_actions(tools, paths))
+    title = f"{count:,} processes" if kind == "processes" else f"one process of {count:,} threads"
+    show(f"{title}, {repeat} rounds", table(results, count))
     return paths

@@ -6,7 +6,7 @@ import resource
 import subprocess
 
 KERNEL = pathlib.Path("/proc/sys/kernel")
-SPARE = 4096  # tasks that the host has or starts besides the crowd
+OTHER_TASKS = 4096  # tasks that the host has or starts besides the crowd
 
 
 def set_sysctl(name, value):
@@ -18,18 +18,18 @@ def set_sysctl(name, value):
 
 
 @contextlib.contextmanager
-def room_for(count):
+def raised_limits(count):
     """Raises the limits that would prevent `count` more tasks, and restores them afterwards."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     resource.setrlimit(resource.RLIMIT_NPROC, (hard, hard))
-    before = {name: int((KERNEL / name).read_text()) for name in ("pid_max", "threads-max")}
-    low = {name: value for name, value in before.items() if value < count + SPARE}
+    old_values = {name: int((KERNEL / name).read_text()) for name in ("pid_max", "threads-max")}
+    too_low = {name: value for name, value in old_values.items() if value < count + OTHER_TASKS}
     try:
-        for name in low:
-            set_sysctl(name, 2 * (count + SPARE))
+        for name in too_low:
+            set_sysctl(name, 2 * (count + OTHER_TASKS))
         yield
     finally:
-        for name, value in low.items():
+        for name, value in too_low.items():
             set_sysctl(name, value)
         resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard))
 
@@ -38,7 +38,7 @@ def room_for(count):
 def crowd(idle, kind, count):
     """Runs `count` idle threads inside the context: "processes" of one thread each, "threads" of one process, or "twenty" processes. Yields the
     pid of the process that started them; with "threads", that process contains them."""
-    with room_for(count):
+    with raised_limits(count):
         child = subprocess.Popen([idle, kind, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
             if child.stdout.readline() != b"ready\n":

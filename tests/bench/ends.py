@@ -14,14 +14,14 @@ from measure import alternate, ms, ratio, run, show
 THREADS, RATE = 200_000, 40_000
 PROGRAM = "see_last_switch"
 STATS = "/proc/sys/kernel/bpf_stats_enabled"
-TARGET_NS, MOST_WAIT_S = 1_200, 10
+MAX_EXIT_NS, MAX_WAIT_S = 1_200, 10
 WINDOW_MS = 1
-MOST_CAPTURES = 1.7
+MAX_CAPTURES = 1.7
 MEMORY = "/dev/shm"
 
 
 @contextlib.contextmanager
-def counted():
+def bpf_statistics():
     """Enables the kernel's BPF statistics, which are off by default. Their own cost is included in the results."""
     with open(STATS, "r+", encoding="ascii") as file:
         before = file.read()
@@ -35,50 +35,50 @@ def counted():
             file.write(before)
 
 
-def programs():
-    listed = subprocess.run(["bpftool", "-j", "prog", "show"], check=True, capture_output=True).stdout
-    return {each["id"]: each for each in json.loads(listed) if each.get("name") == PROGRAM}
+def list_programs():
+    output = subprocess.run(["bpftool", "-j", "prog", "show"], check=True, capture_output=True).stdout
+    return {program["id"]: program for program in json.loads(output) if program.get("name") == PROGRAM}
 
 
-def attached(known):
+def wait_for_program(old_programs):
     """Returns the id of the program of the window that was just opened."""
-    until = time.monotonic() + MOST_WAIT_S
-    while time.monotonic() < until:
-        if new := programs().keys() - known.keys():
-            return new.pop()
+    deadline = time.monotonic() + MAX_WAIT_S
+    while time.monotonic() < deadline:
+        if new_ids := list_programs().keys() - old_programs.keys():
+            return new_ids.pop()
         time.sleep(0.1)
     raise RuntimeError("no window was opened")
 
 
-def bench_both(tools, repeat, count):
+def bench_window(tools, repeat, count):
     """Compares a window that closes immediately with a capture in columns; all plugins, all metrics, files in memory."""
-    def whole(*words):
-        done = run([tools.ctprof, *words, "--quiet"], keep_output=False)
-        return {"ns": done.wall_ns, "cpu": done.cpu_ns}
+    def run_ctprof(*words):
+        finished = run([tools.ctprof, *words, "--quiet"], keep_output=False)
+        return {"ns": finished.wall_ns, "cpu": finished.cpu_ns}
 
     with tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as memory, crowd(tools.idle, "twenty", count):
-        figures = alternate(repeat, {
-            "capture": lambda: whole("capture", "--layout", "columns", "-o", f"{memory}/capture.ctprof.zst"),
-            "record": lambda: whole("record", "-d", f"{WINDOW_MS}ms", "-o", f"{memory}/record.ctprof.zst")})
-    one, both = figures["capture"], figures["record"]
-    both["ns"] -= WINDOW_MS * 1_000_000
+        results = alternate(repeat, {
+            "capture": lambda: run_ctprof("capture", "--layout", "columns", "-o", f"{memory}/capture.ctprof.zst"),
+            "record": lambda: run_ctprof("record", "-d", f"{WINDOW_MS}ms", "-o", f"{memory}/record.ctprof.zst")})
+    capture, window = results["capture"], results["record"]
+    window["ns"] -= WINDOW_MS * 1_000_000
     show(f"Both ends of a window: {count:,} threads of 20 processes, {repeat} rounds",
          [("", "median", "minimum", "CPU time", "of a capture", "of its CPU time", "target"),
-          ("capture, columns", ms(one["ns"]), ms(one["ns min"]), ms(one["cpu"]), "", "", ""),
-          (f"record, without its {WINDOW_MS} ms", ms(both["ns"]), ms(both["ns min"]), ms(both["cpu"]), ratio(both["ns"], one["ns"]),
-           ratio(both["cpu"], one["cpu"]), f"at most {MOST_CAPTURES}")])
+          ("capture, columns", ms(capture["ns"]), ms(capture["ns min"]), ms(capture["cpu"]), "", "", ""),
+          (f"record, without its {WINDOW_MS} ms", ms(window["ns"]), ms(window["ns min"]), ms(window["cpu"]), ratio(window["ns"], capture["ns"]),
+           ratio(window["cpu"], capture["cpu"]), f"at most {MAX_CAPTURES}")])
 
 
-def bench(tools, room):
+def bench(tools, directory):
     """Measures the exits of threads. Needs root and bpftool."""
-    known = programs()
-    with counted(), subprocess.Popen([tools.ctprof, "record", "-o", f"{room}/ends.ctprof.zst"], stderr=subprocess.PIPE, text=True) as record:
-        program = attached(known)
+    old_programs = list_programs()
+    with bpf_statistics(), subprocess.Popen([tools.ctprof, "record", "-o", f"{directory}/ends.ctprof.zst"], stderr=subprocess.PIPE, text=True) as record:
+        program = wait_for_program(old_programs)
         time.sleep(1)
-        made, took_ms = map(int, subprocess.run([tools.storm, str(THREADS), str(RATE)], check=True, capture_output=True).stdout.split())
-        cost = programs()[program]
+        exits, took_ms = map(int, subprocess.run([tools.storm, str(THREADS), str(RATE)], check=True, capture_output=True).stdout.split())
+        cost = list_programs()[program]
         record.terminate()
-        said = record.communicate()[1].splitlines()[-1]
-    each = cost["run_time_ns"] / made
-    show(f"Exits of threads, {made:,} in total, {made / took_ms * 1000:,.0f} per second",
-         [("", "per exit", "target"), (f"program, of {cost['run_cnt']:,} switches", f"{each:.0f} ns", f"at most {TARGET_NS} ns"), (said, "", "none lost")])
+        summary = record.communicate()[1].splitlines()[-1]
+    exit_ns = cost["run_time_ns"] / exits
+    show(f"Exits of threads, {exits:,} in total, {exits / took_ms * 1000:,.0f} per second",
+         [("", "per exit", "target"), (f"program, of {cost['run_cnt']:,} switches", f"{exit_ns:.0f} ns", f"at most {MAX_EXIT_NS} ns"), (summary, "", "none lost")])

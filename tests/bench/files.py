@@ -15,59 +15,59 @@ def unpack(path):
     return f"{path}.json"
 
 
-def deeds(tools, first, second, layout):
+def make_actions(tools, first, second, layout):
     text = unpack(first)
 
-    def core():
+    def measure_core():
         words = run([tools.file_speed, first, "1", layout]).output.split()
-        said = dict(zip(words[::2], words[1::2]))
-        return {"ns": float(said[b"load"]) * 1e6, "write": float(said[b"write"]) * 1e6, "peak": int(said[b"peak_mib"]) * 2**20}
+        facts = dict(zip(words[::2], words[1::2]))
+        return {"ns": float(facts[b"load"]) * 1e6, "write": float(facts[b"write"]) * 1e6, "peak": int(facts[b"peak_mib"]) * 2**20}
 
-    def compared():
-        done = run([tools.ctprof, "compare", "--lifetime", first, second, "--limit", "20"], keep_output=False)
-        return {"ns": done.wall_ns, "peak": done.peak_bytes}
+    def compare():
+        finished = run([tools.ctprof, "compare", "--lifetime", first, second, "--limit", "20"], keep_output=False)
+        return {"ns": finished.wall_ns, "peak": finished.peak_bytes}
 
     return {
         "zstd -3": lambda: {"ns": zstd("-3", text, "-o", f"{first}.again").wall_ns},
         "zstd -dc": lambda: {"ns": zstd("-dc", first).wall_ns},
-        "load and write": core,
+        "load and write": measure_core,
         "zstd -dc both": lambda: {"ns": zstd("-dc", first).wall_ns + zstd("-dc", second).wall_ns},
-        "compare": compared,
+        "compare": compare,
     }
 
 
 def bench(tools, repeat, title, first, second, targets, layout="rows"):
     """Measures write, load and compare. `targets`: the largest ratios for each, and a remark on memory."""
-    figures = alternate(repeat, deeds(tools, first, second, layout))
-    most_write, most_load, most_compare, memory = targets
+    results = alternate(repeat, make_actions(tools, first, second, layout))
+    max_write, max_load, max_compare, memory = targets
 
-    def row(name, deed, floor="", most="", figure="ns"):
-        ns, least, peak = figures[deed][figure], figures[deed][f"{figure} min"], figures[deed].get("peak")
-        beside = (f"{ratio(ns, figures[floor]['ns'])} of {floor}", f"at most {most}") if floor else ("", "")
-        return (name, ms(ns), ms(least), *beside, mib(peak) if peak else "")
+    def row(name, action, floor="", limit="", key="ns"):
+        ns, minimum, peak = results[action][key], results[action][f"{key} min"], results[action].get("peak")
+        ratio_texts = (f"{ratio(ns, results[floor]['ns'])} of {floor}", f"at most {limit}") if floor else ("", "")
+        return (name, ms(ns), ms(minimum), *ratio_texts, mib(peak) if peak else "")
 
     show(f"{title}, {repeat} rounds", [
         ("", "median", "minimum", "ratio", "target", f"peak memory{memory}"),
         row("zstd -3", "zstd -3"),
-        row("write", "load and write", "zstd -3", most_write, "write"),
+        row("write", "load and write", "zstd -3", max_write, "write"),
         row("zstd -dc", "zstd -dc"),
-        row("load", "load and write", "zstd -dc", most_load),
+        row("load", "load and write", "zstd -dc", max_load),
         row("zstd -dc both", "zstd -dc both"),
-        row("compare", "compare", "zstd -dc both", most_compare),
+        row("compare", "compare", "zstd -dc both", max_compare),
     ])
 
 
-def in_columns(tools, path):
+def export_columns(tools, path):
     """Exports the snapshot in columns to a file beside it. Returns its path and size."""
-    other = f"{path}.columns"
-    run([tools.ctprof, "export", path, "--to", "columns", "-o", other])
-    return other, os.path.getsize(other)
+    columns_path = f"{path}.columns"
+    run([tools.ctprof, "export", path, "--to", "columns", "-o", columns_path])
+    return columns_path, os.path.getsize(columns_path)
 
 
 def bench_columns(tools, repeat, title, first, second, memory):
-    (left, size), (right, _) = in_columns(tools, first), in_columns(tools, second)
-    share = ratio(size, os.path.getsize(first))
-    bench(tools, repeat, f"{title}, in columns of {share} of the bytes (at most 0.7)", left, right, (2.5, 2.5, 4, memory), "columns")
+    (left, size), (right, _) = export_columns(tools, first), export_columns(tools, second)
+    size_ratio = ratio(size, os.path.getsize(first))
+    bench(tools, repeat, f"{title}, in columns of {size_ratio} of the bytes (at most 0.7)", left, right, (2.5, 2.5, 4, memory), "columns")
 
 
 def bench_runs(tools, repeat, directory, runs, threads, groups):
@@ -77,18 +77,18 @@ def bench_runs(tools, repeat, directory, runs, threads, groups):
         for seed, side in enumerate(sides):
             os.mkdir(side)
             run([tools.make_runs, side, *map(str, (count // 2, threads, groups, seed))])
-        every = [os.path.join(side, name) for side in sides for name in sorted(os.listdir(side))]
+        paths = [os.path.join(side, name) for side in sides for name in sorted(os.listdir(side))]
 
-        def compared():
-            done = run([tools.ctprof, "compare", *sides], keep_output=False)
-            return {"ns": done.wall_ns, "peak": done.peak_bytes}
+        def compare():
+            finished = run([tools.ctprof, "compare", *sides], keep_output=False)
+            return {"ns": finished.wall_ns, "peak": finished.peak_bytes}
 
-        figures = alternate(repeat, {"zstd -dc": lambda: {"ns": zstd("-dc", *every).wall_ns}, "compare": compared})
-        whole, floor = figures["compare"], figures["zstd -dc"]
+        results = alternate(repeat, {"zstd -dc": lambda: {"ns": zstd("-dc", *paths).wall_ns}, "compare": compare})
+        compared_runs, floor = results["compare"], results["zstd -dc"]
         show(f"{count} runs of {threads} threads in {groups} groups, {repeat} rounds", [
             ("", "median", "minimum", "ratio", "target", "peak memory (at most 300 MiB for 100 runs)"),
             ("zstd -dc", ms(floor["ns"]), ms(floor["ns min"]), "", "", ""),
-            ("compare", ms(whole["ns"]), ms(whole["ns min"]), f"{ratio(whole['ns'], floor['ns'])} of zstd -dc", "at most 4", mib(whole["peak"])),
+            ("compare", ms(compared_runs["ns"]), ms(compared_runs["ns min"]), f"{ratio(compared_runs['ns'], floor['ns'])} of zstd -dc", "at most 4", mib(compared_runs["peak"])),
         ])
 
 

@@ -12,7 +12,7 @@ OFFSET = -1808
 
 
 @contextlib.contextmanager
-def heap(tools, count):
+def heap_process(tools, count):
     """Runs a process of `count` threads with jemalloc."""
     child = subprocess.Popen([tools.heap, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
@@ -36,24 +36,24 @@ def source(tools, plugin, pid, path):
     return {"ns": cost["busy_ns"], "stop_ns": cost["longest_stop_ns"]}
 
 
-def bench(tools, repeat, count, room):
+def bench(tools, repeat, count, directory):
     """Measures one process of `count` threads; `tools.heap` is a program of tests/jemalloc."""
-    path = f"{room}/jemalloc.ctprof.zst"
-    with heap(tools, count) as pid:
-        figures = alternate(repeat, {
+    path = f"{directory}/jemalloc.ctprof.zst"
+    with heap_process(tools, count) as pid:
+        results = alternate(repeat, {
             "floor": lambda: floor(tools, pid),
             "source": lambda: source(tools, "jemalloc-ptrace", pid, path),
             **({"iter": lambda: source(tools, "task-iter", pid, path)} if tools.task_iter_floor.is_file() else {}),
         })
 
-    def row(name, deed, beside="", target=""):
-        ns, least = figures[deed]["ns"], figures[deed]["ns min"]
-        return (name, ms(ns), ms(least), f"{ns / count / 1e3:.1f} us", beside, target)
+    def row(name, action, ratio_text="", target=""):
+        ns, minimum = results[action]["ns"], results[action]["ns min"]
+        return (name, ms(ns), ms(minimum), f"{ns / count / 1e3:.1f} us", ratio_text, target)
 
     rows = [("", "median", "minimum", "per thread", "ratio", "target"), row("plain ptrace", "floor"),
-            row("jemalloc-ptrace", "source", f"{ratio(figures['source']['ns'], figures['floor']['ns'])} of the floor", "at most 1.3"),
-            ("its longest stop", ms(figures["source"]["stop_ns"]), ms(figures["source"]["stop_ns min"]), "", "", "")]
-    if "iter" in figures:
-        rows.append(row("task-iter", "iter", f"1/{ratio(figures['source']['ns'], figures['iter']['ns'])} of jemalloc-ptrace",
+            row("jemalloc-ptrace", "source", f"{ratio(results['source']['ns'], results['floor']['ns'])} of the floor", "at most 1.3"),
+            ("its longest stop", ms(results["source"]["stop_ns"]), ms(results["source"]["stop_ns min"]), "", "", "")]
+    if "iter" in results:
+        rows.append(row("task-iter", "iter", f"1/{ratio(results['source']['ns'], results['iter']['ns'])} of jemalloc-ptrace",
                         "at most 1/30"))
     show(f"Heaps of one process of {count:,} threads, {repeat} rounds", rows)

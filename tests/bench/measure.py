@@ -24,10 +24,10 @@ class Run:
         return json.loads(self.output)
 
 
-def run(argv, keep_output=True, given=b""):
-    """Runs a program with `given` as its input. If it fails, prints its standard error and exits."""
+def run(argv, keep_output=True, input_bytes=b""):
+    """Runs a program with `input_bytes` as its input. If it fails, prints its standard error and exits."""
     with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as stdin:
-        stdin.write(given)
+        stdin.write(input_bytes)
         stdin.seek(0)
         start = time.monotonic_ns()
         output = subprocess.PIPE if keep_output else subprocess.DEVNULL
@@ -40,23 +40,23 @@ def run(argv, keep_output=True, given=b""):
             child.stdout.close()
         if child.returncode != 0:
             errors.seek(0)
-            said = errors.read().decode(errors="replace")
-            raise SystemExit(f"bench: {' '.join(map(str, argv))}: exit status {child.returncode}\n{said}")
+            message = errors.read().decode(errors="replace")
+            raise SystemExit(f"bench: {' '.join(map(str, argv))}: exit status {child.returncode}\n{message}")
     return Run(wall, round((usage.ru_utime + usage.ru_stime) * 1e9), usage.ru_maxrss * 1024, output)
 
 
-def alternate(repeat, deeds):
-    """Runs all `deeds` (name: function that returns a dict of results) in turn, `repeat` times after one unmeasured round.
+def alternate(repeat, actions):
+    """Runs all `actions` (name: function that returns a dict of results) in turn, `repeat` times after one unmeasured round.
 
     Returns {name: {result: its median, result + " min": its minimum}}.
     """
-    rounds = [{name: deed() for name, deed in deeds.items()} for _ in range(repeat + 1)][1:]
-    figures = {name: {} for name in deeds}
-    for name, kept in figures.items():
-        for figure in rounds[0][name]:
-            readings = [turn[name][figure] for turn in rounds]
-            kept[figure], kept[f"{figure} min"] = statistics.median(readings), min(readings)
-    return figures
+    rounds = [{name: action() for name, action in actions.items()} for _ in range(repeat + 1)][1:]
+    results = {name: {} for name in actions}
+    for name, result in results.items():
+        for key in rounds[0][name]:
+            readings = [one_round[name][key] for one_round in rounds]
+            result[key], result[f"{key} min"] = statistics.median(readings), min(readings)
+    return results
 
 
 def ms(ns):

@@ -18,49 +18,49 @@ LAYOUTS = ("rows", "columns")
 KINDS = {"threads": "one process", "twenty": "20 processes", "processes": "processes of one thread"}
 
 # Minimal speedup over atop and over ps, by layout: for 10,000 or more threads in few processes.
-FASTER = {"rows": (5.5, 7.5), "columns": (6, 8)}
+MIN_SPEEDUPS = {"rows": (5.5, 7.5), "columns": (6, 8)}
 
 
-def whole(argv):
+def run_whole(argv):
     return {"ns": run(argv, keep_output=False).wall_ns}
 
 
-def table_of_threads(path):
+def run_ps(path):
     """Runs ps with its output in a file."""
     return {"ns": run(["sh", "-c", 'exec ps -eLo "$1" >"$2"', "sh", ",".join(COLUMNS), path]).wall_ns}
 
 
-def raw_log(atop, path):
+def run_atop(atop, path):
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
-    return whole([atop, "-w", path, "1", "1"])
+    return run_whole([atop, "-w", path, "1", "1"])
 
 
-def synced(tools, path):
+def measure_sync(tools, path):
     """Returns the time of fsync for a file on a disk."""
     return {"ns": run([tools.ctprof, "capture", "-o", path, "--format", "json"]).json()["sync_ns"]}
 
 
-def one_of(crowd_pid):
+def any_member(crowd_pid):
     """Returns the pid of a process of the crowd. Processes of an earlier crowd with the same name may still exist."""
     children = pathlib.Path(f"/proc/{crowd_pid}/task/{crowd_pid}/children").read_text(encoding="ascii").split()
     return children[-1] if children else str(crowd_pid)
 
 
-def captures(tools, memory, kind, crowd_pid):
+def make_captures(tools, memory, kind, crowd_pid):
     """Returns the captures to measure: everything in both layouts, and less."""
     def capture(layout, *words):
-        return lambda: whole([tools.ctprof, *words, "capture", "--quiet", "--layout", layout, "-o", f"{memory}/{layout}.ctprof.zst"])
+        return lambda: run_whole([tools.ctprof, *words, "capture", "--quiet", "--layout", layout, "-o", f"{memory}/{layout}.ctprof.zst"])
 
-    deeds = {layout: capture(layout) for layout in LAYOUTS}
+    actions = {layout: capture(layout) for layout in LAYOUTS}
     if kind == "processes":
-        deeds["without smaps_rollup"] = capture("columns", "--level", "fast")
+        actions["without smaps_rollup"] = capture("columns", "--level", "fast")
     else:
-        deeds["one process"] = capture("columns", "--pid", one_of(crowd_pid))
-    return deeds
+        actions["one process"] = capture("columns", "--pid", any_member(crowd_pid))
+    return actions
 
 
-def targets(kind, count):
+def time_limits(kind, count):
     """Returns the largest times in ms, by action."""
     if kind == "twenty" and count <= 1_000:
         return dict.fromkeys(LAYOUTS, 15)
@@ -71,31 +71,31 @@ def targets(kind, count):
     return {}
 
 
-def table(figures, kind, count):
-    most = targets(kind, count)
-    fast = count >= 10_000 and kind != "processes"
+def table(results, kind, count):
+    limits = time_limits(kind, count)
+    has_speedup_targets = count >= 10_000 and kind != "processes"
 
-    def row(name, deed):
-        ns, least = figures[deed]["ns"], figures[deed]["ns min"]
-        beside = [""] * len(LAYOUTS)
-        if deed in ("ps", "atop"):
-            beside = [ratio(ns, figures[layout]["ns"]) + (f" (at least {FASTER[layout][deed == 'ps']})" if fast else "") for layout in LAYOUTS]
-        return (name, ms(ns), ms(least), f"{ns / count / 1e3:.2f} us", *beside, f"at most {most[deed]} ms" if deed in most else "")
+    def row(name, action):
+        ns, minimum = results[action]["ns"], results[action]["ns min"]
+        ratio_texts = [""] * len(LAYOUTS)
+        if action in ("ps", "atop"):
+            ratio_texts = [ratio(ns, results[layout]["ns"]) + (f" (at least {MIN_SPEEDUPS[layout][action == 'ps']})" if has_speedup_targets else "") for layout in LAYOUTS]
+        return (name, ms(ns), ms(minimum), f"{ns / count / 1e3:.2f} us", *ratio_texts, f"at most {limits[action]} ms" if action in limits else "")
 
     names = {"rows": "ctprof capture, rows", "columns": "ctprof capture, columns", "without smaps_rollup": "columns, --level fast",
              "one process": "columns, one process (--pid)", "ps": f"ps -eLo, {len(COLUMNS)} columns", "atop": "atop -w FILE 1 1",
              "sync": "additional: fsync on a disk"}
-    head = ("", "median", "minimum", "per thread", *(f"of {layout}" for layout in LAYOUTS), "target")
-    return [head, *(row(names[deed], deed) for deed in names if deed in figures)]
+    header = ("", "median", "minimum", "per thread", *(f"of {layout}" for layout in LAYOUTS), "target")
+    return [header, *(row(names[action], action) for action in names if action in results)]
 
 
-def bench(tools, repeat, kind, count, room):
+def bench(tools, repeat, kind, count, directory):
     """Measures a crowd of `count` threads, with all plugins, all metrics and the default number of workers."""
     with tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as memory, crowd(tools.idle, kind, count) as pid:
-        deeds = {**captures(tools, memory, kind, pid),
-                 "ps": lambda: table_of_threads(f"{memory}/ps"),
-                 "sync": lambda: synced(tools, f"{room}/peers.ctprof.zst")}
+        actions = {**make_captures(tools, memory, kind, pid),
+                   "ps": lambda: run_ps(f"{memory}/ps"),
+                   "sync": lambda: measure_sync(tools, f"{directory}/peers.ctprof.zst")}
         if tools.atop:
-            deeds["atop"] = lambda: raw_log(tools.atop, f"{memory}/atop")
-        figures = alternate(repeat, deeds)
-    show(f"Peers: {count:,} threads, {KINDS[kind]}, {repeat} rounds", table(figures, kind, count))
+            actions["atop"] = lambda: run_atop(tools.atop, f"{memory}/atop")
+        results = alternate(repeat, actions)
+    show(f"Peers: {count:,} threads, {KINDS[kind]}, {repeat} rounds", table(results, kind, count))

@@ -55,11 +55,11 @@ class Tools:
         self.sample_cost = programs / "sample_cost"
         self.atop = shutil.which("atop", path=f"{os.environ['PATH']}:{pathlib.Path(build).parent}/peers/usr/bin")
         kinds = {"none": "idle", "libjemalloc.so": "idle_linked", "archive": "idle_archive", "static": "idle_static"}
-        self.jemalloc_idle = {how: programs / name for how, name in kinds.items() if (programs / name).is_file()}
+        self.jemalloc_idle = {linkage: programs / name for linkage, name in kinds.items() if (programs / name).is_file()}
         self.micro = sorted(path for path in programs.glob("*_bench") if path.is_file())
 
 
-def options():
+def parse_arguments():
     parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files and compares them with their floors.")
     parser.add_argument("counts", nargs="*", type=int, metavar="N", help="sizes of the crowd (default: 1000 10000)")
     parser.add_argument("--repeat", type=int, default=7, help="measured rounds (default: 7)")
@@ -69,19 +69,19 @@ def options():
     return parser.parse_args()
 
 
-def bench_captures(tools, repeat, counts, room):
+def bench_captures(tools, repeat, counts, directory):
     """Returns the paths of two captures of the last crowd."""
     for count in counts:
         for kind in KINDS:
-            captured = captures.bench(tools, repeat, kind, count, room)
-    return captured
+            capture_paths = captures.bench(tools, repeat, kind, count, directory)
+    return capture_paths
 
 
-def bench_files(tools, repeat, room, captured):
-    if captured:
-        files.bench(tools, repeat, "Files of the last captures", *captured, (2.5, 4.5, 5, ""))
-        files.bench_columns(tools, repeat, "Files of the last captures", *captured, "")
-    first, second = f"{room}/a.ctprof.zst", f"{room}/b.ctprof.zst"
+def bench_files(tools, repeat, directory, capture_paths):
+    if capture_paths:
+        files.bench(tools, repeat, "Files of the last captures", *capture_paths, (2.5, 4.5, 5, ""))
+        files.bench_columns(tools, repeat, "Files of the last captures", *capture_paths, "")
+    first, second = f"{directory}/a.ctprof.zst", f"{directory}/b.ctprof.zst"
     for threads, groups, targets in ((10_000, 1_000, (2.5, 4.5, 5, "")), (100_000, 20_000, (3.25, 5.85, 6.5, " (250 MB)"))):
         files.make(tools, first, threads, groups, 1)
         files.make(tools, second, threads, groups, 2)
@@ -91,40 +91,40 @@ def bench_files(tools, repeat, room, captured):
 
 
 def main():
-    given = options()
-    tools, parts = Tools(given.build), given.parts.split(",")
-    with tempfile.TemporaryDirectory(prefix="bench-") as room:
-        captured = bench_captures(tools, given.repeat, given.counts or COUNTS, room) if "captures" in parts else None
-        for count in (given.counts or COUNTS) if "taskstats" in parts else []:
-            taskstats.bench(tools, given.repeat, count, room)
-        for count in (given.counts or COUNTS) if "task_iter" in parts and tools.task_iter_floor.is_file() else []:
-            task_iter.bench(tools, given.repeat, count, room)
-        for count in (given.counts or COUNTS) if "ends" in parts else []:
-            ends.bench_both(tools, given.repeat, count)
+    arguments = parse_arguments()
+    tools, parts = Tools(arguments.build), arguments.parts.split(",")
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+        capture_paths = bench_captures(tools, arguments.repeat, arguments.counts or COUNTS, directory) if "captures" in parts else None
+        for count in (arguments.counts or COUNTS) if "taskstats" in parts else []:
+            taskstats.bench(tools, arguments.repeat, count, directory)
+        for count in (arguments.counts or COUNTS) if "task_iter" in parts and tools.task_iter_floor.is_file() else []:
+            task_iter.bench(tools, arguments.repeat, count, directory)
+        for count in (arguments.counts or COUNTS) if "ends" in parts else []:
+            ends.bench_window(tools, arguments.repeat, count)
         if "ends" in parts and tools.storm.is_file() and shutil.which("bpftool"):
-            ends.bench(tools, room)
+            ends.bench(tools, directory)
         if "on_cpu" in parts and os.geteuid() == 0:
-            on_cpu.bench(tools, given.repeat, room)
+            on_cpu.bench(tools, arguments.repeat, directory)
         if "off_cpu" in parts and tools.switches.is_file():
-            off_cpu.bench(tools, given.repeat, room)
+            off_cpu.bench(tools, arguments.repeat, directory)
         if "sleepers" in parts and tools.sleepers_passes.is_file():
-            sleepers.bench(tools, given.repeat, given.counts or COUNTS[1:])
-        for count in (given.counts or COUNTS) if "live" in parts else []:
-            live.bench(tools, given.repeat, count)
-        for count in (given.counts or COUNTS) if "peers" in parts else []:
+            sleepers.bench(tools, arguments.repeat, arguments.counts or COUNTS[1:])
+        for count in (arguments.counts or COUNTS) if "live" in parts else []:
+            live.bench(tools, arguments.repeat, count)
+        for count in (arguments.counts or COUNTS) if "peers" in parts else []:
             for kind in peers.KINDS if count < MANY_PROCESSES else FEW_PROCESSES:
-                peers.bench(tools, given.repeat, kind, count, room)
+                peers.bench(tools, arguments.repeat, kind, count, directory)
         if "jemalloc" in parts and tools.heap.is_file():
             for count in JEMALLOC_COUNTS:
-                jemalloc.bench(tools, given.repeat, count, room)
+                jemalloc.bench(tools, arguments.repeat, count, directory)
         if "files" in parts:
-            bench_files(tools, given.repeat, room, captured)
+            bench_files(tools, arguments.repeat, directory, capture_paths)
         if "runs" in parts:
-            files.bench_runs(tools, given.repeat, room, 50, 10_000, 500)
+            files.bench_runs(tools, arguments.repeat, directory, 50, 10_000, 500)
         if "fleet" in parts:
-            fleet.bench(tools, given.repeat, room)
+            fleet.bench(tools, arguments.repeat, directory)
     if "detect" in parts and tools.detect.is_file():
-        detect.bench(tools, given.repeat)
+        detect.bench(tools, arguments.repeat)
     for program in tools.micro if "micro" in parts else []:
         print(f"\n{program.name}", flush=True)
         subprocess.run([program, "--benchmark_min_time=0.2"], check=True)

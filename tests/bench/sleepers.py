@@ -13,23 +13,23 @@ def ms(ns):
     return f"{ns / 1e6:.2f} ms"
 
 
-def measured(tools, repeat, passes):
+def measure_minima(tools, repeat, passes):
     """Returns the minima over several runs."""
     runs = [run([tools.sleepers_passes, str(passes)]).json() for _ in range(repeat)]
-    return {part: {figure: min(one[part][figure] for one in runs) for figure in runs[0][part]} for part in runs[0]}
+    return {part: {key: min(one_run[part][key] for one_run in runs) for key in runs[0][part]} for part in runs[0]}
 
 
-def table(figures, target_whole, target_again):
-    def row(name, part, figure, target=""):
-        ns, threads = figures[part][figure], figures[part]["threads"]
+def table(results, full_target, unchanged_target):
+    def row(name, part, key, target=""):
+        ns, threads = results[part][key], results[part]["threads"]
         return (name, f"{threads:,}", ms(ns), f"{ns / threads / 1e3:.2f} us", f"{ns * AT_HZ / 1e7:.2f} %", target)
 
     return [
         ("", "threads", "minimum", "per thread", f"of a CPU at {AT_HZ} Hz", "target"),
-        row("both parts, full records", "both", "whole_ns", target_whole),
+        row("both parts, full records", "both", "whole_ns", full_target),
         row("only reading", "both", "whole_look_ns"),
         row("only the kernel part", "kernel", "whole_ns", "below 1.27 ms for 546"),
-        row("no thread ran", "kernel", "again_ns", target_again),
+        row("no thread ran", "kernel", "again_ns", unchanged_target),
         row("no thread ran, only reading", "kernel", "again_look_ns"),
     ]
 
@@ -37,11 +37,11 @@ def table(figures, target_whole, target_again):
 def bench(tools, repeat, counts):
     """Measures a crowd of 480 threads, and of each size in `counts`. Needs root."""
     with crowd(tools.idle, "threads", CROWD):
-        figures = measured(tools, repeat, 300)
-    show("sleepers: a pass over a small host", table(figures, "1.5 ms for 549", "0.15 ms for 549"))
+        results = measure_minima(tools, repeat, 300)
+    show("sleepers: a pass over a small host", table(results, "1.5 ms for 549", "0.15 ms for 549"))
     for count in counts:
         with crowd(tools.idle, "threads", count):
-            figures = measured(tools, repeat, 20)
-        both = figures["both"]["again_ns"], figures["kernel"]["again_ns"]
-        show(f"sleepers: a pass over {count:,} idle threads", table(figures, "", "10 % of a CPU at 10,000"))
-        print(f"  no thread ran, ratio to only the kernel part: {ratio(*both)}")
+            results = measure_minima(tools, repeat, 20)
+        repeated_ns = results["both"]["again_ns"], results["kernel"]["again_ns"]
+        show(f"sleepers: a pass over {count:,} idle threads", table(results, "", "10 % of a CPU at 10,000"))
+        print(f"  no thread ran, ratio to only the kernel part: {ratio(*repeated_ns)}")

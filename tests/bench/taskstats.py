@@ -19,28 +19,28 @@ def source_cost(path):
 
 
 def capture(tools, path):
-    done = run([tools.ctprof, "--plugins=taskstats", "capture", "-o", path, "--jobs", "1", "--format", "json"])
-    return {"ns": source_cost(path), "collect_ns": done.json()["collect_ns"], "whole_ns": done.wall_ns}
+    finished = run([tools.ctprof, "--plugins=taskstats", "capture", "-o", path, "--jobs", "1", "--format", "json"])
+    return {"ns": source_cost(path), "collect_ns": finished.json()["collect_ns"], "whole_ns": finished.wall_ns}
 
 
-def table(figures, count):
-    def row(name, deed, figure="ns", beside="", target=""):
-        ns, least = figures[deed][figure], figures[deed][f"{figure} min"]
-        return (name, ms(ns), ms(least), f"{ns / count / 1e3:.2f} us", beside, target)
+def table(results, count):
+    def row(name, action, key="ns", ratio_text="", target=""):
+        ns, minimum = results[action][key], results[action][f"{key} min"]
+        return (name, ms(ns), ms(minimum), f"{ns / count / 1e3:.2f} us", ratio_text, target)
 
-    of_floor = f"{ratio(figures['capture']['ns'], figures['floor']['ns'])} of the floor"
+    floor_ratio = f"{ratio(results['capture']['ns'], results['floor']['ns'])} of the floor"
     return [
         ("", "median", "minimum", "per thread", "ratio", "target"),
         row("floor", "floor"),
-        row("taskstats in a capture", "capture", beside=of_floor, target="at most 1.3"),
+        row("taskstats in a capture", "capture", ratio_text=floor_ratio, target="at most 1.3"),
         row("collection with listing", "capture", "collect_ns"),
         row("whole capture", "capture", "whole_ns"),
     ]
 
 
-def bench(tools, repeat, count, room):
+def bench(tools, repeat, count, directory):
     """Measures a crowd of `count` processes. Needs CAP_NET_ADMIN."""
-    path = f"{room}/taskstats-{count}.ctprof.zst"
+    path = f"{directory}/taskstats-{count}.ctprof.zst"
     with crowd(tools.idle, "processes", count):
-        figures = alternate(repeat, {"floor": lambda: floor(tools), "capture": lambda: capture(tools, path)})
-    show(f"taskstats of {count:,} processes, one worker, {repeat} rounds", table(figures, count))
+        results = alternate(repeat, {"floor": lambda: floor(tools), "capture": lambda: capture(tools, path)})
+    show(f"taskstats of {count:,} processes, one worker, {repeat} rounds", table(results, count))
