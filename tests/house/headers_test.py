@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each C++ header below core, tools and plugins compiles alone: it includes what it uses.
+"""Checks that each C++ header below core, tools and plugins compiles on its own, because it includes what it uses.
 
 Usage: headers_test.py BUILD [DIRECTORY...]
 A header is compiled with the arguments of a source of its directory, or of the nearest directory above.

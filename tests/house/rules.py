@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""House rules that a program can check on the tracked files of this tree (style.md, Shape).
+"""Checks the house rules that a program can check on the tracked files of this tree (style.md, Shape).
 
-    rules.py      prints each violation as path: what is wrong, and exits with 1 if there is one
+    rules.py      prints each violation as path: problem, and exits with 1 if there is one
 
 Rules: a source file has at most 400 lines; includes point in one direction (tools to core to sdk, plugins to sdk), and directories do not
-include each other in a circle; the core names no plugin; each directory of sources has a README.md, itself or above.
+include each other in a circle; the core names no plugin; each directory of sources has a README.md, in itself or in a parent.
 """
 
 import os
@@ -15,7 +15,8 @@ import sys
 MOST_LINES = 400
 SOURCE = (".cc", ".hpp", ".c", ".h", ".py", ".sh")
 
-# Each directory, and what its files may include of this tree. core/base lies below the core and the plugins that ship with ctprof.
+# The headers of this tree that files of each directory may include. core/base is below the core and
+# the plugins that ship with ctprof.
 MAY_INCLUDE = {
     "sdk/": ("ctprof/",),
     "core/": ("core/", "ctprof/"),
@@ -24,7 +25,8 @@ MAY_INCLUDE = {
 }
 OURS = re.compile(r'^#include "((?:core|plugins|tools|tests)/[^"]*)"', re.MULTILINE)
 
-# Words of the language that are also names of plugins; file-layout is the layout of files, which the core reads.
+# English words that are also names of plugins. file-layout is the layout of files, which the core
+# reads.
 COMMON_WORDS = {"cgroup", "host", "vocabulary", "shared", "file-layout"}
 
 
