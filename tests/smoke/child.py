@@ -1,12 +1,12 @@
-"""A process that does what its standard input says, a word on each line, and measures itself: each line is answered with one of JSON.
+"""A process that executes commands from standard input, one per line, and measures itself. It answers each line with one line of JSON.
 
-    measure     what each of its worker threads has used so far, by the thread itself: [figures of a thread]
-    work        each worker computes and sleeps a little; null
-    grow        starts another worker: its thread id
-    shrink      ends the worker that is oldest: the figures that it had last
-    fork N      runs N processes to their end: their process ids
+    measure     returns the resource usage of each worker thread, measured by that thread: [usage of a thread]
+    work        lets each worker compute and sleep briefly; null
+    grow        starts another worker; returns its thread id
+    shrink      ends the oldest worker; returns its last usage
+    fork N      runs N processes to completion; returns their pids
 
-It begins with two workers and ends when its input does.
+It starts with two workers and exits at the end of its input.
 """
 
 import json
@@ -21,8 +21,8 @@ import time
 BURN_NS = 10_000_000
 
 
-def figures():
-    """Of the calling thread, all of which only grow, but for the time."""
+def measure_usage():
+    """Returns the usage of the calling thread. All values except the time are counters."""
     usage = resource.getrusage(resource.RUSAGE_THREAD)
     return {"tid": threading.get_native_id(), "monotonic_ns": time.monotonic_ns(),
             "run_time_ns": time.clock_gettime_ns(time.CLOCK_THREAD_CPUTIME_ID), "minflt": usage.ru_minflt, "majflt": usage.ru_majflt,
@@ -37,7 +37,7 @@ def work():
 
 
 class Worker:
-    """Runs one function after the other in its thread."""
+    """Runs functions in its thread, one after the other."""
 
     def __init__(self):
         self.functions, self.answers = queue.SimpleQueue(), queue.SimpleQueue()
@@ -53,7 +53,7 @@ class Worker:
         return self.answers.get()
 
     def end(self):
-        """Returns when the kernel has forgotten the thread, which is later than join() does."""
+        """Returns when the kernel has removed the thread, which can be later than join()."""
         self.functions.put(None)
         self.thread.join()
         while os.path.exists(f"/proc/self/task/{self.thread.native_id}"):
@@ -67,9 +67,9 @@ def run_processes(count):
     return [process.pid for process in processes]
 
 
-def answer(workers, word, *arguments):
+def execute(workers, word, *arguments):
     if word == "measure":
-        return [worker.call(figures) for worker in workers]
+        return [worker.call(measure_usage) for worker in workers]
     if word == "work":
         for worker in workers:
             worker.call(work)
@@ -78,7 +78,7 @@ def answer(workers, word, *arguments):
         return workers[-1].call(threading.get_native_id)
     elif word == "shrink":
         worker = workers.pop(0)
-        last = worker.call(figures)
+        last = worker.call(measure_usage)
         worker.end()
         return last
     elif word == "fork":
@@ -89,7 +89,7 @@ def answer(workers, word, *arguments):
 def main():
     workers = [Worker(), Worker()]
     for line in sys.stdin:
-        print(json.dumps(answer(workers, *line.split())), flush=True)
+        print(json.dumps(execute(workers, *line.split())), flush=True)
 
 
 main()
