@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-WITH_OUTPUT = {'-o', '-MF', '-MQ', '-c'}  # arguments that are dropped with the word after them
+DROPPED_OPTIONS = {'-o', '-MF', '-MQ', '-c'}  # arguments that are dropped with the word after them
 
 
 def arguments_by_directory(build):
@@ -24,8 +24,8 @@ def arguments_by_directory(build):
         if source.suffix != '.cc':
             continue
         words = shlex.split(entry['command'])
-        kept = [word for last, word in zip([''] + words, words) if last not in WITH_OUTPUT and word not in WITH_OUTPUT]
-        found.setdefault(source.parent, [word for word in kept if word != '-MD'])
+        remaining = [word for previous, word in zip([''] + words, words) if previous not in DROPPED_OPTIONS and word not in DROPPED_OPTIONS]
+        found.setdefault(source.parent, [word for word in remaining if word != '-MD'])
     return found
 
 
@@ -33,8 +33,8 @@ def check(header, build, arguments):
     directory = next(parent for parent in header.parents if parent in arguments or parent == ROOT)
     words = arguments.get(directory) or arguments[ROOT / 'tools' / 'ctprof']
     include = f'#include "{header.relative_to(ROOT)}"\n'
-    done = subprocess.run([*words, '-fsyntax-only', '-x', 'c++', '-'], cwd=build, input=include, capture_output=True, text=True)
-    return '' if done.returncode == 0 else f'{header.relative_to(ROOT)} does not compile alone:\n{done.stderr}'
+    finished = subprocess.run([*words, '-fsyntax-only', '-x', 'c++', '-'], cwd=build, input=include, capture_output=True, text=True)
+    return '' if finished.returncode == 0 else f'{header.relative_to(ROOT)} does not compile on its own:\n{finished.stderr}'
 
 
 def main():
@@ -43,7 +43,7 @@ def main():
     arguments = arguments_by_directory(build)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failures = list(filter(None, pool.map(lambda header: check(header, build, arguments), headers)))
-    print(*failures, f'{len(headers)} headers, {len(failures)} do not compile alone', sep='\n')
+    print(*failures, f'{len(headers)} headers, {len(failures)} do not compile on their own', sep='\n')
     return 1 if failures else 0
 
 

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-MOST_LINES = 400
+MAX_LINES = 400
 SOURCE = (".cc", ".hpp", ".c", ".h", ".py", ".sh")
 
 # The headers of this tree that files of each directory may include. core/base is below the core and
@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "plugins/": ("plugins/", "ctprof/", "core/base/"),
     "tools/": ("tools/", "core/", "ctprof/"),
 }
-OURS = re.compile(r'^#include "((?:core|plugins|tools|tests)/[^"]*)"', re.MULTILINE)
+TREE_INCLUDE = re.compile(r'^#include "((?:core|plugins|tools|tests)/[^"]*)"', re.MULTILINE)
 
 # English words that are also names of plugins. file-layout is the layout of files, which the core
 # reads.
@@ -31,8 +31,8 @@ COMMON_WORDS = {"cgroup", "host", "vocabulary", "shared", "file-layout"}
 
 
 def list_tracked():
-    done = subprocess.run(["git", "-c", f"safe.directory={os.getcwd()}", "ls-files", "-z"], check=True, capture_output=True, text=True)
-    return [path for path in done.stdout.split("\0") if path and os.path.exists(path)]
+    finished = subprocess.run(["git", "-c", f"safe.directory={os.getcwd()}", "ls-files", "-z"], check=True, capture_output=True, text=True)
+    return [path for path in finished.stdout.split("\0") if path and os.path.exists(path)]
 
 
 def read(path):
@@ -46,14 +46,14 @@ def without_comments(text):
 
 def check_length(path, text):
     lines = text.count("\n")
-    if lines > MOST_LINES:
-        yield f"{lines} lines; split it below {MOST_LINES}"
+    if lines > MAX_LINES:
+        yield f"{lines} lines; split it below {MAX_LINES}"
 
 
 def check_includes(path, text):
     for directory, allowed in MAY_INCLUDE.items():
         if path.startswith(directory):
-            for included in OURS.findall(text):
+            for included in TREE_INCLUDE.findall(text):
                 if not included.startswith(allowed):
                     yield f"includes '{included}'; files in {directory} may include only {', '.join(allowed)}"
 
@@ -87,7 +87,7 @@ def check_directory_cycles(paths):
     for path in paths:
         if path.startswith(tuple(MAY_INCLUDE)) and path.endswith((".cc", ".hpp", ".c", ".h")) and not path.endswith("/unit.cc"):
             directory = os.path.dirname(path)
-            included = {os.path.dirname(name) for name in OURS.findall(read(path))}
+            included = {os.path.dirname(name) for name in TREE_INCLUDE.findall(read(path))}
             edges.setdefault(directory, set()).update(included - {directory})
     cycle = find_cycle(edges)
     if cycle:
@@ -110,25 +110,25 @@ def check_readmes(paths):
             yield directory, "no README.md here or above"
 
 
-def violations():
+def find_violations():
     paths = list_tracked()
     plugins = {path.split("/")[1] for path in paths if re.fullmatch(r"plugins/[^/]+/meson\.build", path)} - COMMON_WORDS
     for path in paths:
         if path.endswith(SOURCE) or path == "tools/dev":
             text = read(path)
             for check in (check_length(path, text), check_includes(path, text)):
-                yield from ((path, wrong) for wrong in check)
+                yield from ((path, problem) for problem in check)
             if path.endswith((".cc", ".hpp")):
-                yield from ((path, wrong) for wrong in check_plugin_names(path, text, plugins))
+                yield from ((path, problem) for problem in check_plugin_names(path, text, plugins))
     yield from check_directory_cycles(paths)
     yield from check_readmes(paths)
 
 
 def main():
-    found = list(violations())
-    for path, wrong in found:
-        print(f"{path}: {wrong}")
-    sys.exit(1 if found else 0)
+    problems = list(find_violations())
+    for path, problem in problems:
+        print(f"{path}: {problem}")
+    sys.exit(1 if problems else 0)
 
 
 main()
