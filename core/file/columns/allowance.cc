@@ -30,10 +30,10 @@ std::size_t bytes_of(const Snapshot& snapshot) {
   return bytes;
 }
 
-// What a window without rows takes: definitions, and pools.
+// Estimated memory of a window without rows: its definitions and pools.
 constexpr std::size_t kEmptyWindow = 64 * limits::kKiB;
 
-// Text of lines that this version does not know.
+// Returns the bytes of the kept lines that this version does not know.
 std::size_t kept_text(const Snapshot& snapshot) {
   std::size_t bytes = 0;
   const auto add = [&](std::span<const RawJson> lines) {

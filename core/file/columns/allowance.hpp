@@ -1,4 +1,4 @@
-// What the tables of a block may take of memory, by the text that it has.
+// Limits the memory of a block's tables, in proportion to the size of the block's text.
 
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace ctprof::columns {
 
-// Whether the cells of its rows may. REQUIRES: its tables have their columns, and say how many rows
-// they will have.
+// Returns whether the cells of the snapshot's rows fit into the limit for `text_bytes` of text.
+// REQUIRES: the tables have their columns and their numbers of rows.
 bool may_have(const Snapshot& snapshot, std::size_t text_bytes);
-// What is left for pools beside the cells.
+// Returns how many bytes the limit leaves for pools, after the cells.
 std::size_t most_pooled(const Snapshot& snapshot, std::size_t text_bytes);
-// About how much a window takes that was read. REQUIRES: snapshot.window.
+// Estimates the memory of a window that was read. REQUIRES: snapshot.window.
 std::size_t memory_of(const Snapshot& snapshot);
 
 }  // namespace ctprof::columns

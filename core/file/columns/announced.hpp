@@ -1,4 +1,4 @@
-// The lines of rows that a header or a line `window` announces, checked against the limits.
+// Checks the lines of rows that a `header` or `window` line announces against the limits.
 
 #pragma once
 
@@ -17,13 +17,14 @@ namespace ctprof::columns {
 inline constexpr std::array<std::size_t, kEntities> kMostRows{limits::kThreads, limits::kThreads,
                                                               limits::kCgroups, 1};
 
-// Whether a file may have rows of one more unknown entity.
+// Returns whether the list may receive one more entity: it is not full, the name is not too long,
+// and it is not in the list yet.
 inline bool may_have_one_more(std::span<const UnknownRows> unknown, std::string_view entity) {
   return unknown.size() < limits::kUnknownEntities && entity.size() <= limits::kNameBytes &&
          std::ranges::find(unknown, entity, &UnknownRows::entity) == unknown.end();
 }
 
-// Adds a line to the last of the unknown tables.
+// Adds a line with `rows` rows to the last unknown table.
 inline void add_line(std::uint64_t rows, std::size_t first, bool opening_only,
                      Announced& announced) {
   UnknownRows& table = announced.unknown.back();

@@ -25,13 +25,13 @@ TableReader::RowsByEntity rows_of(std::span<const Piece> pieces) {
   return rows;
 }
 
-// The lists of lines of unknown entities, with an empty line for each that is announced.
+// Resizes the line lists of unknown entities to one empty line for each announced line.
 std::span<UnknownRows> with_lines(std::vector<UnknownRows>& unknown) {
   for (UnknownRows& table : unknown) table.lines.resize(table.rows.size());
   return unknown;
 }
 
-// Fails where the line is not what was announced.
+// Fails if the line differs from the announced one.
 Result<void> check_unknown_table(std::string_view text, const Piece& piece,
                                  std::string_view entity) {
   const auto members = parse_line(text);
@@ -43,7 +43,7 @@ Result<void> check_unknown_table(std::string_view text, const Piece& piece,
                std::string(entity.substr(0, 40)) + " from " + std::to_string(piece.first_row)};
 }
 
-// The kind of a line; empty where it is no line.
+// Returns the kind of a line; empty if the text is not a line of this format.
 std::string kind_of(std::string_view line) {
   Scanner in(line);
   std::string kind;
@@ -60,7 +60,7 @@ constexpr std::array<std::string_view, 8> kKnownKinds{"header", "window",     "t
 
 }  // namespace
 
-// Takes the next line, which is no table.
+// Parses the next line, which is not a table, and advances.
 Result<KeptMembers> BlockReader::line(Parse parse) {
   const auto text = unfolder_.unfold(zstd_, frame(next_));
   if (!text) return text.error();
@@ -74,7 +74,7 @@ Error BlockReader::at_line(std::size_t line, const Error& what) const {
   return {"line " + std::to_string(frame_of(line) + 1) + " " + what.text};
 }
 
-// Text of this block before a line, with that of lines that were set aside.
+// Returns the bytes of the block's text before a line, including lines that were set aside.
 std::size_t BlockReader::text_until(std::size_t line) const {
   std::size_t bytes = 0;
   for (std::size_t i = frame_of(first_); i < frame_of(line); ++i) bytes += frames_[i].text_bytes;
@@ -89,7 +89,8 @@ Result<void> BlockReader::keep(std::string_view text, RawJson& kept) {
   return {};
 }
 
-// Where its lines are there, each has room for its rows.
+// Returns the announced lines. If the file contains all of them, also checks that each line is long
+// enough for its rows.
 Result<Announced> BlockReader::plan(const KeptMembers& header) const {
   auto announced = read_plan(header, lines_.size() - next_);
   if (!announced) return at_line(first_, announced.error());
@@ -98,7 +99,8 @@ Result<Announced> BlockReader::plan(const KeptMembers& header) const {
   return announced;
 }
 
-// REQUIRES: their lines are there, from next_ on.
+// Checks that each line is long enough for its announced rows. REQUIRES: the lines exist, starting
+// at next_.
 Result<void> BlockReader::check_lengths(std::span<const Piece> pieces) const {
   for (std::size_t i = 0; i < pieces.size(); ++i)
     if (pieces[i].rows > frame(next_ + i).text_bytes / limits::kRowBytes)
@@ -107,7 +109,7 @@ Result<void> BlockReader::check_lengths(std::span<const Piece> pieces) const {
   return {};
 }
 
-// Reads the lines of rows that only the opening of the window has. REQUIRES: as above.
+// Reads the lines of rows that only the opening of the window has. REQUIRES: as check_lengths().
 Result<void> BlockReader::read_opening_only(std::span<const Piece> pieces, Snapshot& snapshot) {
   Snapshot& rows = *snapshot.window->opening_only;
   if (auto fine = check_lengths(pieces); !fine) return fine;
@@ -180,11 +182,12 @@ Result<void> BlockReader::read_stacks(std::size_t first, std::size_t lines, Snap
   return done ? done : at_line(first + lines - 1, done.error());
 }
 
-// Kinds of lines that the header announces, at the places that it names.
+// Kinds of lines whose position the header determines.
 constexpr std::array<std::string_view, 5> kBeforeOthers{"header", "window", "table", "exited",
                                                         "stacks"};
 
-// Reads what follows the tables, up to the block's end. False where the file ends before.
+// Reads the lines after the tables, up to the end of the block. Returns false if the file ends
+// first.
 Result<bool> BlockReader::take_rest(Snapshot* snapshot) {
   bool has_summary = false;
   while (!at_end()) {
@@ -210,8 +213,8 @@ Result<bool> BlockReader::take_rest(Snapshot* snapshot) {
   return false;
 }
 
-// Removes the lines of unknown kinds from those of the present block, and moves its other lines
-// towards its end. False where it has none.
+// Moves the lines of unknown kinds of the current block into `kept`, and shifts the remaining lines
+// towards the end of the block. Returns false if the block has no such lines.
 bool BlockReader::set_aside_unknown_lines(std::vector<RawJson>& kept) {
   std::vector<std::size_t> left;
   std::size_t line = first_;

@@ -3,10 +3,10 @@
 // Guarantees:
 //   - Rows of unknown entities and lines of unknown kinds are kept in the snapshot (unknown_tables,
 //     unknown_lines). They take at most limits::kKeptText per block.
-//   - Lines of unknown kinds may be anywhere behind the header. A file without such lines is read
+//   - Lines of unknown kinds may be anywhere after the header. A file without such lines is read
 //     once; otherwise the block is read a second time without them.
 //
-// Threads: one at a time; it starts workers of its own.
+// Threads: one caller at a time; the reader starts its own workers.
 //
 // See also: header.hpp (the lines), table_line.hpp (rows), read_columns.hpp (whole files).
 
@@ -38,12 +38,12 @@ class BlockReader {
   }
 
   bool at_end() const { return next_ == lines_.size(); }
-  // The frame behind the last one that was taken.
+  // Returns the index of the frame after the last one that was read.
   std::size_t next() const { return frame_of(next_); }
-  // Takes the next block; without a snapshot, passes over it. False where the file ends before the
-  // block does.
+  // Reads the next block into `snapshot`, or skips it if `snapshot` is null. Returns false if the
+  // file ends before the block does.
   Result<bool> take(Snapshot* snapshot) { return take(snapshot, true); }
-  // The same, with columns alone.
+  // Like take(), but reads only the column definitions, no rows.
   Result<bool> take_outline(Snapshot& snapshot) { return take(&snapshot, false); }
 
  private:
@@ -74,10 +74,10 @@ class BlockReader {
   std::span<const Frame> frames_;
   unsigned workers_;
   Unfolder unfolder_;
-  std::vector<std::size_t> lines_;          // frames, without those that were set aside
-  std::size_t next_ = 0;                    // of the lines
-  std::size_t first_ = 0;                   // of this block's
-  std::atomic<std::size_t> kept_bytes_{0};  // of this block
+  std::vector<std::size_t> lines_;          // indexes of frames, without those set aside
+  std::size_t next_ = 0;                    // index into lines_
+  std::size_t first_ = 0;                   // index into lines_ of the block's first line
+  std::atomic<std::size_t> kept_bytes_{0};  // text kept from the current block
 };
 
 }  // namespace ctprof::columns

@@ -33,7 +33,7 @@ std::string quoted(std::string_view name) {
   return "'" + std::string(name.substr(0, kShown)) + "'";
 }
 
-// Most cells of a file are plain, and are taken by the run.
+// Most cells of a file are plain. The scanner reads consecutive plain cells in one call.
 void CellReader::read(Scanner& in, const Rows& rows, Column& column) {
   has_last_ = false;
   const Bounds bounds = bounds_of(column.def());
@@ -45,7 +45,7 @@ void CellReader::read(Scanner& in, const Rows& rows, Column& column) {
       return read_cells(in, rows, column, [&](std::size_t row) {
         return in.plain_numbers(rest(column.u64(), row), bounds.most);
       });
-    case Storage::I64:  // those that are not negative
+    case Storage::I64:  // the fast path covers non-negative values
       return read_cells(in, rows, column, [&](std::size_t row) {
         return bounds.least > 0 ? 0
                                 : in.plain_numbers(unsigned_of(rest(column.i64(), row)),
@@ -63,7 +63,7 @@ void CellReader::read(Scanner& in, const Rows& rows, Column& column) {
   }
 }
 
-// `take` reads the plain values that come next, from a row on, and returns how many there were.
+// `take` reads the consecutive plain values that start at a row, and returns their number.
 template <typename Take>
 void CellReader::read_cells(Scanner& in, const Rows& rows, Column& column, const Take& take) {
   const auto gaps = column.gaps();
@@ -115,7 +115,7 @@ void CellReader::read_signed(Scanner& in, Column& column, std::size_t row) {
   column.i64()[row] = value;
 }
 
-// Texts repeat from row to row, and then cost little.
+// Often several rows in a row have the same text; repetitions need no lookup in the pool.
 std::size_t CellReader::take_last(Scanner& in, std::span<Id> cells) const {
   if (!has_last_ || !is_last_plain_) return 0;
   const std::size_t count = in.texts_again(last_text_, cells.size());
@@ -170,7 +170,8 @@ void CellReader::read_array(Scanner& in, Column& column, std::size_t row) {
   column.ids()[row] = pools_->words.intern(words_);
 }
 
-// Until its stacks come, a set is one as heavy, at the top.
+// The stacks follow the tables. Until they are read, the cell holds one stack of the same total
+// weight at the root node.
 void CellReader::read_total(Scanner& in, Column& column, std::size_t row) {
   const ctprof_stack all{StackTable::kTop, in.number()};
   budget_->spend(sizeof all, in);
@@ -205,13 +206,14 @@ void CellReader::read_entries(Scanner& in) {
   }
 }
 
-// Of the last key.
+// Reads the value of the last key.
 void CellReader::add_value(Scanner& in) {
   const std::uint64_t value = in.number();
   if (!in.failed()) entries_.back().value = value;
 }
 
-// The next one is expected to be that of the last map; `is_member`: of an object, with its colon.
+// Adds the next key. Tries first the key that the previous map had at the same position.
+// `is_member`: the key is the member of an object and is followed by a colon.
 void CellReader::add_key(Scanner& in, bool is_member) {
   const std::size_t at = entries_.size();
   if (at == limits::kItems) return in.fail("a map has too many keys");

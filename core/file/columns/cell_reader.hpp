@@ -1,7 +1,8 @@
-// The cells of one column in one line, read into the column.
+// Reads the cells of one column from one line.
 //
-// What is here:   values of every storage, their ranges, and what pools may take of memory.
-// What is not:    which column and which rows (table_line.hpp); why a cell is null.
+// Contents: values of every storage, their ranges, and the memory limit of the pools.
+//
+// See also: table_line.hpp, which selects column and rows, and reads why a cell is null.
 
 #pragma once
 
@@ -24,11 +25,11 @@ namespace ctprof::columns {
 inline constexpr std::string_view kTooMuch =
     "requires more memory than allowed for a file of its size";
 
-// What pools and kept keys may take, counted generously. Several threads may spend at once.
+// The memory that pools and kept keys may use; overhead is estimated generously. Threads: any.
 class PoolBudget {
  public:
   explicit PoolBudget(std::size_t most) : most_(most) {}
-  // For more things, of so many bytes in all; fails the scanner where that is too much.
+  // Records `items` more items with `bytes` in total. Fails the scanner if they exceed the budget.
   void spend(std::size_t bytes, Scanner& in, std::size_t things = 1) {
     if ((used_ += bytes + things * limits::kPooledOverhead) > most_) in.fail(kTooMuch);
   }
@@ -46,26 +47,26 @@ struct Rows {
   bool has(std::size_t row) const { return row >= first && row < end(); }
 };
 
-// The first bytes of a name, for a sentence.
+// Returns the first bytes of a name in quotes, for a message.
 std::string quoted(std::string_view name);
 
-// For one thread.
+// Reads cells; each thread needs its own CellReader.
 class CellReader {
  public:
   // REQUIRES: both outlive it.
   CellReader(Pools& pools, PoolBudget& budget)
       : pools_(&pools), budget_(&budget), texts_(pools.texts) {}
 
-  // Reads an array of as many cells as there are rows. A null cell becomes NotInFile.
+  // Reads an array with one item per row. A null cell becomes NotInFile.
   void read(Scanner& in, const Rows& rows, Column& column);
-  // Sets a text that is not valid UTF-8, which JSON cannot hold.
+  // Sets a text that is not valid UTF-8, which JSON cannot represent.
   void put_text(Scanner& in, std::string_view bytes, Column& column, std::size_t row);
 
  private:
-  // A key of maps, in the pool.
+  // A map key in the text pool.
   struct Key {
     ctprof_text text{};
-    bool is_plain = false;  // stands in JSON without escapes
+    bool is_plain = false;  // JSON spells it without escapes
   };
 
   template <typename Take>
@@ -83,7 +84,7 @@ class CellReader {
   Key key_of(Scanner& in, std::string_view text);
   void add_value(Scanner& in);
   bool is_last(std::string_view text, Column& column, std::size_t row) const;
-  // Takes the last text again and again, and returns how often.
+  // Reads repetitions of the last text, and returns their number.
   std::size_t take_last(Scanner& in, std::span<Id> cells) const;
   void set_last(std::string_view text, bool is_plain, Id id, Column& column, std::size_t row);
 
@@ -91,15 +92,15 @@ class CellReader {
   PoolBudget* budget_;
   TextCache texts_;
   std::unordered_map<std::string_view, Key, SeededHash> keys_;
-  std::vector<Key> expected_;  // the keys that maps had last, which the next one has again
-  bool ascends_ = true;        // they are in order, and none is there twice
-  bool has_new_keys_ = false;  // this map has others
+  std::vector<Key> expected_;  // keys of the previous map, which the next one usually repeats
+  bool ascends_ = true;        // the keys of the current map are sorted and unique
+  bool has_new_keys_ = false;  // the current map has keys that were not expected
   std::vector<std::uint64_t> words_;
   std::vector<ctprof_entry> entries_;
-  std::string last_text_;  // of this column: texts repeat from row to row
+  std::string last_text_;  // of this column: consecutive rows often have the same text
   Id last_id_ = 0;
   bool has_last_ = false;
-  bool is_last_plain_ = false;  // stands in JSON without escapes
+  bool is_last_plain_ = false;  // JSON spells last_text_ without escapes
 };
 
 }  // namespace ctprof::columns

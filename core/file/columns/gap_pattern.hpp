@@ -1,4 +1,4 @@
-// Why nulls of a line are null: what a reader makes of `gaps`, whose form table_line.hpp shows.
+// Reads the `gaps` of a line, which state why its nulls have no value (see table_line.hpp).
 
 #pragma once
 
@@ -14,17 +14,19 @@
 
 namespace ctprof::columns {
 
-// The same reasons for the nulls of all these columns.
+// A group of columns whose nulls have the same reasons.
 struct GapPattern {
   std::vector<std::string> columns;
-  std::vector<std::uint64_t> runs;  // pairs of a code, and how many nulls have it
+  std::vector<std::uint64_t> runs;  // pairs of a code and the number of nulls with that code
 
-  // Gives the nulls among a column's cells their reasons, in order. Returns how many nulls the runs
-  // are of, in words that end a sentence, "fewer than its nulls"; nothing where all is well.
+  // Replaces each null among a column's cells by its reason, in order. Returns an empty text on
+  // success. If the runs do not match the number of nulls, returns the end of a message: "fewer
+  // than its nulls" or "more than its nulls".
   std::string_view explain(std::span<ctprof_gap> cells) const;
 };
 
-// Of a line with so many rows. A run has at least one of them, so that what it asks for is bounded.
+// Reads one pattern of a line with `rows` rows. Each run covers at least one row, which limits the
+// number of runs.
 GapPattern read_gap_pattern(Scanner& in, std::size_t rows);
 
 }  // namespace ctprof::columns

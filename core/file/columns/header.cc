@@ -23,7 +23,8 @@ namespace {
 
 // --- writing ---
 
-// The format is the header's own.
+// Returns whether the header contains this field of Meta; `format` is a member of the header
+// itself.
 bool is_early(std::string_view key) { return !is_late(key) && key != "format"; }
 
 bool is_early_object(const Snapshot& snapshot, std::string_view key) {
@@ -88,7 +89,7 @@ void write_ended(std::span<const Piece> tables, JsonWriter& out) {
 
 // --- reading ---
 
-// What top-level keys of header and summary mean to this version.
+// Returns whether this version understands a top-level key of a header or summary line.
 bool is_known(std::string_view key) {
   constexpr std::array<std::string_view, 9> kKnown{
       "kind", "format", "ctprof", "registry", "gap_names", "tables", "window", "exited", "stacks"};
@@ -102,7 +103,7 @@ Result<void> read_meta_of(const KeptMembers& line, Meta& meta, KeptMembers& unkn
   return done ? done : Error{"is wrong: " + done.error().text};
 }
 
-// The lines of one table.
+// Reads the numbers of rows of one table's lines.
 void read_rows(Scanner& in, Entity entity, std::size_t most_lines, std::vector<Piece>& pieces,
                std::size_t first = 0, bool ended = false) {
   const std::size_t most = kMostRows[static_cast<std::size_t>(entity)];
@@ -118,7 +119,7 @@ void read_rows(Scanner& in, Entity entity, std::size_t most_lines, std::vector<P
   }
 }
 
-// The lines of a table whose entity this version does not know.
+// Reads the numbers of rows of the lines of an unknown entity.
 void read_unknown_rows(Scanner& in, std::size_t most_lines, Announced& announced) {
   std::size_t first = 0;
   for (in.enter('['); in.next(']');) {

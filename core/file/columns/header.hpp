@@ -1,4 +1,4 @@
-// What a block says of itself: its first line, and its last two.
+// The lines of a block that describe it: its first line, and its last two.
 //
 //   {"kind":"header","format":2,"ctprof":{...},"host":{...},"registry":{...},
 //    "gap_names":[...],"tables":{"thread":[1024,1024,7],"process":[97],...}}
@@ -6,18 +6,23 @@
 //   {"kind":"summary","ctprof":{...},...}
 //   {"kind":"end","lines":7,"bytes":51234}
 //
-// The registry has every metric whole, so that the file can be shown where no plugin is. `tables`
-// gives the rows of each line, so that a reader knows the whole before it reads a part; `exited`
-// those of threads that ended. A line `window` follows where the header says so: `living` rows of
-// threads are alive at the end, and `bases` are the columns whose values at the opening are known.
-// `stacks` is how many lines of kind `stacks` follow the tables (stack_lines.hpp); without it,
-// none. `opening_only` of a window gives, by entity, the columns and the rows of each line of kind
-// `opening`, which follow the stacks; without it, which rows left the window is unknown. `end`
-// counts the lines, itself included, and the bytes of text before it: a file that was cut is seen.
+// The registry contains every metric completely, so that the file can be shown without plugins.
+// `tables` lists the number of rows of each line, so that a reader knows the size of the tables
+// before it reads a row; `exited` lists those of exited threads. `stacks` is the number of lines of
+// kind `stacks` that follow the tables (stack_lines.hpp); without it there are none.
 //
-// A reader keeps what it does not know and writes it again: keys, rows of unknown entities
-// (`tables` and `opening_only` announce them as they do others), and lines of unknown kinds
-// anywhere behind the header, which it moves behind the stacks.
+// If the header has `"window":true`, a line `window` follows. The first `living` rows of threads
+// exist at the end of the window. `bases` lists the columns whose values at the opening are known.
+// `opening_only` lists, by entity, the columns and the number of rows of each line of kind
+// `opening`; these lines follow the stacks. Without `opening_only`, the rows that left the window
+// are unknown.
+//
+// `end` contains the number of lines, including itself, and the bytes of text before it, so that a
+// reader detects a truncated file.
+//
+// A reader keeps keys, rows of unknown entities (which `tables` and `opening_only` announce like
+// others), and lines of unknown kinds anywhere after the header. It writes them again; lines of
+// unknown kinds then follow the stacks.
 
 #pragma once
 
@@ -34,42 +39,42 @@
 namespace ctprof::columns {
 
 inline constexpr std::uint64_t kFormat = 2;
-// What a file in columns begins with, to the letter.
+// The exact text with which a file in columns begins.
 inline constexpr std::string_view kBeginning = "{\"kind\":\"header\"";
 inline constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgroup,
                                          Entity::Host};
 
 void write_header(const Snapshot& snapshot, std::span<const Piece> tables, std::size_t stack_lines,
                   JsonWriter& out);
-// `opening_only`: the pieces of Window::opening_only, line by line.
+// `opening_only`: the slices of Window::opening_only, line by line.
 void write_window(const Snapshot& snapshot, std::span<const Piece> opening_only, JsonWriter& out);
 void write_summary(const Snapshot& snapshot, JsonWriter& out);
 void write_end(std::uint64_t lines, std::uint64_t bytes, JsonWriter& out);
 
-// A line that is no table. Errors say what is wrong with it: "has no registry".
+// Parses a line that is not a table. Errors continue a message about the line: "has no registry".
 Result<KeptMembers> parse_line(std::string_view text);
 
-// Fails where the line is no header, or of a newer format.
+// Fails if the line is not a header or has a newer format.
 Result<void> check_header(const KeptMembers& line);
 // The lines that a header or a line `window` announces.
 struct Announced {
   std::vector<Piece> pieces;
-  std::vector<UnknownRows> unknown;  // rows of unknown entities, without their lines
+  std::vector<UnknownRows> unknown;  // rows of unknown entities, without the lines themselves
 };
-// The tables that it announces, line by line; one more than `most_lines` where there are more.
+// Returns the announced tables, line by line; stops after `most_lines` + 1 lines.
 Result<Announced> read_plan(const KeptMembers& header, std::size_t most_lines);
-// Gives the snapshot its columns, without rows, and what else a header says.
+// Adds the header's columns, without rows, and its other contents to the snapshot.
 Result<void> read_header(const KeptMembers& header, Snapshot& snapshot);
-// How many lines of stacks it announces.
+// Returns the announced number of lines of stacks.
 std::uint64_t stack_lines_of(const KeptMembers& header);
-// Whether a line `window` follows.
+// Returns whether a line `window` follows.
 bool announces_window(const KeptMembers& header);
-// Gives the snapshot its window, with columns without rows. Returns the lines of kind `opening`
-// that it announces; lines of unknown entities are announced in Window::unknown_opening_only.
-// REQUIRES: read_header() was called.
+// Adds the window to the snapshot, with columns without rows. Returns the announced lines of kind
+// `opening`; lines of unknown entities are listed in Window::unknown_opening_only. REQUIRES:
+// read_header() was called.
 Result<std::vector<Piece>> read_window(const KeptMembers& line, Snapshot& snapshot);
 Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot);
-// Fails where it counts other than so.
+// Fails if the `end` line has other numbers.
 Result<void> check_end(const KeptMembers& end, std::uint64_t lines, std::uint64_t bytes);
 
 }  // namespace ctprof::columns

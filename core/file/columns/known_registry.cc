@@ -10,7 +10,7 @@
 namespace ctprof::columns {
 namespace {
 
-// Rows cannot hold a thread whose ids have another place.
+// The layout in rows cannot store a thread whose identity metrics have another path.
 Result<void> check_places(const RegistryPart& registry) {
   for (const auto& [def, provenance] : registry.metrics)
     if ((def.name == kTid || def.name == kTgid) &&
@@ -31,8 +31,8 @@ Result<std::shared_ptr<const Definitions>> parse_definitions(const std::string& 
   return std::make_shared<const Definitions>(std::move(found));
 }
 
-// The registry that was read last. Runs of one host, and hosts of one fleet, have the same to the
-// letter, and it is a good part of what a small file costs. Threads: any.
+// Caches the last registry. Runs of one host, and hosts of one fleet, have exactly the same
+// registry, and parsing it takes a large part of the time for a small file. Threads: any.
 class LastRegistry {
  public:
   struct Known {
@@ -58,7 +58,7 @@ LastRegistry& last_registry() {
   return last;
 }
 
-// A header without its registry, where that is the one that was read last; none where it is not.
+// Parses a header without its registry if that equals `registry`; otherwise returns nothing.
 std::optional<KeptMembers> without_known_registry(std::string_view line,
                                                   const std::string& registry) {
   constexpr std::string_view kKey = "\"registry\":", kNothing = "0";
@@ -68,7 +68,7 @@ std::optional<KeptMembers> without_known_registry(std::string_view line,
   std::string rest(line.substr(0, begin));
   rest.append(kNothing).append(line.substr(begin + registry.size()));
   auto members = parse_line(rest);
-  // A member of that name may stand in another one, too.
+  // A nested object may have a member of that name, too.
   if (!members || (*members)["registry"] != kNothing) return std::nullopt;
   return std::move(*members);
 }

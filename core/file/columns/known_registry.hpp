@@ -1,7 +1,7 @@
-// The registry of a file in columns, as it is read; and the one that was read last, known again.
+// Parses the registry of a file in columns, and caches the last one.
 //
-// Runs of one host, and hosts of one fleet, have the same registry to the letter, and it is a good
-// part of what a small file costs. So the last one is kept, with what came of it. Threads: any.
+// Runs of one host, and hosts of one fleet, have exactly the same registry, and parsing it takes a
+// large part of the time for a small file. Threads: any.
 
 #pragma once
 
@@ -16,17 +16,18 @@
 
 namespace ctprof::columns {
 
-// What a registry comes to.
+// The parsed contents of a registry.
 struct Definitions {
   std::vector<std::pair<SharedMetric, Provenance>> metrics;
   std::vector<DerivedDef> derived;
   UnknownDefinitions unknown;
 };
 
-// From its text, without blanks. The error says what is wrong with the line that it is in.
+// Parses a registry from JSON without blanks. The error continues a message about the line that
+// contains it.
 Result<std::shared_ptr<const Definitions>> definitions_of(const std::string& text);
 
-// The members of a line that should be a header. A registry that is known is not taken apart again.
+// Returns the members of a header line. Does not parse the registry again if it is the cached one.
 Result<KeptMembers> parse_header(std::string_view line);
 
 }  // namespace ctprof::columns

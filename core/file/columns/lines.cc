@@ -1,6 +1,6 @@
 #include "core/file/columns/lines.hpp"
 
-#define ZSTD_STATIC_LINKING_ONLY  // for frames that are passed over
+#define ZSTD_STATIC_LINKING_ONLY  // for ZSTD_isSkippableFrame()
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -12,7 +12,7 @@
 namespace ctprof::columns {
 namespace {
 
-// Of a frame to be passed over; its size follows.
+// Begins a skippable frame; its size follows.
 constexpr std::string_view kSkippableMagic = "\x50\x2a\x4d\x18";
 
 std::string near(std::size_t byte) { return " near byte " + std::to_string(byte); }
@@ -21,7 +21,7 @@ bool is_skippable(std::string_view zstd) {
   return zstd.size() >= 4 && ZSTD_isSkippableFrame(zstd.data(), zstd.size()) != 0;
 }
 
-// How long the frame is that the data begins with; 0 where the data ends inside it.
+// Returns the length of the first frame of the data; 0 if the data ends inside the frame.
 Result<std::size_t> size_of_frame(std::string_view zstd, std::size_t at) {
   const std::size_t size = ZSTD_findFrameCompressedSize(zstd.data(), zstd.size());
   if (!ZSTD_isError(size)) return size;
@@ -49,7 +49,7 @@ Folder::Folder(int level) : level_(level), context_(ZSTD_createCCtx()) {
 }
 
 std::string Folder::fold(std::string_view text) { return fold(text, level_); }
-// Level 0 is zstd's own, which is 3.
+// Level 0 is the default of zstd, which is 3.
 std::string Folder::fold_fast(std::string_view text) { return fold(text, level_ < 0 ? level_ : 1); }
 
 std::string Folder::fold(std::string_view text, int level) {
@@ -61,7 +61,8 @@ std::string Folder::fold(std::string_view text, int level) {
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
   const std::size_t size =
       ZSTD_compress2(context_.get(), frame_.get(), room_, text.data(), text.size());
-  if (ZSTD_isError(size)) throw std::bad_alloc();  // there is room, so nothing else can fail
+  if (ZSTD_isError(size))
+    throw std::bad_alloc();  // the buffer is large enough, so only an allocation can fail
   return {frame_.get(), size};
 }
 

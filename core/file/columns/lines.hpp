@@ -1,6 +1,6 @@
-// A file in columns is lines of JSON, each a zstd frame of its own that says how long its text is
-// and carries a checksum. So a reader knows where every line is before it unfolds one: it can work
-// in parallel, pass over what it does not need, and see a file that was cut.
+// The lines of a file in columns: each line of JSON is a zstd frame with the length of its text and
+// a checksum. A reader finds all lines before it decompresses any. It can therefore work in
+// parallel, skip lines, and detect a truncated file.
 
 #pragma once
 
@@ -18,14 +18,14 @@ struct ZSTD_DCtx_s;
 
 namespace ctprof::columns {
 
-// Makes frames, one after the other, on one thread.
+// Compresses lines into frames. Threads: one.
 class Folder {
  public:
   explicit Folder(int level);
-  // The frame that holds the text. Throws bad_alloc.
+  // Returns a frame that contains the text. Throws bad_alloc.
   std::string fold(std::string_view text);
-  // The same in half the time for some twentieth more bytes: for a header, which nothing else can
-  // be made beside for long.
+  // Like compress(), in half the time and with about 5 % more bytes. For a header, because little
+  // other work can run in parallel with it.
   std::string fold_fast(std::string_view text);
 
  private:
@@ -36,17 +36,19 @@ class Folder {
   };
   int level_;
   std::unique_ptr<ZSTD_CCtx_s, Free> context_;
-  std::unique_ptr<char[]> frame_;  // used again: the system gives new memory page by page
+  std::unique_ptr<char[]> frame_;  // reused: new memory causes page faults
   std::size_t room_ = 0;
 };
 
-// Bytes that every zstd reader passes over, so many that a file of `file_bytes` with them may
-// unfold to `text_bytes` (limits.hpp); empty where no more are needed.
+// Returns a skippable frame, which zstd readers ignore. It is long enough that a file of
+// `file_bytes` plus this frame may contain `text_bytes` of text (limits.hpp). Empty if no padding
+// is needed.
 std::string padding(std::uint64_t text_bytes, std::uint64_t file_bytes);
-// The same for a block of a file of several, so that all together may unfold to all their texts.
+// Like make_padding(), for one of several blocks, so that all blocks together stay within the
+// limit.
 std::string padding_among_others(std::uint64_t text_bytes, std::uint64_t block_bytes);
 
-// Where one frame is, and how long its text says it is.
+// The position of a frame, and the length of its text according to the frame.
 struct Frame {
   std::size_t at = 0;
   std::size_t size = 0;
@@ -55,22 +57,22 @@ struct Frame {
 
 struct Frames {
   std::vector<Frame> whole;
-  bool torn = false;    // the data goes on behind them, with the beginning of one
-  std::size_t end = 0;  // of those, and of what is to be passed over among them
+  bool torn = false;    // an incomplete frame follows
+  std::size_t end = 0;  // end of the last complete frame, including skippable frames
 };
 
-// The frames that the data consists of, but for those to be passed over. The error says what is no
-// frame of a line, or that they would unfold to more than a file of this size may.
+// Finds all frames of the data except skippable ones. The error describes data that is not a frame
+// of a line, or a text that is too long for a file of this size.
 Result<Frames> find_frames(std::string_view zstd);
-// The same; `found` has those before the place that the error is about.
+// Like find_frames(zstd); after an error, `found` has the frames before the error.
 Result<void> find_frames(std::string_view zstd, Frames& found);
 
-// Unfolds frames, one after the other, on one thread.
+// Decompresses frames. Threads: one.
 class Unfolder {
  public:
   Unfolder();
-  // The frame's text, which lives until the next call. Fails where the data is damaged or is not as
-  // long as the frame says. Throws bad_alloc.
+  // Returns the frame's text, which is valid until the next call. Fails if the data is damaged or
+  // its length differs from that in the frame. Throws bad_alloc.
   Result<std::string_view> unfold(std::string_view zstd, const Frame& frame);
 
  private:

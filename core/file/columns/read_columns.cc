@@ -23,7 +23,8 @@ Error no_such_block(std::size_t number, std::size_t whole) {
   return {"it has no capture " + std::to_string(number) + ": it holds " + std::to_string(whole)};
 }
 
-// A thread's own, used again: making one costs as much as reading a small file's header.
+// Returns a decompressor that the calling thread reuses: creating one takes as long as reading the
+// header of a small file.
 ZSTD_DStream* stream_of_thread() {
   struct Free {
     void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
@@ -130,7 +131,7 @@ Error not_a_run(std::size_t number, const std::string& cause) {
   return {"capture " + std::to_string(number) + " " + cause + "; FILE#N reads one of them"};
 }
 
-// Takes the blocks that are whole, until one is wrong.
+// Reads complete blocks until one is invalid.
 Result<void> take_windows(BlockReader& reader, Windows& windows) {
   std::size_t memory = memory_of(windows.snapshots.front());
   while (!reader.at_end() && !windows.torn && windows.unread.empty()) {

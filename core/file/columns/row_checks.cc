@@ -31,7 +31,7 @@ Result<void> check_threads(const Snapshot& snapshot) {
   const Table& threads = snapshot.threads();
   if (threads.rows == 0) return {};
   const auto tgid = threads.find(kTgid)->u64(), tid = threads.find(kTid)->u64();
-  // Those that ended stand behind those that live, in an order of their own.
+  // Rows of exited threads follow those of living threads and have an order of their own.
   const std::size_t living = snapshot.window ? snapshot.window->living : threads.rows;
   for (std::size_t row = 1; row < threads.rows; ++row)
     if (row != living && std::pair(tgid[row - 1], tid[row - 1]) > std::pair(tgid[row], tid[row]))
@@ -39,7 +39,7 @@ Result<void> check_threads(const Snapshot& snapshot) {
   return {};
 }
 
-// Processes are those of the threads, in the same order.
+// Checks that the processes are exactly those of the living threads, in the same order.
 Result<void> check_processes(const Snapshot& snapshot) {
   const Table &threads = snapshot.threads(), &processes = snapshot.table(Entity::Process);
   if (processes.rows == 0) return {};
@@ -82,7 +82,7 @@ Result<void> check_rows(const Snapshot& snapshot) {
   return check_cgroups(snapshot);
 }
 
-// Several workers kept them.
+// Sorts the cells by row, because several workers appended them, and rejects repeated rows.
 Result<void> settle_kept(KeptKeys& kept, Entity entity) {
   const auto by_row = [](const auto& a, const auto& b) { return a.first < b.first; };
   for (auto& [path, cells] : kept) {

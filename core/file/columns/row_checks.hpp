@@ -1,5 +1,5 @@
-// What must hold of a block's rows, whoever wrote them: who they are is known, and they are in
-// order, so that everything else may rely on it.
+// Checks the rows of a block: each has its identity, and the rows are sorted. Code that uses a
+// snapshot relies on this.
 
 #pragma once
 
@@ -8,11 +8,11 @@
 
 namespace ctprof::columns {
 
-// Puts kept keys in the order of their rows, and says what does not hold.
+// Sorts kept keys by row, and checks all tables. The error names the first violation.
 Result<void> settle_rows(Snapshot& snapshot);
 
-// Whether rows that only the opening of a window has can be told apart, and are in order. The error
-// says which cannot.
+// Checks the identities and the order of rows that only the opening of a window has. The error
+// names the first violation.
 Result<void> check_opening_only(const Snapshot& opening_only);
 
 }  // namespace ctprof::columns

@@ -9,15 +9,15 @@
 //   {"kind":"stacks","part":"weights","first":0,"metric":"oncpu_stacks","row":[7,7],"node":[1,2],
 //    "weight":[1000000,2000000]}
 //
-// They follow the tables, as many as the header announces, in this order; a long part goes on in
-// the next line, and `first` is the number of its first item. What one item names of another part
-// has come before it. String 0 is no text: a frame without a name, a module without a path.
-// `raw` has the exact bytes of strings that are not UTF-8. Frame 0, where a stack did not reach its
-// root, and node 0, above all, are in every file, and not written.
+// The lines follow the tables in this order; the header announces their number. A long part
+// continues in the next line, and `first` is the number of its first item. An item refers only to
+// earlier items of other parts. String 0 is empty: a frame without a name, a module without a path.
+// `raw` has the exact bytes of strings that are not UTF-8. Every file implicitly has frame 0, which
+// marks a truncated stack, and node 0, the root; they are not written.
 //
-// A metric's weights are in the order of rows, then nodes. In the tables a cell of stacks is what
-// its set weighs, so that a line that is missing shows; here the weights are one by one, and a row
-// whose set is empty is not named.
+// The weights of a metric are sorted by row, then by node. In the tables, a cell of stacks contains
+// the total weight of its set, so that a missing line is detected. The part `weights` contains each
+// weight; it has no entry for a row with an empty set.
 
 #pragma once
 
@@ -37,24 +37,23 @@
 
 namespace ctprof::columns {
 
-// By Module::Kind.
+// Indexed by Module::Kind.
 inline constexpr std::array<std::string_view, 5> kModuleTypes{"unknown", "kernel", "file", "vdso",
                                                               "anonymous"};
 
-// Calls take(line) with each of them. Nothing where no column holds stacks. REQUIRES: `out` is
-// empty.
+// Calls take(line) for each line; for none if no column has stacks. REQUIRES: `out` is empty.
 void write_stacks(const Snapshot& snapshot, JsonWriter& out,
                   const std::function<void(std::string_view)>& take);
 
-// Reads them, one after the other, once the tables are read, and gives each cell its set.
+// Reads the lines in order, after the tables, and gives each cell its set.
 class StackReader {
  public:
   // REQUIRES: both outlive it.
   StackReader(Snapshot& snapshot, PoolBudget& budget) : snapshot_(&snapshot), budget_(&budget) {}
 
-  // The error says what is wrong with the line.
+  // The error describes what is wrong with the line.
   Result<void> read(std::string_view line);
-  // Fails where stacks that the tables tell of are missing.
+  // Fails if stacks are missing for a row that has weight in its table.
   Result<void> finish();
 
  private:
@@ -79,12 +78,12 @@ class StackReader {
   Snapshot* snapshot_;
   PoolBudget* budget_;
   std::vector<std::string> strings_;
-  std::set<const Column*> met_;  // metrics whose weights were met
-  // Of the metric whose weights are being read:
+  std::set<const Column*> met_;  // metrics whose weights have been read
+  // State of the metric whose weights are being read:
   Column* column_ = nullptr;
-  std::size_t weights_ = 0;        // so far
-  std::size_t row_ = 0;            // whose set is being read; those before it are done
-  std::vector<ctprof_stack> set_;  // of it; empty: none began
+  std::size_t weights_ = 0;        // number of weights so far
+  std::size_t row_ = 0;            // row whose set is being read; earlier rows are complete
+  std::vector<ctprof_stack> set_;  // the row's set so far; empty: not started
 };
 
 }  // namespace ctprof::columns

@@ -32,7 +32,7 @@ void read_texts(Scanner& in, Texts& texts) {
     if (texts.size() == limits::kItems) return in.fail("too many items for one line");
 }
 
-// Texts that are not UTF-8, by the number of their item.
+// Reads texts that are not UTF-8, by the number of their item.
 void read_raw(Scanner& in, std::vector<std::pair<std::uint64_t, std::string>>& raw) {
   for (in.enter('['); in.next(']');) {
     in.enter('[');
@@ -46,7 +46,7 @@ void read_raw(Scanner& in, std::vector<std::pair<std::uint64_t, std::string>>& r
 
 }  // namespace
 
-// A line, taken apart.
+// The members of one line.
 struct StackReader::Items {
   std::string kind, part, metric;
   std::uint64_t first = 0;
@@ -98,11 +98,12 @@ struct StackReader::Items {
   }
 };
 
-// What a line may hold, and how much of it there must be already.
+// Describes one kind of part: its name, how many items have been read, how many a line adds, and
+// the function that adds them.
 struct StackReader::Part {
   std::string_view name;
   std::size_t (*come)(const StackReader& reader);
-  std::size_t (*count)(const Items& items);  // SIZE_MAX: its lists are not equally long
+  std::size_t (*count)(const Items& items);  // SIZE_MAX: the lists differ in length
   Take take;
 };
 
@@ -246,7 +247,7 @@ Result<void> StackReader::take_weight(std::uint64_t row, const ctprof_stack& wei
   return {};
 }
 
-// The row gets its set in place of the one that was as heavy.
+// Replaces the placeholder set of the row by the set that was read; both must have the same weight.
 Result<void> StackReader::end_row() {
   if (set_.empty()) return {};
   StackPool& pool = snapshot_->pools->stacks;
@@ -259,7 +260,7 @@ Result<void> StackReader::end_row() {
   return {};
 }
 
-// The rows until there have no stacks.
+// Fails if a row before `until` has weight but no stacks.
 Result<void> StackReader::pass_rows(std::size_t until) const {
   for (std::size_t row = row_; row < until; ++row)
     if (column_->has_value(row) && !snapshot_->pools->stacks[column_->ids()[row]].empty())

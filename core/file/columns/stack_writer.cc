@@ -9,7 +9,7 @@
 namespace ctprof::columns {
 namespace {
 
-// Items of a line: numbers fill half of what it may be long.
+// Items per line: with this many numbers, a line has about half of its maximum length.
 constexpr std::size_t kItemsAtOnce = 16 * 1024;
 
 class StackWriter {
@@ -65,7 +65,7 @@ class StackWriter {
       string(table().name(frame));
   }
 
-  // A part in as many lines as it takes. A line that is too long becomes two.
+  // Writes a part in several lines. A line that is too long is split in two.
   template <class WriteItems>
   void write(std::string_view part, std::string_view metric, std::size_t first, std::size_t end,
              const WriteItems& write_items) {
@@ -90,7 +90,7 @@ class StackWriter {
     write_line(part, metric, {middle, range.end}, write_items);
   }
 
-  // One number an item, or one text.
+  // Writes a list with one number or text per item.
   template <class Value>
   void list(std::string_view key, const Range& range, const Value& value) {
     out_->key(key);

@@ -1,4 +1,4 @@
-// Rows of one table as a line of JSON, and back.
+// Writes and reads the rows of one table as a line of JSON.
 //
 //   {"kind":"table","entity":"thread","first_row":2048,
 //    "columns":{"tid":[7,8],"comm":["a","b"],"wait_sum":[null,12],
@@ -6,27 +6,29 @@
 //    "gaps":[{"columns":["wait_sum"],"runs":[5,1]}],     why nulls are null
 //    "raw":{"comm":[[2049,"62ff"]]},                     exact bytes of texts that are not UTF-8
 //    "read_at":[1200,1300],                              ns after the capture's start
-//    "bases":{"run_time_ns":[900,null]},                 of a window: what they were at its opening
+//    "bases":{"run_time_ns":[900,null]},                 in a window: the values at its opening
 //    "base_raw":{},
 //    "base_gaps":[{"columns":["run_time_ns"],"runs":[13,1]}],
-//    "born":[2049],                                      rows that were born inside the window
-//    "seen":[[1200,91300],[40,91310]],                   ns after the opening, when first and last
-//    "unknown":{"a.b":[[2048,{}]]}}                      keys that nobody knows, by row
+//    "born":[2049],                                      rows that started inside the window
+//    "seen":[[1200,91300],[40,91310]],                   first and last, ns after the opening
+//    "unknown":{"a.b":[[2048,{}]]}}                      unknown keys, by row
 //
-// Rows of threads that ended inside a window are lines of kind `exited`, behind those that live.
-// Rows that only the opening of a window has (Window::opening_only) are lines of kind `opening`,
-// behind the stacks; they have neither bases nor times. Their keys may be in any order, because
-// older versions keep such lines with sorted keys.
-// Bases of a column that equal its end in all of these rows are left out.
-// kind, entity and first_row come first. A column without a value in these rows is absent. `runs`
-// are pairs of a code and how many of the column's nulls have it, in their order; those of a column
-// that nobody filled need no mention, because the header says why. A null that nothing explains is
-// NotInFile. A metric whose newtype this version does not know is a column all the same.
+// kind, entity and first_row come first. A column without a value in these rows is absent. Bases of
+// a column are left out if they equal the values at the end in all of these rows. A column whose
+// newtype this version does not know is a column like any other.
 //
-// Numbers are as they are, a limit without bound is 18446744073709551615, a set of CPUs a list of
-// ranges, stacks what they weigh together (stack_lines.hpp). A map whose keys its metric names is
-// an object; another one a list of [key, value], because a query cannot ask for keys that it does
-// not know.
+// Lines of kind `exited` contain threads that exited inside a window, and follow the living
+// threads. Lines of kind `opening` contain rows that only the opening of a window has
+// (Window::opening_only), and follow the stacks. They have neither bases nor times. Their keys may
+// be in any order, because older versions keep such lines with sorted keys.
+//
+// `runs` are pairs of a code and the number of the column's nulls with that code, in row order. A
+// column that no source filled needs no runs, because the header contains the reason. A null
+// without a reason is NotInFile.
+//
+// A limit without bound is 18446744073709551615, a set of CPUs is a list of ranges, and a set of
+// stacks is its total weight (stack_lines.hpp). A map is an object if its metric names the keys;
+// otherwise it is a list of [key, value], because a query cannot select keys that it does not know.
 
 #pragma once
 
@@ -52,25 +54,25 @@ struct GapPattern;
 
 inline constexpr std::string_view kOpeningLine = "opening";
 
-// Where a line of an entity that this version does not know is kept.
+// The position of a kept line of an unknown entity.
 struct UnknownPlace {
-  std::size_t table = 0;  // in the list of UnknownRows
-  std::size_t line = 0;   // in its lines
+  std::size_t table = 0;  // index in the list of UnknownRows
+  std::size_t line = 0;   // index in its lines
 };
 
-// Which rows a line has.
+// The rows of a table that one line contains.
 struct Piece {
   Entity entity = Entity::Thread;
   std::size_t first_row = 0;
   std::size_t rows = 0;
-  bool ended = false;                     // of threads that ended inside a window
-  bool opening_only = false;              // of rows that only the opening of a window has
-  std::optional<UnknownPlace> unknown{};  // then `entity` has no meaning
+  bool ended = false;                     // the rows are threads that exited inside a window
+  bool opening_only = false;              // only the opening of a window has these rows
+  std::optional<UnknownPlace> unknown{};  // if set, `entity` has no meaning
   Rows range() const { return {first_row, rows}; }
   std::string_view kind() const { return opening_only ? kOpeningLine : ended ? "exited" : "table"; }
 };
 
-// Writes pieces of one snapshot, on any number of threads at once. REQUIRES: the snapshot outlives
+// Writes table lines of one snapshot. Threads: any number at once. REQUIRES: the snapshot outlives
 // it and does not change.
 class TableWriter {
  public:
@@ -95,37 +97,37 @@ class TableWriter {
   std::vector<Id> invalid_;  // texts that are not UTF-8, ascending
 };
 
-// Fills the tables of one snapshot, on any number of threads at once, each with a way into the
-// pools of its own and pieces of its own.
+// Fills the tables of one snapshot. Threads: any number at once, each with its own Worker and its
+// own lines.
 class TableReader {
  public:
   using RowsByEntity = std::array<std::size_t, kEntities>;
-  // What one thread needs. REQUIRES: both outlive it.
+  // The state of one thread. REQUIRES: both outlive it.
   struct Worker {
     Worker(Snapshot& snapshot, TableReader& tables) : cells(*snapshot.pools, tables.budget_) {}
     CellReader cells;
-    std::vector<bool> seen, explained;  // columns of this line, and of its gaps, by place
+    std::vector<bool> seen, explained;  // by column: it is in this line; its gaps are
     std::vector<bool> base_seen, base_explained;
   };
 
-  // The tables get so many rows. REQUIRES: they have their columns, without rows; the snapshot
-  // outlives this. Fails where that would take more memory than a file with so much text may.
+  // Resizes the tables to `rows`. REQUIRES: they have columns without rows; the snapshot outlives
+  // this object. Fails if the rows take more memory than a file with `text_bytes` of text may use.
   static Result<void> prepare(Snapshot& snapshot, const RowsByEntity& rows, std::size_t text_bytes);
-  // REQUIRES: prepared with the same figure.
+  // REQUIRES: prepare() was called with the same `text_bytes`.
   TableReader(Snapshot& snapshot, std::size_t text_bytes);
 
-  // Reads the line, which must be of that piece. The error says what is wrong with it.
+  // Reads a line, which must contain exactly these rows. The error describes what is wrong with it.
   Result<void> read(std::string_view line, const Piece& piece, Worker& worker);
-  // Whether a line said when its rows were read, or seen.
+  // Return whether a line contained the times at which its rows were read, or seen.
   bool met_read_at() const { return met_read_at_; }
   bool met_seen() const { return met_seen_; }
-  // For what else of the block goes into its pools.
+  // Returns the budget, which the block's other lines share because they use the same pools.
   PoolBudget& budget() { return budget_; }
 
  private:
   struct Line;
   using Places = std::unordered_map<std::string_view, std::size_t, SeededHash>;
-  // Columns that a part of a line fills: those of a table, or what they were at the opening.
+  // Columns that a part of a line fills: those of a table, or their values at the opening.
   struct Target {
     std::deque<Column>* columns;
     const Places* places;
@@ -157,7 +159,7 @@ class TableReader {
   std::array<Places, kEntities> places_, base_places_;
   PoolBudget budget_;
   std::atomic<bool> met_read_at_{false}, met_seen_{false};
-  std::mutex keeping_;  // of the snapshot's unknown keys
+  std::mutex keeping_;  // guards the snapshot's unknown keys
 };
 
 }  // namespace ctprof::columns

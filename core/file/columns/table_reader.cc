@@ -14,7 +14,7 @@
 namespace ctprof::columns {
 namespace {
 
-// Why a cell is null where its line does not say so.
+// Returns why a cell is null if its line contains no reason.
 Gap default_gap(const Column& column) {
   const Provenance& by = column.provenance;
   return by.plugin.empty() && by.gap != Gap::None ? by.gap : Gap::NotInFile;
@@ -41,14 +41,14 @@ Error not_announced(const Piece& piece) {
 
 }  // namespace
 
-// A line that is being read.
+// The state of the line that is being read.
 struct TableReader::Line {
   Scanner in;
   const Piece& piece;
   Table& table;
   Worker& worker;
   bool is_table = false, is_entity = false, is_first = false;
-  // For when the cells are there.
+  // Kept as text until the cells have been read.
   std::string_view gaps{}, base_gaps{}, raw{}, base_raw{};
 
   bool is_announced() const { return is_table && is_entity && is_first; }
@@ -93,7 +93,7 @@ std::size_t TableReader::place_of(Entity entity, std::string_view column) const 
   return found == places.end() ? kNowhere : found->second;
 }
 
-// Where the cells of a column that has no place are kept.
+// Returns the path under which the cells of an unknown column are kept.
 std::string TableReader::path_of(Entity entity, const std::string& column) const {
   for (const UnknownMetric& metric : snapshot_->unknown_definitions.metrics)
     if (metric.entity == entity && metric.name == column) return metric.path;
@@ -123,7 +123,7 @@ Result<void> TableReader::read(std::string_view text, const Piece& piece, Worker
   return in.failed() ? Result<void>(Error{"is wrong: " + in.why()}) : Result<void>();
 }
 
-// False where the line turns out to be of another piece.
+// Reads one member. Returns false if the line does not contain the announced rows.
 bool TableReader::read_member(Line& line, std::string_view key) {
   Scanner& in = line.in;
   if (key == "kind") return (line.is_table = in.text() == line.piece.kind()) || in.failed();
@@ -171,9 +171,9 @@ void TableReader::read_columns(Line& line) {
   }
 }
 
-// --- keys that nobody knows ---
+// --- unknown keys ---
 
-// A column that the header does not define, or whose newtype this version does not know.
+// Keeps the cells of a column that the header does not define, or whose newtype is unknown.
 void TableReader::read_strange_column(Line& line, const std::string& name) {
   Scanner& in = line.in;
   const Rows rows = line.piece.range();
@@ -217,7 +217,7 @@ void TableReader::keep(Line& line, const std::string& path, std::size_t row,
   kept[path].emplace_back(static_cast<std::uint32_t>(row), compact(json));
 }
 
-// --- what else is said of rows ---
+// --- times at which rows were read ---
 
 void TableReader::read_read_at(Line& line) {
   Scanner& in = line.in;
@@ -268,7 +268,7 @@ void TableReader::read_bases(Line& line) {
   }
 }
 
-// A base that is left out is what its column is at the end.
+// Copies the values at the end of the window into bases that the line leaves out.
 void TableReader::take_ends(Line& line) {
   const Target target = opening_of(line);
   const Rows rows = line.piece.range();
@@ -316,7 +316,7 @@ void TableReader::read_gaps(Line& line, std::string_view text, const Target& tar
   }
 }
 
-// Each column is explained once, so that what a line asks for is bounded by its cells.
+// Rejects repeated columns, so that the cells of a line limit the work that it can cause.
 void TableReader::explain(Line& line, const GapPattern& pattern, const Target& target) {
   for (const std::string& name : pattern.columns) {
     std::size_t place = 0;

@@ -68,7 +68,7 @@ class CellWriter {
   bool is_object_;
 };
 
-// Why the cells without a value have none. A limit without bound has a value here.
+// Returns the reasons of the cells without a value. A limit without bound counts as a value here.
 Runs runs_of_nulls(const Column& column, const Piece& piece) {
   const CellCodes codes(column);
   Runs runs;
@@ -87,7 +87,7 @@ std::size_t nulls_in(const Runs& runs) {
   return nulls;
 }
 
-// Whether the header says already why the column is empty.
+// Returns whether the header already contains the reason why the column is empty.
 bool is_known_to_be_empty(const Column& column, const Runs& runs) {
   return column.provenance.plugin.empty() && runs.size() == kOneRun &&
          runs[0] == static_cast<ctprof_gap>(column.provenance.gap);
@@ -110,13 +110,13 @@ void write_some(const Column& column, const Piece& piece, const Pools& pools, Js
   }
 }
 
-// Equal maps may have ids of their own.
+// Compares maps by contents, because equal maps may have different ids.
 bool is_same_map(const Column& a, const Column& b, std::size_t row, const MapPool& maps) {
   return a.def().storage == Storage::Map && a.has_value(row) && b.has_value(row) &&
          are_equal(maps[a.ids()[row]], maps[b.ids()[row]]);
 }
 
-// Whether the rows are the same in both, so that one stands for the other.
+// Returns whether all cells of the slice are equal in both columns, so that one can be left out.
 bool are_equal(const Column& a, const Column& b, const Piece& piece, const Pools& pools) {
   for (std::size_t row = piece.first_row; row < piece.range().end(); ++row)
     if (!a.same_cell(row, b) && !is_same_map(a, b, row, pools.maps)) return false;
@@ -194,7 +194,7 @@ void TableWriter::write_column(const Column& column, const Piece& piece, JsonWri
   known->columns.push_back(&column);
 }
 
-// What a window has beside its end.
+// Writes the members of a window's line in addition to the values at its end.
 void TableWriter::write_window(const Piece& piece, JsonWriter& out) const {
   const Window& window = *snapshot_->window;
   const Opening& opening = window.openings[static_cast<std::size_t>(piece.entity)];
@@ -237,7 +237,7 @@ void TableWriter::write_columns(const Piece& piece, JsonWriter& out,
   out.put(',');
 }
 
-// A column of a newtype that this version does not know, as it was read.
+// Writes the kept cells of a column whose newtype this version does not know.
 void TableWriter::write_strange_column(const UnknownMetric& metric, const Piece& piece,
                                        JsonWriter& out) const {
   const KeptKeys& kept = snapshot_->unknown_keys[static_cast<std::size_t>(piece.entity)];

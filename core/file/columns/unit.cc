@@ -1,4 +1,4 @@
-// All sources of core/file/columns, which are compiled as one.
+// All sources of core/file/columns, compiled as one unit.
 
 #include "core/file/columns/allowance.cc"
 #include "core/file/columns/block_reader.cc"

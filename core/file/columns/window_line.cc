@@ -1,4 +1,4 @@
-// The line `window` of a file in columns (header.hpp), written and read.
+// Writes and reads the line `window` of a file in columns (header.hpp).
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace ctprof::columns {
 
-// The line of kind `window`.
+// The members of a line of kind `window`.
 struct BasesOf {
   std::string entity;
   std::vector<std::string> columns;
@@ -24,7 +24,7 @@ struct BasesOf {
 struct OpeningLines {
   std::string entity;
   std::vector<std::string> columns;
-  std::vector<std::uint64_t> rows;  // of each line
+  std::vector<std::uint64_t> rows;  // number of rows of each line
 };
 struct WindowLine {
   Moment opened;
@@ -144,7 +144,7 @@ Result<void> read_bases(std::vector<BasesOf>& all, Snapshot& snapshot) {
   return {};
 }
 
-// Gives `found` the columns of one entity.
+// Adds the columns of one entity to `found`.
 Result<void> read_opening_columns(const OpeningLines& lines, Entity entity,
                                   const Snapshot& snapshot, Snapshot& found) {
   Table& table = found.table(entity);

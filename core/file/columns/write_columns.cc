@@ -18,19 +18,20 @@
 namespace ctprof::columns {
 namespace {
 
-// So many rows make a line of about half its limit, and enough lines to share among workers.
+// Rows per line. A line then has about half of its maximum length, and a snapshot has enough lines
+// to share among workers.
 constexpr std::size_t kRowsAtOnce = 1024;
-// Fewer are made sooner than another thread begins.
+// Below this number of rows, writing takes less time than starting another thread.
 constexpr std::size_t kRowsToShare = 32;
 
-// Lines that are made of one piece, ready to be written: one, or more where it was too long.
+// The compressed lines of one table slice: one line, or more if it was too long.
 struct Made {
   std::vector<Piece> pieces;
   std::vector<std::string> frames;
   std::uint64_t text_bytes = 0;
 };
 
-// One worker's tools.
+// The buffers of one worker.
 struct Hand {
   explicit Hand(int level) : folder(level) { out.expect(limits::kMiB); }
   Folder folder;
@@ -67,8 +68,8 @@ void make(const TableWriter& writer, const Piece& piece, Hand& hand, Made& made)
   made.text_bytes += hand.out.size();
 }
 
-// As many as there are workers. What compresses takes a megabyte of memory at its first frame, so
-// that what is made afterwards, by one of them, is made by one that has it.
+// The states of all workers, created on first use. A compressor allocates about a megabyte at its
+// first frame, so later work that runs on one thread reuses an existing state.
 class Hands {
  public:
   Hands(int level, unsigned workers) : level_(level), hands_(std::max(workers, 1u)) {}
@@ -87,10 +88,10 @@ class Hands {
   std::vector<std::optional<Hand>> hands_;
 };
 
-// What a block consists of, but for short lines.
+// The compressed lines of a block, except its short lines.
 struct MadeBlock {
   Made header;
-  std::vector<Made> tables;  // by piece
+  std::vector<Made> tables;  // by table slice
   Made stacks;
   Made opening_only;  // rows that only the opening of a window has
 };
@@ -104,7 +105,7 @@ Made make_header(const Snapshot& snapshot, std::span<const Piece> tables, const 
           .text_bytes = hand.out.size()};
 }
 
-// They number what they hold one after the other, so that one worker makes them.
+// Writes the lines of stacks, on one worker because their items are numbered consecutively.
 Made make_stacks(const Snapshot& snapshot, Hand& hand) {
   hand.out.clear();
   Made made;
@@ -115,7 +116,7 @@ Made make_stacks(const Snapshot& snapshot, Hand& hand) {
   return made;
 }
 
-// The lines of rows that only the opening of a window has.
+// Writes the lines of rows that only the opening of a window has.
 Made make_opening_only(const Snapshot& opening_only, Hand& hand) {
   const TableWriter writer(opening_only);
   Made made;
@@ -126,7 +127,7 @@ Made make_opening_only(const Snapshot& opening_only, Hand& hand) {
   return made;
 }
 
-// What each line of a table holds.
+// Returns the rows of each table line.
 std::vector<Piece> lines_of(const MadeBlock& block) {
   std::vector<Piece> lines;
   for (const Made& table : block.tables)
@@ -139,8 +140,8 @@ std::size_t rows_in(std::span<const Piece> pieces) {
                          [](std::size_t rows, const Piece& piece) { return rows + piece.rows; });
 }
 
-// The header is long, so that it is made beside the tables, for pieces that make a line each; again
-// where one was too long for that.
+// Writes the long header in parallel with the tables, on the assumption that each slice becomes one
+// line. Writes it again if a slice needed several lines.
 MadeBlock make_block(const Snapshot& snapshot, unsigned workers, Hands& hands) {
   const std::vector<Piece> pieces = pieces_of(snapshot);
   const TableWriter writer(snapshot);
@@ -159,10 +160,10 @@ MadeBlock make_block(const Snapshot& snapshot, unsigned workers, Hands& hands) {
   return block;
 }
 
-// Puts lines into the file, and counts them.
+// Writes lines to the output, and counts lines and bytes.
 class Lines {
  public:
-  // REQUIRES: both outlive it.
+  // REQUIRES: both outlive this object.
   Lines(Sink& out, Folder& folder) : out_(&out), folder_(&folder) {}
 
   Result<void> write(std::string_view text) {
@@ -175,7 +176,7 @@ class Lines {
       if (auto done = put(frame); !done) return done;
     return {};
   }
-  // Bytes that readers pass over.
+  // Writes padding, which readers skip.
   Result<void> pad(Stands stands) {
     const std::string padding = stands == Stands::Alone ? columns::padding(text_bytes_, bytes_)
                                                         : padding_among_others(text_bytes_, bytes_);
@@ -199,7 +200,7 @@ class Lines {
   Folder* folder_;
   std::uint64_t lines_ = 0;
   std::uint64_t text_bytes_ = 0;
-  std::uint64_t bytes_ = 0;  // as they go out
+  std::uint64_t bytes_ = 0;  // compressed
 };
 
 Result<void> write_unknown(std::span<const UnknownRows> unknown, Lines& lines) {
@@ -209,7 +210,7 @@ Result<void> write_unknown(std::span<const UnknownRows> unknown, Lines& lines) {
   return {};
 }
 
-// Rows of unknown entities are before those of threads that ended.
+// Writes the tables: rows of unknown entities precede those of exited threads.
 Result<void> write_tables(const Snapshot& snapshot, std::span<const Made> tables, Lines& lines) {
   const auto ended =
       std::ranges::find_if(tables, [](const Made& table) { return table.pieces.front().ended; });

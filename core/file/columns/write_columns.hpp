@@ -1,13 +1,15 @@
-// A snapshot as a file in columns: a block of lines, each a frame (lines.hpp).
+// Writes a snapshot as a block of a file in columns: lines, each a zstd frame (line_frames.hpp).
 //
-//   {"kind":"header",...}                what the block is (header.hpp)
+//   {"kind":"header",...}                describes the block (header.hpp)
+//   {"kind":"window",...}                only for a window (header.hpp)
 //   {"kind":"table",...}                 the tables that the header announces, in that order
-//   {"kind":"stacks",...}                what cells of stacks are (stack_lines.hpp)
+//   {"kind":"stacks",...}                the contents of cells of stacks (stack_lines.hpp)
+//   {"kind":"opening",...}               only for a window: rows that only its opening has
 //   ...                                  lines of kinds that this version does not know
 //   {"kind":"summary",...}
 //   {"kind":"end",...}
 //
-// The same snapshot gives the same text, whatever the number of workers.
+// The same snapshot results in the same text, whatever the number of workers.
 
 #pragma once
 
@@ -19,12 +21,13 @@
 
 namespace ctprof::columns {
 
-// Whether a block stands alone in its file. What may be one of many claims nothing of the text that
-// any file may unfold to, whatever its size: together they would claim it more than once.
+// Whether a block is the only one in its file. A reader allows every file some text regardless of
+// its size (limits::kFreeText). One of several blocks does not count on that allowance, because
+// together they would use it more than once.
 enum class Stands { Alone, AmongOthers };
 
-// Writes one block, and returns the bytes of its text. Hidden columns are left out. Fails where
-// `out` does; throws bad_alloc.
+// Writes one block, and returns the bytes of its text. Leaves out hidden columns. Fails if `out`
+// fails; throws bad_alloc.
 Result<std::uint64_t> write_block(const Snapshot& snapshot, Sink& out, int level, unsigned workers,
                                   Stands stands = Stands::Alone);
 
