@@ -8,7 +8,7 @@
 namespace ctprof {
 namespace {
 
-// Newtypes that are narrower than their storage.
+// Newtypes whose range is smaller than that of their storage.
 struct Narrow {
   std::string_view newtype;
   Bounds bounds;

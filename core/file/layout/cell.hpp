@@ -1,12 +1,13 @@
-// One cell in the file: how its storage is spelled, which values fit its newtype, and what its code
-// in `gaps` is.
+// Describes one cell in the file: its spelling by storage, the values that fit its newtype, and its
+// code in `gaps`.
 //
-// A code is the number of a gap (abi.h), 0 for a value that the row shows, or kUnbounded: a limit
-// that is not one. The reference's field has null for "no limit" and for "no file" alike; the code
-// tells them apart. It reaches the file.
+// A code is the number of a gap (abi.h), 0 for a value that the row shows, or kUnbounded for a
+// limit without bound. In the reference's layout, null means both "no limit" and "no file"; the
+// code distinguishes them. It is stored in the file.
 //
-// What is here:   the facts that writer and reader share.
-// What is not:    writing cells (row_writer.hpp), filling them (row_filler.hpp).
+// Contents: the facts that writer and reader share.
+//
+// See also: row_writer.hpp, which writes cells, and row_filler.hpp, which fills them.
 
 #pragma once
 
@@ -20,32 +21,32 @@
 namespace ctprof {
 
 inline constexpr std::uint8_t kUnbounded = 255;
-// What a limit without bound is in its column.
+// The value of a limit without bound in its column.
 inline constexpr std::uint64_t kNoBound = std::numeric_limits<std::uint64_t>::max();
 
-// The smallest and the largest that a number may be.
+// The smallest and largest legal value of a number.
 struct Bounds {
   std::int64_t least = std::numeric_limits<std::int64_t>::min();
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 };
 Bounds bounds_of(const MetricDef& def);
 
-// Whether null in the file may mean "no bound".
+// Returns whether null in the file can mean "no bound".
 bool may_be_unbounded(const MetricDef& def);
 
-// Whether a bool is written as 0 or 1.
+// Returns whether a bool is written as 0 or 1.
 bool is_number(const MetricDef& def);
 
-// JSON for a cell without value; empty when its key is left out, as it is where the definition's
-// own text is no JSON.
+// Returns the JSON of a cell without value. Empty if the key is left out, or if the definition's
+// own text is not JSON.
 std::string absent_json(const MetricDef& def);
 
-// Tells the codes of a column's cells. A number that its newtype cannot hold, which no reader would
-// take, counts as Malformed.
+// Returns the codes of a column's cells. A number outside the range of its newtype, which readers
+// reject, counts as Malformed.
 class CellCodes {
  public:
   explicit CellCodes(const Column& column);
-  // Whether a cell's code is more than its gap.
+  // Returns whether the code of a cell can differ from its gap.
   bool are_checked() const { return checked_; }
   std::uint8_t operator[](std::size_t row) const {
     const ctprof_gap gap = column_->gaps()[row];
@@ -61,7 +62,7 @@ class CellCodes {
   bool checked_;
 };
 
-// The memory that one cell of a column takes, its gap included.
+// Returns the memory of one cell of a column, including its gap.
 inline std::size_t bytes_per_row(Storage storage) {
   const std::size_t value = storage == Storage::Bool ? 1
                             : is_pooled(storage)     ? sizeof(Id)

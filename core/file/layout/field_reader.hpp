@@ -19,7 +19,7 @@ namespace ctprof {
 
 class FieldReader {
  public:
-  // `where` names the object in complaints.
+  // `where` names the object in error messages.
   explicit FieldReader(std::string where) : where_(std::move(where)) {}
 
   template <HasFields T>
@@ -34,10 +34,10 @@ class FieldReader {
     });
     met_unknown_ = met_unknown_ || known < json.get_object().size();
   }
-  // Whether an object that it read has members that are no fields.
+  // Returns whether an object had members that are not fields.
   bool met_unknown() const { return met_unknown_; }
-  // The first thing that was wrong, "ctprof.end.wall_unix_ns is not a number" for example; empty if
-  // nothing was.
+  // Returns the first error, for example "ctprof.end.wall_unix_ns is not a number"; empty if there
+  // was none.
   const std::string& complaint() const { return complaint_; }
 
  private:

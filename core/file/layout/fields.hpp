@@ -1,11 +1,12 @@
-// The fields of the file's own objects, each named once: writer and reader both go by these lists.
+// Lists the fields of the file's own objects. Writer and reader both use these lists.
 //
-// A list is a function that shows every field, with its key, to a visitor. Keys reach the file; one
-// that is missing when read keeps its default, so fields may be added. FieldWriter leaves out what
-// is plainly nothing: an empty text, an absent one, false, no takeovers.
+// A list is a function that passes every field, with its key, to a visitor. Keys are stored in the
+// file. A missing key leaves the default, so fields can be added. FieldWriter leaves out empty
+// values: an empty text, an absent value, false, an empty list of takeovers or stacks, no gap.
 //
-// What is here:   the lists; a listed object as JSON.
-// What is not:    reading it (field_reader.hpp).
+// Contents: the lists, and writing a listed object as JSON.
+//
+// See also: field_reader.hpp, which reads it.
 
 #pragma once
 
@@ -110,8 +111,8 @@ void each_field(T& meta, Visitor&& visit) {
   visit("notes", meta.notes);
 }
 
-// Whether a field of Meta is known only when all has been read: a file in columns has it at its
-// end.
+// Returns whether a field of Meta is known only at the end of the capture. A file in columns stores
+// it in its summary.
 inline bool is_late(std::string_view key) {
   constexpr std::array<std::string_view, 11> kLate{
       "end",     "cpu_time_ns", "own_threads", "rows_listed", "rows_absent", "thread_skew_ns",
@@ -173,7 +174,7 @@ void each_field(T& def, Visitor&& visit) {
   visit("role", def.role);
 }
 
-// What has a list in fields.hpp.
+// A type with a list in this file.
 template <class T>
 concept HasFields = requires(T& object) {
   each_field(object, [](const char*, auto&) {});
@@ -183,12 +184,12 @@ class FieldWriter {
  public:
   explicit FieldWriter(JsonWriter& out) : out_(&out) {}
 
-  // The object's members, without braces.
+  // Writes the object's members, without braces.
   template <HasFields T>
   void members(const T& object) {
     each_field(object, [this](const char* key, const auto& value) { this->field(key, value); });
   }
-  // Only those whose key `wants` takes.
+  // Writes only the members for whose key `wants` returns true.
   template <HasFields T>
   void members(const T& object, auto wants) {
     each_field(object, [&](const char* key, const auto& value) {

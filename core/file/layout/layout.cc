@@ -21,7 +21,8 @@ bool is_fine(const std::vector<std::string>& keys) {
          std::none_of(keys.begin(), keys.end(), [](const std::string& key) { return key.empty(); });
 }
 
-// Whether a new leaf can stand at `keys`: nothing is there, and no leaf is on the way.
+// Returns whether a leaf can be added at `keys`: the path is unused, and no leaf is on the way to
+// it.
 bool is_free(const KeyNode& tree, const std::vector<std::string>& keys) {
   const KeyNode* node = &tree;
   for (const std::string& key : keys) {
@@ -119,7 +120,7 @@ bool is_reserved(std::string_view top_level_key) {
          find_file_section(top_level_key);
 }
 
-constexpr char kEmptyKey = '0';  // after a backslash
+constexpr char kEmptyKey = '0';  // spelled after a backslash
 
 std::vector<std::string> split_path(std::string_view path) {
   if (path.empty()) return {};
@@ -143,7 +144,8 @@ std::string normal_path(std::string_view path) {
 }
 
 std::size_t depth_below(std::string_view path, Root root) {
-  const std::size_t above_row = root == Root::Host ? 0 : 2;  // the file, and its list of rows
+  const std::size_t above_row =
+      root == Root::Host ? 0 : 2;  // the file's object, and its list of rows
   const std::size_t keys = split_path(path).size();
   return keys > limits::kPathKeys ? 0 : limits::kDepth - above_row - keys;
 }

@@ -1,13 +1,13 @@
-// The layout of a file: which key holds which metric, as it comes out of the definitions.
+// The layout of a file in rows: which key holds which metric, according to the definitions.
 //
-// A place is written "threads[].nice", "cgroup_stats[].cpu.weight" or, for the host,
-// "psi.cpu.some.avg10": a table, and then keys with dots between. All places of a table make a tree
-// of keys, whose leaves are numbered. The writer hangs columns to the leaves, the reader what it
-// fills; so both agree on where things are.
+// A key path is written "threads[].nice", "cgroup_stats[].cpu.weight" or, for the host,
+// "psi.cpu.some.avg10": a table, then keys separated by dots. All key paths of a table form a tree
+// with numbered leaves. The writer assigns columns to the leaves, the reader assigns the slots that
+// it fills, so both agree on the place of every value.
 //
-// What is here:   places, the three trees.
-// What is not:    the file's own keys (sections.hpp), what stands at a leaf (row_writer.hpp,
-// row_filler.hpp).
+// Contents: key paths, and the three trees.
+//
+// See also: sections.hpp for the file's own keys; row_writer.hpp and row_filler.hpp for the leaves.
 
 #pragma once
 
@@ -25,7 +25,7 @@
 
 namespace ctprof {
 
-// Where a tree is rooted. Process metrics stand in the row of the process's leader.
+// The object in which a tree starts. Process metrics are in the row of the process's leader.
 enum class Root { Thread, Cgroup, Host, None };
 inline constexpr std::size_t kRoots = 3;
 constexpr Root root_of(Entity entity) {
@@ -34,25 +34,25 @@ constexpr Root root_of(Entity entity) {
                                   : Root::Thread;
 }
 
-// Keys from the root down. A metric without a place in the file has Root::None.
+// Keys from the root to a leaf. A metric that is not in the file has Root::None.
 struct Place {
   Root root = Root::None;
   std::vector<std::string> keys;
 };
 Place place_of(const MetricDef& def);
-// The places that the other spellings of a metric's last key give it.
+// Returns the key paths with the alternative spellings of a metric's last key.
 std::vector<Place> aliases_of(const MetricDef& def);
-// The place as a definition would write it, and back.
+// Converts a key path to the text of a definition's file_path, and back.
 std::string place_text(const Place& place);
 Place parse_place(std::string_view text);
 
-// Whether a byte of a text is all there is of its character, in JSON too.
+// Returns whether a character is a single byte that JSON does not escape.
 constexpr bool is_plain(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
 }
 
-// An object, or a leaf.
+// A node of the tree: an object, or a leaf.
 struct KeyNode {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   static constexpr std::size_t kHead = 32;
@@ -62,36 +62,36 @@ struct KeyNode {
 
   std::string key;
   std::size_t leaf = kNone;
-  // The reader's guesses, taken from the row before: the child that comes first, and the sibling
-  // that comes after this.
+  // Predictions of the reader, which come from the previous row: the first child, and the sibling
+  // that follows this node.
   KeyNode* first = nullptr;
   KeyNode* follower = nullptr;
-  std::array<char, kHead> head{};  // of the spelling, zero beyond it
-  std::string spelling;            // the key, and what stands between it and its value
-  bool is_plain = false;           // in JSON the key is spelled as it is
+  std::array<char, kHead> head{};  // first bytes of the spelling, padded with zeros
+  std::string spelling;            // the key, and the characters between it and its value
+  bool is_plain = false;           // JSON spells the key without escapes
   std::vector<KeyNode> children;   // of an object, in the order of the file
 
   bool is_leaf() const { return leaf != kNone; }
-  // The child of that name; a new one where there is none.
+  // Returns the child of that name; adds it if it does not exist.
   KeyNode& child(const std::string& name);
-  // Whether the key is `name`.
+  // Returns whether the key equals `name`.
   bool is(std::string_view name) const {
     return key.size() == name.size() && has(name.data(), name.size());
   }
-  // Whether the text is the key's spelling. REQUIRES: as long as that.
+  // Returns whether the text equals the key's spelling. REQUIRES: `text` has at least its length.
   bool is_spelled(const char* text) const { return is_plain && has(text, spelling.size()); }
   KeyNode* find(std::string_view name);
   const KeyNode* find(std::string_view name) const;
 
  private:
-  // More children than these are looked up in the index.
+  // With more children than this, find() uses the index.
   static constexpr std::size_t kFew = 16;
   using Index =
-      std::map<std::string, std::size_t, std::less<>>;  // a key's place among the children
+      std::map<std::string, std::size_t, std::less<>>;  // position of a key among the children
 
   std::unique_ptr<Index> index_;
-  // Whether the spelling begins so; a million short names are not worth as many calls and looks
-  // elsewhere.
+  // Returns whether the spelling begins with `text`. Avoids a call of memcmp and a second memory
+  // access, which cost more than the comparison of a short name.
   bool has(const char* text, std::size_t size) const;
 };
 
@@ -114,13 +114,12 @@ class Layout {
 
   const KeyNode& tree(Root root) const { return trees_[static_cast<std::size_t>(root)]; }
   KeyNode& tree(Root root) { return trees_[static_cast<std::size_t>(root)]; }
-  // How many leaves the tree has been given; aliases share a number.
+  // Returns the number of leaves; aliases share a number.
   std::size_t leaves(Root root) const { return leaves_[static_cast<std::size_t>(root)]; }
 
-  // Makes a leaf. Returns its number in its tree, or kNone when there is no place or something else
-  // has it.
+  // Adds a leaf. Returns its number in its tree, or kNone if the key path is empty or already used.
   std::size_t add(const Place& place);
-  // Another place for the same leaf, if it is free.
+  // Adds another key path for the leaf, if that is unused.
   void add_alias(const Place& place, std::size_t leaf);
 
  private:
@@ -131,18 +130,18 @@ class Layout {
 // The keys of the tables.
 inline constexpr std::string_view kThreadsKey = "threads";
 inline constexpr std::string_view kCgroupsKey = "cgroup_stats";
-// Top-level keys that mean the same in every file, and that no metric can have: those, and the
-// sections' (sections.hpp).
+// Returns whether a top-level key has a fixed meaning and is not available to metrics: the keys of
+// the tables and of the sections (sections.hpp).
 bool is_reserved(std::string_view top_level_key);
 
-// A path of keys as one text, dots between; a dot or backslash of a key's own has a backslash
-// before it, and an empty key is "\0". No keys at all are an empty text.
+// Converts between a list of keys and one text. Dots separate the keys. Within a key, a dot or
+// backslash has a backslash before it. An empty key is "\0", and an empty list is an empty text.
 std::vector<std::string> split_path(std::string_view path);
 void append_to_path(std::string& path, std::string_view key);
-// The one spelling that append_to_path gives a path.
+// Returns the normal form of a path, as append_to_path() spells it.
 std::string normal_path(std::string_view path);
-// How many objects and arrays the value of a kept key may have inside each other, so that a file of
-// rows can hold it; 0 also where the path itself is too long.
+// Returns how deep the value of a kept key may be nested so that a file in rows can hold it; 0 if
+// the path itself is too long.
 std::size_t depth_below(std::string_view path, Root root);
 
 }  // namespace ctprof

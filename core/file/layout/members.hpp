@@ -1,8 +1,8 @@
-// An object's members by key, each as it stands: for objects of which a part is kept and not
-// understood.
+// The members of a JSON object as text, by key, for objects of which a part is kept unparsed.
 //
-// What is here:   taking an object apart, and what is in it beyond the fields that are known.
-// What is not:    the fields (fields.hpp).
+// Contents: splitting an object into members, and finding members that are not known fields.
+//
+// See also: fields.hpp for the fields.
 
 #pragma once
 
@@ -18,22 +18,22 @@
 
 namespace ctprof {
 
-// The members of an object, without blanks. `depth` is how many objects and arrays they stand in,
-// this one included. The error says what is wrong, and at which byte.
+// Returns the members of an object, without blanks. `depth` is the nesting depth of the members,
+// including this object. The error contains the reason and the byte.
 Result<KeptMembers> parse_members(std::string_view object, std::size_t depth);
 
-// The items of an array, as they stand. REQUIRES: sound JSON. Empty where it is no array.
+// Returns the items of an array as text; empty if it is not an array. REQUIRES: valid JSON.
 std::vector<std::string_view> items_of(std::string_view array);
 
-// What a member is; empty or 0 where it is something else, or not there.
+// Returns the value of a member; empty or 0 if it is missing or has another type.
 std::string text_in(const KeptMembers& members, std::string_view key);
 std::uint64_t number_in(const KeptMembers& members, std::string_view key);
 
-// The members again, their keys in order: alone, or as an object.
+// Writes the members, sorted by key, without braces; or returns them as an object.
 void write_members(const KeptMembers& members, JsonWriter& out);
 RawJson object_of(const KeptMembers& members);
 
-// Those that are no field of T.
+// Returns the members that are not fields of T.
 template <HasFields T>
 KeptMembers unknown_to(KeptMembers members) {
   T object;

@@ -19,10 +19,10 @@ namespace {
 
 namespace json = boost::json;
 
-// In how many objects and arrays of the file their members stand.
+// Nesting depth of the members of `registry`, and of a definition in it.
 constexpr std::size_t kDepthOfRegistry = 2, kDepthOfItem = 4;
 
-// Where its cells are below a row, as they are kept.
+// Returns the path below a row under which the metric's cells are kept.
 std::string path_of(const KeptMembers& metric, Entity entity) {
   std::string path;
   const Place place = parse_place(text_in(metric, "file_path"));
@@ -42,7 +42,7 @@ bool is_known_storage(std::string_view word) {
   return parse(word, storage);
 }
 
-// Whether a definition is of an entity or a storage that this version does not know.
+// Returns whether a definition has an entity or storage that this version does not know.
 bool is_beyond(const json::value& item) {
   const auto is_strange = [&](const char* key, auto is_known) {
     const json::value* word = item.is_object() ? item.get_object().if_contains(key) : nullptr;
@@ -70,7 +70,7 @@ UnknownMetric unknown_metric(const KeptMembers& metric, std::string_view json) {
   return made;
 }
 
-// A headline that is none to this version is kept as well.
+// Returns the unknown members of a definition, including a headline that this version cannot show.
 KeptMembers beyond(const KeptMembers& metric, const std::optional<Headline>& headline,
                    KeptMembers unknown) {
   const auto found = metric.find("headline");
@@ -92,8 +92,8 @@ const RegistryPart::Metric* find(const RegistryPart& registry, std::string_view 
   return nullptr;
 }
 
-// Each has a name and a place of its own, and none that of an identity, which snapshots have
-// whatever a file says.
+// Keeps an unknown metric. Its name and path must be unique, and not those of an identity metric,
+// which every snapshot has with a fixed meaning.
 Result<void> keep_metric(UnknownMetric metric, std::vector<UnknownMetric>& metrics) {
   if (find_identity(metric.name))
     return Error{"registry.metrics has a bad one, '" + metric.name + "': " + kMeansSomethingElse};
@@ -118,7 +118,7 @@ Result<void> keep_of_metric(std::string_view json, RegistryPart& registry) {
   return {};
 }
 
-// `next` is the first of the known ones behind those before it.
+// Keeps the unknown parts of a derived definition. `next` is the index of the next known one.
 Result<void> keep_of_derived(std::string_view json, std::size_t& next, RegistryPart& registry) {
   const auto members = parse_members(json, kDepthOfItem);
   if (!members) return Error{"registry.derived is wrong: " + members.error().text};
@@ -132,9 +132,8 @@ Result<void> keep_of_derived(std::string_view json, std::size_t& next, RegistryP
   return {};
 }
 
-// Finds what the registry says and this version does not know: written again, beside what is
-// known. `json` is the registry's text, of which `registry` has what is known. The error says what
-// is wrong with the text.
+// Keeps the unknown parts of the registry, so that they are written again. `json` is the registry's
+// text, and `registry` has its known parts. The error describes what is wrong with the text.
 Result<void> keep_unknown(std::string_view json, RegistryPart& registry) {
   auto members = parse_members(json, kDepthOfRegistry);
   if (!members) return Error{"registry is wrong: " + members.error().text};
@@ -148,10 +147,10 @@ Result<void> keep_unknown(std::string_view json, RegistryPart& registry) {
   return {};
 }
 
-constexpr std::size_t kNameTold = 64;  // bytes of a name in a sentence
+constexpr std::size_t kNameTold = 64;  // bytes of a name in a message
 
-// Why a definition cannot be taken; empty when it can. Rules that are a plugin's own are judged by
-// the built-in one that stands in.
+// Returns why a definition is rejected; empty if it is valid. A plugin's own rule is checked
+// through its built-in fallback.
 std::string objection(const MetricDef& def) {
   for (const std::string* text : {&def.name, &def.section, &def.unit, &def.rule, &def.fallback,
                                   &def.file_path, &def.file_aliases, &def.role, &def.reduction})
@@ -171,8 +170,8 @@ std::string objection(const MetricDef& def) {
   return identity && !same_meaning(*identity, def) ? kMeansSomethingElse : "";
 }
 
-// Leaves out definitions that are beyond this version. `met_unknown` becomes true where there are
-// any, or an item has members that are no fields.
+// Reads a list of definitions, except those that are unknown to this version. Sets `met_unknown` if
+// there are any, or if a definition has unknown members.
 template <class T>
 Error take_all(const json::object& registry, const char* key, std::size_t most, std::vector<T>& out,
                bool& met_unknown) {
@@ -207,7 +206,7 @@ Error take_placeholders(const json::object& registry, std::vector<std::string>& 
   return {};
 }
 
-// Takes a headline away that this version cannot show.
+// Removes a headline that this version cannot show. Returns whether it did.
 bool drop_strange(std::optional<Headline>& headline) {
   const bool is_strange =
       headline && (headline->shown > CTPROF_SHOWN_LEVEL || headline->floor < 0 ||
@@ -216,7 +215,7 @@ bool drop_strange(std::optional<Headline>& headline) {
   return is_strange;
 }
 
-// Takes away what a newer version has made. Whether there was any.
+// Removes definitions and headlines of newer versions. Returns whether there were any.
 bool drop_strange(RegistryPart& registry) {
   std::size_t dropped = std::erase_if(
       registry.metrics, [](const auto& metric) { return !find_newtype(metric.def.newtype); });

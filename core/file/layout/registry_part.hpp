@@ -1,15 +1,16 @@
-// The file's `registry`: the definitions that it is read by, so that it needs no plugin.
+// The file's `registry`: the definitions with which it is read, so that no plugin is needed.
 //
-//   {"metrics": [{"name": ..., every field of the definition, and who filled it}],
+//   {"metrics": [{"name": ..., all fields of the definition, and which source filled it}],
 //    "derived": [...],
 //    "placeholders": ["threads[].nr_wakeups", ...]}
 //
-// Placeholders are keys that are in the file for the layout's sake only: metrics that the
+// Placeholders are keys that the file contains only for the reference's layout: metrics that the
 // snapshot lacks, and marks.
 //
-// What is here:   the object as text, and back, checked: nothing that it says can make a column
-// other than its users expect; and what in it this version does not know, kept.
-// What is not:    the columns (row_filler.hpp).
+// Contents: writing and reading the object. Reading checks it, so that no file can create a column
+// with an unexpected type or meaning, and keeps the parts that this version does not know.
+//
+// See also: row_filler.hpp for the columns.
 
 #pragma once
 
@@ -37,14 +38,14 @@ struct RegistryPart {
   UnknownDefinitions unknown;
 };
 
-// A metric's two objects are one in the file.
+// In the file, definition and provenance of a metric are one object.
 template <Of<RegistryPart::Metric> T, class Visitor>
 void each_field(T& metric, Visitor&& visit) {
   each_field(metric.def, visit);
   each_field(metric.provenance, visit);
 }
 
-// The same of a snapshot as it is, without copies: a definition is a kilobyte of texts.
+// Refers to the definitions of a snapshot without copying them: each has about 1 KiB of text.
 struct RegistryView {
   struct Metric {
     const MetricDef* def;
@@ -65,9 +66,8 @@ void each_field(T& metric, Visitor&& visit) {
 void write_registry(const RegistryPart& registry, JsonWriter& out);
 void write_registry(const RegistryView& registry, JsonWriter& out);
 
-// A metric whose entity, storage or newtype this version does not know is left out of the metrics,
-// as are a derived metric of an unknown entity and a headline of an unknown kind; all are among
-// what is unknown.
+// Reads a registry. Metrics with an unknown entity, storage or newtype, derived metrics of an
+// unknown entity, and headlines of an unknown kind are only in `unknown`.
 Result<RegistryPart> read_registry(std::string_view json);
 
 }  // namespace ctprof

@@ -56,7 +56,7 @@ std::vector<Pattern> patterns_of(std::span<const Column* const> columns) {
   return patterns;
 }
 
-// One run of codes onto a column's cells.
+// Applies one run of codes to a column's cells.
 void set_run(Column& column, std::size_t from, std::size_t count, std::uint64_t code) {
   if (code == CTPROF_VALUE) return;
   if (code == kUnbounded && may_be_unbounded(column.def())) {
@@ -68,8 +68,8 @@ void set_run(Column& column, std::size_t from, std::size_t count, std::uint64_t 
   std::memset(column.gaps().data() + from, static_cast<int>(code), count);
 }
 
-// The pairs in `json`, but for runs of no rows; an empty list is wrong, as is any that does not add
-// up to `rows`.
+// Reads pairs of code and count, and drops those with a count of zero. Returns an empty list if
+// they are invalid or do not add up to `rows`.
 Runs read_runs(const json::value& json, std::size_t rows) {
   Runs runs;
   std::uint64_t left = rows;
@@ -94,7 +94,8 @@ void apply(const Runs& runs, Column& column) {
   }
 }
 
-// Looking a name up means comparing it with others, many of which differ at once.
+// The work to look up a name among the columns. Comparing two names is cheap, because most differ
+// early.
 std::size_t steps_of_search(const Table& table) { return 1 + table.columns.size() / 16; }
 
 Result<void> apply_pattern(const json::value& pattern, const std::string& where, Table& table,
@@ -169,7 +170,7 @@ struct RawText {
   RowRuns rows;
 };
 
-// The invalid texts of a column, in the order in which they first appear.
+// Returns the invalid texts of a column, in the order in which they first appear.
 std::vector<RawText> raw_texts(const Column& column, std::span<const Id> invalid) {
   std::vector<RawText> found;
   std::unordered_map<Id, std::size_t> places;  // in `found`
@@ -225,8 +226,7 @@ void write_text(const RawText& raw, const TextPool& texts, JsonWriter& out) {
   out.raw("},");
 }
 
-// Sets the rows that `rows` names; false when it is not what it should be, or names more than it
-// may.
+// Sets the listed rows. Returns false if the list is invalid or exceeds the work.
 bool set_rows(const json::array& rows, Id id, Column& column, Work& work) {
   for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
     boost::system::error_code failed, failed_too;

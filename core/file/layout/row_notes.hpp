@@ -1,21 +1,20 @@
-// What the rows of a file cannot say, told beside them in `gaps` and `raw`.
+// Stores information that the rows of a file cannot represent, in `gaps` and `raw`.
 //
-// `gaps` says why cells hold no value, as run lengths:
+// `gaps` contains why cells have no value, as run lengths:
 //
 //   {"thread": [{"columns": ["wait_sum", "wait_max"], "runs": [5, 900, 0, 100]}, ...], ...}
 //
-// Runs are pairs of a code (cell.hpp) and how many rows have it; they add up to the table's rows.
-// Columns with the same runs share them, and a column whose cells all show a value is not named. A
-// code that this version does not know is read as Malformed: there was a reason that we do not
-// understand.
+// Runs are pairs of a code (cell.hpp) and the number of rows with it; they add up to the table's
+// rows. Columns with equal runs share them, and a column without gaps is not listed. A code that
+// this version does not know is read as Malformed: there was a reason, but it is not known.
 //
-// `raw` holds the exact bytes of texts that are not valid UTF-8:
+// `raw` contains the exact bytes of texts that are not valid UTF-8:
 //
 //   {"thread": {"comm": [{"hex": "6261ff", "rows": [7, 1, 30, 2]}]}, ...}
 //
-// The row itself has a valid rendering of the text; `rows` are pairs of a first row and a count
-// where the text is really these bytes. Keys of maps have no such record: they come from the
-// kernel, which spells them in ASCII.
+// The row itself has a valid rendering of the text. `rows` are pairs of a first row and a count
+// where the text has these bytes. Keys of maps have no such record, because the kernel spells them
+// in ASCII.
 
 #pragma once
 
@@ -31,24 +30,24 @@
 
 namespace ctprof {
 
-// Appends one table's list; "[]" when nothing is missing.
+// Appends one table's list; "[]" if all cells have values.
 void write_gaps(std::span<const Column* const> columns, JsonWriter& out);
 
-// Sets the gaps of a loaded table, whose cells are values where the rows had any. A cell that
-// `gaps` calls a value but whose row shows none keeps its gap. What it takes is spent of `work`;
-// where that has no more, it ends with an error.
+// Sets the gaps of a loaded table, in which cells have a value where the rows contain one. A cell
+// keeps its gap if `gaps` calls it a value but its row has none. The steps are deducted from
+// `work`; fails if that is exhausted.
 Result<void> apply_gaps(const boost::json::value& gaps, std::string_view table_name, Table& table,
                         Work& work);
 
-// The ids of texts that are not valid, ascending.
+// Returns the ids of texts that are not valid UTF-8, ascending.
 std::vector<Id> invalid_texts(const TextPool& texts);
 
-// Appends one table's object; "{}" when none of its texts is among `invalid`.
+// Appends one table's object; "{}" if it has none of the `invalid` texts.
 void write_raw(std::span<const Column* const> columns, std::span<const Id> invalid,
                const TextPool& texts, JsonWriter& out);
 
-// Puts the exact bytes into a loaded table. What it takes is spent of `work`; where that has no
-// more, it ends with an error.
+// Sets the exact bytes of texts in a loaded table. The steps are deducted from `work`; fails if
+// that is exhausted.
 Result<void> apply_raw(const boost::json::value& raw, std::string_view table_name, Table& table,
                        TextPool& texts, Work& work);
 

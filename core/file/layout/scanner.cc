@@ -26,26 +26,26 @@ bool is_json_number(std::string_view text) {
          (point + 1 < text.size() && is_digit(text[point + 1]));
 }
 
-constexpr bool kIsFast = std::endian::native == std::endian::little;  // else item by item
-constexpr int kAtOnce = sizeof(std::uint64_t);                        // digits
+constexpr bool kIsFast =
+    std::endian::native == std::endian::little;  // otherwise the scanner reads item by item
+constexpr int kAtOnce = sizeof(std::uint64_t);   // digits per word
 
-// `byte` in each byte of a word.
+// Returns a word with `byte` in each byte.
 constexpr std::uint64_t in_each(std::uint64_t byte) { return byte * 0x0101010101010101; }
 
 constexpr std::array<std::uint64_t, kAtOnce + 1> kPowers{
     1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 
-// The first of eight characters is the lowest byte.
+// Loads eight characters; the first is the lowest byte.
 std::uint64_t word_at(const char* at) {
   std::uint64_t word = 0;
   std::memcpy(&word, at, sizeof word);
   return word;
 }
 
-// The digits that eight characters begin with, as a number, and how many they are; none leave the
-// value alone. With zeros
-// before them they are eight: two neighbours become a number below 100, two of these one below
-// 10,000, and so on.
+// Reads the digits with which eight characters begin. Returns their number and sets `value`;
+// without digits, leaves `value` unchanged. Leading zeros extend the digits to eight. Then two
+// neighbours are combined into a number below 100, two of these into one below 10,000, and so on.
 int take_digits(const char* at, std::uint64_t& value) {
   std::uint64_t digits = word_at(at) - in_each('0');
   const std::uint64_t others = (digits | (digits + in_each(0x80 - 10))) & in_each(0x80);
@@ -62,7 +62,8 @@ int take_digits(const char* at, std::uint64_t& value) {
 
 constexpr std::size_t kFour = 4;
 
-// Takes "1,2,3,4,": most numbers have one digit, and most of those stand side by side.
+// Reads four numbers of one digit each, "1,2,3,4,". Most numbers have one digit, and usually follow
+// each other.
 bool take_four(const char* at, std::uint64_t* room) {
   constexpr std::uint64_t kZeros = 0x2c302c302c302c30;  // "0,0,0,0,"
   const std::uint64_t digits = word_at(at) ^ kZeros;
@@ -71,7 +72,7 @@ bool take_four(const char* at, std::uint64_t* room) {
   return true;
 }
 
-// Of eight characters, those of a word of at most eight.
+// Returns the mask of the characters of `word` in eight characters.
 constexpr std::uint64_t mask_of(std::string_view word) {
   return word.size() == sizeof(std::uint64_t) ? ~std::uint64_t{0}
                                               : (std::uint64_t{1} << 8 * word.size()) - 1;
@@ -131,7 +132,7 @@ std::string_view Scanner::key() {
 }
 
 bool Scanner::word(std::string_view text) {
-  constexpr std::size_t kMost = 4;  // null, true: compared without a call
+  constexpr std::size_t kMost = 4;  // null, true: the compiler inlines this comparison
   if (static_cast<std::size_t>(end_ - at_) < text.size()) return false;
   const int differ = text.size() == kMost ? std::memcmp(at_, text.data(), kMost)
                                           : std::memcmp(at_, text.data(), text.size());
@@ -147,7 +148,7 @@ bool Scanner::boolean() {
   return false;
 }
 
-// A number of which it is known that there are kSafeDigits characters and one more.
+// Reads a plain number. REQUIRES: more than kSafeDigits characters are left.
 const char* Scanner::plain_number(const char* at, std::uint64_t& value) {
   const char* const start = at;
   const int count = take_digits(at, value);
@@ -281,7 +282,7 @@ std::string_view Scanner::text() {
   return fail("a text is not UTF-8"), std::string_view{};
 }
 
-// The whole text once more, from its beginning.
+// Decodes the text again from its beginning.
 bool Scanner::unescape(const char* from) {
   unescaped_.clear();
   for (at_ = from; at_ != end_ && *at_ != '"';) {
@@ -348,7 +349,7 @@ void Scanner::skip_value(std::size_t depth_left) {
 
 namespace {
 
-// Behind the text that begins at `at`.
+// Returns the position after the text that begins at `at`.
 std::size_t end_of_text(std::string_view json, std::size_t at) {
   for (std::size_t from = at + 1;;) {
     const std::size_t quote = json.find('"', from);

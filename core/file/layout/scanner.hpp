@@ -1,13 +1,13 @@
-// One line of JSON, read from left to right, for columns: numbers by the million, and little else.
+// Reads one line of JSON from left to right. It is optimised for columns, which are mostly numbers.
 //
 //   if (!in.enter('[')) ...;
 //   while (in.next(']')) take(in.number());
 //
-// It reads JSON and nothing more, blanks between tokens included, and allocates only for texts with
-// escapes. The first thing that is wrong stops it: whatever is asked afterwards fails or is empty,
-// so that a caller looks once, at the end of what it reads.
+// The scanner accepts exactly JSON, including blanks between tokens, and allocates only for texts
+// with escapes. The first error stops it: later calls fail or return empty values, so that a caller
+// checks for failure once, at the end.
 //
-// Not thread-safe; one scanner a line.
+// Not thread-safe; use one scanner per line.
 
 #pragma once
 
@@ -29,53 +29,54 @@ class Scanner {
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
 
   bool failed() const { return !why_.empty(); }
-  // "a number was expected at byte 17", for example; empty while all is well.
+  // Returns the error, for example "a number was expected at byte 17"; empty without an error.
   const std::string& why() const { return why_; }
   void fail(std::string_view what);
 
-  // What the next value begins with: one of [ { " t f n - 0..9; '\0' where there is none.
+  // Returns the first character of the next value: one of [ { " t f n - 0..9; '\0' at the end.
   char peek() {
     skip_blanks();
     return at_ == end_ ? '\0' : *at_;
   }
 
-  // Goes into an array or an object. False where none begins here.
+  // Enters an array or an object. Fails and returns false if none begins here.
   bool enter(char bracket);
-  // Whether there is one more item before the closing bracket, which it passes when there is none.
-  // The first call after `enter` takes no comma.
+  // Returns whether another item precedes the closing bracket; otherwise consumes the bracket. The
+  // first call after `enter` consumes no comma.
   bool next(char bracket) {
     if (first_ || at_ == end_ || *at_ != ',') return next_or_end(bracket);
     ++at_;
     return true;
   }
-  // A member's key and the colon behind it. Lives until the next text or key.
+  // Returns a member's key and consumes the colon. Valid until the next text or key.
   std::string_view key();
 
-  bool null() { return peek() == 'n' && word("null"); }  // takes null if it is next
+  bool null() { return peek() == 'n' && word("null"); }  // consumes null if it is next
   bool boolean();
   std::uint64_t number() {
     std::uint64_t value = 0;
     return is_short_number(value) ? value : any_number();
   }
-  // Numbers by the million: takes those items of an array that come next and are plain, each with
-  // the comma behind it, so that there is one more item. Plain is a whole number of at most `most`
-  // and less than 20 digits, without blanks. What is left, be it wrong, is for next() and number().
-  // Returns how many there were, at most as many as there is room for.
+  // Reads the next consecutive plain numbers of an array, each with the comma after it, so that
+  // another item follows. A plain number is a whole number of at most `most` and fewer than 20
+  // digits, without blanks. Leaves other items, including invalid ones, to next() and number().
+  // Returns how many numbers it stored, at most the size of the span.
   std::size_t plain_numbers(std::span<std::uint64_t> room, std::uint64_t most);
-  // The same for nulls that come next, without blanks: takes at most so many, each with the comma
-  // behind it, and returns how many there were.
+  // Reads consecutive nulls without blanks, at most `most`, each with the comma after it. Returns
+  // their number.
   std::size_t plain_nulls(std::size_t most);
-  // And for true and false.
+  // Reads consecutive plain booleans, like plain_numbers().
   std::size_t plain_booleans(std::span<std::uint8_t> room);
-  // And for one text, again and again. REQUIRES: as text_again.
+  // Reads consecutive repetitions of one text, at most `most`. Returns their number. REQUIRES: as
+  // text_again().
   std::size_t texts_again(std::string_view text, std::size_t most);
   std::int64_t signed_number();
   double real();
-  // Unescaped, valid UTF-8. Lives until the next text or key.
+  // Returns an unescaped text, which is valid UTF-8. Valid until the next text or key.
   std::string_view text();
-  // Whether the last text had escapes.
+  // Returns whether the last text had escapes.
   bool was_escaped() const { return was_escaped_; }
-  // Takes the text or the key if it is next, which is cheaper than to read it. REQUIRES: it came
+  // Consumes the text or key if it is next, which is cheaper than reading it. REQUIRES: it came
   // from `text` or `key` without escapes.
   bool text_again(std::string_view text) {
     peek();
@@ -93,10 +94,10 @@ class Scanner {
       fail("a colon was expected");
     return true;
   }
-  // Passes over one value, and returns it as it stands: with at most so many objects and arrays
-  // inside each other.
+  // Skips one value and returns its text. Fails if objects and arrays are nested deeper than
+  // `most_depth`.
   std::string_view skip(std::size_t most_depth = limits::kDepth);
-  // Whether nothing but blanks is left.
+  // Returns whether only blanks are left.
   bool at_end();
 
   std::size_t position() const { return static_cast<std::size_t>(at_ - begin_); }
@@ -112,7 +113,8 @@ class Scanner {
   std::uint64_t any_number();
   static const char* plain_number(const char* at, std::uint64_t& value);
   static const char* more_digits(const char* at, const char* safe, std::uint64_t& value);
-  // Takes a whole number that surely fits, and behind which the next item or the end is.
+  // Reads a whole number that certainly fits into 64 bits and is followed by the next item or the
+  // end.
   bool is_short_number(std::uint64_t& value) {
     const char* at = at_;
     const char* const safe = end_ - at > kSafeDigits ? at + kSafeDigits : end_;
@@ -134,13 +136,13 @@ class Scanner {
   const char* begin_;
   const char* at_;
   const char* end_;
-  bool first_ = false;  // the next `next` is the first of its array or object
+  bool first_ = false;  // the next call of next() is the first in its array or object
   bool was_escaped_ = false;
   std::string unescaped_;
   std::string why_;
 };
 
-// The same JSON without blanks between its tokens. REQUIRES: sound JSON.
+// Returns the same JSON without blanks between tokens. REQUIRES: valid JSON.
 std::string compact(std::string_view json);
 
 }  // namespace ctprof

@@ -15,9 +15,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kDepthOfMeta = 2;  // objects of the file that its members stand in
+constexpr std::size_t kDepthOfMeta = 2;  // nesting depth of its members
 
-// {"thread": ..., "process": ..., ...}
+// Writes {"thread": ..., "process": ..., ...}.
 template <class WriteTable>
 void write_by_table(JsonWriter& out, const KeptMembers& unknown, WriteTable write_table) {
   out.put('{');
@@ -30,10 +30,10 @@ void write_by_table(JsonWriter& out, const KeptMembers& unknown, WriteTable writ
   out.close('}');
 }
 
-// Keeps what such an object says of entities that this version does not know.
+// Keeps the members of such an object that belong to unknown entities.
 Result<void> keep_unknown_tables(const json::value& by_table, const char* key,
                                  KeptMembers& unknown) {
-  if (!by_table.is_object()) return {};  // the error is that of the first table
+  if (!by_table.is_object()) return {};  // reading the first table reports the error
   for (const auto& [word, value] : by_table.get_object()) {
     Entity entity{};
     if (parse(std::string_view(word), entity)) continue;
@@ -94,7 +94,7 @@ Result<void> explain_gaps(const json::value& gaps, Entity entity, SectionTarget&
   return apply_gaps(gaps, name(entity), target.snapshot.table(entity), work);
 }
 
-// --- read_at: for each thread when it was read, in ns after the start ---
+// --- read_at: for each thread the time of its reading, in ns after the start ---
 
 void write_read_at(const SectionSource& source, JsonWriter& out) {
   out.put('[');
@@ -137,7 +137,7 @@ Result<void> explain_raw(const json::value& raw, Entity entity, SectionTarget& t
                    work);
 }
 
-// --- captured_at_unix_ns: the reference's key, which files of ours have too ---
+// --- captured_at_unix_ns: a key of the reference, which our files contain as well ---
 
 void write_time(const SectionSource& source, JsonWriter& out) {
   out.number(source.snapshot.meta.start.wall_unix_ns);
@@ -151,7 +151,7 @@ Result<void> settle_time(const json::value& at, SectionTarget& target) {
   return {};
 }
 
-// The keys reach the disk.
+// The keys are stored in files.
 constexpr FileSection kFileSections[] = {
     {"ctprof", write_meta, begin_meta, nullptr, nullptr},
     {kRegistryKey, write_definitions, begin_definitions, nullptr, nullptr},

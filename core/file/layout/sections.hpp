@@ -1,10 +1,12 @@
-// The file's own top-level keys, which the reference does not have and no metric can have: one
-// table, in the order in which they are written, before all else.
+// The file's own top-level keys, which neither the reference nor a metric can have. One table lists
+// them in the order in which they are written, before all other keys.
 //
-// To add a key: an entry in sections.cc, with how its value is written and read.
+// To add a key, add an entry in sections.cc with the functions that write and read its value.
 //
-// What is here:   which keys there are, and who writes and reads each.
-// What is not:    when (write/document.hpp, read/events.hpp, read/draft.hpp).
+// Contents: the keys, and their writers and readers.
+//
+// See also: write/document.hpp, read/json_handler.hpp and read/snapshot_builder.hpp, which call
+// them.
 
 #pragma once
 
@@ -25,11 +27,11 @@ namespace ctprof {
 
 class Work;
 
-// What sections are written from.
+// The input of a section's writer.
 struct SectionSource {
   const Snapshot& snapshot;
   const RegistryPart& registry;
-  const std::array<std::vector<const Column*>, kEntities>& columns;  // all but hidden ones
+  const std::array<std::vector<const Column*>, kEntities>& columns;  // without hidden columns
 };
 
 // The parts of a draft (read/draft.hpp) that sections fill.
@@ -39,30 +41,30 @@ struct SectionTarget {
   bool has_meta = false;                 // the file has a `ctprof` object
 };
 
-// A reader that a section has no use for is null. Errors are the place and the reason. A value of
-// null is the same as no such key, but for `begin`.
+// A section of the file. Unused functions are null. Errors contain the place and the reason. A
+// value of null is treated as a missing key, except by `read_before_rows`.
 struct FileSection {
   std::string_view key;
   // Appends the value.
   void (*write)(const SectionSource& source, JsonWriter& out);
-  // Takes what must be known before any row is read.
+  // Reads a value that is needed before any row is read.
   Result<void> (*begin)(std::string_view json, SectionTarget& target);
-  // Takes what is said of the whole, when all rows are there and none has been moved.
+  // Reads a value about the whole file, after all rows are read and before they are sorted.
   Result<void> (*settle)(const boost::json::value& json, SectionTarget& target);
-  // Takes what is said of one table's rows, when they are all there; of processes, when those have
-  // been rebuilt. What that takes is spent of `work`.
+  // Reads a value about one table's rows after they are read; for processes, after they are
+  // rebuilt. The steps are deducted from `work`.
   Result<void> (*explain)(const boost::json::value& json, Entity entity, SectionTarget& target,
                           Work& work);
 };
 
 std::span<const FileSection> file_sections();
-// Null when the key is none of them.
+// Returns null if the key is not a section.
 const FileSection* find_file_section(std::string_view key);
 
-// Reads the `ctprof` object over what `meta` has. What it does not know goes to `unknown`.
+// Reads the `ctprof` object into `meta`. Unknown members go to `unknown`.
 Result<void> read_meta(std::string_view json, Meta& meta, KeptMembers& unknown);
 
-// The section that a file may have anywhere, and that its tables need first.
+// The section that may be anywhere in a file, although the tables need it first.
 inline constexpr std::string_view kRegistryKey = "registry";
 
 }  // namespace ctprof

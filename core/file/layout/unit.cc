@@ -1,4 +1,4 @@
-// All sources of core/file/layout, which are compiled as one.
+// All sources of core/file/layout, compiled as one unit.
 
 #include "core/file/layout/cell.cc"
 #include "core/file/layout/field_reader.cc"
