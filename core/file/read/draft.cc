@@ -15,7 +15,7 @@
 namespace ctprof {
 namespace {
 
-// Columns that have no place of their own in the file, but come out of other keys.
+// Returns whether a column is not in the file itself, but derived from other keys.
 bool is_rebuilt(const MetricDef& def) {
   return def.name == kProcessTgid || def.name == kProcessPcomm || def.name == kCgroupPath;
 }
@@ -56,7 +56,7 @@ void Draft::place(const MetricDef& def, Column& column) {
   if (leaf != KeyNode::kNone) placed_.push_back({&column, found.root, leaf});
 }
 
-// Columns that other tables' rows hang on are there whatever the definitions say.
+// Adds the identity columns that other tables refer to, if the definitions lack them.
 void Draft::make_keys() {
   for (const std::string_view name : {kProcessTgid, kCgroupPath}) {
     const MetricDef& def = identity_metric(name);
@@ -64,8 +64,8 @@ void Draft::make_keys() {
   }
 }
 
-// Once all leaves are known: second spellings, which take no other metric's place, and a slot for
-// every leaf.
+// Creates a slot for every leaf, after all leaves are known. Adds alternative spellings first; they
+// replace no key path of another metric.
 void Draft::make_fillers() {
   make_keys();
   for (const Placed& placed : placed_)
@@ -87,16 +87,16 @@ namespace json = boost::json;
 
 constexpr auto kGapNotInFile = static_cast<ctprof_gap>(Gap::NotInFile);
 
-// The value of sound JSON, null of any other.
+// Returns the value of valid JSON, and null for any other text.
 json::value parsed(const std::string& text) {
   boost::system::error_code failed;
   return json::parse(text, failed);
 }
 
-// --- what a foreign file says of its gaps ---
+// --- gaps of files without our own keys ---
 
-// Whether a cell holds what the layout has for no value, where that cannot be a reading: an empty
-// text, set or map, never a number.
+// Returns whether a cell has the layout's representation of a missing value, if that cannot be a
+// reading: an empty text, set or map, but not a number.
 class Absence {
  public:
   Absence(const Column& column, const Pools& pools) : column_(&column), pools_(&pools) {
@@ -125,8 +125,8 @@ void find_absent(Column& column, const Pools& pools) {
     if (column.has_value(row) && is_absent(row)) column.gaps()[row] = kGapNotInFile;
 }
 
-// A mark that is there and false says that its family has no value; so does one above it. A mark
-// that is missing says nothing.
+// Sets gaps in the metrics of a mark that is false, or whose parent mark is false. A missing mark
+// has no effect.
 void apply_marks(const std::deque<Column>& marks, Table& threads) {
   std::unordered_map<std::string_view, const Column*, SeededHash> by_name;
   for (const Column& mark : marks) by_name.emplace(mark.def().name, &mark);
@@ -151,7 +151,7 @@ void explain_foreign(Draft& draft) {
 
 // --- order ---
 
-// Rows by the order that `before` asks for; empty when they have it already.
+// Returns the row numbers in the order of `before`; empty if the rows are already sorted.
 template <class Before>
 std::vector<std::uint32_t> sorted_order(std::size_t rows, Before before) {
   std::vector<std::uint32_t> order(rows);
@@ -174,7 +174,8 @@ void reorder(Table& table, KeptKeys& kept, std::span<const std::uint32_t> order)
   }
 }
 
-// Where there is no such column, there are no rows either (check_identity).
+// Returns the values of an identity column. A table without that column has no rows
+// (check_identity).
 std::span<const std::uint64_t> ids_of(const Table& threads, std::string_view name) {
   const Column* column = threads.find(name);
   return column ? column->u64() : std::span<const std::uint64_t>();
@@ -213,7 +214,8 @@ void sort_cgroups(Snapshot& snapshot) {
 
 // --- processes ---
 
-// For each process the row that stands for it: its leader's, or where that is not listed its first.
+// Returns for each process the row that has its metrics: the leader's, or its first row if the
+// leader was not listed.
 std::vector<std::uint32_t> leaders(const Table& threads) {
   const auto tgid = ids_of(threads, kTgid), tid = ids_of(threads, kTid);
   std::vector<std::uint32_t> rows;
@@ -245,9 +247,10 @@ void rebuild_processes(Draft& draft) {
   }
 }
 
-// --- the whole ---
+// --- finishing the snapshot ---
 
-// Columns that grew ahead of their rows, and those that have no place in the file and never grew.
+// Gives all columns their final length: those whose capacity exceeds the number of rows, and those
+// that are not in the file and have no rows yet.
 void cut_to_length(Draft& draft) {
   constexpr std::array kTables{std::pair{Root::Thread, Entity::Thread},
                                std::pair{Root::Cgroup, Entity::Cgroup},
@@ -278,7 +281,7 @@ Result<void> check_identity(const Table& threads) {
   return {};
 }
 
-// The sections that wait for the rows, and what the file says there.
+// Returns the sections that are read after the rows, and their values.
 std::vector<std::pair<const FileSection*, json::value>> waiting_sections(const Draft& draft) {
   std::vector<std::pair<const FileSection*, json::value>> waiting;
   for (const FileSection& section : file_sections()) {

@@ -1,12 +1,13 @@
-// A snapshot in the making: the columns that the parser fills, and what else a file holds, as it
-// was found; and, once all is read, the snapshot that comes of it.
+// Builds a snapshot from a file: creates the columns that the parser fills, collects the other
+// contents of the file, and produces the snapshot when all is read.
 //
-// Columns come out of definitions: the file's own registry, or the vocabulary for a file that has
-// none. What is kept on rows of other entities (process metrics on leaders' rows) and what only
-// explains gaps (marks) stays apart until the end.
+// Columns are created from definitions: the file's own registry, or the vocabulary for a file
+// without one. Process metrics, which the file stores in leaders' rows, and marks, which only
+// explain gaps, are kept separately until the end.
 //
-// What is here:   making the columns, and putting the pieces together (settle).
-// What is not:    filling the columns (read_pass.hpp).
+// Contents: creating the columns, and assembling the snapshot.
+//
+// See also: read_pass.hpp, which fills the columns.
 
 #pragma once
 
@@ -33,21 +34,21 @@ class Draft : public SectionTarget {
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
 
-  // Makes the columns. REQUIRES: once, with one or the other.
+  // Creates the columns. REQUIRES: exactly one call of one overload.
   void prepare(RegistryPart registry);
   void prepare(const Vocabulary& vocabulary);
   bool is_prepared() const { return prepared_; }
 
   RowFiller& filler(Root root) { return fillers_[static_cast<std::size_t>(root)]; }
-  // Where the path of a cgroup goes, which is its key in the file.
+  // Returns the slot of a cgroup's path, which is its key in the file.
   Slot& path_slot() { return filler(Root::Cgroup).slot(layout.leaves(Root::Cgroup)); }
 
   Layout layout;
   Budget budget;
-  bool has_own_registry = false;  // and a `registry` that the columns come from
-  std::map<std::string, RawJson, std::less<>> sections;  // as they came, for later
-  std::deque<Column> process_columns;  // process metrics, but a row for each thread
-  std::deque<Column> marks;            // likewise: a foreign file's marks
+  bool has_own_registry = false;  // the columns come from the file's own `registry`
+  std::map<std::string, RawJson, std::less<>> sections;  // as text, read after the rows
+  std::deque<Column> process_columns;                    // process metrics, with one row per thread
+  std::deque<Column> marks;  // marks of a file without our own keys, with one row per thread
 
  private:
   struct Placed {
@@ -67,7 +68,8 @@ class Draft : public SectionTarget {
   std::deque<Placed> placed_;
 };
 
-// The error is the place and the reason. The draft is spent.
+// Produces the snapshot, and leaves the builder unusable. The error contains the place and the
+// reason.
 Result<Snapshot> settle(Draft& draft);
 
 }  // namespace ctprof

@@ -7,7 +7,7 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kThingsPerKey = 3;  // nodes, as the budget counts things
+constexpr std::size_t kThingsPerKey = 3;  // allocations per key, as the budget counts them
 
 Entity entity_of(Root root) {
   return root == Root::Thread   ? Entity::Thread
@@ -32,7 +32,7 @@ std::string Events::where() const {
   };
   for (std::size_t i = row_frame; i < depth_; ++i) append(frames_[i].node->key);
   if (state_ == State::Raw && keep_ != Keep::RowKey) append(raw_name_);
-  const bool is_between = table_ == Root::Host;  // rows
+  const bool is_between = table_ == Root::Host;  // no row is open
   if (is_between && (state_ == State::ThreadsValue || state_ == State::ThreadRows))
     append(kThreadsKey);
   if (is_between && (state_ == State::CgroupsValue || state_ == State::CgroupKeys))
@@ -57,7 +57,7 @@ bool Events::other_key(std::string_view name) {
     case State::Entries: return said(rows_->add_key(name));
     default: break;
   }
-  // CgroupKeys: every path is a row.
+  // CgroupKeys: every path begins a row.
   if (!rows_->begin_row()) return refuse(rows_->why());
   table_ = Root::Cgroup;
   state_ = State::CgroupRow;
@@ -83,7 +83,8 @@ bool Events::find_member(std::string_view name) {
   return begin_raw(depth_ == 1 ? Keep::Object : Keep::RowKey, name);
 }
 
-// Leaves Members when the key is one of the file's own. False: it cannot be here.
+// Handles a top-level key. Changes the state if the key is one of the file's own. Returns false if
+// the key is not allowed here.
 bool Events::top_level_key(std::string_view name) {
   if (!top_level_.emplace(name).second)
     return refuse("has the key '" + valid_utf8(name) + "' twice");

@@ -1,11 +1,12 @@
-// The parser's events: where in the document each is, and what it does there.
+// Handles the parser's events: tracks the position in the document, and passes values on.
 //
-// Most events are a key that is the one that came after its predecessor in the row before, and a
-// number for that key's cell; those take the short way. The handler is a template argument of the
-// parser, so nothing is called through a pointer.
+// Most events are a key that followed the same key in the previous row, and a number for its cell.
+// These take a fast path. The handler is a template argument of the parser, so there are no
+// indirect calls.
 //
-// What is here:   the place in the document, and values that are kept as text (RawCollector).
-// What is not:    driving the parser (read_pass.hpp), cells (row_filler.hpp).
+// Contents: the position in the document, and values that are kept as text (RawCollector).
+//
+// See also: read_pass.hpp, which runs the parser, and row_filler.hpp for cells.
 
 #pragma once
 
@@ -33,7 +34,7 @@ namespace ctprof {
 
 class RawCollector {
  public:
-  // From here on the events are of one value. Without `keep` they are only counted.
+  // Begins a new value. Without `keep`, only tracks its nesting.
   void begin(bool keep) {
     keep_ = keep;
     is_too_large_ = false;
@@ -41,7 +42,7 @@ class RawCollector {
     out_.clear();
   }
 
-  // Each of the following returns whether the value is complete.
+  // The following functions return whether the value is complete.
   bool key(std::string_view name) {
     if (keep_) out_.key(name);
     return false;
@@ -50,7 +51,7 @@ class RawCollector {
     if (keep_) out_.text(text);
     return end_of_value();
   }
-  // A number, true, false or null.
+  // Adds a number, true, false or null.
   bool plain(std::string_view json) {
     if (keep_) out_.raw(json);
     return end_of_value();
@@ -66,9 +67,9 @@ class RawCollector {
     return end_of_value();
   }
 
-  // Whether it was more than a section may be; the rest was then only counted.
+  // Returns whether the value was larger than a section may be; the remainder was then not kept.
   bool is_too_large() const { return is_too_large_; }
-  // The value. REQUIRES: complete, and kept.
+  // Returns the value. REQUIRES: it is complete and was kept.
   std::string take() {
     std::string json(out_.view().substr(0, out_.size() - 1));
     if (json.size() > kWorthKeeping) out_ = JsonWriter();
@@ -76,7 +77,8 @@ class RawCollector {
   }
 
  private:
-  static constexpr std::size_t kWorthKeeping = limits::kMiB;  // of room, for the next value
+  static constexpr std::size_t kWorthKeeping =
+      limits::kMiB;  // largest capacity that is reused for the next value
 
   bool end_of_value() {
     if (keep_) out_.put(',');
@@ -95,7 +97,7 @@ class Events {
   using Failed = boost::json::error_code;
   using Text = boost::json::string_view;
 
-  // The parser's own limits, asked of its handler.
+  // Limits that the parser reads from its handler.
   static constexpr std::size_t max_array_size = 4 * limits::kThreads;
   static constexpr std::size_t max_object_size = limits::kCgroups;
   static constexpr std::size_t max_string_size = limits::kTextBytes;
@@ -104,20 +106,20 @@ class Events {
   Events(const Vocabulary& vocabulary, PassOptions& options, Draft& draft)
       : vocabulary_(&vocabulary), options_(&options), draft_(&draft) {}
 
-  // What happened in the end, and where, "threads[12].nice".
+  // The error, and its place, such as "threads[12].nice".
   const std::string& why() const { return why_; }
   std::string where() const;
   bool has_ended() const { return state_ == State::End; }
   std::optional<RegistryPart> late_registry;
 
-  // Whether no row is open. A text where a row should be shows when it is read; until then it is a
-  // part.
+  // Returns whether no row is open. A string that was partly parsed in place of a row counts as
+  // open; the error is reported when it is complete.
   bool is_between_rows() const { return state_ == State::ThreadRows && parts_.empty(); }
   bool is_among_threads() const {
     return state_ == State::ThreadRows || (table_ == Root::Thread && state_ != State::Raw);
   }
-  // Takes rows without the parser's help. Returns how many bytes. REQUIRES: is_between_rows, behind
-  // a comma.
+  // Reads rows without the parser. Returns the number of bytes read. REQUIRES: is_between_rows(),
+  // and `text` follows a comma.
   std::size_t read_rows(std::string_view text) {
     return RowReader(draft_->layout.tree(Root::Thread), draft_->filler(Root::Thread)).read(text);
   }
@@ -166,25 +168,25 @@ class Events {
   bool on_null(Failed& failed) { return null() || fail(failed); }
 
  private:
-  // What the next event is about.
+  // What the next event belongs to.
   enum class State : std::uint8_t {
     Start,         // the document itself
-    Members,       // a member of a known object
-    ThreadsValue,  // what follows "threads":
+    Members,       // the member of a known object
+    ThreadsValue,  // the value of "threads"
     ThreadRows,
-    CgroupsValue,  // what follows "cgroup_stats":
+    CgroupsValue,  // the value of "cgroup_stats"
     CgroupKeys,
-    CgroupRow,  // what follows a path
-    Items,      // of an array that is one cell
-    Entries,    // of an object that is one cell
-    Raw,        // a value that is kept as text, or passed over
+    CgroupRow,  // the value of a path
+    Items,      // an item of an array that is one cell
+    Entries,    // an entry of an object that is one cell
+    Raw,        // a value that is kept as text, or skipped
     End,
   };
   enum class Keep { Nothing, Section, Object, RowKey };
 
   struct Frame {
     KeyNode* node;
-    KeyNode** next;  // where the child is noted that comes next if this row is like the one before
+    KeyNode** next;  // predicted next child; updated for the next row
   };
 
   bool key(std::string_view name) {
@@ -230,14 +232,14 @@ class Events {
   }
   Slot& slot() { return rows_->slot(node_->leaf); }
   bool is_cell() const { return state_ == State::Members && node_->is_leaf(); }
-  // A value of the kind that the names cannot be here.
+  // Reports a value of a kind that is not allowed here.
   bool misplaced(const char* what);
   bool said(bool fine) { return fine || refuse(rows_->why()); }
   bool refuse(std::string why) {
     why_ = std::move(why);
     return false;
   }
-  // The same for a sentence that begins with the place, as far as the first space.
+  // Reports an error whose message begins with the place, up to the first space.
   bool refuse_here(const std::string& sentence) {
     place_ = sentence.substr(0, sentence.find(' '));
     return refuse(sentence.substr(std::min(sentence.size(), place_.size() + 1)));
@@ -251,7 +253,7 @@ class Events {
     parts_.append(part.data(), part.size());
     return true;
   }
-  // The text whose last part this is.
+  // Returns the complete text, given its last part.
   std::string_view whole(Text last) {
     if (parts_.empty()) return {last.data(), last.size()};
     parts_.append(last.data(), last.size());
@@ -262,21 +264,21 @@ class Events {
   PassOptions* options_;
   Draft* draft_;
   State state_ = State::Start;
-  KeyNode* node_ = nullptr;    // in Members: what the last key names
-  RowFiller* rows_ = nullptr;  // the table whose row this is
+  KeyNode* node_ = nullptr;    // in Members: the node of the last key
+  RowFiller* rows_ = nullptr;  // the table of the current row
   Root table_ = Root::Host;
   std::array<Frame, limits::kPathKeys + 2> frames_{};
   std::size_t depth_ = 0;
   std::string parts_;
   std::string why_;
-  std::string place_;  // of a refusal that knows better than the parser
+  std::string place_;  // the place of an error, if it is more precise than the parser's position
 
   RawCollector raw_;
   Keep keep_ = Keep::Nothing;
-  std::string raw_name_;  // the key whose value is collected
+  std::string raw_name_;  // the key of the value that raw_ collects
   std::set<std::string, std::less<>> top_level_;
   using Lookup = std::unordered_map<std::string_view, std::size_t, SeededHash>;
-  std::unordered_map<const KeyNode*, Lookup> lookups_;  // a key's place among a node's children
+  std::unordered_map<const KeyNode*, Lookup> lookups_;  // position of a key among a node's children
 };
 
 }  // namespace ctprof

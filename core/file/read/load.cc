@@ -21,16 +21,17 @@
 namespace ctprof {
 namespace {
 
-constexpr std::string_view kMagic = "\x28\xb5\x2f\xfd";  // of a zstd frame
+constexpr std::string_view kMagic = "\x28\xb5\x2f\xfd";  // begins a zstd frame
 constexpr std::string_view kSkippable =
-    "\x2a\x4d\x18";  // of one to be skipped, after a byte of choice
+    "\x2a\x4d\x18";  // begins a skippable frame, after a byte of any value
 constexpr std::size_t kReadAtOnce = 1024 * 1024;
-// A file up to this size is read into memory that was asked for once, and touched as it is filled.
+// For a file up to this size, all memory is reserved at once; pages are only used as they are
+// filled.
 constexpr std::size_t kReadWithoutMoving = 32 * 1024 * 1024;
 
 using MakeSource = std::function<std::unique_ptr<TextSource>()>;
 
-// Reads with what the file says of itself, wherever in the file it says so.
+// Reads a file with its own registry, wherever in the file that is.
 Result<Snapshot> read(const MakeSource& make_source, const Vocabulary& vocabulary) {
   const auto pass = [&](PassOptions options, Draft& draft) {
     const auto source = make_source();
@@ -63,7 +64,7 @@ Result<Snapshot> read_named(const MakeSource& make_source, const std::string& na
   }
 }
 
-// What is left out at the end of a file.
+// Returns messages about data at the end of a file that is skipped.
 std::vector<std::string> told_of_end(const std::string& unread, bool torn,
                                      const std::string& path) {
   std::vector<std::string> told;
@@ -73,7 +74,7 @@ std::vector<std::string> told_of_end(const std::string& unread, bool torn,
   return told;
 }
 
-// What the reader of a file should know of it, beside what it is given.
+// Returns messages about a file, for the user.
 std::vector<std::string> told_of(const columns::Block& block, const CaptureName& name) {
   std::vector<std::string> told = told_of_end(block.unread, block.torn, name.path);
   if (block.whole > 1 && !name.is_chosen)
@@ -83,7 +84,7 @@ std::vector<std::string> told_of(const columns::Block& block, const CaptureName&
   return told;
 }
 
-// A file in columns may hold several captures.
+// Reads one capture of a file in columns, which may hold several.
 Result<Snapshot> read_columns(std::string_view zstd, const CaptureName& name) {
   try {
     auto block = columns::read_block(zstd, name.number, spare_workers());
@@ -101,7 +102,7 @@ std::vector<Snapshot> only(Snapshot snapshot) {
   return runs;
 }
 
-// All windows, where a file in columns begins with one; else its first capture.
+// Returns all windows of a file in columns that begins with a window; otherwise its first capture.
 Result<std::vector<Snapshot>> read_runs(std::string_view zstd, const CaptureName& name) {
   auto first = read_columns(zstd, name);
   if (!first) return first.error();
@@ -120,8 +121,7 @@ bool is_zstd(std::string_view bytes) {
   return bytes.starts_with(kMagic) || (bytes.size() > 1 && bytes.substr(1).starts_with(kSkippable));
 }
 
-// Why the bytes cannot begin a snapshot; empty when they can. What is not a snapshot is known by
-// its first bytes.
+// Returns why the bytes cannot begin a snapshot; empty if they can. Checks only the first bytes.
 std::string objection_to(std::string_view bytes) {
   if (bytes.empty()) return "the file is empty";
   return is_zstd(bytes) ? "" : "not a snapshot: it does not begin as zstd data does";
@@ -129,8 +129,8 @@ std::string objection_to(std::string_view bytes) {
 
 std::string too_large() { return "larger than " + std::to_string(limits::kFileBytes) + " bytes"; }
 
-// How many bytes to read of it. A regular file is as long as it was when it was opened, whoever
-// appends to it; of anything else nobody knows.
+// Returns the number of bytes to read. For a regular file this is its size when it is opened, even
+// if another process appends to it. For any other file the size is unknown.
 std::size_t most_bytes(int file) {
   struct stat status {};
   const bool has_size =
@@ -138,7 +138,7 @@ std::size_t most_bytes(int file) {
   return has_size ? static_cast<std::size_t>(status.st_size) : limits::kFileBytes + 1;
 }
 
-// Appends what one read gives, false at the end.
+// Appends the data of one read(). Returns false at the end.
 Result<bool> read_more(const sdk::Fd& file, const std::string& path, std::size_t most,
                        std::string& bytes) {
   const std::size_t size = bytes.size();
@@ -176,7 +176,8 @@ Result<void> read_bytes(const std::string& path, std::string& bytes) {
   return read_bytes(file, path, bytes);
 }
 
-// Of a regular file alone: whatever takes its place, nothing is waited for, and no device is told.
+// Reads a regular file and nothing else. O_NONBLOCK and O_NOCTTY make the open safe if a pipe or
+// device has replaced the file: it does not block, and does not acquire a terminal.
 Result<void> read_file_bytes(const std::string& path, std::string& bytes) {
   const sdk::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0) return errno_error("reading", path, errno);
@@ -214,8 +215,8 @@ Result<Snapshot> load_bytes(std::string_view zstd, const CaptureName& name,
                  "it has no capture " + std::to_string(name.number) + ": it holds 1");
   auto snapshot =
       read_named([&] { return std::make_unique<UnfoldedText>(zstd); }, name.path, vocabulary);
-  // Text that costs its writer nothing earns no more work later than the file could have asked for
-  // with text that does.
+  // Text that exceeds the compression of real files does not count: the work that is allowed later
+  // must not exceed that for a file of this size with ordinary contents.
   if (snapshot)
     snapshot->text_bytes = std::min(snapshot->text_bytes, limits::kExpansion * zstd.size());
   return snapshot;

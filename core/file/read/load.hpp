@@ -1,4 +1,4 @@
-// Loading from memory, for tests and fuzzing; files go through file.hpp.
+// Loads snapshots from memory, for tests and fuzzing. See file.hpp for loading files.
 
 #pragma once
 
@@ -13,22 +13,22 @@
 
 namespace ctprof {
 
-// One capture of a file, which may hold several.
+// Identifies one capture of a file that may hold several.
 struct CaptureName {
   std::string path;
   std::size_t number = 1;
-  bool is_chosen = false;  // rather than the first for want of a choice
+  bool is_chosen = false;  // the argument contains the number
 };
 
-// What `FILE` or `FILE#N` names: a file that is there is a path, whatever is in its name.
+// Parses `FILE` or `FILE#N`. If a file with the complete name exists, the argument is its path.
 CaptureName name_of_capture(const std::string& argument);
 
-// A whole file's bytes. The name's path stands for it in errors.
+// Loads a snapshot from the bytes of a file. Errors use the path in `name`.
 Result<Snapshot> load_bytes(std::string_view zstd, const CaptureName& name,
                             const Vocabulary& vocabulary);
 
-// The text that a file unfolds to. The parser gets it in slices; where none holds a whole row, no
-// row takes the short way.
+// Loads a snapshot from the decompressed text of a file. The parser receives it in slices. If no
+// slice contains a complete row, the fast path for rows is not used.
 Result<Snapshot> load_text(std::string_view json, const std::string& name,
                            const Vocabulary& vocabulary,
                            std::size_t slice_bytes = limits::kSliceBytes);

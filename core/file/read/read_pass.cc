@@ -36,7 +36,7 @@ Result<void> Unfolding::next(std::string& text) {
   return {};
 }
 
-// Fills the text as far as the data goes.
+// Decompresses until the text is full or the data ends.
 Result<void> Unfolding::step(std::string& text, std::size_t& size) {
   const std::size_t most = limits::most_text(zstd_.size());
   ZSTD_inBuffer in{zstd_.data(), zstd_.size(), at_};
@@ -65,7 +65,7 @@ void UnfoldedText::start() {
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
-    // There is no second thread to be had; `next` unfolds.
+    // No second thread is available, so next() decompresses.
   }
 }
 
@@ -99,7 +99,8 @@ Result<std::string_view> UnfoldedText::next() {
 }
 
 void UnfoldedText::run() {
-  // Both are read after `ended_` is set. Copying an error can itself run out of memory.
+  // Other threads read both members only after `is_finished_` is set. Copying an error can itself
+  // throw bad_alloc.
   try {
     if (const auto done = unfold(); !done) failure_ = done.error();
   } catch (...) {
@@ -120,8 +121,8 @@ Result<void> UnfoldedText::unfold() {
 
 std::string* UnfoldedText::wait_for_room() {
   std::unique_lock lock(mutex_);
-  // Once full it waits for half of the room, so that it is woken for several slices and not for
-  // each.
+  // When all slices are full, waits until half of them are free. The thread then wakes up once for
+  // several slices.
   if (filled_ - taken_ == kSlices)
     changed_.wait(lock, [&] { return filled_ - taken_ <= kSlices / 2 || abandoned_; });
   return abandoned_ ? nullptr : &slices_[filled_ % kSlices];
@@ -155,12 +156,12 @@ std::string reason(json::error_code failed) {
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
 
-// Hands text to the parser, but for the rows that need none.
+// Passes text to the parser, except rows that the fast path can read.
 class Feeder {
  public:
   explicit Feeder(Parser& parser) : parser_(&parser) {}
 
-  // Returns how much of the slice was taken: all of it, unless the document ended within.
+  // Returns the number of bytes taken: the whole slice, unless the document ends within it.
   std::size_t feed(std::string_view slice, json::error_code& failed) {
     for (std::string_view left = slice; !left.empty();) {
       if (is_at_row_) left.remove_prefix(parser_->handler().read_rows(left));
@@ -176,8 +177,9 @@ class Feeder {
   }
 
  private:
-  // How far the parser gets before there may be a row that can do without: to behind the bracket
-  // before the first one, and then to behind the comma before each. What looks so need not be so.
+  // Returns how many bytes the parser reads before the next row that may take the fast path: up to
+  // the bracket before the first row, then up to the comma before each row. The text search may
+  // also match elsewhere; is_between_rows() then decides.
   std::size_t to_next_row(std::string_view text) const {
     const std::string_view border = parser_->handler().is_among_threads() ? "}," : "\"threads\":[";
     const std::size_t at = text.find(std::string(border) + '{');
@@ -188,8 +190,8 @@ class Feeder {
   bool is_at_row_ = false;
 };
 
-// Reads to the end. Returns why it stopped, if it did before; `read` counts the text that was
-// taken.
+// Reads the text to its end. Returns the error that stopped it; empty on success. Adds the bytes
+// that were read to the budget's text.
 std::string feed(TextSource& source, Parser& parser, Budget& budget, json::error_code& failed) {
   std::size_t& read = budget.text;
   Feeder feeder(parser);

@@ -1,16 +1,16 @@
-// One pass over a file's text, straight into columns.
+// Reads a file's text into columns, in one pass.
 //
-// The text comes from memory, or from zstd data that a second thread unfolds while the first one
-// parses. Where no second thread can be had (RLIMIT_NPROC, a seccomp filter), the first one does
-// both in turn, and the text is the same.
+// The text comes from memory, or from zstd data that a second thread decompresses while the first
+// one parses. If no second thread can be started (RLIMIT_NPROC, a seccomp filter), one thread does
+// both in turn, with the same result.
 //
-// Definitions must be known before the tables come. A file of ours has its registry first; where a
-// registry follows later, because somebody has sorted the keys, the pass ends early and gives the
-// registry back for another one.
+// Definitions must be known before the tables. Our files have their registry first. If the registry
+// follows later, because the keys were sorted, the pass stops there and returns the registry for a
+// second pass.
 //
-// What is here:   slices of text one after the other, the bound on how far zstd data may unfold,
-// and the parser that gets them.
-// What is not:    which cell an event belongs to (events.hpp), the cell itself (row_filler.hpp).
+// Contents: the sources of text, the limit on its size after decompression, and the parser.
+//
+// See also: json_handler.hpp, which finds the cell of an event, and row_filler.hpp for cells.
 
 #pragma once
 
@@ -37,8 +37,8 @@ namespace ctprof {
 class TextSource {
  public:
   virtual ~TextSource() = default;
-  // The next slice, empty at the end. It lives until the next call. An error is the reason alone,
-  // without the file's name.
+  // Returns the next slice; empty at the end. It is valid until the next call. An error contains
+  // only the reason, not the file's name.
   virtual Result<std::string_view> next() = 0;
 };
 
@@ -53,12 +53,12 @@ class PlainText final : public TextSource {
   std::size_t slice_bytes_;
 };
 
-// Unfolds zstd data slice by slice, in the thread that asks. REQUIRES: the data outlives it.
+// Decompresses zstd data slice by slice, in the calling thread. REQUIRES: the data outlives it.
 class Unfolding {
  public:
   explicit Unfolding(std::string_view zstd);
-  // Fills `text` with what comes next, at most a slice; it stays empty at the end. An error is the
-  // reason alone. May throw bad_alloc.
+  // Fills `text` with the next slice; leaves it empty at the end. An error contains only the
+  // reason. May throw bad_alloc.
   Result<void> next(std::string& text);
 
  private:
@@ -69,13 +69,13 @@ class Unfolding {
 
   std::unique_ptr<ZSTD_DCtx_s, Free> context_;
   std::string_view zstd_;
-  std::size_t at_ = 0;     // in the data
+  std::size_t at_ = 0;     // position in the data
   std::size_t total_ = 0;  // bytes of text so far
-  std::size_t hint_ = 0;   // what zstd says is still to come; 0 at the end of a frame
-  bool more_ = true;       // whether it may hold text back that no slice had room for
+  std::size_t hint_ = 0;   // bytes that zstd still expects; 0 at the end of a frame
+  bool more_ = true;       // zstd may have more text for which the last slice had no space
 };
 
-// REQUIRES: the data outlives it.
+// Text that a second thread decompresses. REQUIRES: the data outlives it.
 class UnfoldedText final : public TextSource {
  public:
   explicit UnfoldedText(std::string_view zstd);
@@ -90,7 +90,7 @@ class UnfoldedText final : public TextSource {
   void start();
   void run();
   Result<void> unfold();
-  // The slice to fill next, or null when nobody wants more.
+  // Waits for a free slice. Returns null if the reader was destroyed.
   std::string* wait_for_room();
   void hand_over();
 
@@ -98,26 +98,26 @@ class UnfoldedText final : public TextSource {
   std::array<std::string, kSlices> slices_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::size_t filled_ = 0;  // slices handed over so far
-  std::size_t taken_ = 0;   // slices that the parser is done with
-  bool reading_ = false;    // whether the parser holds the slice after those
+  std::size_t filled_ = 0;  // number of slices filled so far
+  std::size_t taken_ = 0;   // number of slices that the parser has finished
+  bool reading_ = false;    // the parser uses the slice after those
   bool ended_ = false;
   bool abandoned_ = false;
-  Error failure_;              // once ended
-  std::exception_ptr thrown_;  // likewise
-  std::thread thread_;         // none: whoever asks unfolds
+  Error failure_;              // valid when finished
+  std::exception_ptr thrown_;  // valid when finished
+  std::thread thread_;         // not joinable: next() decompresses in its caller's thread
 };
 
 struct PassOptions {
   std::optional<RegistryPart>
-      registry;                // known from an earlier pass; the file's own is then passed over
-  bool only_registry = false;  // look for that and nothing else
+      registry;  // known from an earlier pass; the file's own registry is then skipped
+  bool only_registry = false;  // only search for the registry
 };
 
 struct PassEnd {
-  std::string failure;                   // the place and the reason; empty: the whole file was read
-  bool is_contents = false;              // sound JSON, but not what should be there
-  std::optional<RegistryPart> registry;  // found too late, or looked for
+  std::string failure;                   // place and reason; empty: the whole file was read
+  bool is_contents = false;              // valid JSON, but not a valid snapshot
+  std::optional<RegistryPart> registry;  // found after the tables, or requested by only_registry
 };
 
 PassEnd read_pass(TextSource& source, const Vocabulary& vocabulary, PassOptions options,

@@ -240,7 +240,7 @@ void RowFiller::end_map(Slot& slot) {
                 : ascending_ ? pools_->maps.append_pooled(entries_)
                              : pools_->maps.append(entries_, pools_->texts);
   if (entries_.empty()) {
-    slot.last_id = id;  // one empty map is enough
+    slot.last_id = id;  // all empty maps share one id
     slot.has_last = true;
   }
   put(slot, id);

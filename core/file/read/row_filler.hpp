@@ -1,13 +1,14 @@
-// Fills the columns of one table, row by row, with what the parser finds.
+// Fills the columns of one table, row by row, with the parsed values.
 //
-// Each leaf of the table's tree has a slot, which knows its column, what may stand there, and the
-// last row that had it. A row that ends with slots unseen leaves gaps there. Values go to their
-// columns a block of rows at a time, because a hundred columns written a cell at a time are a
-// hundred places in memory for each row. Columns grow by doubling, within the budget.
+// Each leaf of the table's tree has a slot with its column, the kind of its values, and the last
+// row that had one. Slots without a value at the end of a row become gaps. Values are buffered and
+// copied to their columns in blocks of rows, because writing each row to a hundred columns would
+// access a hundred places in memory. The capacity of columns doubles as needed, within the budget.
 //
-// What is here:   one value into one cell, with its checks.
-// What is not:    which leaf a value belongs to (read_pass.hpp), gaps that the file explains
-// (draft.hpp).
+// Contents: storing one value in one cell, with its checks.
+//
+// See also: read_pass.hpp and json_handler.hpp, which find the leaf of a value;
+// snapshot_builder.hpp, which sets the gaps that the file explains.
 
 #pragma once
 
@@ -26,19 +27,19 @@
 namespace ctprof {
 
 struct Slot {
-  static constexpr std::size_t kBlock = 128;  // rows
+  static constexpr std::size_t kBlock = 128;  // rows per block
   enum class Kind : std::uint8_t { Skip, U64, I64, F64, Bool, ZeroOne, Text, Bits, Array, Map };
 
-  Kind kind = Kind::Skip;  // Skip: whatever stands there is passed over
+  Kind kind = Kind::Skip;  // Skip: values are ignored
   bool may_be_null = false;
-  std::uint32_t seen = 0;  // the row that had it last, counted from 1
+  std::uint32_t seen = 0;  // the last row with a value, counted from 1
   Bounds bounds;
   ctprof_gap* gaps = nullptr;
   Column* column = nullptr;
-  std::string_view last_text;  // names repeat from row to row
+  std::string_view last_text;  // consecutive rows often have the same text
   Id last_id = 0;
   bool has_last = false;
-  std::array<std::uint64_t, kBlock> block{};  // the newest cells, whatever their storage
+  std::array<std::uint64_t, kBlock> block{};  // the newest cells, as 64-bit words for every storage
 };
 
 class RowFiller {
@@ -47,22 +48,23 @@ class RowFiller {
       "requires more memory than allowed for a file of its size";
 
   RowFiller() = default;
-  // REQUIRES: `pools`, `texts`, which is a way into them, and `budget` outlive it.
+  // REQUIRES: `pools`, `texts` (a cache for the text pool) and `budget` outlive it.
   RowFiller(std::size_t leaves, std::size_t most_rows, Pools& pools, TextCache& texts,
             Budget& budget)
       : slots_(leaves), most_rows_(most_rows), pools_(&pools), texts_(&texts), budget_(&budget) {}
 
-  // REQUIRES: the column is empty, stays where it is, and nobody else resizes it.
+  // Assigns a column to a leaf. REQUIRES: the column is empty, is not moved, and nobody else
+  // resizes it.
   void add(std::size_t leaf, Column& column);
-  // How many rows there may be, by a file's own word: room is made for so many at once, if the
-  // budget has it.
+  // Sets the number of rows that the file claims to have. The memory for them is allocated at once
+  // if the budget allows it.
   void expect(std::size_t rows) { expected_rows_ = std::min(rows, most_rows_); }
 
   Slot& slot(std::size_t leaf) { return slots_[leaf]; }
   bool is_seen(const Slot& slot) const { return slot.seen == rows_; }
   std::size_t rows() const { return rows_; }
 
-  // The following answer with false when it cannot be, and `why` says why.
+  // The following functions return false on failure; the error text then has the reason.
   bool begin_row() {
     if (rows_ % Slot::kBlock == 0) flush();
     if (rows_ == capacity_ && !grow()) return false;
@@ -70,7 +72,7 @@ class RowFiller {
     matched_ = 0;
     return true;
   }
-  // Takes back the row that was begun last, as if it had not been.
+  // Removes the row that was begun last.
   void drop_row();
   bool end_row() {
     if (matched_ != columns_) mark_missing();
@@ -84,14 +86,14 @@ class RowFiller {
     }
     return put_other_number(slot, value, text);
   }
-  // Numbers above the signed range, and with a point or an exponent.
+  // Numbers above the signed range, and numbers with a point or an exponent.
   bool put_unsigned(Slot& slot, std::uint64_t value, std::string_view text);
   bool put_real(Slot& slot, std::string_view text);
   bool put_bool(Slot& slot, bool value);
   bool put_null(Slot& slot);
   bool put_text(Slot& slot, std::string_view text);
 
-  // Arrays and maps come in pieces.
+  // Arrays and maps are added item by item.
   void begin_items() { items_.clear(); }
   bool add_item(const Slot& slot, std::int64_t value, std::string_view text);
   bool add_item(const Slot& slot, std::uint64_t value, std::string_view text);
@@ -108,7 +110,7 @@ class RowFiller {
 
  private:
   bool grow();
-  // Moves the newest block of cells to the columns.
+  // Copies the newest block of cells to the columns.
   void flush();
   void mark_missing();
   bool put_other_number(Slot& slot, std::int64_t value, std::string_view text);
@@ -121,7 +123,7 @@ class RowFiller {
   }
   void see(Slot& slot) {
     if (slot.seen == rows_)
-      return void(slot.gaps[rows_ - 1] = CTPROF_VALUE);  // another spelling was null
+      return void(slot.gaps[rows_ - 1] = CTPROF_VALUE);  // the other spelling of this key was null
     slot.seen = static_cast<std::uint32_t>(rows_);
     ++matched_;
   }
@@ -133,22 +135,24 @@ class RowFiller {
 
   std::vector<Slot> slots_;
   std::size_t most_rows_ = 0;
-  std::size_t columns_ = 0;            // slots that have one
-  std::vector<std::uint32_t> filled_;  // which slots
+  std::size_t columns_ = 0;            // number of slots with a column
+  std::vector<std::uint32_t> filled_;  // indexes of those slots
   std::size_t rows_ = 0;
-  std::size_t flushed_ = 0;  // rows whose cells are in their columns
+  std::size_t flushed_ = 0;  // number of rows that are copied to the columns
   std::size_t expected_rows_ = 0;
   std::size_t capacity_ = 0;
   std::size_t row_bytes_ = 0;
-  std::size_t matched_ = 0;  // slots seen in this row
+  std::size_t matched_ = 0;  // number of slots with a value in this row
   Pools* pools_ = nullptr;
   TextCache* texts_ = nullptr;
   Budget* budget_ = nullptr;
   std::vector<std::uint64_t> items_;
   std::vector<ctprof_entry> entries_;
-  std::vector<ctprof_entry> last_entries_;  // whose keys the next map probably has as well
-  bool ascending_ = true;                   // the keys of this map
-  bool is_like_last_ = true;  // its keys are those of the last map so far, and ascending as they
+  std::vector<ctprof_entry>
+      last_entries_;       // the previous map, whose keys the next one usually repeats
+  bool ascending_ = true;  // the keys of the current map are ascending
+  bool is_like_last_ =
+      true;  // the keys so far equal those of the previous map, which are ascending
   std::string why_;
 };
 

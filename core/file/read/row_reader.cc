@@ -8,23 +8,23 @@
 namespace ctprof {
 namespace {
 
-// More than these may not fit 64 bits.
+// More digits than these may exceed 64 bits.
 constexpr std::ptrdiff_t kMostDigits = std::numeric_limits<std::uint64_t>::digits10;
-// How many keys of the guess a row may lack in one place.
+// Largest number of consecutive predicted keys that a row may lack.
 constexpr int kMostMissing = 16;
 constexpr std::uint64_t kMostSigned = std::numeric_limits<std::int64_t>::max();
 
-// Texts, keys and counts inside one slice are below their limits, so nobody has to look.
+// Texts, keys and counts within one slice cannot exceed their limits, so no check is needed.
 static_assert(limits::kSliceBytes <= limits::kKeyBytes &&
               limits::kSliceBytes <= limits::kTextBytes);
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Eight bytes at once.
+// Eight bytes are tested at a time.
 constexpr std::ptrdiff_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kEach = 0x0101010101010101, kTop = 0x80 * kEach;
 constexpr std::uint64_t has_zero(std::uint64_t word) { return (word - kEach) & ~word & kTop; }
-// Whether one of them may be other than plain.
+// Returns whether a byte may be other than plain.
 constexpr bool has_odd_byte(std::uint64_t word) {
   return (word & kTop) != 0 || ((word - 0x20 * kEach) & kTop) != 0 ||
          has_zero(word ^ '"' * kEach) || has_zero(word ^ '\\' * kEach);
@@ -32,8 +32,8 @@ constexpr bool has_odd_byte(std::uint64_t word) {
 
 }  // namespace
 
-// A number with a point or an exponent, or a longer one, ends where its caller expects no more of
-// it.
+// Reads a whole number. A point, an exponent or further digits after it make the caller fail,
+// because it expects another character there.
 const char* RowReader::digits(const char* at, std::uint64_t& value) const {
   const char* const start = at;
   const char* const stop = end_ - at > kMostDigits ? at + kMostDigits : end_;
@@ -42,7 +42,7 @@ const char* RowReader::digits(const char* at, std::uint64_t& value) const {
   return is_number ? at : nullptr;
 }
 
-// Where a text ends, if it stands for itself.
+// Returns the end of a text without escapes; null if it has other characters.
 const char* RowReader::plain(const char* at) const {
   for (std::uint64_t word = 0; end_ - at > kWord; at += kWord) {
     std::memcpy(&word, at, sizeof word);
@@ -52,7 +52,7 @@ const char* RowReader::plain(const char* at) const {
   return is('"', at) ? at : nullptr;
 }
 
-// Where the value of the leaf begins, if its key is here.
+// Returns the start of the leaf's value if its key is here; otherwise null.
 const char* RowReader::key(const char* at, const KeyNode& node) const {
   const std::size_t size = node.spelling.size() + 1;
   if (static_cast<std::size_t>(end_ - at) < size || *at != '"' || !node.is_leaf() ||
@@ -134,7 +134,7 @@ const char* RowReader::word(const char* at, Slot& slot) {
   return nullptr;
 }
 
-// What a row has already, in another spelling perhaps, is passed over.
+// Skips a value if the row already has one under another spelling of the key.
 const char* RowReader::items(const char* at, Slot& slot) {
   const bool is_list = slot.kind == Slot::Kind::Bits || slot.kind == Slot::Kind::Array;
   if (!is_list && slot.kind != Slot::Kind::Skip) return nullptr;

@@ -1,12 +1,14 @@
-// A short way for rows of threads that are spelled as this program spells them: no blanks, no
-// escapes, only whole numbers, and keys in the order of a row before.
+// A fast path for rows of threads that are spelled as this program writes them: no blanks, no
+// escapes, only whole numbers, and keys in the order of a previous row.
 //
-// It takes what it is sure of. At anything else, an error above all, it gives the row up and leaves
-// no trace of it: the parser gets the row from its start, and says what is wrong with it if
-// anything is. So there is one set of rules for what a file may hold, and this is none of them.
+// It reads only rows that are certainly valid. At anything else it drops the row without side
+// effects. The parser then reads the row from its start, and reports errors in it. The rules for
+// valid files are therefore only in the parser's handler.
 //
-// What is here:   whole rows straight into cells.
-// What is not:    when a row may come (events.hpp, read_pass.cc), the cell itself (row_filler.hpp).
+// Contents: reading complete rows into cells.
+//
+// See also: json_handler.hpp and read_pass.cc, which call it between rows; row_filler.hpp for
+// cells.
 
 #pragma once
 
@@ -23,14 +25,14 @@ class RowReader {
   // REQUIRES: both outlive it; `tree` is the layout of the rows.
   RowReader(const KeyNode& tree, RowFiller& rows) : tree_(&tree), rows_(&rows) {}
 
-  // Reads the rows that `text` begins with, each with the comma behind it. Returns how many bytes
-  // those are; what stands there is for the parser. REQUIRES: a row must come next, as it must
-  // behind a comma; the text is a slice at most.
+  // Reads the rows with which `text` begins, each with the comma after it. Returns the number of
+  // bytes read; the parser must read the text from there on. REQUIRES: `text` is at a place where a
+  // row must follow, such as after a comma, and is at most one slice.
   std::size_t read(std::string_view text);
 
  private:
-  // Each returns where what it read ends, or null where that is not what it should be. The inline
-  // ones are for row_reader.cc alone.
+  // Each function returns the end of what it read, or null if the text is unexpected. The inline
+  // ones are defined in row_reader.cc.
   const char* row(const char* at);
   const char* members(const char* at);
   inline const char* key(const char* at, const KeyNode& node) const;
@@ -54,7 +56,8 @@ class RowReader {
   const KeyNode* tree_;
   RowFiller* rows_;
   const char* end_ = nullptr;
-  std::string_view last_map_;  // behind its bracket; the other spelling of a key has the same
+  std::string_view last_map_;  // text after the bracket of the last map; the other spelling of a
+                               // key has an equal one
 };
 
 }  // namespace ctprof

@@ -1,4 +1,4 @@
-// All sources of core/file/read, which are compiled as one.
+// All sources of core/file/read, compiled as one unit.
 
 #include "core/file/read/draft.cc"
 #include "core/file/read/events.cc"
