@@ -1,4 +1,5 @@
-// All captures of a file, one after the other: for whoever reduces each and lets it go.
+// Reads all captures of a file one after the other, for callers that need only one in memory at a
+// time.
 
 #pragma once
 
@@ -12,19 +13,19 @@
 
 namespace ctprof {
 
-// Takes a capture. Its error stops the reading, which returns it.
+// Receives a capture. An error stops the reading, which returns it.
 using TakeCapture = std::function<Result<void>(Snapshot)>;
 
-// Reads all captures of a file, in either layout, by the calling thread alone, and hands each over
-// before it reads the next. Returns sentences about what is left out at its end: one that was cut,
-// say. Fails where nothing can be read, or it is no regular file, whatever takes its place
-// meanwhile; the error names the file, the place and the reason. `path` is one whatever is in its
-// name. Threads: any.
+// Reads all captures of a regular file, in either layout, in the calling thread. Passes each to
+// `take` before it reads the next. Returns messages about skipped data at the end, such as a
+// truncated capture. Fails if nothing can be read, or if `path` is not a regular file, even if
+// another file replaces it during the call. The error names the file, the place and the reason.
+// `path` is never interpreted as `FILE#N`. Threads: any.
 Result<std::vector<std::string>> load_each(const std::string& path, const Vocabulary& vocabulary,
                                            const TakeCapture& take);
 
-// The same of an argument as load_file() has it, by as many workers as the host can spare: of
-// `FILE#2` it is the one, "-" is standard input.
+// Reads all captures of an argument as load_file() accepts it, with as many workers as the host can
+// spare. For `FILE#2` it reads only the second capture; "-" is standard input.
 Result<std::vector<std::string>> take_captures(const std::string& argument,
                                                const Vocabulary& vocabulary,
                                                const TakeCapture& take);

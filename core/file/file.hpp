@@ -1,9 +1,9 @@
-// The snapshot file: zstd-compressed JSON, in the reference's layout with keys of our own that the
-// reference ignores, or in columns.
+// Reads and writes snapshot files: zstd-compressed JSON, either in the reference's layout with keys
+// of our own that the reference ignores, or in columns.
 //
-// What is here:   writing and loading, whole.
-// What is not:    which key is where: that comes out of the metrics' definitions
-// (registry/metric_def.hpp).
+// Contents: writing and loading whole files.
+//
+// See also: registry/metric_def.hpp. The metrics' definitions determine the key of each metric.
 
 #pragma once
 
@@ -22,56 +22,59 @@ namespace ctprof {
 
 class Destination;  // core/file/write/destination.hpp
 
-// How a file is laid out: rows as the reference's tools read them, or columns as ours read them
-// best (columns/write_columns.hpp).
+// The layout of a file: rows, which the reference's tools can read, or columns, which ctprof reads
+// fastest (columns/write_columns.hpp).
 enum class FileLayout { Rows, Columns };
 
 struct WriteOptions {
   FileLayout layout = FileLayout::Rows;
-  unsigned workers = 0;  // that make the text; 0: what the host can spare
-  bool sync = true;      // fsync before the file takes its name
-  // Of zstd; none: the one that suits the layout. A header in columns has at most 1.
+  unsigned workers = 0;  // that produce the text; 0: as many as the host can spare
+  bool sync = true;      // call fsync before the file gets its name
+  // zstd level; none: the best one for the layout. The header of a file in columns uses at most
+  // level 1.
   std::optional<int> level = {};
-  int standard_output = STDOUT_FILENO;  // what "-" stands for
+  int standard_output = STDOUT_FILENO;  // the descriptor for "-"
 };
 
 struct Written {
   std::uint64_t json_bytes = 0;
   std::uint64_t file_bytes = 0;
-  std::uint64_t sync_ns = 0;  // spent waiting for the disk; 0 where nothing was synced
+  std::uint64_t sync_ns = 0;  // time spent waiting for the disk; 0 without fsync
 };
 
-// Makes a new file in the same directory, syncs, renames: nobody sees half a file, and on any error
-// the file that was there stays. "-" writes to standard output. A new file is its owner's alone.
-// `vocabulary` says which keys a file has even where the snapshot has no column.
+// Writes a new file in the same directory, syncs and renames it. Readers never see an incomplete
+// file, and an existing file stays unchanged on any error. "-" writes to standard output. Only the
+// owner can access a new file. `vocabulary` determines which keys the file has even if the snapshot
+// lacks their columns.
 Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,
                            const Destination& place, const WriteOptions& options = {});
 Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,
                            const std::string& path, const WriteOptions& options = {});
 
-// The snapshot in columns as the bytes of one block, which may stand behind others in a file.
+// Returns the snapshot as the bytes of one block in columns, which can be appended to other blocks.
 // Throws bad_alloc.
 Result<std::string> block_of(const Snapshot& snapshot, unsigned workers = 0);
 
-// Where a file can be written, asked before work that would be lost otherwise. Nothing is written;
-// the directory stays open.
+// Checks that a file can be written to `path`, before a long operation whose result would be lost.
+// Writes nothing; keeps the directory open.
 Result<Destination> check_output(const std::string& path);
 
-// Reads a file of ours, in either layout, or the reference's; "-" reads standard input.
-// `vocabulary` types the columns of a file that has no registry of its own; a file that has one is
-// read by that alone. `FILE#2` is the second capture of a file that holds several; without a number
-// the first is read, and `told` says so. The error names the file, the place and the reason.
+// Reads a file of ours, in either layout, or one of the reference; "-" reads standard input.
+// `vocabulary` defines the columns of a file without a registry; a file with a registry is read
+// with that only. `FILE#2` is the second capture of a file with several. Without a number the first
+// is read, and a message in the snapshot reports it. The error names the file, the place and the
+// reason.
 Result<Snapshot> load_file(const std::string& argument, const Vocabulary& vocabulary);
 
-// What a file says of its window before the rows: a snapshot with columns and no rows, by which a
-// report can be planned before the rows are read, by load_file(). None where the file is none of
-// ours in columns, or holds something else than one whole window. That it says when each thread was
-// seen is taken for granted. The error is as above.
+// Reads the definitions of a window file without its rows: a snapshot with columns and no rows,
+// with which a report can be planned before load_file() reads the rows. Returns nothing if the file
+// is not in columns, or does not contain exactly one complete window. Assumes that the file
+// contains the times at which each thread was seen. Errors are those of load_file().
 Result<std::optional<Snapshot>> load_outline(const std::string& path);
 
-// Reads all windows of a file that holds windows, one after the other. Of another file, and of
-// `FILE#2`, it reads what load_file() does. The error is as there; it is one, too, if a snapshot is
-// among the windows, or if they take more memory than one file may.
+// Reads all windows of a file that contains windows, one after the other. Any other file, and
+// `FILE#2`, is read as by load_file(). Errors are those of load_file(); it also fails if a snapshot
+// is among the windows, or if they take more memory than one file may.
 Result<std::vector<Snapshot>> load_runs(const std::string& argument, const Vocabulary& vocabulary);
 
 }  // namespace ctprof

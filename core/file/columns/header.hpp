@@ -20,9 +20,9 @@
 // `end` contains the number of lines, including itself, and the bytes of text before it, so that a
 // reader detects a truncated file.
 //
-// A reader keeps keys, rows of unknown entities (which `tables` and `opening_only` announce like
-// others), and lines of unknown kinds anywhere after the header. It writes them again; lines of
-// unknown kinds then follow the stacks.
+// A reader keeps unknown keys, rows of unknown entities (which `tables` and `opening_only` announce
+// like others), and lines of unknown kinds anywhere after the header. It writes them again; lines
+// of unknown kinds then follow the stacks.
 
 #pragma once
 

@@ -16,12 +16,13 @@ namespace {
 constexpr mode_t kOpenToAll = S_ISVTX | S_IWOTH;
 constexpr mode_t kPermissions = 0777;
 
-// "" for a name without a slash; with the slash otherwise, so that a link to a directory is
-// followed as the kernel allows.
+// Returns the directory part of a path: empty for a name without a slash, otherwise with the
+// trailing slash, so that the kernel follows a link to a directory.
 std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// The path of an open file without a link in it, as the kernel knows it; empty with an errno.
+// Returns the kernel's path of an open file, which contains no links; empty, with errno set, on
+// failure.
 std::string path_of(int fd) {
   std::array<char, PATH_MAX> path;
   const ssize_t size =
@@ -34,7 +35,7 @@ bool is_open_to_all(int directory) {
   return ::fstat(directory, &found) == 0 && (found.st_mode & kOpenToAll) == kOpenToAll;
 }
 
-// What the kernel's refusal to follow a link means.
+// Describes why the kernel refused to follow a link.
 Error link_refused(const std::string& path, int directory, int number) {
   if (number == EACCES && is_open_to_all(directory))
     return error(
@@ -77,8 +78,8 @@ Result<void> Destination::look() {
   return S_ISREG(found.st_mode) ? may_replace() : stream();
 }
 
-// The kernel goes through the link, and then says where that led. If the name that it says has
-// become another file's by now, somebody is busy there, and nothing is written.
+// Lets the kernel follow the link, and reads the resulting path. Fails if that path refers to
+// another file by now, because somebody is changing it.
 Result<void> Destination::follow_link() {
   const sdk::Fd target(::openat(directory(), name_.c_str(), O_PATH | O_CLOEXEC));
   if (!target) return link_refused(path_, directory(), errno);
@@ -98,8 +99,8 @@ Result<void> Destination::follow_link() {
   return may_replace();
 }
 
-// A pipe that somebody else has put where everybody may write would get all that is written; the
-// kernel looks at such pipes (fs.protected_fifos) only where a file may be created.
+// Another user could create a pipe in a world-writable directory and read everything that is
+// written to it. The kernel checks such pipes (fs.protected_fifos) only on an open with O_CREAT.
 Result<void> Destination::stream() {
   kind_ = Kind::Stream;
   struct stat found {};
@@ -115,8 +116,9 @@ Result<void> Destination::stream() {
                                                                         : failed(errno);
 }
 
-// With O_CREAT, because fs.protected_regular looks at no other opening. What is there is left as it
-// is; O_NONBLOCK in case a pipe takes its place.
+// Checks whether an existing file may be replaced. Uses O_CREAT, because fs.protected_regular
+// checks only such opens. Does not change the file. O_NONBLOCK avoids waiting if a pipe has
+// replaced it.
 Result<void> Destination::may_replace() const {
   constexpr int kAsShellsDo = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   const sdk::Fd file(::openat(directory(), name_.c_str(), kAsShellsDo, S_IRUSR | S_IWUSR));

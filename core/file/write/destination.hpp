@@ -1,13 +1,14 @@
-// Where a file will go: a name in a directory that is held open, found once and used later.
+// The destination of a file: a name in an open directory, which is resolved once and used later.
 //
-// The kernel follows all links, so that what it refuses to open here (fs.protected_symlinks,
-// fs.protected_regular, file permissions) is not replaced by a rename either. A file that is there
-// is opened for writing, and not changed. Because the directory stays open, nobody who renames a
-// directory or plants a link afterwards sends the file elsewhere, nor does a plugin that changes
-// the working directory.
+// The kernel follows all links. Therefore a rename does not replace a file that the kernel refuses
+// to open here (fs.protected_symlinks, fs.protected_regular, file permissions). An existing file is
+// opened for writing, but not changed. The open directory ensures that the file cannot be
+// redirected later: by renamed directories, by new links, or by a plugin that changes the working
+// directory.
 //
-// What is here:   names, links, what stands at the place now.
-// What is not:    the contents and the rename (out_file.hpp).
+// Contents: names, links, and the file that exists at the destination.
+//
+// See also: out_file.hpp for the contents and the rename.
 
 #pragma once
 
@@ -23,42 +24,43 @@
 
 namespace ctprof {
 
-// How the names of files end that ctprof chooses itself.
+// Suffix of file names that ctprof chooses itself.
 inline constexpr std::string_view kFileSuffix = ".ctprof.zst";
 
 class Destination {
  public:
-  // What is written, and how.
+  // The kind of file that is written.
   enum class Kind {
     StandardOutput,  // "-"
     File,            // a new regular file takes the name
     Stream,          // a pipe or device: opened and written as it is
   };
 
-  // Finds the place. A pipe or device is only asked whether it may be written: opening it could
-  // wait for a reader. The error is a sentence that names `path`. The owner may use it in any
-  // thread, one at a time.
+  // Resolves the destination. Only checks the permission of a pipe or device, because opening it
+  // could block until there is a reader. The error is a message that names `path`. Threads: any,
+  // one at a time.
   static Result<Destination> at(const std::string& path);
 
   Kind kind() const { return kind_; }
-  // As the user wrote it; for sentences.
+  // The path as the user wrote it, for messages.
   const std::string& path() const { return path_; }
-  // Of File and Stream: the directory (O_PATH), and the name in it. The name of a File is no link.
+  // For File and Stream: the directory (O_PATH), and the name in it. The name of a File is not a
+  // link.
   int directory() const { return directory_.get(); }
   const std::string& name() const { return name_; }
 
-  // Keeps one descriptor, so that there is one for the file when others have used up all of them;
-  // and gives it up.
+  // Reserves a file descriptor, so that the file can be opened even if the process has used up all
+  // others; and releases it.
   void reserve_descriptor() { reserve_.reset(::fcntl(directory(), F_DUPFD_CLOEXEC, 0)); }
   void use_reserve() const { reserve_.reset(); }
 
-  // What a new file takes over from the one that it replaces.
+  // Permissions that a new file copies from the file that it replaces.
   struct Access {
     mode_t mode;  // permission bits
     gid_t group;
   };
-  // Of the regular file that stands there now, if it is ours and has no other link. Fails if what
-  // stands there is no regular file.
+  // Returns the permissions of the existing regular file, if it belongs to this user and has no
+  // other link. Fails if the name belongs to something other than a regular file.
   Result<std::optional<Access>> replaced_access() const;
 
  private:

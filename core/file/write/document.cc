@@ -8,10 +8,10 @@
 namespace ctprof {
 namespace {
 
-// Rows of one part: some 500 KiB of text, which caches hold, and parts enough to share among
-// workers. Smaller ones shrink less: by 7 percent with half as many.
+// Rows per part: about 500 KiB of text, which fits into caches, and enough parts to share among
+// workers. Smaller parts compress less: by 7 percent with half as many rows.
 constexpr std::size_t kRowsAtOnce = 256;
-// Rows with many words do not fill the memory: they leave when they come to this many bytes.
+// Rows with long texts are written out when they reach this many bytes, which limits memory.
 constexpr std::size_t kFlushAt = 2 * 1024 * 1024;
 constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host};
 
@@ -30,7 +30,7 @@ void mark_values(const Column& column, std::vector<std::uint8_t>& rows) {
     marks[row] |= gaps[row] == CTPROF_VALUE;
 }
 
-// Keeps the last byte: a comma there may yet be taken back.
+// Writes the text except a comma at its end, which may have to be removed later.
 Result<void> flush_all_but_comma(JsonWriter& out, Sink& sink) {
   const std::size_t size = out.size() - (out.view().back() == ',');
   auto done = sink.write(out.view().substr(0, size));
@@ -40,7 +40,7 @@ Result<void> flush_all_but_comma(JsonWriter& out, Sink& sink) {
   return done;
 }
 
-// Whether any leaf below has a value in the tree's only row.
+// Returns whether any leaf below the node has a value in the tree's only row.
 bool has_value(const KeyNode& node, const std::vector<LeafContent>& contents) {
   if (!node.is_leaf())
     return std::any_of(node.children.begin(), node.children.end(),
@@ -66,7 +66,8 @@ Document::Document(const Snapshot& snapshot, const Vocabulary& vocabulary)
   list_metrics();
 }
 
-// A mark is true where a metric that names it has a value, and so is the mark that it names itself.
+// Sets each mark to true in the rows where a metric that names it has a value. Marks that it names
+// itself become true as well.
 void Document::fill_marks() {
   const Table& threads = snapshot_->threads();
   for (const Column& column : threads.columns) {
@@ -79,7 +80,7 @@ void Document::fill_marks() {
   }
 }
 
-// A process stands on its leader's row, or where no leader is listed on its first one.
+// Assigns each process to the row of its leader, or to its first row if the leader was not listed.
 void Document::find_leaders() {
   process_rows_.assign(snapshot_->threads().rows, kNoRow);
   const Column* tids = snapshot_->threads().find(kTid);
@@ -98,7 +99,7 @@ void Document::find_leaders() {
   }
 }
 
-// The places that something stands at: columns, kept keys, and objects.
+// Returns the key paths that have contents: columns, kept keys, and objects.
 Layout Document::places_of_contents() const {
   Layout taken;
   for (const Entity entity : kAllEntities)
@@ -110,8 +111,8 @@ Layout Document::places_of_contents() const {
   return taken;
 }
 
-// The vocabulary's order, and then what it does not know. What is there goes before what is not
-// where both want one place, and second spellings come last.
+// Adds the vocabulary's metrics in their order, then columns that it does not know. If two metrics
+// have the same key path, one with contents takes precedence. Alternative spellings are added last.
 void Document::place_metrics() {
   Layout taken = places_of_contents();
   std::vector<Placed> placed;
@@ -141,7 +142,8 @@ void Document::place_metric(const MetricDef& def, const Column* column,
   for (const Place& alias : aliases_of(def)) registry_.placeholders.push_back(place_text(alias));
 }
 
-// All columns, in their tables' order; one that lost its place to another says so.
+// Lists all columns, in table order. A column whose key path is used by another gets the path
+// "none".
 void Document::list_metrics() {
   for (const Entity entity : kAllEntities)
     for (const Column& column : snapshot_->table(entity).columns) {
@@ -176,7 +178,7 @@ void Document::place_kept_keys(Entity entity) {
   }
 }
 
-// Objects of the host that are null as a whole, where nothing in them has a value.
+// Writes null for whole objects of the host in which nothing has a value.
 void Document::place_nulls() {
   for (KeyNode& node : layout_.tree(Root::Host).children) {
     if (!is_listed(vocabulary_->objects, node.key) || has_value(node, contents(Root::Host)))
@@ -256,7 +258,7 @@ Result<void> Document::write_threads(std::size_t part, Pen& pen, Sink& sink) con
   return {};
 }
 
-// The last part holds the rest of the document, too.
+// Writes cgroups; the last part also contains the remaining keys of the document.
 Result<void> Document::write_cgroups(std::size_t part, Pen& pen, Sink& sink) const {
   const Table& cgroups = snapshot_->table(Entity::Cgroup);
   const Column* paths = cgroups.find(kCgroupPath);

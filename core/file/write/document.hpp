@@ -1,17 +1,17 @@
-// A snapshot as the text of a file.
+// Writes a snapshot as the text of a file in rows.
 //
 //   {"ctprof": {...}, "registry": {...}, "gaps": {...},    our own keys, not the reference's
 //    "read_at": [...], "raw": {...},
-//    "captured_at_unix_ns": 1, "host": {...}, ...,         objects that are kept as they are
+//    "captured_at_unix_ns": 1, "host": {...}, ...,         objects that are copied as text
 //    "threads": [{...}, ...],                              the tables
 //    "cgroup_stats": {"/path": {...}, ...}, "psi": {...}, ...}
 //
-// A file has every key of the vocabulary, whatever the snapshot holds. The same snapshot gives the
-// same text, in the same parts: several workers can write them at the same time.
+// A file has every key of the vocabulary, whatever the snapshot contains. The same snapshot always
+// results in the same text and the same parts, which several workers can write concurrently.
 //
-// What is here:   what is written, and in which order.
-// What is not:    the rows' steps (row_writer.hpp), compressing (write_file.cc), naming
-// (out_file.hpp).
+// Contents: which keys are written, and in which order.
+//
+// See also: row_writer.hpp for rows, write_file.cc for compression, out_file.hpp for the file.
 
 #pragma once
 
@@ -33,12 +33,13 @@ namespace ctprof {
 
 class Document {
  public:
-  // REQUIRES: both outlive it, and the snapshot is no window (end_of() in window/make_window.hpp).
+  // REQUIRES: both outlive it, and the snapshot is not a window (end_of() in
+  // window/make_window.hpp).
   Document(const Snapshot& snapshot, const Vocabulary& vocabulary);
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;
 
-  // What one worker writes with, part after part.
+  // The buffers of one worker.
   class Pen {
    public:
     // REQUIRES: the document outlives it.
@@ -51,12 +52,12 @@ class Document {
     RowWriter cgroups_;
   };
 
-  // The text is these parts, one after the other.
+  // Returns the number of parts. The text is their concatenation.
   std::size_t parts() const { return 1 + thread_parts_ + cgroup_parts_; }
-  // Writes one part. Safe from several threads, each with a pen of its own.
-  // REQUIRES: the parts that one pen writes ascend.
+  // Writes one part. Threads: any, each with its own buffers. REQUIRES: each worker writes its
+  // parts in ascending order.
   Result<void> write(std::size_t part, Pen& pen, Sink& sink) const;
-  // Writes all of them.
+  // Writes all parts.
   Result<void> write(Sink& sink) const;
 
  private:
@@ -89,12 +90,12 @@ class Document {
   const Vocabulary* vocabulary_;
   Layout layout_;
   std::array<std::vector<LeafContent>, kRoots> contents_;      // by leaf
-  std::array<std::vector<const Column*>, kEntities> columns_;  // all but hidden ones
+  std::array<std::vector<const Column*>, kEntities> columns_;  // without hidden columns
   std::unordered_set<const Column*> placed_;
   RegistryPart registry_;
-  std::map<std::string, std::vector<std::uint8_t>, std::less<>> marks_;  // of threads, by row
+  std::map<std::string, std::vector<std::uint8_t>, std::less<>> marks_;  // marks of threads, by row
   std::vector<std::uint32_t>
-      process_rows_;  // per thread row: the process that it stands for, or kNoRow
+      process_rows_;  // per thread row: the process whose metrics it has, or kNoRow
   std::size_t thread_parts_;
   std::size_t cgroup_parts_;
 };

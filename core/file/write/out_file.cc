@@ -16,7 +16,7 @@
 namespace ctprof {
 namespace {
 
-// A handler may look at nothing but this. `directory` is written last and cleared first.
+// The only data that the signal handler reads. `directory` is written last and cleared first.
 struct Slot {
   std::atomic<int> directory{-1};
   char name[DoomedFile::kLongestName + 1]{};
@@ -24,12 +24,12 @@ struct Slot {
 std::array<Slot, 8> slots;
 static_assert(std::atomic<int>::is_always_lock_free);
 
-std::mutex mutex;       // guards what follows, and who has which slot
-std::size_t taken = 0;  // slots
+std::mutex mutex;       // guards the variables below and the assignment of slots
+std::size_t taken = 0;  // number of used slots
 std::vector<std::pair<int, struct sigaction>> before;
 
-// SA_RESETHAND has put the default back: raised again, the signal ends the program when this
-// returns.
+// SA_RESETHAND has restored the default action. The raised signal therefore ends the program when
+// this handler returns.
 void remove_and_end(int signal) {
   const int error = errno;
   remove_doomed_files();
@@ -37,7 +37,8 @@ void remove_and_end(int signal) {
   ::raise(signal);
 }
 
-// Those that end a program by default, but crashes and what cannot be caught.
+// Returns the signals that end a program by default, except crashes and signals that cannot be
+// caught.
 std::vector<int> ending_signals() {
   std::vector<int> signals{SIGHUP,    SIGINT,  SIGQUIT, SIGPIPE,   SIGALRM, SIGTERM,
                            SIGUSR1,   SIGUSR2, SIGXCPU, SIGXFSZ,   SIGPROF, SIGPOLL,
@@ -85,7 +86,7 @@ DoomedFile::DoomedFile(int directory, const std::string& name)
   if (taken++ == 0) install();
 }
 
-// Removed first, and then no longer guarded: in between, a signal finds nothing to remove.
+// Removes the file before its slot is released. A signal in between finds no file to remove.
 DoomedFile::~DoomedFile() {
   if (!name_.empty()) ::unlinkat(directory_, name_.c_str(), 0);
   release();
@@ -102,10 +103,10 @@ void DoomedFile::release() {
 
 namespace {
 
-constexpr int kAttempts = 16;  // at a temporary name that nobody has
+constexpr int kAttempts = 16;  // to find an unused temporary name
 constexpr mode_t kOwnersAlone = S_IRUSR | S_IWUSR;
 
-// Returns what fsync did, and adds to `ns` how long it took.
+// Returns the result of fsync(), and adds its duration to `ns`.
 int timed_sync(int fd, std::uint64_t& ns) {
   const auto start = std::chrono::steady_clock::now();
   const int status = ::fsync(fd);
@@ -114,7 +115,8 @@ int timed_sync(int fd, std::uint64_t& ns) {
   return status;
 }
 
-// Makes the name itself durable. A file system that cannot is no reason to fail: the contents are.
+// Makes the name durable. Ignores errors of file systems that cannot, because the contents are
+// safe.
 void sync_directory(int directory, std::uint64_t& ns) {
   const sdk::Fd readable(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (readable) timed_sync(readable.get(), ns);
@@ -122,7 +124,8 @@ void sync_directory(int directory, std::uint64_t& ns) {
 
 std::string link_to(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
-// Short, whatever the file's own name: that may have all the bytes that a name can have.
+// Returns a short name. A name derived from the file's own name could exceed the limit of file
+// names.
 std::string temporary_name() {
   std::random_device random;
   return ".ctprof-" + std::to_string(random()) + std::to_string(random());
@@ -149,7 +152,8 @@ Result<OutFile> OutFile::create_stream(const Destination& place, int standard_ou
   return file;
 }
 
-// Some file systems have no files without a name, and without our /proc it could not get one later.
+// Falls back to a temporary name if the file system does not support O_TMPFILE, or if /proc is
+// missing, which linkat() needs later.
 Result<void> OutFile::create_nameless() {
   fd_.reset(::openat(place_->directory(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, kOwnersAlone));
   if (fd_ && ::access(link_to(fd_.get()).c_str(), F_OK) == 0) return {};
@@ -168,7 +172,8 @@ Result<void> OutFile::create_named() {
   }
 }
 
-// Where the group cannot be kept, its permissions are not given to another one.
+// Copies permissions from the replaced file. If the group cannot be copied, its permissions are
+// dropped, because another group would get them.
 Result<void> OutFile::keep_access() {
   const auto replaced = place_->replaced_access();
   if (!replaced) return replaced.error();
@@ -180,7 +185,7 @@ Result<void> OutFile::keep_access() {
   return {};
 }
 
-// A pipe or device is only asked: opening it could be taken for all that there is to read.
+// Does not open a pipe or device, because a reader could take that for the end of the data.
 Result<void> OutFile::check(const Destination& place) {
   if (place.kind() != Destination::Kind::File) return {};
   const auto file = create(place);
@@ -199,7 +204,7 @@ Result<void> OutFile::write(std::string_view bytes) {
   return {};
 }
 
-// Closed before it takes its name: some file systems tell only then that the disk is full.
+// Closes the file before the rename, because some file systems report a full disk only on close.
 void OutFile::count_bytes() {
   struct stat status {};
   if (::fstat(fd_.get(), &status) == 0) bytes_ = static_cast<std::uint64_t>(status.st_size);
@@ -217,7 +222,8 @@ Result<void> OutFile::commit(bool sync) {
   return {};
 }
 
-// For an instant: linkat replaces nothing, renameat does.
+// Gives the file a temporary name before the rename, because linkat() cannot replace a file and
+// renameat() can.
 Result<void> OutFile::take_temporary_name() {
   const std::string nameless = link_to(fd_.get());
   for (int attempt = 1;; ++attempt) {

@@ -1,16 +1,16 @@
-// A file under construction, which takes its name only when it is whole. A regular file is written
-// without a name (O_TMPFILE) and gets its own by `commit`; on a file system that cannot do that,
-// under a temporary name in the same directory. Without `commit` nothing is left of it, and the
-// file that was there stays; a signal that ends the program leaves nothing either. Devices, pipes
-// and "-" (standard output) are written as they are.
+// Writes a file that gets its name only when it is complete. A regular file is created without a
+// name (O_TMPFILE), or under a temporary name in the same directory if the file system does not
+// support that. `commit` gives it its own name. Without `commit`, the new file is removed and an
+// existing file stays; the same holds for a signal that ends the program. Devices, pipes and "-"
+// (standard output) are written directly.
 //
-// A new file is for its owner alone (0600): it holds command lines. Permissions are kept from one
-// that it replaces, if that is ours and has no other link.
+// Only the owner can access a new file (0600), because it contains command lines. If it replaces a
+// file that belongs to this user and has no other link, it takes over its permissions.
 //
-// While a temporary file has a name, every signal that would end the program, but can be caught,
-// first removes the file, and then ends the program with the status that this signal gives. Signals
-// that are ignored or handled already stay so. Crashes (SIGSEGV and its kin) are the program's to
-// handle: its handler calls remove_doomed_files().
+// While a temporary file has a name, a handler is installed for every signal that would end the
+// program and can be caught. It removes the file, and then ends the program with the status of this
+// signal. Signals that are ignored or already handled are not changed. Handlers for crashes
+// (SIGSEGV and similar) belong to the program; they call remove_temporary_files().
 
 #pragma once
 
@@ -25,21 +25,21 @@
 
 namespace ctprof {
 
-// Removes every such file that is there now. For handlers of signals that end the program: nothing
-// in it is unsafe there.
+// Removes all temporary files that exist now. Async-signal-safe, for handlers of signals that end
+// the program.
 void remove_doomed_files();
 
 class DoomedFile {
  public:
-  // `directory` stays open as long as the object lives. The name may be without a file yet.
-  // REQUIRES: at most kLongestName bytes.
+  // REQUIRES: `directory` stays open as long as the object exists; the name has at most
+  // kLongestName bytes. The file may not exist yet.
   DoomedFile(int directory, const std::string& name);
   DoomedFile(const DoomedFile&) = delete;
   DoomedFile& operator=(const DoomedFile&) = delete;
   ~DoomedFile();
 
   const std::string& name() const { return name_; }
-  // The name is not ours, or not ours any more: nothing is removed.
+  // Gives up the name: the file is not removed.
   void release();
 
   static constexpr std::size_t kLongestName = 63;
@@ -47,26 +47,28 @@ class DoomedFile {
  private:
   int directory_;
   std::string name_;  // empty: released
-  int slot_;          // -1: not guarded
+  int slot_;          // -1: no slot, so the signal handler does not remove the file
 };
 
 class OutFile {
  public:
-  // `place` outlives the file. `standard_output` is what "-" stands for; it stays open.
+  // Creates the file. REQUIRES: `place` outlives it. `standard_output` is used for "-"; it stays
+  // open.
   static Result<OutFile> create(const Destination& place, int standard_output = STDOUT_FILENO);
-  // Whether it could be created now; nothing is left behind.
+  // Checks whether the file could be created now, and leaves nothing behind.
   static Result<void> check(const Destination& place);
   OutFile(OutFile&& other) noexcept = default;
   OutFile& operator=(OutFile&&) = delete;
 
   Result<void> write(std::string_view bytes);
-  // For another process that writes the file in our place; then, how much of it there is now.
+  // The descriptor, for another process that writes the file. count_bytes() then reads the file's
+  // size.
   int descriptor() const { return fd_.get(); }
   void count_bytes();
-  // Gives the file its name, after it has reached the disk if `sync` says so.
+  // Gives the file its name. With `sync`, first waits until its contents are on disk.
   Result<void> commit(bool sync);
   std::uint64_t bytes() const { return bytes_; }
-  // How long `commit` waited for the disk.
+  // Returns how long `commit` waited for the disk.
   std::uint64_t sync_ns() const { return sync_ns_; }
   const std::string& path() const { return place_->path(); }
 
@@ -83,8 +85,7 @@ class OutFile {
   const Destination* place_;
   sdk::Fd fd_;
   bool is_stream_ = false;
-  std::unique_ptr<DoomedFile>
-      temporary_;  // its name in the directory; null: it has none, or its own
+  std::unique_ptr<DoomedFile> temporary_;  // temporary name; null: no name, or its final one
   std::uint64_t bytes_ = 0;
   std::uint64_t sync_ns_ = 0;
 };

@@ -99,7 +99,7 @@ void RowWriter::run(Step& step, std::size_t row, JsonWriter& out) {
   }
 }
 
-// Ends the innermost object, or takes it back if it is empty.
+// Closes the innermost object, or removes it if it is empty.
 void RowWriter::close(JsonWriter& out) {
   const std::size_t began = open_.back();
   open_.pop_back();

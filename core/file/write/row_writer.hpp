@@ -1,11 +1,12 @@
-// Writes the rows of one tree: a list of steps made once, then run for every row, straight from the
-// columns.
+// Writes the rows of one tree. The constructor builds a list of steps, which is executed for every
+// row and reads the columns directly.
 //
-// Keys that no column fills are constant text, and neighbours of them are one piece; so a row costs
-// little more than its values.
+// Keys without a column are constant text, and adjacent ones are merged, so that a row costs little
+// more than its values.
 //
-// What is here:   the steps of a tree, running them.
-// What is not:    which keys there are (layout.hpp), which rows (document.hpp).
+// Contents: the steps of a tree, and their execution.
+//
+// See also: layout.hpp for the keys, document.hpp for the rows.
 
 #pragma once
 
@@ -26,26 +27,25 @@ namespace ctprof {
 
 inline constexpr std::uint32_t kNoRow = static_cast<std::uint32_t>(-1);
 
-// What stands at one leaf: a column, a mark, kept JSON, or nothing but the text for an absent
-// value.
+// The content of a leaf: a column, a mark, kept JSON, or only the text of an absent value.
 struct LeafContent {
   const Column* column = nullptr;
   std::span<const std::uint32_t>
-      rows;  // the column's row for each row of the tree, kNoRow for none; empty: the same row
+      rows;  // for each row of the tree: the column's row, or kNoRow; empty: the same row
   const std::vector<std::uint8_t>* mark = nullptr;
   const std::vector<std::pair<std::uint32_t, RawJson>>* kept = nullptr;
-  std::string absent;  // empty: the key is left out
+  std::string absent;  // JSON without a value; empty: the key is left out
 };
 
 class RowWriter {
  public:
-  // REQUIRES: `contents` has an item for every leaf of `tree`; both they and `pools` outlive the
-  // writer's use.
+  // REQUIRES: `contents` has an item for every leaf of `tree`; both of them and `pools` outlive the
+  // writer.
   RowWriter(const KeyNode& tree, std::span<const LeafContent> contents, const Pools& pools);
 
-  // Appends the object of one row and a comma. REQUIRES: rows come in ascending order.
+  // Appends the object of one row and a comma. REQUIRES: rows are written in ascending order.
   void write(std::size_t row, JsonWriter& out);
-  // Only the members, each with a comma.
+  // Appends only the members, each with a comma.
   void write_members(std::size_t row, JsonWriter& out);
 
  private:
@@ -68,15 +68,15 @@ class RowWriter {
 
   struct Step {
     Kind kind = Kind::Literal;
-    bool is_plain = true;  // a row's cell is its own, and its gap says all
+    bool is_plain = true;  // the row numbers are equal, and the gap determines the code
     const ctprof_gap* gaps = nullptr;
     const void* values = nullptr;
-    Phrase key;        // with its colon
-    Phrase absent;     // key and all, for a cell without value; empty: nothing
-    std::string text;  // a literal
+    Phrase key;        // key with its colon
+    Phrase absent;     // key and value of a cell without value; empty: left out
+    std::string text;  // text of a literal
     const LeafContent* content = nullptr;
     std::optional<CellCodes> codes;
-    std::size_t next = 0;  // of kept JSON: the piece to come
+    std::size_t next = 0;  // kept JSON: index of the next item
   };
 
   void add_members(const KeyNode& node, std::span<const LeafContent> contents);
@@ -95,9 +95,10 @@ class RowWriter {
   void close(JsonWriter& out);
 
   std::vector<Step> steps_;
-  std::vector<std::size_t> open_;  // where the key of each open object began
+  std::vector<std::size_t> open_;  // position of the key of each open object
   const Pools* pools_;
-  std::unordered_map<Id, std::string> bits_;  // sets written before: threads share few
+  std::unordered_map<Id, std::string>
+      bits_;  // JSON of sets that were written before, because threads share few sets
 };
 
 }  // namespace ctprof

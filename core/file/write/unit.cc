@@ -1,4 +1,4 @@
-// All sources of core/file/write, which are compiled as one.
+// All sources of core/file/write, compiled as one unit.
 
 #include "core/file/write/destination.cc"
 #include "core/file/write/document.cc"

@@ -15,7 +15,7 @@
 namespace ctprof {
 namespace {
 
-// Folds each text that it is given into a frame, and keeps the frames.
+// Compresses each text into a frame, and keeps the frames.
 class FrameSink final : public Sink {
  public:
   void start(columns::Folder& folder) { folder_ = &folder; }
@@ -38,7 +38,7 @@ class FrameSink final : public Sink {
   std::uint64_t text_bytes_ = 0;
 };
 
-// One worker's tools.
+// The buffers of one worker.
 struct Hand {
   Hand(const Document& document, int level) : pen(document), folder(level) {}
   Document::Pen pen;
@@ -60,10 +60,10 @@ Result<std::vector<FrameSink>> fold(const Document& document, int level, unsigne
   return sinks;
 }
 
-// A document as zstd frames, one or more for each of its parts, with a checksum each: every zstd
-// reader takes frames that follow one another for one text, and several workers can make them.
-// Returns the bytes of the text. The same document gives the same bytes, whatever the number of
-// workers. Fails where the file cannot be written; throws bad_alloc.
+// Writes a document as zstd frames with checksums, one or more per part. Every zstd reader treats
+// consecutive frames as one text, and several workers can compress them. Returns the bytes of the
+// text. The same document results in the same bytes, whatever the number of workers. Fails if the
+// file cannot be written; throws bad_alloc.
 Result<std::uint64_t> write_frames(const Document& document, OutFile& file, int level,
                                    unsigned workers) {
   const auto sinks = fold(document, level, workers);
@@ -73,13 +73,15 @@ Result<std::uint64_t> write_frames(const Document& document, OutFile& file, int 
     if (auto done = sink.write_to(file); !done) return done.error();
     text_bytes += sink.text_bytes();
   }
-  // What shrinks further than a reader takes as sound gets bytes that readers pass over.
+  // Padding keeps the ratio of text and file below the limit of readers, even if the text
+  // compresses unusually well.
   if (auto done = file.write(columns::padding(text_bytes, file.bytes())); !done)
     return done.error();
   return text_bytes;
 }
 
-// Of zstd. By the third, rows are smaller than by the second; columns are larger, and take longer.
+// zstd levels. Level 3 makes files in rows smaller than level 2; files in columns become larger,
+// and take longer.
 constexpr int kLevelOfRows = 3, kLevelOfColumns = 2;
 
 class IntoFile final : public Sink {
