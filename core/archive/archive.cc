@@ -19,7 +19,8 @@
 namespace ctprof {
 namespace {
 
-// A disk that others fill takes no more of the past with each window.
+// Limits the files that are dropped for one window when the disk is full, because other programs
+// may be filling it.
 constexpr std::size_t kMostDroppedForOne = 2;
 
 std::string windows(std::uint64_t count) {
@@ -117,8 +118,8 @@ std::vector<std::string> Archive::finish() {
   return told;
 }
 
-// The file that the window goes into; null: a new one. Only the last one is gone on with, and only
-// where its end is known.
+// Returns the file to which the window is appended; null if a new file is needed. Only the last
+// file of the hour is used, and only if its end is readable and the window fits.
 KeptFile* Archive::file_for(std::uint64_t hour, std::uint64_t bytes) {
   const std::uint64_t most =
       std::min<std::uint64_t>(options_.rules.most_bytes / kLeastParts, limits::kFileBytes / 2);
@@ -135,14 +136,14 @@ unsigned Archive::next_part(std::uint64_t hour) const {
   return part + 1;
 }
 
-// Returns 0, or the errno.
+// Writes a window to a file. Returns 0 or an errno.
 int Archive::put(const Snapshot& window, std::string_view block) {
   const HourFile first = hour_file_at(window.window->opened.wall_unix_ns);
   if (KeptFile* file = file_for(first.hour, block.size())) {
     const int failed =
         append_to_file(directory_.fd(), name_of(file->name), file->whole, block, options_.sync);
     if (failed == 0) return put_into(*file, window, block);
-    // Somebody took it away, or changed it.
+    // The file was removed or changed by somebody else.
     if (failed != ENOENT && failed != ESTALE && failed != ELOOP && failed != EPERM) return failed;
     file->unread = "somebody else changed it";
     index_is_whole_ = false;
@@ -159,7 +160,7 @@ int Archive::put(const Snapshot& window, std::string_view block) {
   return put_into(*files_.insert(place, std::move(file)), window, block);
 }
 
-// What was put there, known.
+// Records a window that was written.
 int Archive::put_into(KeptFile& file, const Snapshot& window, std::string_view block) {
   file.windows.push_back(
       {file.whole, block.size(), window.meta.boot_id, window.window->opened, window.meta.start});
@@ -171,7 +172,7 @@ int Archive::put_into(KeptFile& file, const Snapshot& window, std::string_view b
   return 0;
 }
 
-// Says once that the wall clock was set far forward.
+// Returns the ages of files. Reports once if the wall clock was set far forward.
 Ages Archive::ages(const Snapshot& window, std::vector<std::string>& told) {
   const Moment now{options_.now_unix_ns(), window.meta.start.boottime_ns};
   Ages ages(files_, {window.meta.boot_id, now, window.window->opened}, options_.rules.keep_ns);
@@ -191,7 +192,7 @@ void Archive::drop_old(const Ages& ages, std::vector<std::string>& told) {
   for (const HourFile& name : old) drop(name, told);
 }
 
-// Whether there is room then.
+// Drops the oldest files until `bytes` more fit. Returns whether they fit.
 bool Archive::make_room(const Ages& ages, std::uint64_t bytes, std::vector<std::string>& told) {
   const std::uint64_t most = options_.rules.most_bytes;
   if (bytes_with(files_, bytes) <= most) return true;
@@ -205,7 +206,7 @@ bool Archive::make_room(const Ages& ages, std::uint64_t bytes, std::vector<std::
   return false;
 }
 
-// Drops the oldest file but the one that is added to. False where there is none.
+// Drops the oldest file except the one that is appended to. Returns false if there is none.
 bool Archive::drop_for_disk(const Ages& ages, std::vector<std::string>& told) {
   const std::vector<HourFile> names = by_age(ages);
   for (const HourFile& name : names) {
@@ -218,7 +219,7 @@ bool Archive::drop_for_disk(const Ages& ages, std::vector<std::string>& told) {
   return false;
 }
 
-// What cannot be dropped stays and counts, and that is told once.
+// Deletes a file. A file that cannot be deleted is still counted, and is reported once.
 bool Archive::drop(const HourFile& name, std::vector<std::string>& told) {
   if (::unlinkat(directory_.fd(), name_of(name).c_str(), 0) != 0 && errno != ENOENT) {
     const std::string why = std::strerror(errno);
@@ -246,7 +247,7 @@ void Archive::write_index() {
   index_is_whole_ = replace_file(directory_.fd(), kIndexName, text) == 0;
 }
 
-// An index that lacks lines is made whole later; until then readers look into the files.
+// On failure the index is rewritten later; until then readers read the files instead.
 void Archive::add_to_index(const KeptFile& file) {
   if (!index_is_whole_) return;
   const std::string line = index_line(file.name, file.windows.back());

@@ -1,18 +1,23 @@
-// A directory of recordings that is added to, and kept within an age and a size.
+// A directory of recordings to which windows are added, and which is kept within an age and a size.
 //
-//   Result<Archive> archive = Archive::open("/var/log/ctprof", {.keep_ns = ..., .most_bytes =
-//   ...}); while (...) for (const std::string& sentence : archive->keep(window)) say(sentence);
+//   auto archive = Archive::open("/var/log/ctprof", {.rules = {.keep_ns = ..., .max_bytes = ...}});
+//   while (...)
+//     for (const std::string& message : archive->add(window)) print(message);
 //
-// One process adds at a time; a lock on the directory keeps others out, and goes with the process,
-// however it ends. At any instant, SIGKILL included, every file is whole but for the end of one,
-// which readers leave out and the next open() cuts off before it goes on. A disk that is full costs
-// the oldest files, two for a window at most, never the one that is being added to; where that is
-// not enough, or another error occurs, the window is missing. A message reports this once, and
-// another one reports when writing succeeds again. A file that cannot be removed is reported and
-// still counted. After the directory was removed, no further window can be written (is_removed).
+// One process adds at a time. A lock on the directory excludes others, and is released when the
+// process ends for any reason. At any time, even after SIGKILL, every file contains only complete
+// windows, except for the end of one file. Readers skip that end, and the next open() cuts it off
+// before it appends.
 //
-// What is here:   adding, dropping.
-// What is not:    recording (tools/ctprof), reading (span.hpp), which files go (rotation.hpp).
+// If the disk is full, the oldest files are dropped: at most two for each window, and never the one
+// that is appended to. If that is not enough, or if another error occurs, the window is missing. A
+// message reports this once, and another one reports when writing succeeds again. A file that
+// cannot be removed is reported and still counted. After the directory was removed, no further
+// window can be written (is_removed).
+//
+// Contents: adding and dropping windows.
+//
+// See also: tools/ctprof for recording, span.hpp for reading, rotation.hpp for the files to drop.
 
 #pragma once
 
@@ -34,9 +39,10 @@ namespace ctprof {
 
 struct ArchiveOptions {
   KeepRules rules;
-  std::uint64_t ahead_ns = 0;  // until the next window comes: what is too old then goes now
-  bool sync = true;            // wait for the disk, after each window
-  unsigned workers = 0;        // 0: what the host can spare
+  std::uint64_t ahead_ns =
+      0;  // time to the next window: files that become too old until then are dropped now
+  bool sync = true;      // call fsync after each window
+  unsigned workers = 0;  // 0: as many as the host can spare
   std::function<std::uint64_t()> now_unix_ns = &realtime_ns;
 };
 
@@ -48,20 +54,21 @@ class Archive {
   // neither counted nor appended to.
   static Result<Archive> open(const std::string& path, ArchiveOptions options);
 
-  // Adds a window. Returns what people should know of it: what had to go before its time, and what
-  // is missing. REQUIRES: no differences were made. Throws bad_alloc.
+  // Adds a window. Returns messages for the user: files that were dropped before their time, and
+  // missing windows. REQUIRES: the window's counters were not converted to differences. Throws
+  // bad_alloc.
   std::vector<std::string> keep(const Snapshot& window);
-  // Says which windows are missing at the end, if any.
+  // Returns a message about missing windows at the end, if there are any.
   std::vector<std::string> finish();
 
-  // Whether the directory was removed, so that no file in it can ever be found again.
+  // Returns whether the directory was removed, so that its files cannot be found any more.
   bool is_removed() const;
 
-  // By name, those that are there now.
+  // The existing files, sorted by name.
   const std::vector<KeptFile>& files() const { return files_; }
-  // What was found when it was opened: ends that were cut short.
+  // Messages about the files found by open(), such as incomplete windows at their ends.
   const std::vector<std::string>& found() const { return found_; }
-  // Bytes of the last window that was added.
+  // Size of the last window that was added.
   std::uint64_t last_bytes() const { return last_bytes_; }
 
  private:
@@ -89,8 +96,8 @@ class Archive {
   std::vector<std::string> found_;
   std::uint64_t last_bytes_ = 0;
   bool index_is_whole_ = false;
-  std::optional<HourFile> added_to_;  // the last file that a window went into
-  std::set<HourFile> stuck_;          // that could not be dropped
+  std::optional<HourFile> added_to_;  // the last file that received a window
+  std::set<HourFile> stuck_;          // files that could not be deleted
   bool told_step_ = false;
   struct Missing {
     std::uint64_t windows = 0, from_ns = 0, until_ns = 0;

@@ -16,21 +16,21 @@
 namespace ctprof {
 namespace {
 
-// Blocks of so many autocorrelation times are nearly independent.
+// Autocorrelation times per block that make blocks nearly independent.
 constexpr double kTimesInBlock = 5;
-// A program's figures count if it has so large a share of a metric, and are kept where it has so
-// large a share of a window.
+// Smallest share of a metric with which a program counts, and smallest share of a window with which
+// its values are kept.
 constexpr double kLeastShare = 0.05, kLeastShareOfWindow = 0.01;
 
 double seconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-// The programs of all rows, by id of their text.
+// Returns the column of program names, as ids of their texts.
 const Column* programs_of(const Table& threads) {
   const Column* column = threads.find(kPcomm);
   return column && column->def().storage == Storage::String ? column : nullptr;
 }
 
-// What the row counted inside the window; none where its base is not known.
+// Returns the row's increase inside the window; none if its base is unknown.
 std::optional<std::uint64_t> counted(const Column& column, const Opening& opening,
                                      const Column* base, std::size_t row) {
   if (!column.has_value(row)) return std::nullopt;
@@ -60,7 +60,7 @@ void add_rates(const Snapshot& window, const Column& column, double length_s, Wi
       out.rates[{metric, std::string(window.pools->texts[id])}] += rate;
 }
 
-// Blocks of a piece, as equal as can be, of at least that many windows.
+// Divides a piece into blocks of nearly equal size, with at least `windows` windows each.
 void add_blocks(const WindowRange& piece, std::size_t windows, std::vector<WindowRange>& blocks) {
   const std::size_t count = piece.count / windows;
   std::size_t first = piece.first;
@@ -73,10 +73,10 @@ void add_blocks(const WindowRange& piece, std::size_t windows, std::vector<Windo
 
 std::string in_words(double ns) { return how_long(static_cast<std::uint64_t>(ns)); }
 
-// What a block of this plan is: at least so long, and why.
+// The minimum length of a block, and its reason.
 struct BlockLength {
   double ns = 0;
-  bool is_of_autocorrelation = false;  // otherwise the shorter side has the most blocks
+  bool is_of_autocorrelation = false;  // otherwise chosen so that the shorter side has kMostBlocks
 };
 
 BlockLength length_of_blocks(std::span<const WindowSeries> sides) {
@@ -91,7 +91,7 @@ BlockLength length_of_blocks(std::span<const WindowSeries> sides) {
   return {is_needed ? needed_ns : shortest_ns / kMostBlocks, is_needed};
 }
 
-// Of one side.
+// Returns the blocks of one side.
 std::vector<WindowRange> blocks_of(const WindowSeries& side, double block_ns) {
   std::vector<WindowRange> blocks;
   const double window_ns = static_cast<double>(side.window_ns());
@@ -109,7 +109,7 @@ std::string too_few_windows(const WindowSeries& side) {
          std::to_string(kLeastWindows) + " are needed";
 }
 
-// Gaps and the autocorrelation can be the cause.
+// Explains why a side has too few blocks: gaps or the autocorrelation can be the cause.
 std::string too_few_blocks(std::size_t blocks, const WindowSeries& side,
                            const BlockLength& length) {
   std::string text = "too few to test: " + std::to_string(side.size()) + " windows";
@@ -124,7 +124,8 @@ std::string too_few_blocks(std::size_t blocks, const WindowSeries& side,
   return text + "; each side needs " + std::to_string(kLeastBlocks);
 }
 
-// "240 windows in 8 blocks of 2 min 30 s, each a run; 3 windows are in no block"
+// Returns for example "240 windows in 8 blocks of 2 min 30 s, each a run; 3 windows beside gaps are
+// in no block".
 std::string remark_of(const WindowSeries& side, std::span<const WindowRange> blocks) {
   const std::size_t windows = windows_in(blocks);
   const auto ns = static_cast<double>(side.window_ns()) * static_cast<double>(windows);
@@ -168,13 +169,13 @@ std::uint64_t WindowSeries::window_ns() const {
   return lengths_ns_.empty() ? 0 : sum / lengths_ns_.size();
 }
 
-// Those of all threads, and of programs that have a share of them that matters and that ran in at
-// least every other window: what a program of a moment did is in one block or two, whose rows
+// Returns the series of all threads, and those of programs with a sufficient share that ran in at
+// least every other window. The work of a short-lived program is in one or two blocks, and its rows
 // cannot be significant (core/statistics/eligible.hpp).
 std::vector<std::vector<double>> WindowSeries::series() const {
   std::map<std::string, double> sums;
   std::vector<std::vector<double>> series;
-  // The sum of all threads is the first of each metric, for its program has no name.
+  // For each metric, the sum of all threads comes first, because its program name is empty.
   for (const auto& [key, rates] : rates_) {
     std::vector<double> one(size());
     for (const auto& [window, rate] : rates) one[window] = rate;

@@ -1,18 +1,18 @@
-// Blocks: consecutive windows made a few runs, so that two spans of time can be compared with
-// evidence.
+// Blocks: combines consecutive windows into a few runs, so that two spans of time can be compared
+// with a statistical test.
 //
-//   WindowSeries before, after;                     // figures of each window, in the order of time
+//   WindowSeries before, after;                     // values of each window, in the order of time
 //   for (...) before.add(window);                   // and of the other side
 //   const BlockPlan plan = plan_blocks({&before, &after});
-//   for (const WindowRange& block : plan.sides[0]) runs.push_back(joined(block, read));
+//   for (const WindowRange& block : plan.sides[0]) runs.push_back(join_block(block, read));
 //
-// A block is as long as the autocorrelation of the figures requires for blocks to be nearly
-// independent (core/statistics/autocorrelation.hpp), and about equally long on all sides, since a
-// longer one varies less. No block covers a time without windows. What all sides together have
-// decides; which side has more of anything does not.
+// A block is long enough for blocks to be nearly independent, which depends on the autocorrelation
+// of the values (core/statistics/autocorrelation.hpp). Blocks are about equally long on all sides,
+// since longer ones vary less. No block covers a time without windows. The block length is computed
+// from all sides together and does not depend on which side has larger values.
 //
-// Only figures that are counted take part: levels, such as memory, may resemble themselves for
-// longer, and are not tested by blocks (SideDesign::are_blocks).
+// Only counters take part. Gauges, such as memory, can be autocorrelated for longer, and are not
+// tested with blocks (SideDesign::are_blocks).
 
 #pragma once
 
@@ -31,21 +31,20 @@
 
 namespace ctprof {
 
-// With fewer windows, or blocks, on any side nothing is tested. Of simulated spans that do not
-// differ, those with four or five blocks have a significant row too often
-// (tests/statistics/simulate_spans.cc).
+// Minimum windows and blocks per side for a test. In simulated spans without a difference, four or
+// five blocks lead to a significant row too often (tests/statistics/simulate_spans.cc).
 inline constexpr std::size_t kLeastWindows = 30, kLeastBlocks = 6;
-// So many blocks on the shorter side, and on a longer one: more would add little.
+// Maximum number of blocks on the shorter side, and on a longer one: more would add little.
 inline constexpr std::size_t kMostBlocks = 16, kMostBlocksOfLonger = 64;
 
-// Consecutive windows by their numbers.
+// Consecutive windows, by their numbers.
 struct WindowRange {
   std::size_t first = 0, count = 0;
   bool operator==(const WindowRange&) const = default;
 };
 
-// What a window counted, per second: of each headline that counts up, the sum of all threads and
-// that of each program with a hundredth of it.
+// The rates of a window, per second: for each headline that is a counter, the sum of all threads
+// and that of each program with at least 1 % of it.
 struct WindowFigures {
   Moment opened, ended;
   std::string boot_id;
@@ -56,22 +55,23 @@ struct WindowFigures {
   }
 };
 
-// REQUIRES: window.window, and that no differences were made. Time that a thread is running or
-// waiting for at either end is counted in the window in which the kernel adds it.
+// Computes the rates of a window. REQUIRES: window.window, and counters that were not converted to
+// differences. Run time or wait time that is in progress at an end of the window belongs to the
+// window in which the kernel adds it.
 WindowFigures figures_of(const Snapshot& window);
 
-// The windows of a side.
+// The windows of one side.
 class WindowSeries {
  public:
-  // REQUIRES: the numbers ascend.
+  // Adds a window. REQUIRES: the numbers ascend.
   void add(std::size_t number, const WindowFigures& figures);
 
   std::size_t size() const { return lengths_ns_.size(); }
-  // The mean length of a window.
+  // Returns the mean length of a window.
   std::uint64_t window_ns() const;
-  // Windows that follow one another without a gap.
+  // Returns the ranges of windows without a gap inside.
   const std::vector<WindowRange>& pieces() const { return pieces_; }
-  // The longest autocorrelation time of the figures that are tested.
+  // Returns the longest autocorrelation time of the tested series.
   double autocorrelation_ns() const;
 
  private:
@@ -79,26 +79,26 @@ class WindowSeries {
 
   std::vector<std::uint64_t> lengths_ns_;
   std::vector<WindowRange> pieces_;
-  Moment ended_;         // the last window
+  Moment ended_;         // end of the last window
   std::string boot_id_;  // of the last window
-  // By metric and program; windows without an entry have none of it.
+  // By metric and program: window number and rate. Windows without an entry have a rate of zero.
   std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::size_t, float>>> rates_;
 };
 
 struct BlockPlan {
-  std::vector<std::vector<WindowRange>> sides;  // the blocks of each side, or empty
-  std::vector<std::string> remarks;             // of each side: its blocks, and what is in none
-  std::string why_none;                         // a sentence: why there are no blocks
+  std::vector<std::vector<WindowRange>> sides;  // the blocks of each side; empty if there are none
+  std::vector<std::string> remarks;  // for each side: its blocks, and the windows that are in none
+  std::string why_none;              // why there are no blocks
 };
 
-// REQUIRES: two sides or more.
+// Plans the blocks. REQUIRES: at least two sides.
 BlockPlan plan_blocks(std::span<const WindowSeries> sides);
 
-// How many windows the blocks have.
+// Returns the number of windows in the blocks.
 std::size_t windows_in(std::span<const WindowRange> blocks);
 
-// A block as one window. `read` gives a window by its number, called once for each in their order.
-// Fails as `read` does, and as make_window() does.
+// Joins the windows of a block into one. `read` returns a window by its number; it is called once
+// for each window, in order. Fails if `read` or make_window() fails.
 Result<Snapshot> joined(const WindowRange& block,
                         const std::function<Result<Snapshot>(std::size_t)>& read);
 

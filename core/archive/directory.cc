@@ -18,9 +18,9 @@
 namespace ctprof {
 namespace {
 
-// More is no index of ours: windows of a second for a week have some 90 MB.
+// Maximum size of an index that is read. Windows of one second for a week need about 90 MB.
 constexpr std::uint64_t kMostIndex = 256 * limits::kMiB;
-// Files of a directory; of an hour each that is a century.
+// Maximum number of files in a directory: hourly files of a century.
 constexpr std::size_t kMostFiles = 1'000'000;
 
 constexpr int kOpenFile = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
@@ -79,7 +79,7 @@ Result<std::string> Directory::bytes_of(const std::string& name, std::uint64_t a
   return {boost::system::in_place_value, std::move(bytes)};
 }
 
-// Reads what stands behind the windows that are known.
+// Finds the windows in a file after those that are known from the index.
 void Directory::look_into(KeptFile& file) const {
   if (file.whole >= file.size) return;
   if (file.size - file.whole > limits::kFileBytes) {
@@ -126,7 +126,7 @@ Result<std::vector<KeptFile>> Directory::files(Of of) const {
     file.size = static_cast<std::uint64_t>(status.st_size);
     files.emplace(*hour, std::move(file));
   }
-  // Of each file the index counts as far as its windows follow one another from the first byte on.
+  // The index is used for each file as far as its windows are contiguous from the first byte on.
   struct stat status {};
   if (const auto text = bytes_of(kIndexName, 0, kMostIndex);
       text && counts(std::string(kIndexName), of, status))

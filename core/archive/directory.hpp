@@ -1,12 +1,12 @@
-// A directory of recordings: which windows are in it.
+// A directory of recordings: finds the windows in it.
 //
-// `record --every` fills it: files of an hour (index.hpp), each of windows one behind the other,
-// and an index. What the index does not tell, or tells otherwise than the files' sizes do, is taken
-// out of the files themselves. Other files in the directory mean nothing.
+// `record --every` fills it with hourly files (index.hpp), each of consecutive windows, and an
+// index. If the index lacks windows or contradicts the file sizes, they are found in the files
+// themselves. Other files in the directory are ignored.
 //
-// The directory stays open, so that nobody who renames it sends anybody elsewhere.
+// The directory stays open, so that a rename cannot redirect readers or writers.
 //
-// Not here: adding and dropping (archive.hpp), choosing and reading windows (span.hpp).
+// See also: archive.hpp for adding and dropping windows, span.hpp for selecting and reading them.
 
 #pragma once
 
@@ -26,10 +26,10 @@ namespace ctprof {
 struct KeptFile {
   HourFile name;
   std::uint64_t size = 0;
-  std::uint64_t whole = 0;          // bytes of windows that are whole, from the first on
-  bool torn = false;                // goes on with the beginning of one
-  std::string unread;               // or with what is none: why
-  std::vector<KeptWindow> windows;  // in the order of the file
+  std::uint64_t whole = 0;          // bytes of complete windows from the start of the file
+  bool torn = false;                // an incomplete window follows
+  std::string unread;               // why the data after them is not a window; empty: no such data
+  std::vector<KeptWindow> windows;  // in file order
 };
 
 class Directory {
@@ -39,18 +39,20 @@ class Directory {
   const std::string& path() const { return path_; }
   int fd() const { return fd_.get(); }
 
-  // Whose files and index count.
+  // Whose files and index are used.
   enum class Of : std::uint8_t { Anybody, User };
-  // Files by name, with their windows. Reads what the index lacks. Fails where the directory cannot
-  // be read; a file that cannot be has no window, and says why. Of::User: files of the effective
-  // user that have no other link (own_files.hpp), as a recorder needs that drops or adds to them.
+  // Returns the files, sorted by name, with their windows. Reads those that the index lacks. Fails
+  // if the directory cannot be read; a file that cannot be read has no windows, and contains the
+  // reason. Of::User selects files of the effective user without other links (own_files.hpp), which
+  // a recorder needs because it drops files and appends to them.
   Result<std::vector<KeptFile>> files(Of of = Of::Anybody) const;
-  // Whether it has such a file at all.
+  // Returns whether the directory has any hourly file.
   Result<bool> has_files() const;
-  // Names that are neither ours nor of a file system's own, at most one; empty: none.
+  // Returns a name that belongs neither to ctprof nor to the file system (lost+found); empty if
+  // there is none.
   Result<std::string> stranger() const;
 
-  // The bytes of one window. The error names the file.
+  // Reads the bytes of one window. The error names the file.
   Result<std::string> read(const HourFile& file, const KeptWindow& window) const;
 
  private:
@@ -64,7 +66,7 @@ class Directory {
   sdk::Fd fd_;
 };
 
-// Whether it is a directory with files of that kind.
+// Returns whether the path is a directory with hourly files.
 bool is_archive(const std::string& path);
 
 }  // namespace ctprof

@@ -14,7 +14,7 @@ namespace ctprof {
 namespace {
 
 constexpr mode_t kOwnersAlone = S_IRUSR | S_IWUSR;
-// There is one recorder at a time: what a killed one left, the next one writes over.
+// There is only one recorder at a time, so it can overwrite temporary files of a killed one.
 constexpr const char* kNewFile = ".ctprof-new";
 constexpr const char* kNewIndex = ".ctprof-index";
 
@@ -34,7 +34,7 @@ int write_through(int fd, std::uint64_t at, std::string_view bytes, bool sync) {
   return sync && ::fsync(fd) != 0 ? errno : 0;
 }
 
-// A file system that cannot is no reason to fail: the contents are on the disk.
+// Ignores errors of file systems that cannot sync a directory, because the contents are on disk.
 void sync_directory(int directory) {
   const sdk::Fd readable(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (readable) ::fsync(readable.get());
@@ -45,12 +45,12 @@ sdk::Fd open_named(int directory, const char* name) {
   return sdk::Fd(::openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersAlone));
 }
 
-// On a file system that has no files without a name, or without our /proc.
+// Writes a new file through a temporary name, if O_TMPFILE or /proc is unavailable.
 int write_new_by_name(int directory, const std::string& name, std::string_view bytes, bool sync) {
   sdk::Fd file = open_named(directory, kNewFile);
   if (!file) return errno;
   int failed = write_through(file.get(), 0, bytes, sync);
-  // Some file systems tell only then that the disk is full.
+  // Some file systems report a full disk only on close.
   if (::close(file.release()) != 0 && failed == 0) failed = errno;
   if (failed == 0 &&
       ::renameat2(directory, kNewFile, directory, name.c_str(), RENAME_NOREPLACE) != 0)

@@ -1,8 +1,8 @@
-// Windows put into files of a directory, so that at any instant each file is there with whole
-// windows, at most with the beginning of one more behind them.
+// Writes windows to files of a directory. At any time each file contains complete windows, followed
+// at most by one incomplete window.
 //
-// A file gets its name when its first window is whole and, if asked for, on the disk. Later ones
-// are appended and synced; what cannot be written to its end is cut off again.
+// A file gets its name when its first window is complete and, if requested, synced to disk. Later
+// windows are appended and synced; a window that cannot be written completely is cut off again.
 
 #pragma once
 
@@ -12,17 +12,18 @@
 
 namespace ctprof {
 
-// Returns 0, or the errno. The names are of files in the open directory.
+// All functions return 0 or an errno. The names are those of files in the open directory.
 
-// REQUIRES: there is no such file; EEXIST otherwise.
+// Creates a file. Returns EEXIST if it exists.
 int write_new_file(int directory, const std::string& name, std::string_view bytes, bool sync);
 
-// `whole` are the bytes that count of the file as it is: what stands behind them is cut off. ESTALE
-// where it has fewer, or is no regular file.
+// Appends after the first `complete_bytes` bytes, and cuts off everything after them. Returns
+// ESTALE if the file is shorter, and EPERM if it is not a regular file of this user with a single
+// link.
 int append_to_file(int directory, const std::string& name, std::uint64_t whole,
                    std::string_view bytes, bool sync);
 
-// Puts the text in place of a file that may be there.
+// Replaces the contents of a file, or creates it.
 int replace_file(int directory, const std::string& name, std::string_view text);
 
 }  // namespace ctprof

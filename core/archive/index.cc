@@ -83,7 +83,7 @@ std::optional<HourFile> hour_file_of(std::string_view name) {
 }
 
 std::string index_line(const HourFile& file, const KeptWindow& window) {
-  // A boot's id is the kernel's; a file of others may say anything.
+  // A boot id normally comes from the kernel, but a modified file may contain any text.
   std::string boot = window.boot_id.substr(0, kMostBootId);
   for (char& c : boot)
     if (c == '\t' || c == '\n') c = '?';

@@ -1,14 +1,16 @@
-// Which windows a directory of recordings holds, and where: one line for each.
+// The index of a directory of recordings: one line per window.
 //
 //   20261123T15Z-01.ctprof.zst <tab> 0 <tab> 51234 <tab> BOOT <tab> 1790... <tab> 12... <tab> ...
 //   <tab> 9ab3...
 //
-// That is a file, the window's first byte and how many it has, the boot, when it opened and when it
-// ended, each by the wall clock and by CLOCK_BOOTTIME in ns, and a checksum of what stands before
-// it. Nothing is in the index that is not in the files: it saves looking into them.
+// A line contains the file, the position and size of the window in bytes, the boot id, the times of
+// its start and end (each as wall clock time and as CLOCK_BOOTTIME, in ns), and a checksum of the
+// preceding fields. The index contains only information that is also in the files, and makes
+// reading them unnecessary.
 //
-// Files are of an hour, in UTC, so that no change of the clocks brings the same name twice: parts
-// are counted from 1, where one file would be too large or cannot be gone on with.
+// Each file covers an hour of UTC, so that changes of the time zone or of daylight saving time
+// never lead to the same name twice. Parts are numbered from 1; a new part begins if a file would
+// become too large or cannot be appended to.
 
 #pragma once
 
@@ -26,7 +28,7 @@ namespace ctprof {
 
 inline constexpr const char* kIndexName = "index.tsv";
 
-// A file of an hour, counted since 1970, and its part.
+// The name of a file: its hour since 1970, and its part.
 struct HourFile {
   std::uint64_t hour = 0;
   unsigned part = 1;
@@ -34,26 +36,26 @@ struct HourFile {
 };
 
 HourFile hour_file_at(std::uint64_t unix_ns, unsigned part = 1);
-// "20261123T15Z-01.ctprof.zst"
+// Returns for example "20261123T15Z-01.ctprof.zst".
 std::string name_of(const HourFile& file);
-// None where that is another name.
+// Parses a file name; none if it is not the name of an hourly file.
 std::optional<HourFile> hour_file_of(std::string_view name);
 
-// A window and its place in a file.
+// A window and its position in a file.
 struct KeptWindow {
   std::size_t at = 0, bytes = 0;
   std::string boot_id;
   Moment opened, ended;
 };
 
-// The line, with its end.
+// Returns the index line, including its line feed.
 std::string index_line(const HourFile& file, const KeptWindow& window);
 
 struct IndexEntry {
   HourFile file;
   KeptWindow window;
 };
-// The lines that are sound, in their order; others tell nothing.
+// Returns the valid lines, in order, and ignores others.
 std::vector<IndexEntry> read_index(std::string_view text);
 
 }  // namespace ctprof

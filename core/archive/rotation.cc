@@ -7,19 +7,20 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint64_t kHourNs = 3'600'000'000'000, kDayNs = 24 * kHourNs;
-constexpr std::uint64_t kIndexLine = 160;  // at most, with a boot's id
+constexpr std::uint64_t kIndexLine = 160;  // maximum bytes, including a boot id
 
-// How far a wall clock is ahead of the boot's own. Of files that are damaged it may be anything.
+// Returns the difference between wall clock and boot time. It may wrap around for damaged files.
 std::uint64_t lead(const Moment& moment) { return moment.wall_unix_ns - moment.boottime_ns; }
 
-// Whether the windows between both are sure to be younger, and of the same clock.
+// Returns whether the windows between the two cannot be older than both and used the same clock
+// setting.
 bool are_alike(const KeptWindow& first, const KeptWindow& last) {
-  constexpr std::uint64_t kDrift = 10'000'000'000;  // that NTP makes good without a step
+  constexpr std::uint64_t kDrift = 10'000'000'000;  // that NTP corrects without a step
   const std::uint64_t lag = lead(first.opened) - lead(last.ended);
   return first.boot_id == last.boot_id && lag + kDrift <= 2 * kDrift;
 }
 
-// Calls `see` with windows among which the oldest one is, and one of each way the clock was set.
+// Calls `visit` with a set of windows that includes the oldest one and one for each clock setting.
 template <class See>
 void see_ends(const KeptFile& file, See see) {
   if (file.windows.empty()) return;

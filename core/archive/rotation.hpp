@@ -1,12 +1,14 @@
-// Which files of a directory of recordings go: by age, and by size where age leaves too many.
+// Selects the files of a directory of recordings to drop: by age, and by size if too much remains.
 //
-// Files go whole, the oldest first. One goes as soon as its oldest window is too old, so nothing is
-// kept longer than asked, and up to an hour less is kept. Size wins over age.
+// Complete files are dropped, the oldest first. A file is dropped as soon as its oldest window is
+// too old. Therefore nothing is kept longer than requested, but up to an hour less is kept. The
+// size limit takes precedence over the age.
 //
-// What was recorded since the host started is as old as CLOCK_BOOTTIME says, whatever people and
-// NTP set the wall clock to meanwhile. Of earlier boots the wall clock is all there is: where this
-// boot's own windows show that it was set forward by more than is to be kept, what was recorded
-// before counts as recorded by so much later. So a clock that is wrong for a minute drops nothing.
+// The age of a recording since the last boot is measured by CLOCK_BOOTTIME, and does not depend on
+// changes of the wall clock. For earlier boots only the wall clock is known. If windows of this
+// boot show that it was set forward by more than the age limit, earlier recordings are treated as
+// if they had been made later by that amount. A clock that is wrong for a minute therefore drops
+// nothing.
 
 #pragma once
 
@@ -23,34 +25,37 @@ namespace ctprof {
 
 struct KeepRules {
   std::uint64_t keep_ns = 0;
-  std::uint64_t most_bytes = 0;  // of all files and the index
+  std::uint64_t most_bytes = 0;  // limit for all files and the index
 };
 
-// A file is begun anew where it would have a larger share of all: what goes at once is little.
+// A new file is begun before a file exceeds this fraction of the limit, so that dropping one file
+// loses little.
 inline constexpr std::uint64_t kLeastParts = 8;
-// Less would leave nothing to look back at when a file has gone.
+// With lower limits, dropping one file could leave nothing.
 inline constexpr std::uint64_t kLeastKeepNs = 2ULL * 3600 * 1'000'000'000;
 inline constexpr std::uint64_t kLeastBytes = 1024 * 1024;
 
-// Now, and the boot that it is in.
+// The current time and boot.
 struct Present {
-  std::string boot_id;  // empty: not known
+  std::string boot_id;  // empty: unknown
   Moment now;
-  Moment before;  // any earlier moment of that boot, for how the wall clock was set then
+  Moment before;  // any earlier window of this boot, which shows the setting of the wall clock at
+                  // that time
 };
 
-// How old files are. Looks at both ends of each file, and further where these differ.
+// The ages of files. Examines both ends of each file, and all its windows if the ends differ in
+// boot or clock setting.
 class Ages {
  public:
   Ages(std::span<const KeptFile> files, Present present, std::uint64_t keep_ns);
 
-  // When the file's oldest window opened, as the wall clock is set now; of a file without windows,
-  // the hour of its name.
+  // Returns when the file's oldest window opened, according to the current wall clock; for a file
+  // without windows, the hour of its name.
   std::uint64_t oldest_in(const KeptFile& file) const;
-  // By how much the wall clock was set forward in this boot, where that is more than is to be kept;
-  // else 0.
+  // Returns by how much the wall clock was set forward in this boot, if that exceeds the age limit;
+  // otherwise 0.
   std::uint64_t step_ns() const { return step_ns_; }
-  // Their places in the span, the oldest first.
+  // Returns the indexes of the files, the oldest first.
   std::vector<std::size_t> by_age(std::span<const KeptFile> files) const;
 
  private:
@@ -61,25 +66,26 @@ class Ages {
 
   Present present_;
   std::uint64_t step_ns_ = 0;
-  std::uint64_t stepped_at_ns_ = 0;  // on the wall clock, as it was set before
+  std::uint64_t stepped_at_ns_ = 0;  // in wall clock time before the step
 };
 
-// What the files take, their lines in the index included.
+// Return the bytes of files including their lines in the index.
 std::uint64_t bytes_of(const KeptFile& file);
 std::uint64_t bytes_of(std::span<const KeptFile> files);
-// The same when there is another window of so many bytes.
+// Returns the bytes of the files after adding a window of `more` bytes.
 std::uint64_t bytes_with(std::span<const KeptFile> files, std::uint64_t more);
 
-// Which files, by their places, are too old at that time, the oldest first.
+// Returns the indexes of files that are too old at that time, the oldest first.
 std::vector<std::size_t> too_old(std::span<const KeptFile> files, const Ages& ages,
                                  std::uint64_t at_unix_ns, const KeepRules& rules);
 
-// What windows of that size, so often, come to.
+// Predicts the size of an archive from the size and interval of its windows.
 struct Forecast {
   std::uint64_t window_bytes = 0;
   std::uint64_t day_bytes = 0;
-  std::uint64_t whole_bytes = 0;  // of all the time that is to be kept
-  std::uint64_t kept_ns = 0;      // how far back it will reach: less than asked where size wins
+  std::uint64_t whole_bytes = 0;  // of the whole age limit
+  std::uint64_t kept_ns =
+      0;  // time that will be available: less than requested if the size limit is reached first
 };
 Forecast forecast(std::uint64_t window_bytes, std::uint64_t every_ns, const KeepRules& rules);
 

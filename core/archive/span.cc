@@ -14,9 +14,9 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kMostTold = 20;  // gaps by name; the others by number
+constexpr std::size_t kMostTold = 20;  // gaps that are reported individually; others are counted
 
-// Reads windows one after the other, and makes those back to back one.
+// Reads windows one after the other, and joins consecutive ones.
 class Joiner {
  public:
   Joiner(const SpanWindows& windows, const Vocabulary& vocabulary)
@@ -80,7 +80,7 @@ class Joiner {
          how_long(ns) + (same_boot ? ")" : "; the host was started anew)"));
   }
 
-  // Threads that ended are kept until a run is whole.
+  // Limits the memory of exited threads, which are kept until a run is complete.
   Result<void> count_memory(const Snapshot& window) {
     memory_ += memory_of_exited(window);
     if (memory_ <= limits::kMemory) return {};
@@ -107,8 +107,8 @@ class Joiner {
   const Vocabulary* vocabulary_;
   Spanned spanned_;
   std::optional<Last> last_;
-  std::optional<Snapshot> only_;  // of a run that has one window so far
-  std::optional<Laps> laps_;      // of one that has more
+  std::optional<Snapshot> only_;  // the only window of the current run so far
+  std::optional<Laps> laps_;      // the windows of the current run, if it has several
   std::size_t memory_ = 0;
   std::size_t untold_ = 0;
 };
@@ -120,8 +120,7 @@ bool SpanWindows::lies_in(const Place& place, const Span& span) {
          (!span.since || place.window.ended.wall_unix_ns > *span.since);
 }
 
-// Boots in the order in which they began, and the windows of each by its own clock, which nobody
-// sets.
+// Sorts boots by their start, and the windows of each boot by its boot time, which cannot be set.
 void SpanWindows::sort_by_time(std::vector<Place>& places) {
   std::map<std::string, std::uint64_t> began;
   for (const Place& place : places) {
@@ -151,7 +150,7 @@ Error SpanWindows::nothing_there(const std::string& path, const std::vector<Plac
                                all.back().window.ended.wall_unix_ns));
 }
 
-// What the span has before the first window and behind the last.
+// Reports the parts of the span before the first and after the last window.
 std::vector<std::string> SpanWindows::ends_of(const Span& span, const std::vector<Place>& all) {
   std::vector<std::string> told;
   const Moment &first = all.front().window.opened, &last = all.back().window.ended;

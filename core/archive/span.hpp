@@ -1,12 +1,11 @@
-// What happened in a span of time, out of a directory of recordings.
+// Reads a span of time from a directory of recordings.
 //
 //   auto spanned = read_span("/var/log/ctprof", {.since = ..., .until = ...}, vocabulary);
 //
-// Every window counts that has a part in the span, whole. Windows back to back are made one, so
-// that what is told is told of the whole time; where something is missing between them - a host
-// that was down, a recorder that did not run, files that were dropped - there are several, each a
-// run of its own, and `told` says what is missing. Only windows are read that are needed, one after
-// the other.
+// A window is included completely if any part of it is in the span. Consecutive windows are joined
+// into one, so that a report covers the whole time. If windows are missing in between (the host was
+// down, the recorder did not run, or files were dropped), the result consists of several runs, and
+// messages describe what is missing. Only the required windows are read, one after the other.
 
 #pragma once
 
@@ -25,21 +24,22 @@
 namespace ctprof {
 
 struct Span {
-  std::optional<std::uint64_t> since, until;  // ns since 1970; none: from the first, to the last
+  std::optional<std::uint64_t> since,
+      until;  // ns since 1970; none: from the first window, to the last
 };
 
-// The windows of a span as they are, one by one, in the order of time.
+// The windows of a span, not joined, in the order of time.
 class SpanWindows {
  public:
-  // The error says what the directory has, where nothing of it lies in the span.
+  // Finds the windows. If none is in the span, the error contains the time range of the directory.
   static Result<SpanWindows> find(const std::string& path, const Span& span);
 
   std::size_t size() const { return places_.size(); }
-  // The error names the file. Throws bad_alloc.
+  // Reads a window. The error names the file. Throws bad_alloc.
   Result<Snapshot> read(std::size_t number, const Vocabulary& vocabulary) const;
-  // What is not kept, and which files could not be read.
+  // Messages about times without windows, and about files that could not be read.
   const std::vector<std::string>& told() const { return told_; }
-  // Of the directory.
+  // The path of the directory.
   const std::string& path() const { return directory_.path(); }
 
  private:
@@ -58,18 +58,19 @@ class SpanWindows {
   std::vector<std::string> told_;
 };
 
-// Bytes that the threads that exited in a window take while windows are joined.
+// Returns the memory that the exited threads of a window take while windows are joined.
 std::size_t memory_of_exited(const Snapshot& window);
 
 struct Spanned {
-  std::vector<Snapshot> runs;               // windows, in the order of time; one at least
-  std::vector<std::string> told;            // what is missing, and what could not be read
-  std::size_t windows = 0;                  // that were made these
-  std::uint64_t from_ns = 0, until_ns = 0;  // of all, by the wall clock
+  std::vector<Snapshot> runs;               // at least one window, in the order of time
+  std::vector<std::string> told;            // messages about missing and unreadable windows
+  std::size_t windows = 0;                  // number of windows that were joined
+  std::uint64_t from_ns = 0, until_ns = 0;  // total range, in wall clock time
 };
 
-// The error says what the directory has, where nothing of it lies in the span; it is one, too,
-// where the threads that ended in the span take more memory than a file may. Throws bad_alloc.
+// Reads a span. If no window is in the span, the error contains the time range of the directory.
+// Also fails if the threads that exited in the span take more memory than a file may. Throws
+// bad_alloc.
 Result<Spanned> read_span(const std::string& path, const Span& span, const Vocabulary& vocabulary);
 
 }  // namespace ctprof

@@ -1,4 +1,4 @@
-// All sources of core/archive, which are compiled as one.
+// All sources of core/archive, compiled as one unit.
 
 #include "core/archive/archive.cc"
 #include "core/archive/blocks.cc"

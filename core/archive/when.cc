@@ -16,11 +16,11 @@
 namespace ctprof {
 namespace {
 
-constexpr double kMostSeconds = 9e9;  // three centuries, which still fit a clock of ns
+constexpr double kMostSeconds = 9e9;  // about three centuries, which fit into a 64-bit number of ns
 constexpr std::size_t kMostText = 64;
 
 struct Unit {
-  std::string_view words;  // of one comma after the other
+  std::string_view words;  // names of the unit, each between commas
   double seconds;
 };
 constexpr std::array kUnits{Unit{",us,µs,", 1e-6},
@@ -37,7 +37,7 @@ std::string lower(std::string_view text) {
   return word;
 }
 
-// A number at the beginning, which is taken away; nothing where there is none, or no finite one.
+// Consumes a number at the start of the text; none if there is no finite number.
 std::optional<double> take_number(std::string_view& text) {
   double number = 0;
   if (text.empty() || (text[0] != '.' && (text[0] < '0' || text[0] > '9'))) return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<double> take_number(std::string_view& text) {
   return number;
 }
 
-// How many seconds a unit of that name is; 0: there is none.
+// Returns the seconds of a unit; 0 if its name is unknown.
 double seconds_of(std::string_view unit) {
   const std::string listed = "," + std::string(unit) + ",";
   const auto found = std::ranges::find_if(
@@ -56,12 +56,12 @@ double seconds_of(std::string_view unit) {
   return unit.empty() || unit.find(',') != unit.npos || found == kUnits.end() ? 0 : found->seconds;
 }
 
-// Rounded: 15 millionths of a second are not 14,999 ns.
+// Converts to ns and rounds, so that 15 µs do not become 14,999 ns.
 std::uint64_t in_ns(double seconds) {
   return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
 }
 
-// "1h30m", "2 hours", "90 s" in seconds; nothing where it is none of these.
+// Parses a duration such as "1h30m", "2 hours" or "90 s" into seconds; none if it is invalid.
 std::optional<double> length_of(std::string_view text) {
   double seconds = 0;
   for (text = sdk::trimmed(text); !text.empty(); text = sdk::trimmed(text)) {
@@ -83,7 +83,7 @@ std::tm local(std::time_t seconds) {
   return parts;
 }
 
-// Digits, and a mark behind them, exactly so many.
+// Consumes up to `most` digits. Returns false if there is none.
 bool take_digits(std::string_view& text, std::size_t most, int& number) {
   std::size_t digits = 0;
   number = 0;
@@ -99,7 +99,7 @@ bool take(std::string_view& text, char mark) {
   return true;
 }
 
-// "15:00" or "15:00:30", the whole text.
+// Parses "15:00" or "15:00:30"; the text must contain nothing else.
 bool read_clock(std::string_view text, std::tm& parts) {
   parts.tm_sec = 0;
   if (!take_digits(text, 2, parts.tm_hour) || !take(text, ':') ||
@@ -109,7 +109,7 @@ bool read_clock(std::string_view text, std::tm& parts) {
   return text.empty() && parts.tm_hour < 24 && parts.tm_min < 60 && parts.tm_sec < 60;
 }
 
-// "2026-11-23" at the beginning, which is taken away.
+// Consumes a date such as "2026-11-23" at the start of the text.
 bool take_date(std::string_view& text, std::tm& parts) {
   int year = 0, month = 0, day = 0;
   if (text.size() < 10 || text[4] != '-' || !take_digits(text, 4, year) || !take(text, '-') ||
@@ -121,7 +121,7 @@ bool take_date(std::string_view& text, std::tm& parts) {
   return true;
 }
 
-// The moment, if there is such a day.
+// Converts to ns since 1970; none if the day does not exist.
 std::optional<std::uint64_t> moment_of(std::tm parts, bool is_utc) {
   const int day = parts.tm_mday, month = parts.tm_mon;
   parts.tm_isdst = -1;
@@ -132,7 +132,7 @@ std::optional<std::uint64_t> moment_of(std::tm parts, bool is_utc) {
   return static_cast<std::uint64_t>(seconds) * kNsPerSecond;
 }
 
-// That clock on the day so many days ago; without a clock its midnight.
+// Returns the time `clock` on an earlier day; its midnight if `clock` is empty.
 std::optional<std::uint64_t> on_day(std::tm day, int days_ago, std::string_view clock) {
   day.tm_mday -= days_ago;
   day.tm_hour = 12;
@@ -144,7 +144,7 @@ std::optional<std::uint64_t> on_day(std::tm day, int days_ago, std::string_view 
   return moment_of(day, false);
 }
 
-// What follows a word and blanks; nothing where the text begins otherwise.
+// Returns the text after a word and blanks; none if the text does not begin with the word.
 std::optional<std::string_view> behind(std::string_view text, std::string_view word) {
   if (!text.starts_with(word)) return std::nullopt;
   const std::string_view rest = text.substr(word.size());

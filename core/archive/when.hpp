@@ -1,12 +1,12 @@
-// Moments as people say them, on the host's clock and in its time zone.
+// Parses and formats times, durations and sizes as users write them, in the host's time zone.
 //
 //   now                                today, yesterday            (their midnight)
-//   10 min ago, 2 hours ago, 3d ago    yesterday 15:00, 15:00      (of today)
+//   10 min ago, 2 hours ago, 3d ago    yesterday 15:00, 15:00      (today)
 //   2026-11-23, 2026-11-23 15:00, 2026-11-23T15:00:30, the latter two with Z for UTC
 //   @1790000000                        seconds since 1970
 //
-// Units are us, ms, s, min, h, d and w, and their English names. A day ago is 24 hours, also where
-// a clock changes between summer and winter.
+// Units are us, ms, s, min, h, d and w, and their English names. A day is always 24 hours, also
+// across a change of daylight saving time.
 
 #pragma once
 
@@ -18,21 +18,23 @@
 
 namespace ctprof {
 
-// In ns since 1970. The error says what could be meant. Case and blanks at the ends do not matter.
+// Returns ns since 1970. The error lists the accepted forms. Ignores case and blanks at both ends.
 Result<std::uint64_t> parse_when(std::string_view text, std::uint64_t now_unix_ns);
 
-// "2026-11-23 15:00:02", in the host's time zone; in JSON and the like say it otherwise.
+// Returns for example "2026-11-23 15:00:02", in the host's time zone. For people only;
+// machine-readable formats such as JSON do not use it.
 std::string local_time(std::uint64_t unix_ns);
-// Both, with " to " between them.
+// Returns both times with " to " between them.
 std::string local_times(std::uint64_t from_unix_ns, std::uint64_t until_unix_ns);
 
-// "7 d", "90 s", "1.5 h": so long, in the largest unit of which it is one at least.
+// Formats a duration in the largest unit in which it is at least one: "7 d", "1.5 h".
 std::string how_long(std::uint64_t ns);
 
-// A length of time, "60s", "7d", "1.5h", "1h30m", "500ms"; without a unit it is seconds. 0: it is
-// none.
+// Parses a duration such as "60s", "7d", "1.5h", "1h30m" or "500ms" into ns. A number without a
+// unit is in seconds. Returns 0 if the text is invalid.
 std::uint64_t parse_length(std::string_view text);
-// "2G", "500M", "1.5GiB"; of 1024. 0: it is none.
+// Parses a size such as "2G", "500M" or "1.5GiB" into bytes; units are powers of 1024. Returns 0 if
+// the text is invalid.
 std::uint64_t parse_size(std::string_view text);
 
 }  // namespace ctprof
