@@ -9,16 +9,16 @@
 namespace ctprof {
 namespace {
 
-// No hexadecimal digit is among them: a word and a number must not become an id.
+// Contains no hexadecimal digits, because a word next to a number must not look like an id.
 constexpr std::string_view kLetters = "ghjklmnpqrstvwxz";
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 constexpr std::size_t kWord = 10;
-// The longest number, in digits, that a permutation is made for.
+// The longest number, in digits, that is permuted as a whole.
 constexpr std::size_t kLongestNumber = 18;
-// Stands before what is not ASCII, and keeps the token one that has a letter beyond it.
+// Prefix of a pseudonym for non-ASCII characters, so that the token still has such a letter.
 constexpr std::string_view kBeyondAscii = "ø";
 
-// What systemd calls kinds of units. Families of template units are told by the first.
+// Unit types of systemd. Families of template units depend on the first one.
 constexpr std::array<std::string_view, 6> kUnits{"service", "slice", "scope",
                                                  "socket",  "mount", "timer"};
 
@@ -75,7 +75,7 @@ void Pseudonyms::add_runs(std::string& out, std::string_view token) {
   }
 }
 
-// Where two words would meet, the later one gets a longer one.
+// If the pseudonym is already used, it is extended until it is unique.
 const std::string& Pseudonyms::word(std::string_view text) {
   const auto [known, is_new] = words_.try_emplace(std::string(text));
   if (!is_new) return known->second;
@@ -101,8 +101,8 @@ std::string Pseudonyms::number(std::string_view digits) const {
   return out + std::string(digits.size() - made.size(), '0') + made;
 }
 
-// Ids of up to 15 digits are permuted among those of their length, so that no two become one; of
-// longer ones no two meet by chance.
+// Ids of up to 15 digits are permuted within their length, so that different ids stay different.
+// Longer ids are hashed; equal results are improbable.
 std::string Pseudonyms::hex(std::string_view text) const {
   std::string made(text);
   const auto fits = [&] { return kind_of_token(made) == TokenKind::Hex; };

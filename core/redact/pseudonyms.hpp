@@ -1,14 +1,15 @@
-// Pseudonyms: names that stand for names.
+// Replaces names by pseudonyms.
 //
-//   nginx-worker-12          kmqvzjwhts-pyqnlgxgww-58
+//   nginx-worker-12              kmqvzjwhts-pyqnlgxgww-58
 //   /user.slice/app@3.service    /gqlyvmrpsh.slice/wtvmzkjnpq@3.service
 //
-// The same name gets the same one as long as the key is the same, and two names never get one. What
-// is left of a name is its shape, so that families of names (compare/grouping/key_families.hpp) are
-// those that they were: words become words, numbers of two digits and more others of that length,
-// hexadecimal ids and UUIDs others. Separators, single digits and systemd's kinds of units stay.
+// With one key, a name always has the same pseudonym, and different words have different
+// pseudonyms. A pseudonym keeps the shape of the name, so that families of names
+// (compare/grouping/key_families.hpp) do not change. Words become words; numbers of two or more
+// digits become numbers of the same length; hexadecimal ids and UUIDs become others. Separators,
+// single digits and unit types of systemd stay.
 //
-// Without the key nobody finds out which name it was, but by what else is known of its figures.
+// Without the key, a name can be guessed only from other knowledge about its metrics.
 //
 // Threads: one at a time.
 
@@ -27,13 +28,13 @@ class Pseudonyms {
  public:
   explicit Pseudonyms(const KeyedHash::Key& key) : hash_(key) {}
 
-  // Of a name, or a path.
+  // Returns the pseudonym of a name or path.
   std::string of(std::string_view name);
-  // Of a text whose shape would tell what it is, such as a function's name: one word.
+  // Returns one word for a text whose shape would reveal it, such as the name of a function.
   std::string of_whole(std::string_view text) { return text.empty() ? "" : word(text); }
-  // Of bytes without a shape: as many others.
+  // Returns the same number of other bytes, for data without a shape.
   std::string of_bytes(std::string_view bytes) const;
-  // Of a UUID, or of what is none.
+  // Returns the pseudonym of a UUID; replaces hexadecimal digits in any other text.
   std::string of_uuid(std::string_view uuid) const;
 
  private:
@@ -44,7 +45,7 @@ class Pseudonyms {
   std::string hex(std::string_view text) const;
 
   KeyedHash hash_;
-  // Both ways, so that no two words get one.
+  // Pseudonyms by word, and words by pseudonym, so that no pseudonym is used twice.
   std::unordered_map<std::string, std::string, SeededHash> words_, taken_;
 };
 

@@ -16,12 +16,13 @@
 namespace ctprof {
 namespace {
 
-// What machines and kernels are, so that figures can be understood; of a release only the numbers.
+// Keys that describe machine and kernel, which are needed to understand the values. Of the kernel
+// release only the numbers are kept.
 constexpr std::array<std::string_view, 8> kKept{"cpu_model",      "cpu_vendor",       "arch",
                                                 "kernel_name",    "thp_enabled",      "thp_defrag",
                                                 "task_delayacct", "config_task_xacct"};
 constexpr std::string_view kRelease = "kernel_release";
-// Where cgroups usually are.
+// The usual mount points of cgroups.
 constexpr std::array<std::string_view, 2> kUsualMounts{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 
 constexpr std::string_view kInNumbers = "0123456789.,+- \t";
@@ -30,7 +31,8 @@ bool is_listed(std::span<const std::string_view> words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-// "100000", "0-3", "1 2 3"; no address of a network.
+// Returns whether a text consists of numbers, such as "100000", "0-3" or "1 2 3", but is not a
+// network address.
 bool is_in_numbers(std::string_view text) {
   return text.find_first_not_of(kInNumbers) == text.npos && text.find('.') == text.rfind('.');
 }
@@ -47,7 +49,7 @@ std::string redacted_text(std::string_view key, std::string_view text, Pseudonym
 
 // --- cells
 
-// Of text metrics and maps; a text or map that is there often is replaced once.
+// Redacts cells of texts and maps; a text or map that occurs several times is replaced once.
 class Cells {
  public:
   Cells(Snapshot& snapshot, const Vocabulary& known, Pseudonyms& pseudonyms)
@@ -67,7 +69,8 @@ class Cells {
  private:
   using Known = std::unordered_map<Id, Id>;
 
-  // A policy or a state is one of few; what is of the host has names among them.
+  // Categorical texts, such as policies and states, come from a short list of the kernel. Those of
+  // the host may contain names.
   static bool is_word_of_kernels(const MetricDef& def) {
     return def.family == "categorical" && def.entity != Entity::Host;
   }
@@ -103,7 +106,7 @@ class Cells {
   std::size_t replaced_ = 0;
 };
 
-// --- cgroups, whose rows are in the order of their paths
+// --- cgroups, whose rows are sorted by path
 
 void sort_cgroups(Snapshot& snapshot) {
   Table& table = snapshot.table(Entity::Cgroup);
@@ -137,14 +140,14 @@ bool is_of_user(const Module& module) {
   return module.kind != Module::Kind::Kernel && module.kind != Module::Kind::Vdso;
 }
 
-// Programs that somebody loaded have names of theirs among the kernel's.
+// Kernel symbols of BPF programs contain names that their users chose.
 constexpr std::string_view kLoaded = "bpf_prog_";
 
 bool is_private(const Module& module, std::string_view name) {
   return is_of_user(module) || name.starts_with(kLoaded);
 }
 
-// Numbers of frames and nodes stay: what is counted of stacks refers to them.
+// Keeps the numbers of frames and nodes, because cells of stacks refer to them.
 std::size_t redact_stacks(StackTable& table, Pseudonyms& pseudonyms) {
   StackTable other;
   HiddenOffsets hidden;
@@ -169,7 +172,7 @@ std::size_t redact_stacks(StackTable& table, Pseudonyms& pseudonyms) {
   return names;
 }
 
-// --- what is known of the capture
+// --- metadata of the capture
 
 std::size_t redact_meta(Meta& meta, Pseudonyms& pseudonyms) {
   meta.boot_id = pseudonyms.of_uuid(meta.boot_id);
@@ -182,7 +185,7 @@ std::size_t redact_meta(Meta& meta, Pseudonyms& pseudonyms) {
   return std::exchange(meta.notes, {}).size();
 }
 
-// The value of that key, its own objects and arrays included.
+// Redacts the value of a key, including nested objects and arrays.
 void redact_value(Scanner& in, JsonWriter& out, std::string_view key, Pseudonyms& pseudonyms) {
   const char begins = in.peek();
   if (begins == '"') return out.text(redacted_text(key, in.text(), pseudonyms));
@@ -204,7 +207,7 @@ std::size_t emptied(Container& container) {
   return std::exchange(container, {}).size();
 }
 
-// What this version does not know nobody has vetted.
+// Removes data that this version does not know, because it may contain names.
 std::size_t leave_out_unknown(Snapshot& snapshot, const Vocabulary& known) {
   std::size_t left_out = std::erase_if(snapshot.objects, [&](const auto& object) {
     return object.first != kHostContext &&
@@ -224,7 +227,7 @@ std::size_t leave_out_unknown(Snapshot& snapshot, const Vocabulary& known) {
          emptied(unknown.metrics) + emptied(unknown.of_metrics) + emptied(unknown.of_derived);
 }
 
-// The same of rows that only the opening of a window has. Returns how many names it replaced.
+// Redacts rows that only the opening of a window has. Returns the number of names that it replaced.
 std::size_t redact_rows(Snapshot& opening_only, const Vocabulary& known, Pseudonyms& pseudonyms) {
   Cells cells(opening_only, known, pseudonyms);
   for (Table& table : opening_only.tables)

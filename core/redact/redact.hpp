@@ -1,14 +1,17 @@
-// Makes a snapshot or window one that can be given away: its figures are as they were, and whoever
-// runs on the host is told by pseudonyms.
+// Redacts a snapshot or window, so that it can be given to others: values stay unchanged, and names
+// are replaced by pseudonyms.
 //
-// Pseudonyms: names of processes, threads and cgroups, texts and keys that the vocabulary does not
-// know, paths and build ids of modules, functions of user code, the host's name, its boot, its
-// command line, and whatever else its context says in words but what the machine and kernel are.
-// Left out: sentences of sources, objects and members that nobody has vetted; addresses of the
-// kernel and of generated code, in place of which there are numbers (core/stacks/hidden_offsets).
-// Kept: figures, times, ids of threads, functions of the kernel, words of kernels (SCHED_FIFO).
+// Pseudonyms replace names of processes, threads and cgroups; texts and keys that the vocabulary
+// does not know; paths and build ids of modules; functions of user code; the host name, boot id and
+// command line; and all other texts of the host's context, except those that describe machine and
+// kernel.
 //
-// Rows of cgroups take the order of their new names.
+// Removed: messages of sources; unknown objects and members; addresses of the kernel and of
+// generated code, which are replaced by numbers (core/stacks/hidden_offsets).
+//
+// Kept: values, times, thread ids, functions of the kernel, texts of the kernel (SCHED_FIFO).
+//
+// Rows of cgroups are sorted by their new names.
 
 #pragma once
 
@@ -23,15 +26,15 @@
 namespace ctprof {
 
 struct Redacted {
-  std::size_t names = 0;     // cells of texts, functions and modules with a pseudonym now
-  std::size_t left_out = 0;  // sentences, objects and members
+  std::size_t names = 0;     // cells, functions and modules that have a pseudonym now
+  std::size_t left_out = 0;  // removed messages, objects and members
 };
 
-// `known` vouches for what its metrics' texts and keys are.
+// Redacts the snapshot. `known` defines the metrics whose texts and keys are safe to keep.
 Redacted redact(Snapshot& snapshot, const Vocabulary& known, Pseudonyms& pseudonyms);
 
-// The JSON with pseudonyms for all texts but keys, numbers in quotes, and what says what the
-// machine and the kernel are.
+// Returns the JSON with pseudonyms for all texts, except keys, numbers in quotes, and descriptions
+// of machine and kernel.
 std::string redacted_json(std::string_view json, Pseudonyms& pseudonyms);
 
 }  // namespace ctprof

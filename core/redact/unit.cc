@@ -1,4 +1,4 @@
-// All sources of core/redact, which are compiled as one.
+// All sources of core/redact, compiled as one unit.
 
 #include "core/redact/pseudonyms.cc"
 #include "core/redact/redact.cc"
