@@ -22,10 +22,10 @@ void pick(std::byte* to, const std::byte* from, std::span<const RowRun> rows, st
   }
 }
 
-// Sizes from here on are mapped; below, letting the allocator zero the memory is cheaper than a
-// system call.
+// Larger arrays are allocated with mmap. For smaller ones, zeroed memory of the allocator is
+// cheaper than a system call.
 constexpr std::size_t kPages = 1024 * 1024;
-// From here on one of 2 MiB lies in it, wherever it begins.
+// A mapping of this size contains an aligned huge page of 2 MiB, wherever it begins.
 constexpr std::size_t kHugePages = 4 * 1024 * 1024;
 constexpr std::size_t kCacheLine = 64;
 
@@ -47,7 +47,8 @@ std::size_t whole_lines(std::size_t bytes) {
   return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
-// A byte counts as far as a run goes, so that a whole register of cells is compared at a time.
+// Counts in a byte for up to 255 cells, so that the compiler can compare a vector register of cells
+// at a time.
 std::size_t count_of(std::span<const ctprof_gap> gaps, ctprof_gap kind) {
   constexpr std::size_t kRun = 255;
   std::size_t found = 0;
@@ -63,7 +64,7 @@ std::size_t count_of(std::span<const ctprof_gap> gaps, ctprof_gap kind) {
 
 }  // namespace
 
-// Most columns hold few kinds.
+// Counts one kind after the other, because most columns contain few kinds.
 void count_gaps(std::span<const ctprof_gap> gaps, GapCounts& counts) {
   std::size_t left = gaps.size();
   for (std::size_t kind = 0; kind < counts.size() && left > 0; ++kind) {
@@ -94,8 +95,8 @@ void Column::resize(std::size_t rows, Gap gap) {
   if (rows > before) std::ranges::fill(gaps().subspan(before), static_cast<ctprof_gap>(gap));
 }
 
-// So much that it is mapped, and no page is written to before a row is: while a process is being
-// forked, what was written to earlier is copied at the next write.
+// Reserves at least enough to use mmap, and writes to no page before its rows are written. Pages
+// that were written before a fork() would be copied at the next write.
 void Column::reserve(std::size_t rows) {
   values_.reserve(std::max(rows * width_, kPages));
   gaps_.reserve(rows);
@@ -145,15 +146,15 @@ void place_together(std::deque<Column>& columns, std::size_t rows, bool values_o
     parts.push_back({&bytes, rows * width});
     size += whole_lines(rows * width);
   };
-  // Gaps are all written to, so that they lie by themselves: values of a column that is empty after
-  // all leave whole pages untouched.
+  // All gaps are written, so they are stored together. Pages of values stay untouched if a column
+  // has no values in the end.
   for (Column& column : columns) add(column.gaps_, sizeof(ctprof_gap));
   for (Column& column : columns)
     if (values_of_all || !column.provenance.plugin.empty()) add(column.values_, column.width_);
   if (size < kHugePages) return;
   const std::shared_ptr<std::byte> all(mapped(size),
                                        [size](std::byte* bytes) { ::munmap(bytes, size); });
-  // A kernel that has none says so, and nothing is lost.
+  // Fails on kernels without huge pages, which has no other effect.
   ::madvise(all.get(), size, MADV_HUGEPAGE);
   std::size_t at = 0;
   for (const Part& part : parts) {

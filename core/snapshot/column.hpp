@@ -1,10 +1,11 @@
-// A column: the values of one metric, one cell a row, each a value or exactly one gap.
+// A column: the values of one metric with one cell per row. Each cell is a value or exactly one
+// gap.
 //
-// Scalars are stored in the cells; texts, bitsets, maps and arrays are ids into the snapshot's
-// pools. A new cell is a gap.
+// Scalars are stored in the cells. For texts, bitsets, maps and arrays, cells contain ids of the
+// snapshot's pools. A new cell is a gap.
 //
-// Threads: different rows may be written at the same time; resizing and moving rows need exclusive
-// use.
+// Threads: different rows may be written at the same time. Resizing and moving rows require
+// exclusive access.
 
 #pragma once
 
@@ -37,16 +38,16 @@ struct RowRun {
   std::uint32_t first;
   std::uint32_t count;
 };
-// The shortest list of runs that gives `rows` in their order.
+// Returns the shortest list of runs that contains `rows` in their order.
 std::vector<RowRun> runs_of(std::span<const std::uint32_t> rows);
 
-// How many cells hold a value, at 0, and how many each gap. Adds to `counts`. REQUIRES: no gap is
-// beyond the known ones.
+// Adds the number of cells with a value to counts[0], and of each gap to its element. REQUIRES: all
+// gaps are known to this version.
 using GapCounts = std::array<std::uint64_t, kGapNames.size()>;
 void count_gaps(std::span<const ctprof_gap> gaps, GapCounts& counts);
 
-// A byte array whose new bytes are zero. Large arrays come straight from mmap, so that a page costs
-// memory only once something is written to it.
+// A byte array whose new bytes are zero. Large arrays are allocated with mmap, so that a page uses
+// memory only after it is written.
 class ZeroedBytes {
  public:
   ZeroedBytes() = default;
@@ -61,11 +62,11 @@ class ZeroedBytes {
   const std::byte* data() const { return bytes_.get(); }
   std::size_t size() const { return size_; }
 
-  // New bytes are zero, also where there were others before.
+  // Changes the size. New bytes are zero, even if they had other values before a previous shrink.
   void resize(std::size_t size);
   void reserve(std::size_t capacity);
-  // Takes memory that others have parts of, too, as its own. REQUIRES: it is zero, and there are no
-  // bytes yet.
+  // Uses a part of a shared allocation as memory. REQUIRES: the part is zero, and the array is
+  // empty.
   void adopt(std::shared_ptr<std::byte> part, std::size_t capacity);
   void swap(ZeroedBytes& other) noexcept {
     std::swap(bytes_, other.bytes_);
@@ -76,7 +77,7 @@ class ZeroedBytes {
  private:
   struct Free {
     std::size_t capacity;
-    // Whose part the bytes are; nobody's: they are mapped, or allocated.
+    // Owner of the shared allocation; null: the bytes are mapped or allocated separately.
     std::shared_ptr<std::byte> shared;
     void operator()(std::byte* bytes) const;
   };
@@ -92,9 +93,9 @@ class Column {
 
   const MetricDef& def() const { return *def_; }
   const SharedMetric& shared_def() const { return def_; }
-  std::size_t rows() const { return gaps_.size(); }  // a byte each
+  std::size_t rows() const { return gaps_.size(); }  // one byte per row
 
-  // The cells as values. REQUIRES: the column has that storage.
+  // Return the cells as values. REQUIRES: the column has that storage.
   std::span<std::uint64_t> u64() { return typed<std::uint64_t>(); }
   std::span<const std::uint64_t> u64() const { return typed<const std::uint64_t>(); }
   std::span<std::int64_t> i64() { return typed<std::int64_t>(); }
@@ -106,7 +107,7 @@ class Column {
   std::span<Id> ids() { return typed<Id>(); }
   std::span<const Id> ids() const { return typed<const Id>(); }
 
-  // The address of a cell, for passing to a plugin.
+  // Returns the address of a cell, to be passed to a plugin.
   void* values_at(std::size_t row) { return values_.data() + row * width_; }
   const void* values_at(std::size_t row) const { return values_.data() + row * width_; }
 
@@ -121,19 +122,19 @@ class Column {
 
   // Grows or shrinks to `rows`; new cells are gaps.
   void resize(std::size_t rows, Gap gap);
-  // Moves `count` rows from `from` to `to`, overwriting what is there. REQUIRES: to <= from.
+  // Moves `count` rows from `from` to `to`, and overwrites the rows there. REQUIRES: to <= from.
   void move_rows(std::size_t to, std::size_t from, std::size_t count);
   // Copies a cell, value or gap, from another column. REQUIRES: `from` has the same storage and the
   // same pools.
   void take(std::size_t row, const Column& from, std::size_t from_row);
-  // Whether both have the same value, by id where it is pooled, or the same gap. REQUIRES: as
-  // above.
+  // Returns whether both cells have the same value (compared by id if pooled) or the same gap.
+  // REQUIRES: as above.
   bool same_cell(std::size_t row, const Column& other) const;
-  // Replaces all cells with these rows of `from`. REQUIRES: `from` is another column with the same
-  // storage.
+  // Replaces all cells by the listed rows of `from`. REQUIRES: `from` is another column with the
+  // same storage.
   void gather(const Column& from, std::span<const RowRun> rows);
-  // Reorders the rows. REQUIRES: `order` holds each row once. `scratch` is working memory, to be
-  // reused for the next column.
+  // Reorders the rows. REQUIRES: `order` contains each row once. `scratch` is working memory that
+  // can be reused for the next column.
   void permute(std::span<const RowRun> order, std::vector<std::byte>& scratch);
   void reserve(std::size_t rows);
 
@@ -154,17 +155,17 @@ class Column {
   SharedMetric def_;
   std::size_t width_;
   ZeroedBytes values_;
-  ZeroedBytes gaps_;  // a ctprof_gap each
+  ZeroedBytes gaps_;  // one ctprof_gap per row
 };
 
-// Gives these columns, which have no rows yet, room for `rows` in one piece of memory, in huge
-// pages where the kernel has them: a page that is written to for the first time costs as much as
-// reading hundreds of cells. The piece has the gaps of all columns; values only of those that a
-// source filled, unless all have some, for a huge page costs memory whole. Nothing where that is
-// too little for a huge page.
+// Reserves memory for `rows` rows of all columns in one allocation, with huge pages if available:
+// the first write to a page takes as long as reading hundreds of cells. The allocation contains the
+// gaps of all columns, but values only of columns that a source filled (or of all, with
+// `values_of_all`), because a huge page always uses its full size. Does nothing if the size is
+// below that of a huge page. REQUIRES: the columns have no rows yet.
 void place_together(std::deque<Column>& columns, std::size_t rows, bool values_of_all = false);
 
-// Whether cells of this storage hold ids of a pool.
+// Returns whether cells of this storage contain ids of a pool.
 constexpr bool is_pooled(Storage storage) {
   return storage == Storage::String || storage == Storage::Bitset || storage == Storage::Map ||
          storage == Storage::Array || storage == Storage::Stacks;

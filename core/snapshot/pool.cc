@@ -31,8 +31,8 @@ std::string_view as_bytes(std::span<const std::uint64_t> words) {
 
 }  // namespace
 
-// From the second on, a block is a huge page, which costs one page fault to fill rather than 512.
-// If the kernel has none to give, it is a block like any other.
+// All blocks after the first are huge pages, which need one page fault each instead of 512. Without
+// huge pages in the kernel, they are normal memory.
 void Arena::grow(std::size_t least) {
   const std::size_t alignment = blocks_.empty() ? kAlignment : kHugePage;
   const std::size_t size = round_up(least, blocks_.empty() ? kFirstBlock : kHugePage);
@@ -74,7 +74,7 @@ TextPool::Kept TextPool::intern_kept(std::string_view text) {
   return {bucket->next_id - 1, texts_.back()};
 }
 
-// The bucket of a text, or the one it would go into.
+// Returns the bucket of a text, or the free one that it would use.
 TextPool::Bucket& TextPool::find(std::string_view text, std::uint32_t hash) {
   for (std::size_t at = hash;; ++at) {
     Bucket& bucket = buckets_[at & (buckets_.size() - 1)];
@@ -109,8 +109,8 @@ Id WordsPool::intern(std::span<const std::uint64_t> words) {
 
 namespace {
 
-// Keys are pooled, so that equal ones are at one address. Maps that are made to collide are kept
-// more than once, and cost no more.
+// Hashes the addresses of keys, because equal keys are pooled at one address. If somebody
+// constructs maps with equal hashes, some are stored more than once, with no other cost.
 std::size_t hash_of(std::span<const ctprof_entry> entries) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
   std::uint64_t hash = entries.size();
@@ -203,7 +203,7 @@ void StackPool::gather(const StackPool& from, Id id, std::vector<ctprof_stack>& 
   for (ctprof_stack& each : std::span(stacks).subspan(first)) each.stack = nodes[each.stack];
 }
 
-// A parent comes before its children, so it has its number by then.
+// A parent precedes its children, so its number is already known.
 std::span<const std::uint32_t> StackPool::nodes_of(const StackPool& other) {
   const auto& nodes = other.table.nodes();
   if (met_ == other.number_ && nodes_.size() == nodes.size()) return nodes_;

@@ -1,11 +1,11 @@
-// Pools hold what does not fit into a scalar cell (texts, CPU sets, maps, arrays): each content is
-// stored once and named by an id.
+// Pools store contents that do not fit into a scalar cell (texts, CPU sets, maps, arrays). Each
+// content is stored once and identified by an id.
 //
-// A column of texts is a column of ids. Equal contents get equal ids; only maps, which are hardly
-// ever equal, are simply appended. The memory behind an id never moves while the pool lives.
+// A column of texts is a column of ids. Equal contents have equal ids, except that equal maps can
+// have different ones. The memory of an id is not moved while the pool exists.
 //
-// Threads: intern() and append() lock. Looking up an id does not, and REQUIRES that no other thread
-// is adding; TextPool::resolve() is the look-up for when one may be.
+// Threads: intern() and append() lock. Looking up an id does not lock, and REQUIRES that no other
+// thread is adding. TextPool::resolve() looks up ids while other threads may add.
 
 #pragma once
 
@@ -27,13 +27,13 @@ namespace ctprof {
 
 using Id = std::uint32_t;
 
-// Memory that only grows, and is freed all at once.
+// A memory allocator that frees all its memory when it is destroyed.
 class Arena {
  public:
-  // Returns `size` bytes, aligned for anything that a pool holds.
+  // Allocates `size` bytes, aligned for everything that a pool stores.
   void* take(std::size_t size);
   std::string_view copy(std::string_view text);
-  // Bytes handed out.
+  // Returns the number of allocated bytes.
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -56,21 +56,22 @@ class TextPool {
   Id intern(std::string_view text) { return intern_kept(text).id; }
   struct Kept {
     Id id;
-    std::string_view text;  // the pool's
+    std::string_view text;  // stored in the pool
   };
   Kept intern_kept(std::string_view text);
   std::string_view operator[](Id id) const { return texts_[id]; }
   std::size_t size() const { return texts_.size(); }
   std::size_t bytes() const { return arena_.bytes(); }
-  // Looks up many ids at once while other threads may add. An unknown id gives an empty text.
+  // Looks up many ids in one call while other threads may add. An unknown id results in an empty
+  // text.
   void resolve(std::span<const Id> ids, std::span<ctprof_text> out) const;
 
  private:
-  // An open-addressing hash table: with tens of thousands of names, following lists between buckets
-  // would dominate the cost.
+  // An open-addressing hash table. With tens of thousands of names, following linked lists would
+  // dominate the cost.
   struct Bucket {
     std::uint32_t hash = 0;
-    Id next_id = 0;  // the text's id and one; 0: free
+    Id next_id = 0;  // the text's id plus one; 0: free
   };
   Bucket& find(std::string_view text, std::uint32_t hash);
   void grow();
@@ -79,10 +80,10 @@ class TextPool {
   Arena arena_;
   std::deque<std::string_view> texts_;
   std::vector<Bucket> buckets_ =
-      std::vector<Bucket>(256);  // a power of two of them, at most half taken
+      std::vector<Bucket>(256);  // their number is a power of two; at most half are used
 };
 
-// Bitsets (words of 64 bits, no trailing zero word) and arrays.
+// A pool of bitsets (words of 64 bits, no trailing zero word) and arrays.
 class WordsPool {
  public:
   Id intern(std::span<const std::uint64_t> words);
@@ -96,17 +97,17 @@ class WordsPool {
   std::unordered_map<std::string_view, Id, SeededHash> ids_;
 };
 
-// Whether two maps of one pool are the same.
+// Returns whether two maps of one pool are equal.
 bool are_equal(std::span<const ctprof_entry> a, std::span<const ctprof_entry> b);
 
-// Maps of text to u64, sorted by key. Most that are equal are kept once: idle cgroups have the same
-// counts, row after row.
+// A pool of maps from text to u64, sorted by key. Most equal maps are stored once, because many
+// idle cgroups have the same counts.
 class MapPool {
  public:
-  // Copies and sorts the entries; of entries with the same key the last one counts. Keys are
-  // interned in `texts`.
+  // Copies and sorts the entries. If a key occurs several times, the last entry is used. Interns
+  // keys in `texts`.
   Id append(std::span<const ctprof_entry> entries, TextPool& texts);
-  // The same for entries that are ready. REQUIRES: keys are in the text pool, ascending and
+  // Like append(), for prepared entries. REQUIRES: keys are in the text pool, ascending and
   // distinct.
   Id append_pooled(std::span<const ctprof_entry> entries);
   std::span<const ctprof_entry> operator[](Id id) const { return items_[id]; }
@@ -119,25 +120,26 @@ class MapPool {
   BriefMutex mutex_;
   Arena arena_;
   std::deque<std::span<const ctprof_entry>> items_;
-  std::vector<Id> recent_;  // by hash; a map that others took the place of is kept again
+  std::vector<Id> recent_;  // recent ids, by hash; a map whose slot was reused is stored again
 };
 
-// What they weigh together, the largest number where that is too large.
+// Returns the sum of the weights; UINT64_MAX if it is larger.
 std::uint64_t total_of(std::span<const ctprof_stack> stacks);
 
-// Weighted sets of stacks, and the stacks themselves.
+// A pool of weighted sets of stacks, and the table of the stacks themselves.
 class StackPool {
  public:
-  // Copies and sorts. A stack that is there twice gets the sum of its weights, the largest number
-  // where that is too large. REQUIRES: they are nodes of the table.
+  // Copies and sorts the stacks. Adds the weights of a stack that occurs several times, up to
+  // UINT64_MAX. REQUIRES: the stacks are nodes of the table.
   Id append(std::span<const ctprof_stack> stacks);
-  // Ascending by stack, each once.
+  // Returns the set, ascending by stack, without duplicates.
   std::span<const ctprof_stack> operator[](Id id) const { return items_[id]; }
   std::size_t bytes() const { return arena_.bytes(); }
 
-  // Adds the stacks of a set, of this pool or another, to `stacks`. The other's table is taken in
-  // when the first of its sets is; a stack that this one has no room for becomes what there is of
-  // it from the root on, and in the end the top. REQUIRES: no other thread uses this pool.
+  // Adds the stacks of a set, of this pool or another, to `stacks`. Copies the other pool's table
+  // when its first set is used. If this table is full, a stack is replaced by its longest part from
+  // the root that is in the table, which may be only the root node. REQUIRES: no other thread uses
+  // this pool.
   void gather(const StackPool& from, Id id, std::vector<ctprof_stack>& stacks);
 
   StackTable table;
@@ -148,9 +150,9 @@ class StackPool {
   BriefMutex mutex_;
   Arena arena_;
   std::deque<std::span<const ctprof_stack>> items_;
-  const std::uint64_t number_ = next_number();  // no other pool has it, ever
-  std::uint64_t met_ = 0;                       // whose table was taken in last
-  std::vector<std::uint32_t> nodes_;            // what its nodes are here
+  const std::uint64_t number_ = next_number();  // unique in this process
+  std::uint64_t met_ = 0;                       // number of the pool whose table was copied last
+  std::vector<std::uint32_t> nodes_;            // numbers of its nodes in this table
 
   static std::uint64_t next_number();
 };
@@ -165,8 +167,8 @@ struct Pools {
   }
 };
 
-// One worker's cache in front of a TextPool: names repeat from row to row, and a repeated name
-// needs no lock.
+// A cache of one worker for a TextPool. Consecutive rows often have the same name, and a cached
+// name needs no lock.
 class TextCache {
  public:
   explicit TextCache(TextPool& pool) : pool_(&pool) {}
@@ -181,7 +183,7 @@ class TextCache {
   static constexpr std::size_t kSlots = 1024;
 
   TextPool* pool_;
-  std::vector<Slot> slots_;  // none before the first text: most sources give none
+  std::vector<Slot> slots_;  // allocated at the first text: most sources have no texts
 };
 
 }  // namespace ctprof

@@ -24,7 +24,8 @@ std::size_t inlined_in(const StackTable& table) {
       std::ranges::count_if(table.frames(), [](const Frame& frame) { return frame.inlined != 0; }));
 }
 
-// The node of a stack, or, where there was no room for it, of what there is of it from the root on.
+// Returns the new node of a stack. If the table was full, returns that of its longest part from the
+// root.
 std::uint32_t node_in(const std::vector<std::uint32_t>& nodes, const StackTable& old,
                       std::uint32_t node) {
   while (nodes[node] == StackTable::kNoStack) node = old.nodes()[node].parent;

@@ -1,11 +1,10 @@
-// Names for the stacks of a window: of frames that have none, and frames for what a compiler put
-// into other functions.
+// Finds names for frames of a window's stacks, and adds frames for inlined functions.
 //
-//   name_stacks(window, sources_here(files, window.pools->stacks.table), {.inlines = true});
+//   name_stacks(window, sources_here(files, window.pools->stacks.table), true);
 //
-// A name never changes once it is there, and no weight does. Columns of stacks get other ids.
+// Existing names and all weights stay unchanged. Columns of stacks receive new ids.
 //
-// Threads: one, which has the window to itself.
+// Threads: one, with exclusive access to the window.
 
 #pragma once
 
@@ -21,55 +20,57 @@
 
 namespace ctprof {
 
-// What is wanted beside the names that files themselves have.
+// Optional sources of names, in addition to the symbols of the files themselves.
 struct NameOptions {
   std::vector<std::string> debug_directories = {};  // searched before /usr/lib/debug
   bool inlines = false;
-  bool debuginfod = false;  // also asks servers; only `symbolize` does
-  // Null, or: what takes long ends, and what is known by then is kept, once it is true. Where it is
-  // true already when a window is unwound, it ended the window, and nothing else.
+  bool debuginfod = false;  // also queries debuginfod servers; only `symbolize` sets it
+  // May be null. When it becomes true, long operations stop and keep their results so far. If it is
+  // already true when unwinding of a window begins, it only ended the window and has no other
+  // effect.
   const std::atomic<bool>* stop = nullptr;
 };
 
 struct StackNames {
-  std::size_t frames = 0;   // all, but for the one above stacks that were cut
-  std::size_t named = 0;    // that got their names now
-  std::size_t unnamed = 0;  // that have none still
-  std::size_t inlined = 0;  // that were added
-  std::size_t cut = 0;      // modules whose debug information was too large, or took too much
-  // As those of WithInlines.
+  std::size_t frames = 0;   // all frames except the one that marks truncated stacks
+  std::size_t named = 0;    // frames that this call named
+  std::size_t unnamed = 0;  // frames that still have no name
+  std::size_t inlined = 0;  // frames of inlined functions that were added
+  std::size_t cut = 0;      // modules whose debug information was too large, or took too long
+  // The same lists as in WithInlines.
   std::vector<Module> without_info = {}, without_moved = {}, without_split = {};
-  std::vector<Module> beyond_limits = {};  // with frames that have no name because of a limit
+  std::vector<Module> beyond_limits = {};  // modules with unnamed frames because of a limit
   bool has_reader = true;  // false: inlined functions need libdw, which is not installed
 };
 
-// What names may cost, and then how long frames of inlined functions may take. The defaults are for
-// a file that a user names functions in; NameLimits has those for a recording.
+// Limits the work for names, and then the time for frames of inlined functions. The defaults apply
+// when a user adds names to an existing file; NameLimits has the defaults for a recording.
 struct NamingLimits {
   NameLimits names{.steps = 16ULL << 30, .steps_of_module = 4ULL << 30, .first = 64 << 20};
   std::chrono::nanoseconds inlines = std::chrono::seconds(10);
 };
 
-// Names what can be. Where the table has no more room for a stack with its inlined functions, it is
-// its outer part. The tallies of the window are set right.
-// REQUIRES: `sources` know the modules by their numbers in the window's table.
+// Names as many frames as possible, and updates the stack tallies of the window. If the table has
+// no space for a stack with its inlined functions, the stack is replaced by its outer part.
 StackNames name_stacks(Snapshot& window, const NameSources& sources, bool inlines,
                        const NamingLimits& limits = {});
 
-// "'/bin/a', '/bin/b', '/bin/c' and 2 others", as UTF-8. Of a module of no file, its process.
+// Returns a text such as "'/bin/a', '/bin/b', '/bin/c' and 2 others", in UTF-8. A module without a
+// file is described by its process.
 std::string in_words(const std::vector<Module>& modules);
-// The message about modules whose frames have no name because of a limit. REQUIRES: there are some.
+// Returns the message about modules with unnamed frames because of a limit. REQUIRES: `modules` is
+// not empty.
 std::string unnamed_for_limits(const std::vector<Module>& modules);
 
-// Where inlined functions could not be found, and why: a message for each reason.
+// Returns a message for each reason why inlined functions are missing.
 std::vector<std::string> inlines_missing_in_words(const StackNames& names);
 
-// A module with frames that have no name.
+// A module with unnamed frames.
 struct Nameless {
   std::uint32_t module = 0;
   std::size_t frames = 0;
 };
-// Those with most of them first.
+// Returns these modules, those with the most unnamed frames first.
 std::vector<Nameless> nameless_modules(const StackTable& table);
 
 }  // namespace ctprof

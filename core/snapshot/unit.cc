@@ -1,4 +1,4 @@
-// All sources of core/snapshot, which are compiled as one.
+// All sources of core/snapshot, compiled as one unit.
 
 #include "core/snapshot/column.cc"
 #include "core/snapshot/pool.cc"
