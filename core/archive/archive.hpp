@@ -1,6 +1,6 @@
 // A directory of recordings to which windows are added, and which is kept within an age and a size.
 //
-//   auto archive = Archive::open("/var/log/ctprof", {.rules = {.keep_ns = ..., .max_bytes = ...}});
+//   auto archive = Archive::open("/var/log/ctprof", {.rules = {...}});
 //   while (...)
 //     for (const std::string& message : archive->add(window)) print(message);
 //

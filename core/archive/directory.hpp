@@ -43,8 +43,8 @@ class Directory {
   enum class Of : std::uint8_t { Anybody, User };
   // Returns the files, sorted by name, with their windows. Reads those that the index lacks. Fails
   // if the directory cannot be read; a file that cannot be read has no windows, and contains the
-  // reason. Of::User selects files of the effective user without other links (own_files.hpp), which
-  // a recorder needs because it drops files and appends to them.
+  // reason. Owner::EffectiveUser selects files of the effective user without other links
+  // (own_files.hpp), which a recorder needs because it drops files and appends to them.
   Result<std::vector<KeptFile>> files(Of of = Of::Anybody) const;
   // Returns whether the directory has any hourly file.
   Result<bool> has_files() const;
