@@ -1,5 +1,5 @@
-// Any bytes as a file that a process has mapped: no crash, the same rule each time that it is asked
-// for, and no more work than the documented limits and the size of the file allow.
+// Reads any bytes as a mapped ELF file. Checks that repeated look-ups of a rule agree, and that the
+// work stays within the documented limits and the size of the file.
 
 #include <algorithm>
 #include <cstddef>
@@ -25,10 +25,11 @@ bool same(const Rule& a, const Rule& b) {
          a.ra_offset == b.ra_offset && a.bp_offset == b.bp_offset && a.is_signal == b.is_signal;
 }
 
-// Reading: an entry takes four bytes of a section at least, and there are two sections, one of
-// which may be packed. A rule: each byte of two programs, and two entries.
+// Maximum steps for reading: an entry takes at least four bytes of a section, and there are two
+// sections, of which one may be compressed. Maximum steps for a rule: each byte of two programs,
+// and two entries.
 std::uint64_t most_for_reading(std::size_t size) {
-  constexpr std::uint64_t kMostPacked = 1032;  // what zlib makes of one byte at most
+  constexpr std::uint64_t kMostPacked = 1032;  // largest expansion of a byte by zlib
   const std::uint64_t entries = size * (1 + kMostPacked) / 4 + 2;
   const std::uint64_t most = entries * (1 + FrameEntries::kMostStepsOfEntry) + size * kMostPacked;
   return std::min(most, Cfi::kMostStepsOfReading);
@@ -38,7 +39,8 @@ std::uint64_t most_for_rule(std::size_t size) {
   return 2 * FrameEntries::kMostStepsOfEntry + std::min(most, kMostStepsOfRule);
 }
 
-// Whatever is left out, names are those without a limit, or empty, and no larger than it allows.
+// Checks names under a limit: each name equals the one without a limit or is empty, and their size
+// is within the limit.
 void check_names(const ElfFile& file, const std::vector<FileAddress>& addresses) {
   constexpr std::uint64_t kMost = 4096;
   const auto all = names_in_file(file, addresses);
@@ -53,19 +55,21 @@ void check_names(const ElfFile& file, const std::vector<FileAddress>& addresses)
   if (steps + work.left() > kMost || (!work.is_over() && some != all)) std::abort();
 }
 
-// The first function of a program is a root where the decoder has no rule.
+// Returns whether the difference is expected: the first function of a program is a root if the
+// decoder has no rule for it.
 bool is_start(const ElfFile& file, std::optional<std::uint64_t> address,
               const ctprof_unwind_rule& rule, const ctprof_unwind_rule& expected) {
   return rule.kind == CTPROF_UNWIND_ROOT && expected.kind == CTPROF_UNWIND_NONE && address &&
          file.entry() != 0 && *address - file.entry() < kLongestStart;
 }
 
-// Each rule of the file's table is that of the decoder, or one that makes a walk give up.
+// Checks that each rule of the packed table equals that of the decoder, or makes a walk stop.
 void check_table(const ElfFile& file, const Cfi& cfi, std::size_t size) {
   constexpr PackLimits kLimits{.steps = 1 << 20, .rows = 1 << 16, .pages = 1 << 8};
   const std::uint64_t before = cfi.steps();
   const auto table = pack_rules(file, cfi, kLimits);
-  // Before each limit is seen: two rules of a function, or the frame sizes of a Go function.
+  // Work that may precede the check of each limit: two rules of a function, or the frame sizes of a
+  // Go function.
   const std::uint64_t most_beyond = 2 * most_for_rule(size) + GoTable::kMostSteps;
   if (cfi.steps() - before > 2 * kLimits.steps + most_beyond) std::abort();
   if (!table) return;

@@ -1,5 +1,5 @@
-// Any bytes as a file of a cgroup, as a path to one, and as a mountinfo: no crash, keys are views
-// into the text, and no path leads up.
+// Parses any bytes as a file of a cgroup, as a path to one, and as a mountinfo. Checks that keys
+// are views into the text, and that no path contains "..".
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,7 @@ void check_formats(std::string_view text) {
   ctprof::cgroup::parse_cpu_max(text);
 }
 
-// The first line is the mount's root, the second the branch, the rest the path.
+// The first line is the root of the mount, the second the branch, and the rest the path.
 void check_paths(std::string_view path) {
   const std::string_view root = ctprof::sdk::take(path, '\n');
   const std::string_view branch = ctprof::sdk::take(path, '\n');

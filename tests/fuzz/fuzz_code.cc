@@ -1,5 +1,5 @@
-// Any bytes as x86-64 code: no byte outside of it is read, no instruction is longer than the
-// longest one, and a guess takes no more work than it may.
+// Decodes any bytes as x86-64 code. Checks that no byte outside of it is read, that no instruction
+// exceeds the maximum length, and that a guess stays within its work limit.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,10 +28,10 @@ void decode_all(std::string_view code) {
 
 }  // namespace
 
-// The first two bytes are where a walk is in the code behind them.
+// The first two bytes are the position of a walk in the code after them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
-  // A copy of its own, so that a read outside of it is seen.
+  // A separate copy, so that sanitizers detect reads outside of it.
   const std::vector<char> bytes(data + 2, data + size);
   const std::string_view code(bytes.data(), bytes.size());
   if (code.size() <= 512) decode_all(code);

@@ -1,9 +1,10 @@
-// Any lines as a file in columns. The input is their text; each becomes a frame that is sound, so
-// that what is tried is the JSON in it. `{"kind":"end"}` stands for an end that counts right.
+// Reads any lines as a file in columns. The input is their text. Each line becomes a valid frame,
+// so that only the JSON in it is fuzzed. `{"kind":"end"}` is replaced by an `end` line with correct
+// numbers.
 //
-// No crash, no memory or time beyond the limits, whatever number of workers reads; what loads is
-// the same when it is written and loaded again, in this layout and, as far as that can say it, in
-// rows; and what a window says that happened is the same each time.
+// Checks that memory and time stay within their limits with any number of workers. A loaded file
+// must be the same after it is written and loaded again, in columns and, as far as the layout can
+// represent it, in rows. The differences of a window must be the same each time.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -38,10 +39,11 @@ using namespace ctprof;
 
 // As in fuzz_file.cc.
 constexpr std::clock_t kMostSeconds = 20;
-constexpr std::size_t kMostLines = 64;  // of an input: each is a frame to fold
+constexpr std::size_t kMostLines =
+    64;  // limit per input, because each line is compressed into a frame
 constexpr std::string_view kEnd = "{\"kind\":\"end\"}\n";
 
-// Each with its line feed.
+// Splits the text into lines, each with its line feed.
 Lines lines_of(std::string_view text) {
   Lines lines;
   while (!text.empty() && lines.size() < kMostLines) {
@@ -66,7 +68,7 @@ std::string counting_end(std::size_t lines, std::size_t bytes) {
 std::string file_of(const Lines& lines) {
   columns::Folder folder(1);
   std::string file;
-  std::size_t count = 0, bytes = 0;  // of this block
+  std::size_t count = 0, bytes = 0;  // lines and bytes of the current block
   for (const std::string& line : lines) {
     ++count;
     file += folder.fold(line == kEnd ? counting_end(count, bytes) : line);
@@ -88,7 +90,7 @@ std::string written(const Snapshot& snapshot) {
   return file;
 }
 
-// Two readings of one file say that the same happened.
+// Checks that two readings of one file have the same differences.
 void check_differences(Snapshot& one, Snapshot& other) {
   if (!one.window) return;
   to_differences(one);
@@ -96,7 +98,8 @@ void check_differences(Snapshot& one, Snapshot& other) {
   if (!tests::difference(one, other).empty()) std::abort();
 }
 
-// Another metric may have taken the place of a thread's ids; then rows cannot say who it is.
+// Returns whether the error is expected: another metric may use the key path of a thread's ids, so
+// that the layout in rows cannot identify the thread.
 bool lacks_ids(std::string_view sentence) {
   return sentence.ends_with(" has no tid") || sentence.ends_with(" has no tgid");
 }
@@ -106,7 +109,7 @@ void check_again(const Snapshot& snapshot) {
   if (!again || !tests::difference(snapshot, again->snapshot).empty()) std::abort();
 }
 
-// What a window began with, and the same window made again of both its ends.
+// Checks the opening of a window, and the window that is rebuilt from its two ends.
 void check_begin(Snapshot begin, Snapshot window) {
   if (!window.window) return;
   begin = begin_of(std::move(begin));
@@ -145,7 +148,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-// Lines go, come twice, change places or change inside.
+// Removes, repeats, swaps or changes lines.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t most, unsigned seed) {
   std::minstd_rand random(seed);

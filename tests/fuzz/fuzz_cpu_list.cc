@@ -1,4 +1,4 @@
-// Any bytes as a list of CPUs: no crash, and no CPU beyond the largest.
+// Parses any bytes as a list of CPUs. Checks that no CPU exceeds the largest number.
 
 #include "plugins/shared/text_formats.hpp"
 

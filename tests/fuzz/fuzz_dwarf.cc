@@ -1,5 +1,5 @@
-// Any bytes as a file with debug information, or a package of it: libdw and what is put before it
-// come to an end.
+// Reads any bytes as a file with debug information, or as a package of it. Checks that libdw and
+// the checks before it terminate.
 
 #include <sys/mman.h>
 #include <unistd.h>

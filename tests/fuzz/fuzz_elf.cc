@@ -1,5 +1,5 @@
-// Any bytes as a file that a process has mapped: no crash, and what is found lies within the
-// thread-local segment that the file claims.
+// Reads any bytes as a mapped ELF file. Checks that the found counters are within the thread-local
+// segment that the file claims.
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Any bytes as a formula and as a condition: no crash, and what was accepted can be decided, with
-// values and without.
+// Parses any bytes as an expression and as a condition. Checks that accepted ones can be evaluated,
+// with values and without.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace {
 
 using ctprof::Condition;
 
-// Texts where the name begins with a letter of the first half, numbers elsewhere.
+// Returns a text for names that begin with a letter before 'm', and a number for others.
 Condition::Value value_of(std::string_view name) {
   if (name.front() < 'm') return {Condition::ValueType::Text, 0, "nginx: worker/0"};
   return {Condition::ValueType::Number, static_cast<double>(name.size())};
 }
 
-// Nothing where the types do not fit.
+// Evaluates a condition; returns nothing if the types do not match.
 std::optional<bool> decided(const Condition& condition) {
   std::vector<Condition::Value> values;
   std::vector<Condition::ValueType> types;
@@ -34,7 +34,7 @@ std::optional<bool> decided(const Condition& condition) {
   return condition.holds(values);
 }
 
-// What is joined by && holds when all its parts do.
+// Checks that a condition joined by && holds if and only if all its parts hold.
 void decide(std::string_view text) {
   const auto condition = Condition::parse(text, "reading");
   const auto whole = condition ? decided(*condition) : std::nullopt;

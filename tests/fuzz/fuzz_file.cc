@@ -1,7 +1,7 @@
-// Any bytes as a snapshot: compressed if they begin so, else the text that a file unfolds to. No
-// crash, no memory or time beyond the limits, and whatever loads can be written, and is then the
-// same when it is loaded again. Letter by letter, when no row takes the short way, a text is the
-// same snapshot, or refused for the same reason.
+// Reads any bytes as a snapshot: as a file if they begin like zstd data, otherwise as its
+// decompressed text. Checks that memory and time stay within their limits. A loaded snapshot must
+// be the same after it is written and loaded again. A text that is passed in slices of one byte,
+// which disables the fast path for rows, must result in the same snapshot or the same error.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,11 +16,11 @@
 
 namespace {
 
-// Loading takes milliseconds, and under sanitizers some tens of them; what takes so long is not
-// bounded by its size.
+// Loading takes milliseconds, or tens of them under sanitizers. A longer time means that the work
+// is not limited by the size of the input.
 constexpr std::clock_t kMostSeconds = 20;
 
-// Without the byte, which is that of a slice.
+// Returns the error without its byte position, which depends on the slice.
 std::string refusal(const ctprof::Result<ctprof::Snapshot>& loaded) {
   return loaded.error().text.substr(0, loaded.error().text.rfind(" (byte "));
 }

@@ -1,5 +1,5 @@
-// Any bytes as the function table of a Go program, and as the file that contains it: no crash, and
-// no more work than the size of the table allows.
+// Reads any bytes as the function table of a Go program, and as the file that contains it. Checks
+// that the work is limited by the size of the table.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr FileAddress kStart = 0x1000, kEnd = 0x1400;
 
-// Each pair of a table of values takes two bytes.
+// Each pair in a table of values takes two bytes.
 void look_up(const GoTable& table, const ElfFile& file) {
   for (FileAddress address = kStart; address < kEnd; address += 7) {
     const std::uint64_t before = table.steps();

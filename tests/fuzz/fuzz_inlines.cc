@@ -1,5 +1,5 @@
-// Any bytes as a file with debug information: what was inlined in it is told within bounds, and
-// libdw and what is put before it come to an end.
+// Reads any bytes as a file with debug information. Checks that the indexes of inlined functions
+// are valid, and that libdw and the checks before it terminate.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,11 +24,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<FileAddress> addresses;
   for (FileAddress address = 0; address < 0x2000; address += 7) addresses.push_back(address);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  // The same bytes are what dwz moved, and all files of split units.
+  // The same bytes serve as the file of dwz, and as all files of split units.
   const auto open = [&](const std::string&) { return sdk::Fd(::dup(fd.get())); };
   const Inlines inlines =
       inlines_in(file, {.moved = &file, .open = open, .path = "/program"}, addresses, until);
-  // As a .dwp and a .dwo file, also where no unit in the bytes refers to one.
+  // Reads the bytes as a .dwp and a .dwo file, even if no unit in them refers to one.
   SplitUnits units(file, open, "/program");
   units.open({.name = "unit.dwo", .directory = "/", .id = 0, .addresses_at = 8, .ranges_at = 8});
   units.open({.name = "/unit.dwo", .directory = {}, .id = UINT64_MAX});

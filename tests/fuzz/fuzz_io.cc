@@ -1,4 +1,4 @@
-// Any bytes as an io file: no crash, and what it does not say is a gap.
+// Parses any bytes as an io file. Checks that a missing field is a gap.
 
 #include "plugins/procfs-sched/thread_files.hpp"
 

@@ -1,5 +1,5 @@
-// Any bytes as a jitdump and as a perf map: no crash, whole lines only, and no more text than is
-// allowed.
+// Reads any bytes as a jitdump and as a perf map. Checks that the result consists of complete
+// lines, and stays within its limit.
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Any bytes as a list of mappings: no crash, and no file without a range.
+// Parses any bytes as a list of mappings. Checks that each file has an inode and a range.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Any bytes as a list of mappings and one of mounts: no crash, no range of no file, and a name that
-// a terminal can bear.
+// Parses any bytes as a list of mappings and as a list of mounts. Checks that each range belongs to
+// a file, and that the name of a mount point is printable.
 
 #include <cstddef>
 #include <cstdint>

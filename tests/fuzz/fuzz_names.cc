@@ -1,5 +1,5 @@
-// Any bytes as a file whose functions are to be named: no crash, one name for each address, none
-// longer than it may be, and no more work than is allowed.
+// Reads any bytes as an ELF file to find names of functions. Checks that there is one name for each
+// address, and that the length of names and the work stay within their limits.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Any bytes as the file of a plugin: no crash, and no end of reading. Names that are found are
-// those of a path's length at most.
+// Reads any bytes as the file of a plugin. Checks that reading terminates, and that names are
+// shorter than PATH_MAX.
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Any bytes as a pressure file: no crash, and no figure that the file's layout could not hold.
+// Parses any bytes as a pressure file. Checks that no value exceeds what the format can represent.
 
 #include <cstddef>
 #include <cstdint>

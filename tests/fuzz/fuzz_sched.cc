@@ -1,4 +1,4 @@
-// Any bytes as a sched file: no crash, and nothing is read out of one without a header.
+// Parses any bytes as a sched file. Checks that a file without a header results in no values.
 
 #include "plugins/procfs-sched/sched.hpp"
 

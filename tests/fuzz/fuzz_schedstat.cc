@@ -1,4 +1,4 @@
-// Any bytes as a schedstat file: no crash, and a number of it stands for its digits.
+// Parses any bytes as a schedstat file. Checks that a number equals its digits in the text.
 
 #include "plugins/procfs-sched/thread_files.hpp"
 

@@ -1,4 +1,4 @@
-// Any bytes as a smaps_rollup file: no crash, and every key is a view into the text.
+// Parses any bytes as a smaps_rollup file. Checks that every key is a view into the text.
 
 #include "plugins/procfs-sched/smaps_rollup.hpp"
 

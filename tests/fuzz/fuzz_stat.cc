@@ -1,4 +1,4 @@
-// Any bytes as a stat file: no crash, and no field is a view beyond the text.
+// Parses any bytes as a stat file. Checks that no field is a view beyond the text.
 
 #include "plugins/procfs-sched/stat.hpp"
 

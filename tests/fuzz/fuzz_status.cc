@@ -1,4 +1,4 @@
-// Any bytes as a status file: no crash, and the state is one letter.
+// Parses any bytes as a status file. Checks that the state is one letter.
 
 #include "plugins/procfs-sched/status.hpp"
 

@@ -1,6 +1,6 @@
-// Any bytes as what a just-in-time compiler or the kernel says of its functions, and as names: no
-// crash, one name for each address, none longer than it may be, and none of a text that takes more
-// work than is allowed.
+// Reads any bytes as a perf map, as kallsyms, as a mangled name, and as a list of mappings. Checks
+// that there is one name for each address, that no name is too long, and that a text whose work
+// exceeds the limit results in no names.
 
 #include <algorithm>
 #include <cstddef>

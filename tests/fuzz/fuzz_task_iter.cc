@@ -1,5 +1,5 @@
-// Any bytes as a thread's cgroup file and as its stat file: no crash, a path is a piece of one
-// line, and a name a piece of the text.
+// Parses any bytes as a thread's cgroup file and as its stat file. Checks that a path is a part of
+// one line, and a name a part of the text.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +25,8 @@ void check_cgroup(std::string_view text) {
   must(text.substr(0, static_cast<std::size_t>(path.value.data() - text.data())).ends_with("0::"));
 }
 
-// The name stands between the first parenthesis and the last, whatever it consists of; the start
-// behind it.
+// Checks that the name is between the first and the last parenthesis, whatever it contains, and
+// that the start time follows it.
 void check_stat(std::string_view text) {
   ctprof::UnseenThread thread{};
   if (!ctprof::parse_unseen(text, thread)) return;

@@ -1,5 +1,5 @@
-// Any bytes as an answer of the kernel: no crash, nothing beyond the message, and never an error
-// together with a struct.
+// Decodes any bytes as a message of the kernel. Checks that results are within the message, and
+// that an error never comes with a struct.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ctprof::taskstats;
-  constexpr std::uint16_t kFamily = 31;  // that of the seeds
+  constexpr std::uint16_t kFamily = 31;  // the family of the seeds
   const Bytes message = std::as_bytes(std::span(data, size));
   const Answer answer = parse_answer(message, kFamily);
   if ((answer.error == 0) == answer.stats.empty()) std::abort();

@@ -1,4 +1,4 @@
-// The reader of the stat file that tells which program a thread runs.
+// Parses any bytes as the stat file that identifies the program of a thread.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Any bytes as the code of malloc and free, for both machines: no crash, and two counters are 8 or
-// 16 bytes apart. The first byte says where the one function ends and the other begins.
+// Decodes any bytes as the code of malloc and free, for both architectures. Checks that the two
+// counters are 8 or 16 bytes apart. The first byte is the size of the first function.
 
 #include <elf.h>
 

@@ -1,5 +1,6 @@
-// Any registers and any stack, over a program with rules of every kind: no crash, no byte read
-// outside of the copy, only frames of code that there is, and no more work than a walk may cause.
+// Unwinds any registers and any stack in a program with rules of every kind. Checks that no byte
+// outside of the copy is read, that all frames are in existing code, and that the work stays within
+// the limit of a walk.
 
 #include <algorithm>
 #include <cstddef>
@@ -46,7 +47,7 @@ MadeElf program() {
 }
 
 struct World {
-  // All walks are of one process, whose budget would end.
+  // All walks belong to one process, whose budget would otherwise be exhausted.
   Modules modules{
       [](std::uint64_t, const CodeRange&, const std::string&) { return program().open(); },
       {.steps_of_file = UINT64_MAX, .steps_of_process = UINT64_MAX, .steps = UINT64_MAX / 2}};
@@ -69,7 +70,7 @@ struct World {
   }
 };
 
-// The walk of programs in the kernel gives up, or finds what the Unwinder finds.
+// Checks that the walk of the BPF programs stops, or finds the same frames as Unwinder.
 void check_user_walk(const World& world, const Registers& registers, const StackCopy& stack,
                      std::size_t most, Ending ending, const std::vector<Frame>& frames) {
   using End = user_walk::UserWalk::End;
@@ -97,15 +98,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t head = sizeof registers + sizeof start + 1;
   const std::size_t most = 1 + (data[head - 1] & 0x7f);
   Unwinder& unwinder = (data[head - 1] & 0x80) == 0 ? world.x86 : world.arm;
-  // A copy of its own, so that a read outside of it is seen.
+  // A separate copy, so that sanitizers detect reads outside of it.
   const std::vector<char> stack(data + head, data + size);
   std::vector<Frame> frames;
   const std::uint64_t before = world.modules.steps();
   const StackCopy copy{start, {stack.data(), stack.size()}};
   const Ending ending = unwinder.walk(world.space, registers, copy, frames, most);
   if (&unwinder == &world.x86) check_user_walk(world, registers, copy, most, ending, frames);
-  // Each frame looks up two rules, makes one guess out of code, and checks each return address that
-  // this leads to, with a rule each. The first rule may open the file.
+  // Each frame looks up two rules, makes one guess from code, and checks each possible return
+  // address with one rule. The first rule may open the file.
   constexpr std::uint64_t kRule = FrameEntries::kMostStepsOfEntry + kMostStepsOfRule;
   constexpr std::uint64_t kChecks = CodeGuess::kMostRules + 2;
   const std::uint64_t most_steps =
