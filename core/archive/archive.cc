@@ -27,7 +27,8 @@ std::string windows(std::uint64_t count) {
   return count == 1 ? "1 window" : std::to_string(count) + " windows";
 }
 
-// "20261116T14Z-01.ctprof.zst (60 windows, 2026-11-16 15:00:00 to 2026-11-16 16:00:00)"
+// Returns for example "20261116T14Z-01.ctprof.zst (60 windows, 2026-11-16 15:00:00 to 2026-11-16
+// 16:00:00)".
 std::string told_file(const KeptFile& file) {
   std::string text = name_of(file.name);
   if (file.windows.empty()) return text;

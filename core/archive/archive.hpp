@@ -37,6 +37,7 @@
 
 namespace ctprof {
 
+// Options of an archive.
 struct ArchiveOptions {
   KeepRules rules;
   std::uint64_t ahead_ns =
@@ -46,11 +47,12 @@ struct ArchiveOptions {
   std::function<std::uint64_t()> now_unix_ns = &realtime_ns;
 };
 
+// A directory to which this process adds windows. Threads: one.
 class Archive {
  public:
-  // Takes the lock and writes the index anew. Fails if another process adds windows, if another
+  // Locks the directory and rewrites the index. Fails if another process adds windows, if another
   // user can replace files in the directory (own_files.hpp), or if the directory contains only
-  // files that ctprof did not write. A file that another user owns, or that has a second link, is
+  // files that ctprof did not write. Files of other users, and files with a second link, are
   // neither counted nor appended to.
   static Result<Archive> open(const std::string& path, ArchiveOptions options);
 
@@ -99,6 +101,7 @@ class Archive {
   std::optional<HourFile> added_to_;  // the last file that received a window
   std::set<HourFile> stuck_;          // files that could not be deleted
   bool told_step_ = false;
+  // Consecutive windows that could not be written, in wall clock time.
   struct Missing {
     std::uint64_t windows = 0, from_ns = 0, until_ns = 0;
   } missing_;

@@ -80,11 +80,12 @@ class WindowSeries {
   std::vector<std::uint64_t> lengths_ns_;
   std::vector<WindowRange> pieces_;
   Moment ended_;         // end of the last window
-  std::string boot_id_;  // of the last window
+  std::string boot_id_;  // boot id of the last window
   // By metric and program: window number and rate. Windows without an entry have a rate of zero.
   std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::size_t, float>>> rates_;
 };
 
+// The division of all sides into blocks, or the reason why there is none.
 struct BlockPlan {
   std::vector<std::vector<WindowRange>> sides;  // the blocks of each side; empty if there are none
   std::vector<std::string> remarks;  // for each side: its blocks, and the windows that are in none

@@ -23,6 +23,7 @@
 
 namespace ctprof {
 
+// An hourly file and the windows in it.
 struct KeptFile {
   HourFile name;
   std::uint64_t size = 0;
@@ -32,6 +33,7 @@ struct KeptFile {
   std::vector<KeptWindow> windows;  // in file order
 };
 
+// An open directory of recordings.
 class Directory {
  public:
   static Result<Directory> open(const std::string& path);

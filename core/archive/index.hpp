@@ -51,6 +51,7 @@ struct KeptWindow {
 // Returns the index line, including its line feed.
 std::string index_line(const HourFile& file, const KeptWindow& window);
 
+// One line of the index.
 struct IndexEntry {
   HourFile file;
   KeptWindow window;

@@ -23,6 +23,7 @@
 
 namespace ctprof {
 
+// The limits of an archive: the age of its windows, and its size.
 struct KeepRules {
   std::uint64_t keep_ns = 0;
   std::uint64_t most_bytes = 0;  // limit for all files and the index

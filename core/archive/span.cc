@@ -53,6 +53,7 @@ class Joiner {
   }
 
  private:
+  // Identity and times of the previous window.
   struct Last {
     std::string boot_id;
     Moment opened, ended;

@@ -23,6 +23,7 @@
 
 namespace ctprof {
 
+// A span of wall clock time.
 struct Span {
   std::optional<std::uint64_t> since,
       until;  // ns since 1970; none: from the first window, to the last
@@ -43,6 +44,7 @@ class SpanWindows {
   const std::string& path() const { return directory_.path(); }
 
  private:
+  // A window and the file that contains it.
   struct Place {
     HourFile file;
     KeptWindow window;
@@ -61,6 +63,7 @@ class SpanWindows {
 // Returns the memory that the exited threads of a window take while windows are joined.
 std::size_t memory_of_exited(const Snapshot& window);
 
+// The contents of a span.
 struct Spanned {
   std::vector<Snapshot> runs;               // at least one window, in the order of time
   std::vector<std::string> told;            // messages about missing and unreadable windows

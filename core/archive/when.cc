@@ -19,6 +19,7 @@ namespace {
 constexpr double kMostSeconds = 9e9;  // about three centuries, which fit into a 64-bit number of ns
 constexpr std::size_t kMostText = 64;
 
+// A unit of time.
 struct Unit {
   std::string_view words;  // names of the unit, each between commas
   double seconds;

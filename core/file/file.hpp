@@ -26,6 +26,7 @@ class Destination;  // core/file/write/destination.hpp
 // fastest (columns/write_columns.hpp).
 enum class FileLayout { Rows, Columns };
 
+// Options of write_file().
 struct WriteOptions {
   FileLayout layout = FileLayout::Rows;
   unsigned workers = 0;  // that produce the text; 0: as many as the host can spare
@@ -36,6 +37,7 @@ struct WriteOptions {
   int standard_output = STDOUT_FILENO;  // the descriptor for "-"
 };
 
+// Sizes and duration of a written file.
 struct Written {
   std::uint64_t json_bytes = 0;
   std::uint64_t file_bytes = 0;

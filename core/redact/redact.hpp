@@ -25,6 +25,7 @@
 
 namespace ctprof {
 
+// The number of redactions.
 struct Redacted {
   std::size_t names = 0;     // cells, functions and modules that have a pseudonym now
   std::size_t left_out = 0;  // removed messages, objects and members

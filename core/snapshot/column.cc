@@ -136,6 +136,7 @@ void Column::permute(std::span<const RowRun> order, std::vector<std::byte>& scra
 }
 
 void place_together(std::deque<Column>& columns, std::size_t rows, bool values_of_all) {
+  // The bytes of one column in the allocation.
   struct Part {
     ZeroedBytes* bytes;
     std::size_t size;

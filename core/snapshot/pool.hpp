@@ -51,9 +51,11 @@ class Arena {
   std::size_t bytes_ = 0;
 };
 
+// A pool of texts.
 class TextPool {
  public:
   Id intern(std::string_view text) { return intern_kept(text).id; }
+  // A text in the pool and its id.
   struct Kept {
     Id id;
     std::string_view text;  // stored in the pool
@@ -157,6 +159,7 @@ class StackPool {
   static std::uint64_t next_number();
 };
 
+// The pools of one snapshot.
 struct Pools {
   TextPool texts;
   WordsPool words;

@@ -166,6 +166,7 @@ struct UnknownDefinitions {
   std::map<std::string, KeptMembers, std::less<>> of_derived;
 };
 
+// The tables and metadata of one capture or window.
 struct Snapshot {
   Snapshot() : pools(std::make_unique<Pools>()) {}
 

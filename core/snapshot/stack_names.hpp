@@ -22,7 +22,7 @@ namespace ctprof {
 
 // Optional sources of names, in addition to the symbols of the files themselves.
 struct NameOptions {
-  std::vector<std::string> debug_directories = {};  // searched before /usr/lib/debug
+  std::vector<std::string> debug_directories = {};  // directories to search before /usr/lib/debug
   bool inlines = false;
   bool debuginfod = false;  // also queries debuginfod servers; only `symbolize` sets it
   // May be null. When it becomes true, long operations stop and keep their results so far. If it is
@@ -31,6 +31,7 @@ struct NameOptions {
   const std::atomic<bool>* stop = nullptr;
 };
 
+// The result of name_stacks().
 struct StackNames {
   std::size_t frames = 0;   // all frames except the one that marks truncated stacks
   std::size_t named = 0;    // frames that this call named

@@ -58,6 +58,7 @@ struct UnknownRows {
 
 struct Snapshot;
 
+// The data of a window in addition to the snapshot at its end.
 struct Window {
   Moment opened;  // time before the first row of the opening was read
   std::array<Opening, kEntities> openings;

@@ -139,6 +139,7 @@ Result<void> BlockReader::read_tables(std::span<const Piece> pieces, std::size_t
 
 Result<void> BlockReader::fill_tables(std::span<const Piece> pieces, Snapshot& snapshot,
                                       std::span<UnknownRows> unknown, TableReader& tables) {
+  // The state of one worker.
   struct Hand {
     Hand(Snapshot& snapshot, TableReader& tables) : worker(snapshot, tables) {}
     Unfolder unfolder;
@@ -146,7 +147,7 @@ Result<void> BlockReader::fill_tables(std::span<const Piece> pieces, Snapshot& s
   };
   std::vector<std::optional<Hand>> hands(workers_);
   std::mutex failing;
-  std::optional<std::pair<std::size_t, Error>> failure;  // the first line's that is wrong
+  std::optional<std::pair<std::size_t, Error>> failure;  // the error of the first invalid line
   const auto read = [&](Hand& hand, std::size_t piece) -> Result<void> {
     const auto text = hand.unfolder.unfold(zstd_, frame(next_ + piece));
     if (!text) return text.error();
@@ -241,7 +242,7 @@ Result<bool> BlockReader::take(Snapshot* snapshot, bool with_rows) {
   std::vector<RawJson> unknown;
   if (!set_aside_unknown_lines(unknown)) return taken;
   next_ = first_;
-  if (at_end()) return taken;  // there was no other line
+  if (at_end()) return taken;  // no other lines are left
   if (snapshot) *snapshot = Snapshot();
   taken = take_block(snapshot, with_rows);
   if (taken && snapshot) snapshot->unknown_lines = std::move(unknown);

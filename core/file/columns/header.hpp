@@ -56,7 +56,7 @@ Result<KeptMembers> parse_line(std::string_view text);
 
 // Fails if the line is not a header or has a newer format.
 Result<void> check_header(const KeptMembers& line);
-// The lines that a header or a line `window` announces.
+// The rows of lines that a `header` or `window` line announces.
 struct Announced {
   std::vector<Piece> pieces;
   std::vector<UnknownRows> unknown;  // rows of unknown entities, without the lines themselves

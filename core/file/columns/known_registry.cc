@@ -35,6 +35,7 @@ Result<std::shared_ptr<const Definitions>> parse_definitions(const std::string& 
 // registry, and parsing it takes a large part of the time for a small file. Threads: any.
 class LastRegistry {
  public:
+  // A registry as text and parsed.
   struct Known {
     std::string text;
     std::shared_ptr<const Definitions> definitions;

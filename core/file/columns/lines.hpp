@@ -55,6 +55,7 @@ struct Frame {
   std::size_t text_bytes = 0;
 };
 
+// The frames of a file.
 struct Frames {
   std::vector<Frame> whole;
   bool torn = false;    // an incomplete frame follows

@@ -17,6 +17,7 @@ namespace ctprof::columns {
 // Returns whether the text in the zstd data begins like a file in columns.
 bool is_columns(std::string_view zstd);
 
+// One block of a file, and what else the file contains.
 struct Block {
   Snapshot snapshot;
   std::size_t whole = 0;  // number of complete blocks in the file
@@ -47,8 +48,8 @@ Blocks list_blocks(std::string_view zstd);
 // The result of reading all blocks of a file.
 struct Read {
   std::size_t whole = 0;
-  bool torn = false;   // as in Block
-  std::string unread;  // as in Block
+  bool torn = false;   // an incomplete block follows
+  std::string unread;  // why the data after the last block is invalid; empty: no such data
 };
 
 // Reads all blocks with `workers` threads. Passes each to `take` before it reads the next, and
@@ -70,8 +71,8 @@ Result<std::optional<Snapshot>> read_outline(std::string_view zstd);
 // The windows of a file, in order.
 struct Windows {
   std::vector<Snapshot> snapshots;
-  bool torn = false;   // as in Block
-  std::string unread;  // as in Block
+  bool torn = false;   // an incomplete block follows
+  std::string unread;  // why the data after the last block is invalid; empty: no such data
 };
 
 // Reads the blocks after the first, which is a window. Fails if one of them is a snapshot, or if

@@ -1,4 +1,4 @@
-// The stacks of a block as lines of JSON, and back.
+// Writes and reads the stacks of a block as lines of JSON.
 //
 //   {"kind":"stacks","part":"strings","first":0,"text":["","main","/usr/bin/cat"],"raw":[[7,"62ff"]]}
 //   {"kind":"stacks","part":"modules","first":0,"type":["kernel","file"],"path":[0,2],

@@ -12,6 +12,7 @@ namespace {
 // Items per line: with this many numbers, a line has about half of its maximum length.
 constexpr std::size_t kItemsAtOnce = 16 * 1024;
 
+// Writes the parts of the stacks' lines.
 class StackWriter {
  public:
   StackWriter(const Snapshot& snapshot, JsonWriter& out,
@@ -43,9 +44,11 @@ class StackWriter {
   }
 
  private:
+  // One item of the part `weights`.
   struct Weight {
     std::uint64_t row, node, weight;
   };
+  // Items of a part, from `first` up to but excluding `end`.
   struct Range {
     std::size_t first, end;
   };

@@ -180,6 +180,7 @@ concept HasFields = requires(T& object) {
   each_field(object, [](const char*, auto&) {});
 };
 
+// Writes listed objects as JSON.
 class FieldWriter {
  public:
   explicit FieldWriter(JsonWriter& out) : out_(&out) {}

@@ -69,7 +69,7 @@ struct KeyNode {
   std::array<char, kHead> head{};  // first bytes of the spelling, padded with zeros
   std::string spelling;            // the key, and the characters between it and its value
   bool is_plain = false;           // JSON spells the key without escapes
-  std::vector<KeyNode> children;   // of an object, in the order of the file
+  std::vector<KeyNode> children;   // children of an object, in file order
 
   bool is_leaf() const { return leaf != kNone; }
   // Returns the child of that name; adds it if it does not exist.
@@ -108,6 +108,7 @@ inline bool KeyNode::has(const char* text, std::size_t size) const {
   return word(head.data() + size - kWord) == word(text + size - kWord);
 }
 
+// The trees of a file.
 class Layout {
  public:
   Layout() = default;

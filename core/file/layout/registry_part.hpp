@@ -27,6 +27,7 @@
 
 namespace ctprof {
 
+// The parsed registry of a file.
 struct RegistryPart {
   struct Metric {
     MetricDef def;

@@ -38,6 +38,7 @@ bool is_full(const Runs& runs) {
   return runs.empty() || (runs.size() <= 2 && runs[0] == CTPROF_VALUE);
 }
 
+// Columns with the same runs.
 struct Pattern {
   Runs runs;
   std::vector<const Column*> columns;
@@ -165,6 +166,7 @@ namespace json = boost::json;
 
 using RowRuns = std::vector<std::uint64_t>;  // first row, count, first row, count ...
 
+// An invalid text and the rows that have it.
 struct RawText {
   Id id = 0;
   RowRuns rows;
@@ -173,7 +175,7 @@ struct RawText {
 // Returns the invalid texts of a column, in the order in which they first appear.
 std::vector<RawText> raw_texts(const Column& column, std::span<const Id> invalid) {
   std::vector<RawText> found;
-  std::unordered_map<Id, std::size_t> places;  // in `found`
+  std::unordered_map<Id, std::size_t> places;  // index in `found`
   for (std::size_t row = 0; row < column.rows(); ++row) {
     const Id id = column.ids()[row];
     if (!column.has_value(row) || !std::binary_search(invalid.begin(), invalid.end(), id)) continue;

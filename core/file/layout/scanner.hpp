@@ -22,6 +22,7 @@
 
 namespace ctprof {
 
+// Reads JSON from left to right.
 class Scanner {
  public:
   // REQUIRES: the text outlives it.

@@ -28,6 +28,7 @@
 
 namespace ctprof {
 
+// A snapshot that is being read.
 class Draft : public SectionTarget {
  public:
   Draft() : texts_(snapshot.pools->texts) { budget.pools = snapshot.pools.get(); }
@@ -51,6 +52,7 @@ class Draft : public SectionTarget {
   std::deque<Column> marks;  // marks of a file without our own keys, with one row per thread
 
  private:
+  // A column and the leaf that fills it.
   struct Placed {
     Column* column;
     Root root;

@@ -32,6 +32,7 @@
 
 namespace ctprof {
 
+// Collects a JSON value as text.
 class RawCollector {
  public:
   // Begins a new value. Without `keep`, only tracks its nesting.
@@ -92,6 +93,7 @@ class RawCollector {
   bool is_too_large_ = false;
 };
 
+// The handler of the JSON parser.
 class Events {
  public:
   using Failed = boost::json::error_code;
@@ -170,7 +172,7 @@ class Events {
  private:
   // What the next event belongs to.
   enum class State : std::uint8_t {
-    Start,         // the document itself
+    Start,         // before the document's object
     Members,       // the member of a known object
     ThreadsValue,  // the value of "threads"
     ThreadRows,
@@ -182,8 +184,10 @@ class Events {
     Raw,        // a value that is kept as text, or skipped
     End,
   };
+  // What a value is that is kept as text.
   enum class Keep { Nothing, Section, Object, RowKey };
 
+  // An object on the path to the current position.
   struct Frame {
     KeyNode* node;
     KeyNode** next;  // predicted next child; updated for the next row

@@ -34,6 +34,7 @@ struct ZSTD_DCtx_s;
 
 namespace ctprof {
 
+// A source of text in slices.
 class TextSource {
  public:
   virtual ~TextSource() = default;
@@ -42,6 +43,7 @@ class TextSource {
   virtual Result<std::string_view> next() = 0;
 };
 
+// Text in memory. REQUIRES: the text outlives it.
 class PlainText final : public TextSource {
  public:
   PlainText(std::string_view text, std::size_t slice_bytes)
@@ -108,12 +110,14 @@ class UnfoldedText final : public TextSource {
   std::thread thread_;         // not joinable: next() decompresses in its caller's thread
 };
 
+// Options of a pass.
 struct PassOptions {
   std::optional<RegistryPart>
       registry;  // known from an earlier pass; the file's own registry is then skipped
   bool only_registry = false;  // only search for the registry
 };
 
+// The result of a pass, in addition to the filled columns.
 struct PassEnd {
   std::string failure;                   // place and reason; empty: the whole file was read
   bool is_contents = false;              // valid JSON, but not a valid snapshot

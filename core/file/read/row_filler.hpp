@@ -26,6 +26,7 @@
 
 namespace ctprof {
 
+// The state of one leaf: its column, and the newest values.
 struct Slot {
   static constexpr std::size_t kBlock = 128;  // rows per block
   enum class Kind : std::uint8_t { Skip, U64, I64, F64, Bool, ZeroOne, Text, Bits, Array, Map };
@@ -42,6 +43,7 @@ struct Slot {
   std::array<std::uint64_t, kBlock> block{};  // the newest cells, as 64-bit words for every storage
 };
 
+// Fills the columns of one table.
 class RowFiller {
  public:
   static constexpr const char* kTooMuch =

@@ -32,8 +32,8 @@ class Destination {
   // The kind of file that is written.
   enum class Kind {
     StandardOutput,  // "-"
-    File,            // a new regular file takes the name
-    Stream,          // a pipe or device: opened and written as it is
+    File,            // a new regular file that gets the name
+    Stream,          // a pipe or device, which is opened and written directly
   };
 
   // Resolves the destination. Only checks the permission of a pipe or device, because opening it

@@ -31,6 +31,7 @@
 
 namespace ctprof {
 
+// The text of a file in rows.
 class Document {
  public:
   // REQUIRES: both outlive it, and the snapshot is not a window (end_of() in
@@ -61,6 +62,7 @@ class Document {
   Result<void> write(Sink& sink) const;
 
  private:
+  // A metric and its leaf.
   struct Placed {
     const MetricDef* def;
     std::size_t leaf;

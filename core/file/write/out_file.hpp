@@ -29,6 +29,8 @@ namespace ctprof {
 // the program.
 void remove_doomed_files();
 
+// A temporary file name. The file is removed when the object is destroyed, and by the signal
+// handler.
 class DoomedFile {
  public:
   // REQUIRES: `directory` stays open as long as the object exists; the name has at most
@@ -50,6 +52,7 @@ class DoomedFile {
   int slot_;          // -1: no slot, so the signal handler does not remove the file
 };
 
+// A file that is being written.
 class OutFile {
  public:
   // Creates the file. REQUIRES: `place` outlives it. `standard_output` is used for "-"; it stays

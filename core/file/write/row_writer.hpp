@@ -49,6 +49,7 @@ class RowWriter {
   void write_members(std::size_t row, JsonWriter& out);
 
  private:
+  // What a step writes.
   enum class Kind : std::uint8_t {
     Literal,
     Open,
@@ -66,6 +67,7 @@ class RowWriter {
     Kept
   };
 
+  // One step of writing a row.
   struct Step {
     Kind kind = Kind::Literal;
     bool is_plain = true;  // the row numbers are equal, and the gap determines the code

@@ -84,6 +84,7 @@ Result<std::uint64_t> write_frames(const Document& document, OutFile& file, int 
 // and take longer.
 constexpr int kLevelOfRows = 3, kLevelOfColumns = 2;
 
+// A sink that writes to a file.
 class IntoFile final : public Sink {
  public:
   explicit IntoFile(OutFile& file) : file_(&file) {}
