@@ -213,7 +213,8 @@ std::string how_long(std::uint64_t ns) {
   constexpr std::array<std::pair<double, const char*>, 4> kLargest{
       {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}}};
   const double seconds = static_cast<double>(ns) / 1e9;
-  auto unit = std::ranges::find_if(kLargest, [&](const auto& of) { return seconds >= of.first; });
+  auto unit =
+      std::ranges::find_if(kLargest, [&](const auto& size) { return seconds >= size.first; });
   if (unit == kLargest.end()) --unit;
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.1f", seconds / unit->first);

@@ -35,20 +35,20 @@ struct WindowLine {
   std::optional<std::vector<OpeningLines>> opening_only;
 };
 
-template <Of<BasesOf> T, class Visitor>
+template <SameOrConst<BasesOf> T, class Visitor>
 void each_field(T& bases, Visitor&& visit) {
   visit("entity", bases.entity);
   visit("columns", bases.columns);
 }
 
-template <Of<OpeningLines> T, class Visitor>
+template <SameOrConst<OpeningLines> T, class Visitor>
 void each_field(T& lines, Visitor&& visit) {
   visit("entity", lines.entity);
   visit("columns", lines.columns);
   visit("rows", lines.rows);
 }
 
-template <Of<WindowLine> T, class Visitor>
+template <SameOrConst<WindowLine> T, class Visitor>
 void each_field(T& line, Visitor&& visit) {
   visit("opened", line.opened);
   visit("living", line.living);

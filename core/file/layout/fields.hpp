@@ -28,17 +28,17 @@
 
 namespace ctprof {
 
-// `Of<T, X>`: T is X or const X.
+// `SameOrConst<T, X>`: T is X or const X.
 template <class T, class X>
-concept Of = std::same_as<std::remove_const_t<T>, X>;
+concept SameOrConst = std::same_as<std::remove_const_t<T>, X>;
 
-template <Of<Moment> T, class Visitor>
+template <SameOrConst<Moment> T, class Visitor>
 void each_field(T& moment, Visitor&& visit) {
   visit("wall_unix_ns", moment.wall_unix_ns);
   visit("monotonic_ns", moment.boottime_ns);
 }
 
-template <Of<SourceCost> T, class Visitor>
+template <SameOrConst<SourceCost> T, class Visitor>
 void each_field(T& cost, Visitor&& visit) {
   visit("plugin", cost.plugin);
   visit("source", cost.source);
@@ -52,7 +52,7 @@ void each_field(T& cost, Visitor&& visit) {
   visit("unseen_rows", cost.unseen_rows);
 }
 
-template <Of<StackTally> T, class Visitor>
+template <SameOrConst<StackTally> T, class Visitor>
 void each_field(T& tally, Visitor&& visit) {
   visit("plugin", tally.plugin);
   visit("source", tally.source);
@@ -71,19 +71,19 @@ void each_field(T& tally, Visitor&& visit) {
   visit("elsewhere", tally.elsewhere);
 }
 
-template <Of<Takeover> T, class Visitor>
+template <SameOrConst<Takeover> T, class Visitor>
 void each_field(T& takeover, Visitor&& visit) {
   visit("plugin", takeover.plugin);
   visit("metrics", takeover.metrics);
 }
 
-template <Of<PairMark> T, class Visitor>
+template <SameOrConst<PairMark> T, class Visitor>
 void each_field(T& pair, Visitor&& visit) {
   visit("seed", pair.seed);
   visit("number", pair.number);
 }
 
-template <Of<Meta> T, class Visitor>
+template <SameOrConst<Meta> T, class Visitor>
 void each_field(T& meta, Visitor&& visit) {
   visit("format", meta.format);
   visit("tool", meta.tool);
@@ -120,7 +120,7 @@ inline bool is_late(std::string_view key) {
   return std::find(kLate.begin(), kLate.end(), key) != kLate.end();
 }
 
-template <Of<Provenance> T, class Visitor>
+template <SameOrConst<Provenance> T, class Visitor>
 void each_field(T& provenance, Visitor&& visit) {
   visit("filled_by", provenance.plugin);
   visit("filled_from", provenance.source);
@@ -129,7 +129,7 @@ void each_field(T& provenance, Visitor&& visit) {
 }
 
 // `shown` is a ctprof_shown.
-template <Of<Headline> T, class Visitor>
+template <SameOrConst<Headline> T, class Visitor>
 void each_field(T& headline, Visitor&& visit) {
   visit("label", headline.label);
   visit("order", headline.order);
@@ -138,7 +138,7 @@ void each_field(T& headline, Visitor&& visit) {
   visit("floor", headline.floor);
 }
 
-template <Of<MetricDef> T, class Visitor>
+template <SameOrConst<MetricDef> T, class Visitor>
 void each_field(T& def, Visitor&& visit) {
   visit("name", def.name);
   visit("entity", def.entity);
@@ -156,7 +156,7 @@ void each_field(T& def, Visitor&& visit) {
   visit("role", def.role);
 }
 
-template <Of<DerivedDef> T, class Visitor>
+template <SameOrConst<DerivedDef> T, class Visitor>
 void each_field(T& def, Visitor&& visit) {
   visit("name", def.name);
   visit("entity", def.entity);

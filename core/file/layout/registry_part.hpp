@@ -40,7 +40,7 @@ struct RegistryPart {
 };
 
 // In the file, definition and provenance of a metric are one object.
-template <Of<RegistryPart::Metric> T, class Visitor>
+template <SameOrConst<RegistryPart::Metric> T, class Visitor>
 void each_field(T& metric, Visitor&& visit) {
   each_field(metric.def, visit);
   each_field(metric.provenance, visit);
@@ -58,7 +58,7 @@ struct RegistryView {
   const UnknownDefinitions& unknown;
 };
 
-template <Of<RegistryView::Metric> T, class Visitor>
+template <SameOrConst<RegistryView::Metric> T, class Visitor>
 void each_field(T& metric, Visitor&& visit) {
   each_field(*metric.def, visit);
   each_field(*metric.provenance, visit);
