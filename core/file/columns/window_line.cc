@@ -17,7 +17,7 @@
 namespace ctprof::columns {
 
 // The members of a line of kind `window`.
-struct BasesOf {
+struct EntityBases {
   std::string entity;
   std::vector<std::string> columns;
 };
@@ -31,11 +31,11 @@ struct WindowLine {
   std::uint64_t living = 0, ended_lost = 0, ended_unseen = 0, ended_merged = 0;
   bool sees_ends = false, partial = false;
   std::vector<std::string> notes;
-  std::vector<BasesOf> bases;
+  std::vector<EntityBases> bases;
   std::optional<std::vector<OpeningLines>> opening_only;
 };
 
-template <SameOrConst<BasesOf> T, class Visitor>
+template <SameOrConst<EntityBases> T, class Visitor>
 void each_field(T& bases, Visitor&& visit) {
   visit("entity", bases.entity);
   visit("columns", bases.columns);
@@ -93,7 +93,7 @@ void write_window(const Snapshot& snapshot, std::span<const Piece> opening_only,
                   .bases = {},
                   .opening_only = {}};
   for (const Entity entity : kAllEntities) {
-    BasesOf& bases = line.bases.emplace_back(BasesOf{std::string(name(entity)), {}});
+    EntityBases& bases = line.bases.emplace_back(EntityBases{std::string(name(entity)), {}});
     for (const Column& column : window.openings[static_cast<std::size_t>(entity)].columns)
       bases.columns.push_back(column.def().name);
   }
@@ -111,7 +111,7 @@ void write_window(const Snapshot& snapshot, std::span<const Piece> opening_only,
 
 namespace {
 
-Result<void> read_bases_of(const BasesOf& bases, Entity entity, Snapshot& snapshot) {
+Result<void> read_bases_of(const EntityBases& bases, Entity entity, Snapshot& snapshot) {
   Opening& opening = snapshot.window->openings[static_cast<std::size_t>(entity)];
   for (const std::string& name : bases.columns) {
     const Column* end = snapshot.table(entity).find(name);
@@ -130,9 +130,9 @@ Error too_many_unknown(std::string_view entity) {
           "' twice, or columns of too many unknown entities"};
 }
 
-Result<void> read_bases(std::vector<BasesOf>& all, Snapshot& snapshot) {
+Result<void> read_bases(std::vector<EntityBases>& all, Snapshot& snapshot) {
   std::vector<UnknownRows>& unknown = snapshot.window->unknown_bases;
-  for (BasesOf& bases : all) {
+  for (EntityBases& bases : all) {
     Entity entity{};
     if (parse(bases.entity, entity)) {
       if (auto done = read_bases_of(bases, entity, snapshot); !done) return done;

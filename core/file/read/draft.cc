@@ -88,7 +88,7 @@ namespace json = boost::json;
 constexpr auto kGapNotInFile = static_cast<ctprof_gap>(Gap::NotInFile);
 
 // Returns the value of valid JSON, and null for any other text.
-json::value parsed(const std::string& text) {
+json::value parse_or_null(const std::string& text) {
   boost::system::error_code failed;
   return json::parse(text, failed);
 }
@@ -100,7 +100,7 @@ json::value parsed(const std::string& text) {
 class Absence {
  public:
   Absence(const Column& column, const Pools& pools) : column_(&column), pools_(&pools) {
-    const json::value absent = parsed(column.def().file_absent);
+    const json::value absent = parse_or_null(column.def().file_absent);
     if (absent.is_string()) text_ = std::string_view(absent.get_string());
   }
   bool operator()(std::size_t row) const {
@@ -287,7 +287,7 @@ std::vector<std::pair<const FileSection*, json::value>> waiting_sections(const D
   for (const FileSection& section : file_sections()) {
     const auto found = draft.sections.find(section.key);
     if (found == draft.sections.end()) continue;
-    if (json::value value = parsed(found->second); !value.is_null())
+    if (json::value value = parse_or_null(found->second); !value.is_null())
       waiting.emplace_back(&section, std::move(value));
   }
   return waiting;
