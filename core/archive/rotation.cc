@@ -15,7 +15,7 @@ std::uint64_t lead(const Moment& moment) { return moment.wall_unix_ns - moment.b
 // Returns whether the windows between the two cannot be older than both and used the same clock
 // setting.
 bool are_alike(const KeptWindow& first, const KeptWindow& last) {
-  constexpr std::uint64_t kDrift = 10'000'000'000;  // that NTP corrects without a step
+  constexpr std::uint64_t kDrift = 10'000'000'000;  // drift that NTP corrects without a step
   const std::uint64_t lag = lead(first.opened) - lead(last.ended);
   return first.boot_id == last.boot_id && lag + kDrift <= 2 * kDrift;
 }

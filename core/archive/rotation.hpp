@@ -67,7 +67,7 @@ class Ages {
 
   Present present_;
   std::uint64_t step_ns_ = 0;
-  std::uint64_t stepped_at_ns_ = 0;  // in wall clock time before the step
+  std::uint64_t stepped_at_ns_ = 0;  // time of the step, in wall clock time before it
 };
 
 // Return the bytes of files including their lines in the index.
@@ -84,7 +84,7 @@ std::vector<std::size_t> too_old(std::span<const KeptFile> files, const Ages& ag
 struct Forecast {
   std::uint64_t window_bytes = 0;
   std::uint64_t day_bytes = 0;
-  std::uint64_t whole_bytes = 0;  // of the whole age limit
+  std::uint64_t whole_bytes = 0;  // bytes of all windows within the age limit
   std::uint64_t kept_ns =
       0;  // time that will be available: less than requested if the size limit is reached first
 };

@@ -29,7 +29,7 @@ enum class FileLayout { Rows, Columns };
 // Options of write_file().
 struct WriteOptions {
   FileLayout layout = FileLayout::Rows;
-  unsigned workers = 0;  // that produce the text; 0: as many as the host can spare
+  unsigned workers = 0;  // number of workers; 0: as many as the host can spare
   bool sync = true;      // call fsync before the file gets its name
   // zstd level; none: the best one for the layout. The header of a file in columns uses at most
   // level 1.

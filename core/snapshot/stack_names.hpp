@@ -26,8 +26,7 @@ struct NameOptions {
   bool inlines = false;
   bool debuginfod = false;  // also queries debuginfod servers; only `symbolize` sets it
   // May be null. When it becomes true, long operations stop and keep their results so far. If it is
-  // already true when unwinding of a window begins, it only ended the window and has no other
-  // effect.
+  // already true when unwinding begins, it only ended the window, and does not stop the unwinding.
   const std::atomic<bool>* stop = nullptr;
 };
 

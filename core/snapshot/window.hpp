@@ -34,7 +34,7 @@ struct Opening {
 };
 
 // A non-leader thread that called execve(): the kernel gave it the tid and start time of its
-// leader, and ended all other threads of the process.
+// leader, and terminated all other threads of the process.
 struct TookOver {
   std::uint64_t tgid = 0;               // tgid, and tid after the execve()
   std::uint64_t tid = 0;                // tid before

@@ -97,7 +97,7 @@ class CellReader {
   bool has_new_keys_ = false;  // the current map has keys that were not expected
   std::vector<std::uint64_t> words_;
   std::vector<ctprof_entry> entries_;
-  std::string last_text_;  // of this column: consecutive rows often have the same text
+  std::string last_text_;  // the column's last text: consecutive rows often have the same text
   Id last_id_ = 0;
   bool has_last_ = false;
   bool is_last_plain_ = false;  // JSON spells last_text_ without escapes

@@ -106,7 +106,7 @@ class TableReader {
   struct Worker {
     Worker(Snapshot& snapshot, TableReader& tables) : cells(*snapshot.pools, tables.budget_) {}
     CellReader cells;
-    std::vector<bool> seen, explained;  // by column: it is in this line; its gaps are
+    std::vector<bool> seen, explained;  // by column: whether the line contains it, and its gaps
     std::vector<bool> base_seen, base_explained;
   };
 

@@ -190,7 +190,7 @@ class FieldWriter {
   void members(const T& object) {
     each_field(object, [this](const char* key, const auto& value) { this->field(key, value); });
   }
-  // Writes only the members for whose key `wants` returns true.
+  // Writes only the members whose key is accepted by `is_included`.
   template <HasFields T>
   void members(const T& object, auto wants) {
     each_field(object, [&](const char* key, const auto& value) {

@@ -1,8 +1,4 @@
-// The members of a JSON object as text, by key, for objects of which a part is kept unparsed.
-//
-// Contents: splitting an object into members, and finding members that are not known fields.
-//
-// See also: fields.hpp for the fields.
+// The members of a JSON object as text, by key, for objects that are kept partly unparsed.
 
 #pragma once
 

@@ -170,7 +170,7 @@ std::string objection(const MetricDef& def) {
   return identity && !same_meaning(*identity, def) ? kMeansSomethingElse : "";
 }
 
-// Reads a list of definitions, except those that are unknown to this version. Sets `met_unknown` if
+// Reads a list of definitions, except those that are unknown to this version. Sets `has_unknown` if
 // there are any, or if a definition has unknown members.
 template <class T>
 Error take_all(const json::object& registry, const char* key, std::size_t most, std::vector<T>& out,

@@ -66,10 +66,10 @@ class Scanner {
   // Reads consecutive nulls without blanks, at most `most`, each with the comma after it. Returns
   // their number.
   std::size_t plain_nulls(std::size_t most);
-  // Reads consecutive plain booleans, like plain_numbers().
+  // Reads consecutive plain booleans, like read_plain_numbers().
   std::size_t plain_booleans(std::span<std::uint8_t> room);
   // Reads consecutive repetitions of one text, at most `most`. Returns their number. REQUIRES: as
-  // text_again().
+  // consume_text().
   std::size_t texts_again(std::string_view text, std::size_t most);
   std::int64_t signed_number();
   double real();

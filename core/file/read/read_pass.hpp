@@ -119,9 +119,10 @@ struct PassOptions {
 
 // The result of a pass, in addition to the filled columns.
 struct PassEnd {
-  std::string failure;                   // place and reason; empty: the whole file was read
-  bool is_contents = false;              // valid JSON, but not a valid snapshot
-  std::optional<RegistryPart> registry;  // found after the tables, or requested by only_registry
+  std::string failure;       // place and reason; empty: the whole file was read
+  bool is_contents = false;  // valid JSON, but not a valid snapshot
+  std::optional<RegistryPart>
+      registry;  // found after the tables, or requested by only_find_registry
 };
 
 PassEnd read_pass(TextSource& source, const Vocabulary& vocabulary, PassOptions options,

@@ -103,7 +103,7 @@ void DoomedFile::release() {
 
 namespace {
 
-constexpr int kAttempts = 16;  // to find an unused temporary name
+constexpr int kAttempts = 16;  // attempts to find an unused temporary name
 constexpr mode_t kOwnersAlone = S_IRUSR | S_IWUSR;
 
 // Returns the result of fsync(), and adds its duration to `ns`.

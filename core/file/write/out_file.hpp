@@ -64,7 +64,7 @@ class OutFile {
   OutFile& operator=(OutFile&&) = delete;
 
   Result<void> write(std::string_view bytes);
-  // The descriptor, for another process that writes the file. count_bytes() then reads the file's
+  // The descriptor, for another process that writes the file. read_size() then reads the file's
   // size.
   int descriptor() const { return fd_.get(); }
   void count_bytes();
