@@ -1,17 +1,17 @@
-/* ctprof/abi.h: the binary boundary between ctprof and its plugins, version 1. What crosses it is
- * declared in ctprof/abi/, by subject.
+/* ctprof/abi.h: the binary interface between ctprof and its plugins, version 1. The headers in
+ * ctprof/abi/ declare its structs, one header for each subject.
  *
- * Plain C11, so that a plugin can be written in any language that speaks the C calling convention.
- * In C++, use ctprof/plugin.hpp, a header-only layer on top of this file.
+ * The interface is plain C11, so a plugin can be written in any language that supports the C
+ * calling convention. In C++, use ctprof/plugin.hpp, a header-only layer on top of this file.
  *
  * A plugin is a shared object that exports one symbol, the constant
  *
  *     const struct ctprof_plugin ctprof_plugin = { CTPROF_ABI, sizeof(struct ctprof_plugin),
  * "name", ... };
  *
- * and nothing else. The core reads its first field before it calls anything.
+ * and no other symbol. The core reads the first field before it calls any function of the plugin.
  *
- * A whole plugin, which says of each thread that it is odd or even:
+ * A whole plugin, which reports for each thread whether its id is odd:
  *
  *     static const struct ctprof_metric kOdd = {
  *       .size = sizeof kOdd, .storage = CTPROF_BOOL, .name = "parity_odd", .newtype = "Flag",
@@ -42,23 +42,22 @@
  *       .abi = CTPROF_ABI, .size = sizeof ctprof_plugin, .name = "parity", .version = "1.0",
  *       .sources = CTPROF_ARRAY_OF(kSources)};
  *
- * How it may change, for ever:
- *   - every struct carries its size, every array the size of one item; new fields go to the end,
- * and a field beyond the size that the other side states is zero;
- *   - numbers once given keep their meaning (some of them reach the file);
+ * How it may change, permanently:
+ *   - every struct carries its size, and every array the size of one item. New fields are added at
+ *     the end. A field beyond the size that the other side states is zero;
+ *   - assigned numbers keep their meaning (some of them are stored in files);
  *   - any other change raises CTPROF_ABI.
  *
- * Rules of the road:
- *   - nothing that is handed over outlives the call, on either side, but the constant table itself
- * and what it points to;
- *   - no exception, no C++ type, and no memory to be freed by the other side crosses;
- *   - strings in tables are UTF-8, end with a NUL, and an absent one is NULL or "";
- *   - the functions of one worker are never called at once from two threads; two workers may run
- * side by side;
- *   - constructors, `open_plugin` and `probe` return within 5 s, and nothing calls exit(); a plugin
- * that does not keep to it is named, and ctprof ends;
- *   - standard output is ctprof's: what a plugin prints goes to standard error; what it changes of
- * the working directory, the locale and the file mode mask is put back.
+ * Rules for both sides:
+ *   - data that is passed in a call is valid only during the call, on either side, except the
+ *     constant table itself and the data that it points to;
+ *   - no exception and no C++ type crosses the interface, and no side frees memory of the other;
+ *   - strings in tables are UTF-8 and end with a NUL; an absent string is NULL or "";
+ *   - the functions of one worker are never called concurrently; two workers may run in parallel;
+ *   - constructors, `open_plugin` and `probe` return within 5 s, and no function calls exit().
+ *     If a plugin violates this, ctprof names it and exits;
+ *   - standard output belongs to ctprof: output of a plugin goes to standard error. ctprof restores
+ *     the working directory, the locale and the file mode mask if a plugin changes them.
  */
 #ifndef CTPROF_ABI_H
 #define CTPROF_ABI_H
@@ -74,11 +73,10 @@
 extern "C" {
 #endif
 
-/* Stands before the one constant that a plugin exports, so that it stays visible in a library that
- * is built with -fvisibility=hidden:
+/* Precedes the one constant that a plugin exports, so that it stays visible in a library that is
+ * built with -fvisibility=hidden:
  *
- *     CTPROF_EXPORT const struct ctprof_plugin ctprof_plugin = { CTPROF_ABI, ... };
- */
+ *     CTPROF_EXPORT const struct ctprof_plugin ctprof_plugin = { CTPROF_ABI, ... }; */
 #ifdef __cplusplus
 #define CTPROF_EXPORT extern "C" __attribute__((visibility("default")))
 #else
@@ -89,16 +87,16 @@ extern "C" {
 
 typedef uint32_t ctprof_plugin_flags;
 enum {
-  CTPROF_PLUGIN_LAYOUT =
-      1, /* only declares: it shapes files, is loaded whatever was asked for, and is never shown */
-  CTPROF_PLUGIN_ALWAYS =
-      2, /* takes part in every capture, whatever was asked for; of ctprof's own plugins alone */
+  CTPROF_PLUGIN_LAYOUT = 1, /* the plugin only declares metrics: it defines the layout of files, is
+                               always loaded, and is never shown */
+  CTPROF_PLUGIN_ALWAYS = 2, /* takes part in every capture, whatever plugins the user selects; only
+                               for plugins that ship with ctprof */
   CTPROF_PLUGIN_AHEAD =
-      4, /* open_plugin begins what takes long: a capture loads it before the others, and opens it
-            while they are loaded; of ctprof's own plugins alone, and without options */
+      4, /* open_plugin starts slow work: a capture loads this plugin first, and opens it while it
+            loads the others; only for plugins that ship with ctprof and have no options */
   CTPROF_PLUGIN_RECORDER =
-      8 /* its sources are all of stage CTPROF_STAGE_RECORD: it is not loaded for a capture or a
-           window in which nothing is recorded, unless somebody names plugins or metrics */
+      8 /* all its sources are of stage CTPROF_STAGE_RECORD: it is not loaded for a capture or
+           window without recorders, unless the user names plugins or metrics */
 };
 
 struct ctprof_plugin {
@@ -116,15 +114,16 @@ struct ctprof_plugin {
   struct ctprof_array rules CTPROF_OPTIONAL;   /* of struct ctprof_rule */
   struct ctprof_array objects CTPROF_OPTIONAL; /* of const char *: top-level keys of the file that
                                   are null when no source fills them */
-  /* Since windows. What the plugin keeps for as long as a host's state is taken for granted: made
-   * before any `probe`, shared by all sources of the plugin, which meet it as `context` in what
-   * they are handed. Returns 0, or fails with a sentence: then its offers are refused. Both NULL:
-   * it keeps nothing. No plugin keeps anything elsewhere: two captures may run side by side, each
-   * with a context of its own. */
+  /* Added together with windows. Creates the plugin's state for one host, before any `probe`. All
+   * sources of the plugin share this state and receive it as `context`. Returns 0, or an error with
+   * a message, in which case the plugin's offers are refused. Both NULL: the plugin keeps no state.
+   * A plugin must not keep state elsewhere: two captures may run concurrently, each with a context
+   * of its own. */
   int32_t (*open_plugin)(const struct ctprof_host* host, void** context, char* message,
                          size_t message_size) CTPROF_TAIL;
   void (*close_plugin)(void* context) CTPROF_TAIL;
-  struct ctprof_array options CTPROF_TAIL; /* of struct ctprof_option: what it can be told */
+  struct ctprof_array options
+      CTPROF_TAIL; /* of struct ctprof_option: options that a user can set */
 };
 
 #ifdef __cplusplus

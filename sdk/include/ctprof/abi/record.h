@@ -1,10 +1,10 @@
-/* ctprof/abi/record.h: windows, and what records while one is open. Part of ctprof/abi.h, which
- * says how all of it may change; include that.
+/* ctprof/abi/record.h: windows, and sources that record while a window is open. Part of
+ * ctprof/abi.h, which states the compatibility rules; include ctprof/abi.h instead.
  *
- * A recorder hands over raw stacks: addresses, registers with a copy of the stack, or frames that
- * its program in the kernel found by unwind tables (ctprof/abi/unwind.h). Other unwinding and
- * naming are ctprof's work, shared by all recorders. So a recorder can be small, and should be
- * cheap: it runs while others are being measured.
+ * A recorder passes raw stacks to the core: addresses, registers with a copy of the stack, or
+ * frames that its BPF program found with unwind tables (ctprof/abi/unwind.h). ctprof does all other
+ * unwinding and all symbolization, for all recorders. So a recorder can be small, and should be
+ * cheap, because it runs while other threads are measured.
  *
  *     static int32_t drain_records(void* worker, struct ctprof_records* records) {
  *       struct ctprof_record record = {.size = sizeof record};
@@ -27,83 +27,86 @@ extern "C" {
  *
  *     open_worker -> start -> drain, drain ... -> stop -> drain ... -> close_worker
  *
- * Windows may follow each other without a gap. At the end of each there is a drain, and before that
- * drain comes `window_ends`, where a source has it; `stop` comes after the last. Windows of a
- * source that has `window_opens` begin there; between `window_ends` and the next `window_opens` the
- * source works for no window.
+ * Windows may follow each other without a gap. At the end of each window, the core calls
+ * `window_ends`, if the source has it, and then `drain`; `stop` follows the last window. If a
+ * source has `window_opens`, its windows begin with that call; between `window_ends` and the next
+ * `window_opens` the source works for no window.
  *
- * One worker does all of it, on one thread at a time. A second `start`, and a second `stop`, are
- * errors of their own (CTPROF_ALREADY) that change nothing; close_worker stops what still runs. */
+ * One worker makes all these calls, on one thread at a time. A second `start` and a second `stop`
+ * return CTPROF_ALREADY and have no effect; close_worker stops a source that still runs. */
 enum { CTPROF_DONE = 0, CTPROF_FAILED = 1, CTPROF_ALREADY = 2 };
 
 /* The user part of a record's stack. */
 typedef uint32_t ctprof_user_stack;
 enum {
-  /* There is none: a kernel thread, or it could not be had (a flag says so). */
+  /* No user part: a kernel thread, or the user part is unavailable (a flag states this). */
   CTPROF_USER_NONE = 0,
-  /* `user` are addresses, leaf first. */
+  /* `user` contains addresses, leaf first. */
   CTPROF_USER_ADDRESSES = 1,
-  /* Registers, and `stack` is a copy of memory from the stack pointer on. */
+  /* Registers, and in `stack` a copy of memory, beginning at the stack pointer. */
   CTPROF_USER_COPY = 2,
-  /* `user` are frames that the source found by unwind tables, leaf first; a word for each, see
-   * below. A stack without the flag CUT reaches the root of its thread. */
+  /* `user` contains frames that the source found with unwind tables, leaf first, one word for each;
+   * see below. A stack without the flag CUT reaches the root of its thread. */
   CTPROF_USER_FRAMES = 3
 };
 
-/* A frame is an instruction: the one that was running, or, of a caller, the last byte of its call.
- * Its word has the number of a table (ctprof/abi/unwind.h) from bit 40 on, 22 bits, and the place
- * in its module in the bits below; or, with CTPROF_FRAME_ADDRESS, an address of code of no file. */
+/* A frame is an instruction: the one that was running, or, for a caller, the last byte of its call
+ * instruction. Its word contains the number of a table (ctprof/abi/unwind.h) in 22 bits from bit 40
+ * on, and the offset in the module in the bits below. With CTPROF_FRAME_ADDRESS, it contains an
+ * address of code that belongs to no file. */
 enum { CTPROF_FRAME_TABLE_SHIFT = 40 };
 #define CTPROF_FRAME_ADDRESS (UINT64_C(1) << 63)
-/* found by frame pointers, or behind a frame that was */
+/* found through frame pointers, or a caller of such a frame */
 #define CTPROF_FRAME_GUESSED (UINT64_C(1) << 62)
 
 typedef uint32_t ctprof_window_flags;
 enum {
-  /* There is no span of time: one look at what is there now, complete in the first drain. */
+  /* One pass over the current state instead of a period of time, complete in the first drain. */
   CTPROF_WINDOW_ONCE = 1,
-  /* A stack at each event, whatever it costs, and not one for so much time. */
+  /* A stack for every event, at any cost, instead of one per period of time. */
   CTPROF_WINDOW_EVERY_STACK = 2,
-  /* Stacks of all times off a CPU, and not of those alone in which a thread was blocked. */
+  /* Stacks of all off-CPU time, not only of the time in which a thread was blocked. */
   CTPROF_WINDOW_ALL_WAITS = 4,
-  /* Of `pids`: also processes that they, or their children, fork while the window is open. A
-   * recorder that follows them delivers each as CTPROF_CHANGE_FORKED before its first record. */
+  /* With `pids`: also processes that these processes, or their children, fork while the window is
+   * open. A recorder that follows them delivers each as CTPROF_CHANGE_FORKED before its first
+   * record. */
   CTPROF_WINDOW_INHERIT = 8,
-  /* The core makes unwind tables (ctprof_records.want_table) and takes CTPROF_USER_FRAMES. */
+  /* The core creates unwind tables (ctprof_records.want_table) and accepts CTPROF_USER_FRAMES. */
   CTPROF_WINDOW_TABLES = 16
 };
 
-/* What a window is about. Whatever is 0 or NULL is not restricted, or left to the source. It is
- * gone after `start`: copy what you need. */
+/* The parameters of a window. A field that is 0 or NULL sets no restriction, or leaves the choice
+ * to the source. The struct is valid only during `start`: copy what you need. */
 struct ctprof_window {
   uint32_t size;
   uint32_t pids_count;
   /* Only these processes. */
   const uint64_t* pids;
-  /* Only threads in these cgroups, by id, and below them. */
+  /* Only threads in these cgroups, identified by id, and in their descendants. */
   const uint64_t* cgroups;
   uint32_t cgroups_count;
-  /* Samples a second on each CPU. */
+  /* Samples per second on each CPU. */
   uint32_t frequency_hz;
-  /* One stack for so much time, on average. */
+  /* The average time per stack. */
   uint64_t period_ns;
   /* CLOCK_BOOTTIME, when the window was opened. */
   uint64_t opened_ns;
-  /* The most frames of a stack. Mark one that is longer as CUT, and keep its leaf. */
+  /* The maximum number of frames of a stack. Mark a longer stack as CUT, and keep its leaf. */
   uint32_t depth;
-  /* How much of the user stack's top to copy. */
+  /* The number of bytes to copy from the top of the user stack. */
   uint32_t stack_bytes;
-  /* Of all CPUs' time, in millionths: what the source may cost the host. Lower your rate before
-   * you overrun it, and count what you left out as `unseen`. */
+  /* The budget: the share of all CPUs' time that the source may use, in millionths. Reduce the
+   * sampling rate before you exceed it, and count the omitted samples as `unseen`. */
   uint64_t budget_ppm;
-  /* A process, not running yet, whose descendants somebody wants to know; 0: none. */
+  /* A process that does not run yet and whose descendants are to be reported; 0: none. */
   uint64_t command;
-  /* How the user part of a stack is wanted; CTPROF_USER_NONE: as the source likes. */
+  /* The requested form of the user part of a stack; CTPROF_USER_NONE: any form. */
   ctprof_user_stack user_kind CTPROF_TAIL;
   uint32_t reserved CTPROF_TAIL;
-  /* Of the kernel's buffer for each CPU. The source may take less, and says so. */
+  /* Size of the kernel's buffer for each CPU. The source may use a smaller one, and reports this.
+   */
   uint64_t ring_bytes CTPROF_TAIL;
-  /* Looks at all threads a second. */
+  /* Passes over all threads per second. */
   uint32_t passes_hz CTPROF_TAIL;
   ctprof_window_flags flags CTPROF_TAIL;
 };
@@ -112,116 +115,117 @@ typedef uint32_t ctprof_record_flags;
 enum {
   /* frames are missing at the root */
   CTPROF_RECORD_CUT = 1,
-  /* the user part could not be had */
+  /* the user part is unavailable */
   CTPROF_RECORD_NO_USER = 2,
-  /* found by frame pointers where nothing vouches for them */
+  /* found through frame pointers where no unwind information confirms them */
   CTPROF_RECORD_GUESSED = 4,
-  /* the stack is that of the last record of this offer that was put for this thread in this window;
-   * there is none in this one. Where there was no such record, it is as the next flag says */
+  /* the stack equals that of the last record that was put for this offer and thread in this window,
+   * and is not repeated here. If no such record exists, the next flag applies */
   CTPROF_RECORD_AGAIN = 8,
-  /* a weight without a stack: it is of the thread, and of no stack of its own */
+  /* a weight without a stack: it belongs to the thread, but to no stack */
   CTPROF_RECORD_REST = 16,
-  /* no weight, and no stack: the kernel does not let the source see it, of this thread. Where there
-   * is no other record of this offer, the thread's cell is a gap (CTPROF_DENIED), and not zero */
+  /* no weight and no stack: the kernel does not permit the source to observe this thread. Without
+   * another record of this offer, the thread's cell becomes a gap (CTPROF_DENIED) instead of zero
+   */
   CTPROF_RECORD_UNSEEN = 32,
-  /* it counts, whatever `at_ns` says: the source opens and closes its windows itself, to the
-   * nanosecond. Then `at_ns` tells who it was, and no more */
+  /* the record counts regardless of `at_ns`, because the source itself opens and closes its windows
+   * with nanosecond precision. `at_ns` then only identifies the thread */
   CTPROF_RECORD_OF_WINDOW = 64
 };
 
-/* One stack of one thread, raw; or, of an offer that is a number, how much it grew. Nothing in it
- * outlives the call that hands it over.
+/* One raw stack of one thread, or, for a numeric offer, an increment. The data is valid only during
+ * the call that passes it.
  *
- * A source of the stage RECORD offers metrics that are stored as stacks, and beside them such as
- * are stored as CTPROF_U64. A record of these has a weight and no stack. Of what counts up, a
- * thread's weights are added, and one without a record has 0; of anything else the largest one is
- * what the thread has, or the least where the metric's rule takes that, and one without a record
- * has none. Either way it is about the window, not about the thread's life: mark a peak
- * CTPROF_METRIC_OF_WINDOW. */
+ * A source of the stage RECORD offers metrics that are stored as stacks. It may also offer metrics
+ * that are stored as CTPROF_U64; their records have a weight and no stack. For a cumulative metric,
+ * the weights of a thread are added, and a thread without a record has 0. For any other metric, the
+ * value is the largest weight of the thread, or the smallest if the metric's rule takes the
+ * minimum, and a thread without a record has no value. All values cover the window, not the life of
+ * the thread: mark a peak with CTPROF_METRIC_OF_WINDOW. */
 struct ctprof_record {
   uint32_t size;
-  /* Which of the source's offers it is a reading of. */
+  /* The index of the source's offer that it belongs to. */
   uint32_t offer;
-  /* Whose it is. With the start time a thread is named for good; without it, one whose id was used
-   * again may be taken for another. */
+  /* The thread. The start time identifies the thread uniquely; without it, a thread whose id was
+   * reused may be confused with another. */
   uint64_t tgid;
   uint64_t tid;
-  /* 0: not known. */
+  /* 0: unknown. */
   uint64_t start_time_clock_ticks;
   /* In the unit of the offer's metric: nanoseconds on a CPU, samples ... */
   uint64_t weight;
   ctprof_record_flags flags;
   ctprof_user_stack user_kind;
-  /* Addresses, leaf first; of CTPROF_USER_FRAMES `user` has words of frames. */
+  /* Addresses, leaf first; with CTPROF_USER_FRAMES, `user` contains words of frames. */
   const uint64_t* kernel;
   const uint64_t* user;
   uint32_t kernel_count;
   uint32_t user_count;
-  /* Registers, of CTPROF_USER_COPY. The last is rdi on x86-64, where vfork(2) keeps its return
-   * address; 0: not known. */
+  /* Registers, for CTPROF_USER_COPY. The last one contains rdi on x86-64, where vfork(2) keeps its
+   * return address; 0: unknown. */
   uint64_t ip;
   uint64_t sp;
   uint64_t bp;
   uint64_t lr;
   const uint8_t* stack;
   uint64_t stack_size;
-  /* CLOCK_BOOTTIME, when it was taken; 0: not known. It tells who it was, where an id was used
-   * again inside the window, and what was mapped then. */
+  /* Time of the sample on CLOCK_BOOTTIME; 0: unknown. It identifies the thread if an id was reused
+   * inside the window, and the mappings that were valid. */
   uint64_t at_ns CTPROF_TAIL;
 };
 
-/* What happened to the memory of a process while the window is open. Addresses in a record mean
- * nothing without it: the file behind them may be gone from the process before anybody looks. */
+/* A change of a process's mappings while the window is open. Addresses in a record cannot be
+ * resolved without it: the process may unmap the file before the core reads its mappings. */
 typedef uint32_t ctprof_change_kind;
 enum {
-  /* It mapped a file, or memory without one (no path), to run code from it. */
+  /* The process mapped a file, or anonymous memory (no path), with permission to execute. */
   CTPROF_CHANGE_MAPPED = 0,
-  /* It runs another program, and all that was mapped is gone. */
+  /* The process executed another program; all earlier mappings are gone. */
   CTPROF_CHANGE_EXECED = 1,
-  /* It is new, and has what `parent` had mapped. */
+  /* The process was forked and has the mappings of `parent`. */
   CTPROF_CHANGE_FORKED = 2,
-  /* It ended. */
+  /* The process exited. */
   CTPROF_CHANGE_ENDED = 3,
-  /* It mapped or unmapped what the source does not know: it is to be read anew. */
+  /* The process changed mappings that the source does not know; the core must read them again. */
   CTPROF_CHANGE_REMAPPED = 4
 };
 
-/* Nothing in it outlives the call that hands it over. */
+/* A change. The data is valid only during the call that passes it. */
 struct ctprof_change {
   uint32_t size;
   ctprof_change_kind kind;
   uint64_t tgid;
   /* CLOCK_BOOTTIME. */
   uint64_t at_ns;
-  /* Of FORKED. */
+  /* For FORKED. */
   uint64_t parent;
-  /* Of MAPPED, from here on: addresses, and where in the file they begin. */
+  /* For MAPPED, from here on: address range, and the file offset where it begins. */
   uint64_t start;
   uint64_t length;
   uint64_t offset;
-  /* As stat(2) has them; both 0: not known. */
+  /* As in stat(2); both 0: unknown. */
   uint32_t device_major;
   uint32_t device_minor;
   uint64_t inode;
-  /* As the process sees it. */
+  /* Path as the process sees it. */
   struct ctprof_text path;
-  /* As the file has it; size 0: not known. */
+  /* Build id of the file; size 0: unknown. */
   struct ctprof_text build_id;
 };
 
-/* Why something is missing from the records. */
+/* Why records are missing. */
 typedef uint32_t ctprof_loss_kind;
 enum {
-  /* taken, and lost: the buffer was full */
+  /* recorded and then lost: the buffer was full */
   CTPROF_LOSS_FULL = 0,
-  /* not taken: the kernel held the source back */
+  /* not recorded: the kernel throttled the source */
   CTPROF_LOSS_THROTTLED = 1,
-  /* not taken: the CPU was offline */
+  /* not recorded: the CPU was offline */
   CTPROF_LOSS_OFFLINE = 2
 };
 
-/* One stretch of time on one CPU that records are missing from. It says where; how many there are
- * is in ctprof_records, too. */
+/* A period of time on one CPU for which records are missing. It locates the loss; the number of
+ * records is counted in ctprof_records as well. */
 struct ctprof_loss {
   uint32_t size;
   ctprof_loss_kind kind;
@@ -230,40 +234,40 @@ struct ctprof_loss {
   /* CLOCK_BOOTTIME. */
   uint64_t from_ns;
   uint64_t until_ns;
-  /* Records; 0: not known. */
+  /* Number of records; 0: unknown. */
   uint64_t count;
 };
 
-/* Where a source of the stage RECORD puts its records. */
+/* Receives the records of a source of the stage RECORD. */
 struct ctprof_records {
   uint32_t size;
   uint32_t reserved;
   void* core;
-  /* Copies at once. A record that lies about itself (sizes, a NULL, an offer that is none) fails
-   * the source. */
+  /* Copies the record before it returns. An inconsistent record (wrong sizes, a NULL, an invalid
+   * offer) fails the source. */
   void (*put)(void* core, const struct ctprof_record* record);
-  /* Room for one sentence that ends with a NUL: why draining failed; or, if it did not, what the
-   * user is to be told once. */
+  /* A buffer for one sentence that ends with a NUL: why draining failed, or, if it succeeded, a
+   * remark that is reported to the user once. */
   char* message;
   size_t message_size;
-  /* The plugin's. */
+  /* The plugin's context. */
   void* context;
-  /* Filled by the source, both since the last drain. Taken and lost, by a full buffer for example:
-   */
+  /* Filled by the source, both since the last drain. `lost`: records that were lost, for example by
+   * a full buffer. */
   uint64_t lost;
-  /* That should have been taken, and were not: throttled, a CPU that was offline. */
+  /* Records that were due and not recorded: throttled, or the CPU was offline. */
   uint64_t unseen;
-  /* These copy at once, too. Hand over changes before the records that they matter to; and what is
-   * missing is still to be counted above. */
+  /* These also copy before they return. Pass changes before the records that depend on them. A loss
+   * must still be counted in the fields above. */
   void (*change)(void* core, const struct ctprof_change* change) CTPROF_TAIL;
   void (*lose)(void* core, const struct ctprof_loss* loss) CTPROF_TAIL;
-  /* Filled by the source, since the last drain: CPU time that it cost elsewhere than in its own
-   * calls, as in programs that it attached to the kernel; as far as that is known. */
+  /* Filled by the source, since the last drain: CPU time that it used outside its own calls, such
+   * as in programs that it attached to the kernel, as far as it is known. */
   uint64_t cpu_ns CTPROF_TAIL;
-  /* Asks for a table; returns at once. Each request is answered once, by a later drain. */
+  /* Requests a table and returns immediately. A later drain answers each request once. */
   void (*want_table)(void* core, const struct ctprof_table_request* request) CTPROF_TAIL;
-  /* The next answer: 1, and the table is filled in, or 0: there is none now. The table is valid
-   * until the next call, or the end of the drain. `table.size` is set by the source. */
+  /* Gets the next answer: 1, and the table is filled in, or 0: no answer is available yet. The
+   * table is valid until the next call or the end of the drain. The source sets `table.size`. */
   int32_t (*next_table)(void* core, struct ctprof_unwind_table* table) CTPROF_TAIL;
 };
 

@@ -1,15 +1,16 @@
-/* ctprof/abi/rule.h: rules: how the readings of a group become one value. Part of ctprof/abi.h,
- * which says how all of it may change; include that.
+/* ctprof/abi/rule.h: rules, which reduce the readings of a group to one value. Part of
+ * ctprof/abi.h, which states the compatibility rules; include ctprof/abi.h instead.
  *
- * A rule is a state and functions on it. ctprof makes a state for each group, has `add` take rows
- * in, `merge` join states of several workers, and asks the result for a number, a text or JSON:
+ * A rule is a state and functions on it. ctprof allocates one state for each group. `add` adds rows
+ * to states, `merge` joins the states of several workers, and other functions return the result as
+ * a number, a text or JSON:
  *
- *     struct mean { uint64_t sum, count; };            zeroes are a fine beginning: no `init`
+ *     struct mean { uint64_t sum, count; };            a zeroed state is valid: no `init`
  *     add:    for each row that has a group and a value, sum += value, ++count
  *     merge:  sum and count of one added to the other
  *     number: sum / count, or CTPROF_NUMBER_NONE when count is 0
  *
- * Written out:
+ * The complete `add`:
  *
  *     static void add(void* states, const struct ctprof_rows* rows) {
  *       const uint64_t* values = rows->values;
@@ -22,8 +23,8 @@
  *       }
  *     }
  *
- * The built-in rules are made of the very same struct. Look there first: a rule of your own is
- * needed only where none of them says what you mean.
+ * The built-in rules use the same struct. Define a rule of your own only if none of them computes
+ * the value that you need.
  */
 #ifndef CTPROF_ABI_RULE_H
 #define CTPROF_ABI_RULE_H
@@ -34,41 +35,41 @@
 extern "C" {
 #endif
 
-/* One stack of a weighted set: its number, and its weight. */
+/* One stack of a weighted set: its index and its weight. */
 struct ctprof_stack {
   uint64_t stack;
   uint64_t weight;
 };
 
-/* Rows of one column, each with the group that it belongs to. */
+/* Rows of one column, each with the index of its group. */
 struct ctprof_rows {
   uint32_t size;
   ctprof_storage storage;
   uint64_t count;
-  /* Number of the first row in its table. */
+  /* Index of the first row in its table. */
   uint64_t first_row;
-  /* Index of the row's state; UINT32_MAX: the row counts nowhere, skip it. */
+  /* Index of the row's state; UINT32_MAX: the row belongs to no group, skip it. */
   const uint32_t* groups;
-  /* A row that has a gap has no value to look at. NULL: every row has a value. */
+  /* Ignore the value of a row that has a gap. NULL: every row has a value. */
   const ctprof_gap* gaps;
-  /* uint64_t, int64_t, double or uint8_t; for the other storages uint32_t ids, equal for equal
-   * content. So compare ids first, and look each distinct id up once. */
+  /* uint64_t, int64_t, double or uint8_t; for the other storages uint32_t ids, which are equal for
+   * equal content. So compare ids first, and look up each distinct id once. */
   const void* values;
   const void* core;
-  /* The content of an id; valid as long as the snapshot. */
+  /* Return the content of an id; it is valid as long as the snapshot. */
   struct ctprof_text (*text)(const void* core, uint32_t id);
   const uint64_t* (*bits)(const void* core, uint32_t id, size_t* words);
   const struct ctprof_entry* (*map)(const void* core, uint32_t id, size_t* entries);
-  /* Of the metric (ctprof_metric). */
+  /* As in ctprof_metric. */
   const char* map_keys;
-  /* Since windows; NULL in a core that has no stacks. */
+  /* Added together with windows; NULL in a core without stacks. */
   const struct ctprof_stack* (*stacks)(const void* core, uint32_t id, size_t* stacks)CTPROF_TAIL;
-  /* Numbers of a stack's frames, leaf first. */
+  /* Returns the indexes of a stack's frames, leaf first. */
   const uint32_t* (*frames)(const void* core, uint64_t stack, size_t* frames)CTPROF_TAIL;
 };
 
-/* A number, exact where it is an integer: a u64 does not lose its last digits on the way through a
- * double. */
+/* A number. Integers are exact: a u64 is not converted to double, which would lose its last digits.
+ */
 struct ctprof_number {
   /* CTPROF_NUMBER_... */
   uint32_t kind;
@@ -80,14 +81,14 @@ struct ctprof_number {
   };
 };
 enum {
-  /* There is none: no row of the group had a value. Not the same as zero. */
+  /* No number, because no row of the group had a value. Not the same as zero. */
   CTPROF_NUMBER_NONE = 0,
   CTPROF_NUMBER_U64 = 1,
   CTPROF_NUMBER_I64 = 2,
   CTPROF_NUMBER_F64 = 3
 };
 
-/* Takes text as often as it is called, and strings it together. */
+/* Receives text and appends the text of each call. */
 struct ctprof_sink {
   uint32_t size;
   uint32_t reserved;
@@ -95,7 +96,8 @@ struct ctprof_sink {
   void (*put)(void* core, const char* data, size_t size);
 };
 
-/* Takes the parts of a value, in the order of their keys' bytes. An empty unit is the metric's. */
+/* Receives the parts of a value, in the order of their keys' bytes. An empty unit means the unit of
+ * the metric. */
 struct ctprof_parts {
   uint32_t size;
   uint32_t reserved;
@@ -104,11 +106,13 @@ struct ctprof_parts {
               struct ctprof_text unit);
 };
 
-/* What kind of value a rule makes of many. It decides what a report may say beside the value. */
+/* How a rule reduces many values to one. It determines what a report can show in addition to the
+ * value. */
 typedef uint32_t ctprof_reduction;
 enum {
   CTPROF_REDUCES_OTHERWISE = 0,
-  /* A report shows parts of it: by threads that came and went, and the thread with most of it. */
+  /* A report also shows the shares of started and exited threads, and the thread with the largest
+   * share. */
   CTPROF_REDUCES_BY_SUM = 1,
   CTPROF_REDUCES_BY_MAX = 2,
   CTPROF_REDUCES_BY_MIN = 3,
@@ -118,51 +122,50 @@ enum {
   CTPROF_REDUCES_BY_KEY = 7
 };
 
-/* How readings become one value. Adding and merging must be associative and free of order: rows
- * come in any order, from several workers, and the result must be the same each time.
+/* A rule. Adding and merging must be associative and independent of order: rows come in any order,
+ * from several workers, and the result must always be the same.
  *
- * None of the functions may fail, keep what it is handed, or keep anything outside the state. Two
- * may run at once, on different states. */
+ * No function may fail, keep its arguments, or keep data outside the state. Two functions may run
+ * concurrently on different states. */
 struct ctprof_rule {
   uint32_t size;
-  /* Of one state, at most 64 KiB. States are zeroed before `init`. */
+  /* Size of one state, at most 64 KiB. States are zeroed before `init`. */
   uint32_t state_size;
-  /* Begins with the plugin's name and "_"; no built-in rule's. */
+  /* Begins with the plugin's name and "_"; it differs from the names of built-in rules. */
   const char* name;
-  /* A built-in rule, for machines without this plugin. A file that holds the metric can be shown
-   * there, and says whose rule is missing. */
+  /* A built-in rule that replaces this one on hosts without this plugin. A file with the metric can
+   * be shown there, and the report names the missing rule. */
   const char* fallback;
-  /* Those it is legal for, with commas between. */
+  /* The newtypes that the rule supports, separated by commas. */
   const char* newtypes;
-  /* What it does, for `ctprof help METRIC`: "the mean of the group". */
+  /* A description for `ctprof help METRIC`: "the mean of the group". */
   const char* description CTPROF_OPTIONAL;
-  /* NULL: zeroes are fine. */
+  /* NULL: a zeroed state is valid. */
   void (*init)(void* state) CTPROF_OPTIONAL;
   /* The state of group g is at (char*)states + g * state_size. */
   void (*add)(void* states, const struct ctprof_rows* rows);
-  /* Both states are of one group. `from` is destroyed afterwards. */
+  /* Both states belong to one group. `from` is destroyed afterwards. */
   void (*merge)(void* into, const void* from);
-  /* Once, after the last add or merge; may be NULL. */
+  /* Called once, after the last add or merge; may be NULL. */
   void (*finish)(void* state) CTPROF_OPTIONAL;
   /* Releases what the state owns, not the state itself; may be NULL. */
   void (*destroy)(void* state) CTPROF_OPTIONAL;
-  /* The value as a number. NULL: it never has one. Either this or `text` must be there. */
+  /* The value as a number. NULL: there is never a number. `number` or `text` is required. */
   struct ctprof_number (*number)(const void* state) CTPROF_OPTIONAL;
-  /* NULL: the difference of the two numbers. Otherwise the number if there is one, or else text
-   * such as "differs". */
+  /* Returns the difference as a number if it has one, and otherwise writes text such as "differs".
+   * NULL: the difference of the two numbers. */
   struct ctprof_number (*delta)(const void* baseline, const void* candidate,
                                 const struct ctprof_sink* text) CTPROF_OPTIONAL;
-  /* For people. NULL: the number in its unit. */
+  /* The value as text. NULL: the number in its unit. */
   void (*text)(const void* state, const char* unit, const struct ctprof_sink* text) CTPROF_OPTIONAL;
-  /* For programs: one JSON value. NULL: the number. */
+  /* The value as one JSON value. NULL: the number. */
   void (*json)(const void* state, const struct ctprof_sink* json) CTPROF_OPTIONAL;
-  /* Named values beside the main one, as members of a JSON object without its braces; may be NULL.
-   */
+  /* Further named values, as members of a JSON object without its braces; may be NULL. */
   void (*extras)(const void* state, const struct ctprof_sink* json) CTPROF_OPTIONAL;
-  /* The parts of a value that is several numbers, such as a map: each is shown, and subtracted, by
-   * itself. May be NULL. */
+  /* The parts of a value that consists of several numbers, such as a map. Each part is shown and
+   * subtracted separately. May be NULL. */
   void (*parts)(const void* state, const struct ctprof_parts* parts) CTPROF_OPTIONAL;
-  /* Since windows. */
+  /* Added together with windows. */
   ctprof_reduction reduction CTPROF_TAIL;
   uint32_t reserved CTPROF_TAIL;
 };
