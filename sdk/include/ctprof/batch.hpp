@@ -1,26 +1,26 @@
-// A batch: some rows whose cells a source fills.
+// A batch: a number of rows whose cells a source fills.
 //
 //   auto wait_max = batch.column(kWaitMax);
 //   for (sdk::Thread thread : batch.threads()) wait_max.put(thread, read_wait_max(thread));
 //
-// `put` takes a value, a Gap, or a Reading, which is one or the other; a column that is not wanted
-// swallows all of them, and is false when asked, so a costly read can be left out.
+// `put` takes a value, a Gap, or a Reading, which is one of the two. A column that was not
+// requested ignores all of them and converts to false, so a source can skip expensive reads.
 //
-// What may be put into a column follows from its metric, and the compiler holds you to it. An
-// unsigned column takes unsigned integers, so `put(row, -1)` for "unknown" does not compile; a
-// column of fractions takes doubles; a flag takes bool and nothing else. A value that carries its
-// newtype (Figure, gap.hpp) goes through a table, which checks that too.
+// The metric of a column determines which values fit, and the compiler checks this. An unsigned
+// column takes unsigned integers, so `put(row, -1)` for "unknown" does not compile; a column of
+// fractions takes doubles; a flag takes only bool. A value that carries its newtype (Figure,
+// gap.hpp) is put through a table, which checks the newtype as well.
 //
-// Three ways to go through a batch, by stage:
+// Three ways to iterate over a batch, by stage:
 //
-//   for (const sdk::Thread thread : batch.threads()) ...           // threads, with their address
+//   for (const sdk::Thread thread : batch.threads()) ...           // threads, by their address
 //   const auto tgids = batch.input(sdk::kProcessTgid);             // processes, by their id
 //   const auto paths = batch.input(sdk::kCgroupPath);              // cgroups, by their path
 //   for (std::uint32_t row = 0; row < batch.rows(); ++row) ...     // any of them, and the host
 //
-// What is here:   Column, Input, Batch.
-// What is not:    when collect is called, and what becomes of a row that was not filled: source.hpp
-// and abi.h.
+// Contents:   Column, Input, Batch.
+// See also:   source.hpp and abi.h for the time of calls to `collect` and for rows that were not
+//             filled.
 
 #pragma once
 
@@ -39,10 +39,10 @@
 
 namespace ctprof::sdk {
 
-// One column of a batch. Rows are numbered from 0 within the batch. It is a view: cheap to copy,
-// and good until `collect` returns.
+// One column of a batch. Rows are numbered from 0 within the batch. A column is a view: cheap to
+// copy, and valid until `collect` returns.
 //
-// What each storage takes, by example:
+// Examples of values for each storage:
 //
 //   count.put(row, std::uint64_t{42});                 // an unsigned number
 //   nice.put(row, -5);                                 // a signed one
@@ -57,28 +57,28 @@ namespace ctprof::sdk {
 template <ctprof_storage S>
 class Column {
  public:
-  // What a cell holds: a number of 64 bits, a bool, or a view (gap.hpp).
+  // The type of a cell's value: a 64-bit number, a bool, or a view (gap.hpp).
   using Value = typename CellOf<S>::type;
 
-  // Columns are got from a Batch, which knows the number of the offer.
+  // Made by Batch::column, which finds the index of the offer.
   Column(const ctprof_batch& batch, std::uint32_t offer)
       : batch_(&batch),
         values_(batch.cells[offer].values),
         gaps_(batch.cells[offer].gaps),
         offer_(offer) {}
 
-  // Whether it is wanted. A column that is not costs nothing, if you let it:
+  // Whether the column was requested. Use this to skip the work for other columns:
   //
   //   auto stacks = batch.column(kStackDepth);
   //   if (stacks) unwind_everything();
   explicit operator bool() const { return gaps_ != nullptr; }
 
-  // Fills a cell of this row with a value, a Gap, or a Reading or Figure of either. Nothing happens
-  // where the column is not wanted. The last `put` of a row counts. Texts, words and entries are
+  // Fills the cell of this row with a value, a Gap, or a Reading or Figure of either. Does nothing
+  // if the column was not requested. The last `put` to a row counts. Texts, words and entries are
   // copied before it returns.
   //
-  // A fraction that is not finite becomes Malformed when the batch is taken. Texts may hold any
-  // bytes.
+  // A fraction that is not finite becomes Malformed when the core reads the batch. Texts may
+  // contain any bytes.
   //
   // REQUIRES: row < Batch::rows().
   template <class Cell>
@@ -94,7 +94,7 @@ class Column {
       gaps_[row] = CTPROF_VALUE;
     }
   }
-  // The same for the row of a thread.
+  // Fills the cell in the row of a thread.
   template <class Cell>
   void put(const Thread& thread, const Cell& cell) {
     put(thread.row, cell);
@@ -122,18 +122,18 @@ class Column {
   std::uint32_t offer_;
 };
 
-// How a column of a storage is read: as it was put, but without copies.
-// Texts come by address and length, flags as a byte.
+// The type that a source reads from a column: the same as for `put`, but without copies. Texts are
+// passed as address and length, flags as a byte.
 template <class T>
 using RawInput = std::conditional_t<std::is_same_v<T, std::string_view>, ctprof_text,
                                     std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>;
 
-// A column that the source reads. Its cells belong to ctprof and are gone after `collect`.
+// A column that the source reads. Its cells belong to ctprof and are valid only during `collect`.
 //
 //   const auto states = batch.input(kState);
 //   for (const sdk::Thread thread : batch.threads()) {
 //     const auto state = states.at(thread.row);
-//     if (!state) depth.put(thread, state.gap);          // what I depend on is not known: why
+//     if (!state) depth.put(thread, state.gap);          // the input has no value: pass its gap on
 //     else if (state.value == "Z") depth.put(thread, Gap::NotApplicable);
 //     else depth.put(thread, measure(thread));
 //   }
@@ -145,11 +145,11 @@ class Input {
   explicit Input(const ctprof_input& input)
       : values_(static_cast<const Raw*>(input.values)), gaps_(input.gaps) {}
 
-  // Whether it is filled on this host. False only for columns that are read as optional. True
-  // does not mean that every row has a value: look at each reading.
+  // Whether a source fills the column on this host. False only for columns that are read as
+  // optional. True does not mean that every row has a value: check each reading.
   explicit operator bool() const { return values_ != nullptr; }
 
-  // The cell of a row: its value, the gap that its own source put, or Unsupported where no source
+  // Returns the cell of a row: its value, the gap that its source put, or Unsupported if no source
   // fills the column. REQUIRES: row < Batch::rows().
   Reading<T> at(std::uint32_t row) const {
     if (!values_) return Gap::Unsupported;
@@ -167,13 +167,13 @@ class Input {
   const ctprof_gap* gaps_;
 };
 
-// What a column of a metric holds, for its readers.
-// Texts are std::string_view, sets of CPUs are words, and so on, as `put` takes them.
+// The input type for a column of a metric. Texts are std::string_view, sets of CPUs are words, and
+// so on, as `put` takes them.
 template <class M>
 using InputOf = Input<typename CellOf<std::remove_cvref_t<M>::kStorage>::type>;
 
-// Some rows, at most CTPROF_MAX_ROWS. The threads' addresses come first among the inputs (see
-// ThreadSource in source.hpp).
+// A batch of at most CTPROF_MAX_ROWS rows. In the thread stage, the addresses of the threads are
+// the first inputs (see ThreadSource in source.hpp).
 //
 //   void collect(const sdk::Batch& batch) {
 //     auto waits = batch.column(kWaits);                    // once a batch
@@ -181,12 +181,13 @@ using InputOf = Input<typename CellOf<std::remove_cvref_t<M>::kStorage>::type>;
 //       waits.put(thread, read_waits(thread));
 //   }
 //
-// Two sources in one plugin do not share a batch, even for the same rows. Read what both need once,
-// and pass it on as a hidden column (CTPROF_METRIC_HIDDEN), which the second one reads.
+// Two sources of one plugin do not share a batch, even for the same rows. If both need the same
+// data, read it once and pass it on in a hidden column (CTPROF_METRIC_HIDDEN), which the second
+// source reads.
 //
-// Every cell of every wanted column has to be put, a value or a gap; one that is forgotten becomes
-// SourceFailed, and the user is told that you forgot it. Rows are independent of each other, and no
-// order of filling is better than another.
+// Put a value or a gap into every cell of every requested column. A cell without either becomes
+// SourceFailed, and a message reports the error to the user. Rows are independent of each other and
+// can be filled in any order.
 //
 // Threads: a batch belongs to one call of `collect`. Do not keep it, and do not hand it to a thread
 // that outlives the call.
@@ -195,43 +196,43 @@ class Batch {
   Batch(ctprof_batch& batch, const ctprof_array& offers, const ctprof_array& reads)
       : abi_(&batch), offers_(&offers), reads_(&reads) {}
 
-  // How many rows there are, at most CTPROF_MAX_ROWS.
+  // Returns the number of rows, at most CTPROF_MAX_ROWS.
   std::uint32_t rows() const { return abi_->rows; }
 
-  // The column of a metric that the source offers. Throws std::logic_error for one that it does
-  // not. It is looked up by name, so get it once a batch and not once a row.
+  // Returns the column of a metric that the source offers. Throws std::logic_error for any other
+  // metric. The column is found by name, so get it once per batch, not once per row.
   template <class N, class R, Entity E>
   Column<Metric<N, R, E>::kStorage> column(const Metric<N, R, E>& metric) const {
     return Column<Metric<N, R, E>::kStorage>(*abi_, index_of(metric.abi.name));
   }
 
-  // A column that the source reads (reads.hpp), with the type that its metric has. Throws
-  // std::logic_error for one that is not among the source's reads. Ask once a batch, not once a
-  // row: it is looked up by name.
+  // Returns a column that the source reads (reads.hpp), with the type of its metric. Throws
+  // std::logic_error for a column that is not among the source's reads. The column is found by
+  // name, so get it once per batch, not once per row.
   template <class N, class R, Entity E>
   InputOf<Metric<N, R, E>> input(const Metric<N, R, E>& metric) const {
     return InputOf<Metric<N, R, E>>(abi_->inputs[read_of(metric.abi.name)]);
   }
-  // The same where it has to be asked for row by row: the compiler looks it up, and refuses a
-  // column that `Source` does not read.
+  // The same for use once per row: the compiler finds the column, and rejects one that `Source`
+  // does not read.
   template <class Source, const auto& kMetric>
   InputOf<decltype(kMetric)> input() const {
     constexpr std::size_t kAt = position_of_read<Source>(kMetric.abi.name);
     static_assert(kAt != kNotRead, "this source does not read that column: add it to its kReads");
     return InputOf<decltype(kMetric)>(abi_->inputs[kAt]);
   }
-  // By bare name, without the question mark, for a column that is not declared in C++. T is
-  // what its storage holds: std::uint64_t, std::int64_t, double, bool or std::string_view. Nobody
-  // can check that it does: a wrong T misreads the cells.
+  // Finds a column by its plain name, without the question mark, if its metric is not declared in
+  // C++. T is the type of its storage: std::uint64_t, std::int64_t, double, bool or
+  // std::string_view. T cannot be checked: a wrong type misreads the cells.
   template <class T>
   Input<T> input(std::string_view name) const {
     return Input<T>(abi_->inputs[read_of(name)]);
   }
 
-  // For sources of the thread stage: an address per row, made of the first three inputs.
+  // For sources of the thread stage: one address per row, made from the first three inputs.
   //
-  // Where ctprof has a thread's directory open, the address holds it, and the thread's files are
-  // opened through it: cheaper than by path, and never another thread's.
+  // If ctprof has opened a thread's directory, the address contains it, and the thread's files are
+  // opened relative to it. This is cheaper than a path, and never opens a file of another thread.
   class Threads {
    public:
     class Iterator {
@@ -262,12 +263,12 @@ class Batch {
    private:
     const ctprof_batch* batch_;
   };
-  // The threads of the batch, in the order of their rows: `for (sdk::Thread thread :
+  // Returns the threads of the batch, in the order of their rows: `for (sdk::Thread thread :
   // batch.threads())`. REQUIRES: a source of the thread stage.
   Threads threads() const { return Threads(abi_); }
 
-  // Adds to one of the source's tallies, by position. Tallies are for what the summary says once,
-  // such as how many reads were denied; ctprof adds them up over all workers.
+  // Adds to one of the source's tallies, by index. Tallies count what the summary reports once,
+  // such as the number of denied reads; ctprof adds them up over all workers.
   //
   //   enum Tally : std::uint32_t { kDenied, kCutShort, kCount };
   //   static constexpr std::uint32_t kTallies = kCount;
@@ -277,14 +278,14 @@ class Batch {
     abi_->tally(abi_->core, which, count);
   }
 
-  // For sources that stop what they look at: says for how long a target was stopped. The file of a
-  // capture names the longest stop.
+  // For sources that stop their targets: records for how long a target was stopped. The capture
+  // file contains the longest stop.
   void stopped(std::uint64_t nanoseconds) const {
     if (nanoseconds > abi_->longest_stop_ns) abi_->longest_stop_ns = nanoseconds;
   }
 
  private:
-  // The number of an offer is its place in kOffers.
+  // The index of an offer is its position in kOffers.
   std::uint32_t index_of(std::string_view name) const {
     const auto* offers = static_cast<const ctprof_offer*>(offers_->items);
     for (std::uint32_t i = 0; i < offers_->count; ++i)
@@ -293,7 +294,7 @@ class Batch {
                            "', which it does not offer");
   }
 
-  // The number of a read is its place among the stage's reads and then kReads.
+  // The index of a read is its position among the stage's reads, followed by kReads.
   std::uint32_t read_of(std::string_view wanted) const {
     const auto* reads = static_cast<const char* const*>(reads_->items);
     for (std::uint32_t i = 0; i < reads_->count; ++i)

@@ -1,4 +1,4 @@
-// Groups of columns: those that are filled from one place, as one thing.
+// Groups of columns that are filled from one place and handled together.
 //
 //   using IoFields = sdk::Fields<kRchar, kWchar>;
 //
@@ -9,7 +9,7 @@
 //     io.fail(row, Gap::Denied);        // the same gap for all of them
 //   IoFields::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_IO_ACCOUNTING");
 //
-// What a source of two files looks like then:
+// A source that reads two files:
 //
 //   class Threads : public sdk::ThreadSource {
 //    public:
@@ -21,17 +21,17 @@
 //     ...
 //   };
 //
-// Use one group for each thing that can be missing by itself: a file, an option of the kernel, a
-// line that came with some version. What is asked, refused and failed together is then written
-// once, and a metric that is added to the group is treated like the rest of it everywhere.
+// Use one group for each thing that can be missing independently: a file, a kernel option, a line
+// that a later kernel version added. The code that requests, refuses and fails the group is then
+// written once, and a metric that is added to the group is handled in the same way everywhere.
 //
-// `put` takes values by position. That is fine for one or two. Where there are more, two arguments
-// can change places unnoticed: use a Table (table.hpp), which fills columns by name.
+// `put` takes values by position, which is suitable for one or two. With more, two arguments can be
+// swapped unnoticed: use a Table (table.hpp), which fills columns by name.
 //
-// Objects of these types live as long as the batch that they were made of.
+// Objects of these types are valid as long as their batch.
 //
-// What is here:   Fields, Groups of them, offers joined.
-// What is not:    what a file says: see the reader of that file.
+// Contents:   Fields, Groups of Fields, joined lists of offers.
+// See also:   the reader of each file for the meaning of its contents.
 
 #pragma once
 
@@ -48,26 +48,26 @@
 
 namespace ctprof::sdk {
 
-// The columns of some metrics, each a constant of a namespace.
-// Making one looks each metric up by name, so make it once a batch, not once a row.
+// The columns of some metrics; each metric is a constant at namespace scope. The constructor finds
+// each column by name, so make one object per batch, not one per row.
 template <const auto&... kMetrics>
 class Fields {
  public:
-  // For the source's kOffers, alone or `joined` with others.
+  // For the source's kOffers, either directly or `joined` with other lists.
   static constexpr Offers<sizeof...(kMetrics)> kOffers = {kMetrics.abi...};
 
-  // The source must offer all of them, else this throws std::logic_error, and the batch fails with
-  // the name of the metric.
+  // The source must offer all of the metrics. Otherwise this throws std::logic_error, and the batch
+  // fails with the name of the metric.
   explicit Fields(const Batch& batch) : columns_(batch.column(kMetrics)...) {}
 
-  // Whether anybody wants any of them. Where it is false you need not read the file at all:
+  // Whether any of the columns was requested. If not, the file need not be read.
   explicit operator bool() const {
     return std::apply([](const auto&... columns) { return (static_cast<bool>(columns) || ...); },
                       columns_);
   }
 
-  // Fills this row's cell of each column. Takes what Column::put takes, and refuses what it
-  // refuses; another number of arguments than metrics does not compile.
+  // Fills this row's cell of each column. Accepts the same values as Column::put. The number of
+  // arguments must equal the number of metrics, or the call does not compile.
   template <class... Readings>
   void put(std::uint32_t row, const Readings&... readings) {
     static_assert(sizeof...(Readings) == sizeof...(kMetrics),
@@ -75,13 +75,13 @@ class Fields {
     std::apply([&](auto&... columns) { (columns.put(row, readings), ...); }, columns_);
   }
 
-  // Puts one gap into this row's cell of each column: the file could not be read, say.
+  // Puts one gap into this row's cell of each column, for example when the file cannot be read.
   void fail(std::uint32_t row, Gap gap) {
     std::apply([&](auto&... columns) { (columns.put(row, gap), ...); }, columns_);
   }
 
-  // Says of each what Probe::refuse and Probe::lacks say of one. Call them in the source's `probe`,
-  // where there is no batch yet; a metric that the source does not offer is passed over.
+  // Call Probe::refuse or Probe::lacks for each metric. Use them in the source's `probe`, where no
+  // batch exists yet. A metric that the source does not offer is ignored.
   static void refuse(const Probe& probe, Gap gap, std::string_view reason,
                      const Remedy& remedy = {}) {
     (probe.refuse(kMetrics, gap, reason, remedy), ...);
@@ -94,7 +94,7 @@ class Fields {
   std::tuple<decltype(std::declval<const Batch&>().column(kMetrics))...> columns_;
 };
 
-// Several lists of offers as one.
+// Joins several lists of offers.
 //   static constexpr auto kOffers = sdk::joined(IoFields::kOffers, StatFields::kOffers);
 template <std::size_t... N>
 constexpr auto joined(const std::array<ctprof_metric, N>&... lists) {
@@ -104,58 +104,59 @@ constexpr auto joined(const std::array<ctprof_metric, N>&... lists) {
   return all;
 }
 
-// Several groups as one: made of a batch together, gone through one by one.
+// Several groups that are made from one batch together and handled one after the other.
 //
 //   using Files = sdk::Groups<StatFile, IoFields>;
 //   Files files(batch);
 //   files.for_each([&](auto& file) { if (file) file.fill(row, read(file.kName)); });
 //   files.get<IoFields>().fail(row, Gap::Denied);
 //
-// Groups can be made of Groups: all of a plugin's columns are then one thing with one kOffers, and
-// still each part can be refused by itself.
+// Groups can contain Groups. All columns of a plugin then form one object with one kOffers, and
+// each part can still be refused separately.
 //
-// A group is any type that is made of a batch, is true when a column of it is wanted, and has
-// `kOffers`; `fail`, `refuse` and `lacks` are needed only where they are called. A type may be
-// in the list only once.
+// A group is any type that is constructed from a batch, converts to true if one of its columns was
+// requested, and has `kOffers`. `fail`, `refuse` and `lacks` are needed only if they are called. A
+// type may be in the list only once.
 template <class... Members>
 class Groups {
  public:
-  // Of all groups, one after the other.
+  // The offers of all groups, in the order of the list.
   static constexpr auto kOffers = joined(Members::kOffers...);
 
   explicit Groups(const Batch& batch) : members_(Members(batch)...) {}
 
-  // Whether a column of any group is wanted.
+  // Whether a column of any group was requested.
   explicit operator bool() const {
     return std::apply([](const auto&... members) { return (static_cast<bool>(members) || ...); },
                       members_);
   }
 
-  // One group, by its type.
+  // Returns the group of a type.
   template <class Member>
   Member& get() {
     return std::get<Member>(members_);
   }
 
-  // Calls `function(group)` for each, in the order of the list. The groups are of different types,
-  // so the function is a lambda that takes `auto&`.
+  // Calls `function(group)` for each group, in the order of the list. The groups have different
+  // types, so the function must be a lambda that takes `auto&`.
   template <class Function>
   void for_each(Function function) {
     std::apply([&](auto&... members) { (function(members), ...); }, members_);
   }
-  // Calls `function.operator()<Group>()` for each type; for probing, where there is no batch yet.
+  // Calls `function.operator()<Group>()` for each type. Use it in `probe`, where no batch exists
+  // yet.
   template <class Function>
   static void for_each_type(Function function) {
     (function.template operator()<Members>(), ...);
   }
 
-  // Passes a record, and what belongs to it, to each: for groups that are tables (table.hpp).
+  // Passes a record and further arguments to each group: for groups that are tables (table.hpp).
   template <class Record, class... More>
   void put(std::uint32_t row, const Record& record, More&&... more) {
     for_each([&](auto& member) { member.put(row, record, more...); });
   }
 
-  // The same for all columns of all groups: what Fields says of one.
+  // As in Fields, for all columns of all groups.
   void fail(std::uint32_t row, Gap gap) {
     for_each([&](auto& member) { member.fail(row, gap); });
   }

@@ -1,9 +1,9 @@
-// Reading small kernel files, and numbers out of them.
+// Functions that read small kernel files and parse numbers in them.
 //
-// Reading and parsing are two things: TextFile::read gives the text or the gap, the functions below
-// it take text apart.
+// Reading and parsing are separate: TextFile::read returns the text or a gap, and the functions
+// below it parse text.
 //
-// A whole reader of /proc/<tgid>/task/<tid>/schedstat, three numbers with blanks between:
+// A complete reader of /proc/<tgid>/task/<tid>/schedstat, three numbers separated by blanks:
 //
 //   sdk::Reading<std::uint64_t> waited(const sdk::Thread& thread) {
 //     const auto text = file_.read(host_, thread, "schedstat");
@@ -13,12 +13,11 @@
 //     return sdk::number<std::uint64_t>(sdk::take(rest, ' '));
 //   }
 //
-// Nothing here throws, and nothing is shared between objects: give each worker a TextFile of its
-// own.
+// Only memory allocation can throw, and objects share no state except noted_shortage: give each
+// worker a TextFile of its own.
 //
-// What is here:   what most sources of /proc and /sys need.
-// What is not:    formats of single files; a reader is named after what it reads, and lives in its
-// plugin.
+// Contents:   functions that most sources of /proc and /sys need.
+// See also:   the plugins for the formats of single files; a reader is named after its file.
 
 #pragma once
 
@@ -44,8 +43,8 @@ namespace ctprof::sdk {
 //   const sdk::Fd map(::openat(host.proc(), "self/maps", O_RDONLY | O_CLOEXEC));
 //   if (!map) return ctprof::gap_of_errno(errno);
 //
-// It closes what it owns when it ends, is moved and never copied, and keeps -1 when there is
-// nothing to own. Always open with O_CLOEXEC: ctprof starts helper processes.
+// The destructor closes the descriptor. An Fd can be moved but not copied, and contains -1 if it
+// owns nothing. Always open with O_CLOEXEC: ctprof starts helper processes.
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}
@@ -56,16 +55,16 @@ class Fd {
   }
   ~Fd() { reset(); }
 
-  // The descriptor, still owned; -1 when there is none.
+  // Returns the descriptor, which stays owned; -1 if there is none.
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
-  // Gives it away: from now on the caller closes it.
+  // Releases ownership: the caller must close the descriptor.
   int release() {
     const int fd = fd_;
     fd_ = -1;
     return fd;
   }
-  // Closes what it owns, and owns `fd` instead.
+  // Closes the current descriptor and takes ownership of `fd`.
   void reset(int fd = -1) {
     if (fd_ >= 0) ::close(fd_);
     fd_ = fd;
@@ -75,26 +74,27 @@ class Fd {
   int fd_;
 };
 
-// Want of file descriptors is a reason of its own why cells fail, as the user can mend it: an empty
-// report of a host with 100,000 threads would look like missing rights or a broken plugin, while
-// raising a limit is all that is needed. TextFile notes it by itself; whoever opens files in
-// another way calls note_shortage with the errno. What a plugin notes reaches the core at the end
-// of a batch, and the user once. Any thread may call these functions.
+// A lack of file descriptors is reported separately, because the user can fix it by raising a
+// limit. Otherwise an almost empty report of a host with 100,000 threads would suggest missing
+// rights or a broken plugin. TextFile records the condition itself; code that opens files in
+// another way calls note_shortage with the errno. The core receives the condition at the end of a
+// batch and reports it once. Any thread may call these functions.
 
-// Whether an errno says that descriptors ran out, of the process or of the host.
+// Whether an errno means that the process or the host has no more descriptors.
 constexpr bool is_shortage(int error) { return error == EMFILE || error == ENFILE; }
 
-// The last such errno that was not yet reported; 0: none. One for each plugin, and one for the
-// core.
+// The last such errno that has not been reported yet; 0: none. There is one variable in each plugin
+// and one in the core.
 inline std::atomic<int> noted_shortage{0};
 
-// Notes the errno of an open that failed, if it is a shortage; call it with every such errno.
+// Records the errno of a failed open if it means a lack of descriptors; call it after every failed
+// open.
 inline void note_shortage(int error) {
   if (is_shortage(error)) noted_shortage.store(error, std::memory_order_relaxed);
 }
 
-// The sentence to report, null where there is none; after that, nothing is noted. The SDK calls it
-// after each batch; you need it only for work outside of `collect`.
+// Returns the message to report, or null if there is none, and clears the recorded errno. The SDK
+// calls it after each batch; you need it only for work outside `collect`.
 //
 //   const int socket = ::socket(...);
 //   if (socket < 0) sdk::note_shortage(errno);
@@ -108,44 +108,46 @@ inline const char* take_shortage() {
                "capture again";
 }
 
-// Reads whole files into one buffer that it keeps; a text lives until the next read. One per
+// Reads whole files into one reused buffer. A text is valid until the next read. Use one object per
 // worker.
 //
 //   sdk::TextFile file;                                     // a member of the source
 //   const auto text = file.read(host, thread, "schedstat");
 //   if (!text) return text.gap;                             // ThreadGone, Denied, ...
 //
-// The first buffer is 8 KiB and grows as files do, so reading allocates nothing after the first
-// few. A text is a view into it: parse it, or copy what you keep, before the next read.
+// The buffer starts at 8 KiB and grows with the files, so there are no allocations after the first
+// few reads. A text is a view into the buffer: parse it, or copy the parts you need, before the
+// next read.
 //
-// In a file of the whole host, ThreadGone means that the kernel does not have the file:
+// For a file of the whole host, ThreadGone means that the kernel does not provide the file:
 //
 //   const auto text = file.read(host.proc(), "loadavg");
 //   if (!text) return text.gap == Gap::ThreadGone ? Gap::Unsupported : text.gap;
 //
-// Why not std::ifstream? It reads in pieces. The kernel makes most of these files anew for each
-// read, so two pieces can be of two moments; and a name with a zero byte or a line end in it is
-// legal.
+// It does not use std::ifstream, which reads in pieces. The kernel generates most of these files
+// anew for each read, so two pieces can be from different times. Also, a name may contain a zero
+// byte or a newline.
 class TextFile {
  public:
-  // Reads `path` under the directory `dir` to its end. Failure: the gap that the errno means
-  // (gap_of_errno); the errno is in last_errno(). Want of descriptors is noted too (note_shortage).
+  // Reads `path` under the directory `dir` to its end. On failure, returns the gap for the errno
+  // (gap_of_errno); last_errno() returns the errno. A lack of descriptors is also recorded
+  // (note_shortage).
   Reading<std::string_view> read(int dir, const char* path) {
     const Fd file(::openat(dir, path, O_RDONLY | O_CLOEXEC));
     return file ? read_all(file.get(), Made::InOnePiece) : failed();
   }
 
-  // The same of a file that the kernel makes record by record, such as mountinfo or cgroup.procs: a
-  // short read is not its end.
+  // The same for a file that the kernel generates record by record, such as mountinfo or
+  // cgroup.procs: a short read does not mean the end of the file.
   Reading<std::string_view> read_records(int dir, const char* path) {
     const Fd file(::openat(dir, path, O_RDONLY | O_CLOEXEC));
     return file ? read_all(file.get(), Made::ByRecords) : failed();
   }
 
-  // Reads a file of a thread, under /proc/<tgid>/task/<tid>/ and nowhere else: outside task/ some
-  // figures are the whole process's. Goes through the thread's open directory where there is one. A
-  // file that is missing now is ThreadGone: the thread ended since it was listed, for `probe` has
-  // found out what the kernel lacks.
+  // Reads a file of a thread under /proc/<tgid>/task/<tid>/, because some files outside task/
+  // describe the whole process. Uses the thread's open directory if there is one. A missing file
+  // gives ThreadGone: the thread exited after it was listed, because `probe` has already determined
+  // what the kernel lacks.
   Reading<std::string_view> read(const Host& host, const Thread& thread, const char* file) {
     if (thread.dir >= 0) return read(thread.dir, file);
     char path[96];
@@ -155,11 +157,11 @@ class TextFile {
     return read(host.proc(), path);
   }
 
-  // Of the last read that gave a gap; what it holds after one that did not means nothing.
+  // Returns the errno of the last failed read; unspecified after a read that succeeded.
   int last_errno() const { return errno_; }
 
  private:
-  // How the kernel makes a file, and so, whether a short read is its end.
+  // How the kernel generates a file, which determines whether a short read is its end.
   enum class Made { InOnePiece, ByRecords };
 
   Reading<std::string_view> read_all(int fd, Made made) {
@@ -170,14 +172,15 @@ class TextFile {
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return failed();
       size += static_cast<std::size_t>(got);
-      // A short read that ends a line is the end of every file that the kernel makes in one piece.
+      // A short read that ends with a newline is the end of any file that is generated in one
+      // piece.
       const bool complete = made == Made::InOnePiece && size > 0 && size < buffer_.size() &&
                             buffer_[size - 1] == '\n';
       if (got == 0 || complete) return std::string_view(buffer_.data(), size);
     }
   }
 
-  // The gap of the errno of now.
+  // Saves the current errno and returns its gap.
   Gap failed() {
     errno_ = errno;
     note_shortage(errno_);
@@ -188,11 +191,10 @@ class TextFile {
   int errno_ = 0;
 };
 
-// A number that fills all of `text`, or Malformed.
+// Parses a number that must fill all of `text`; otherwise Malformed.
 //
-//   sdk::number<std::uint64_t>("42")       42
-//   sdk::number<std::uint64_t>("42 kB")    Malformed: trim it before
-//   sdk::number<std::uint32_t>("-1")       Malformed, as is what does not fit
+//   sdk::number<std::uint64_t>("42") 42 sdk::number<std::uint64_t>("42 kB") Malformed: remove the
+//   unit first sdk::number<std::uint32_t>("-1") Malformed, as are values out of range
 template <class T>
 Reading<T> number(std::string_view text) {
   T value{};
@@ -201,15 +203,13 @@ Reading<T> number(std::string_view text) {
                                                                   : Reading<T>(Gap::Malformed);
 }
 
-// Takes the part of `text` before the first `mark` off it, and the mark with it.
+// Removes the part of `text` before the first `mark`, and the mark, and returns the part.
 //
-//   std::string_view line = "cpu 12 34";
-//   sdk::take(line, ' ');                  "cpu", and "12 34" is left
-//   sdk::take(line, ' ');                  "12", and "34" is left
-//   sdk::take(line, ' ');                  "34", and nothing is left
+//   std::string_view line = "cpu 12 34"; sdk::take(line, ' '); "cpu", leaves "12 34"
+//   sdk::take(line, ' '); "12", leaves "34" sdk::take(line, ' '); "34", leaves nothing
 //
-// Where the mark is not there, all of the text is the part. So a loop `while (!text.empty())` over
-// lines also handles a last one that has no line end.
+// If the mark does not occur, the part is the whole text. So a loop `while (!text.empty())` over
+// lines also handles a last line without a newline.
 inline std::string_view take(std::string_view& text, char mark) {
   const auto at = text.find(mark);
   const auto part = text.substr(0, at);
@@ -217,7 +217,7 @@ inline std::string_view take(std::string_view& text, char mark) {
   return part;
 }
 
-// The text without white space at both ends, line ends included. Do not trim names of threads: they
+// Returns the text without white space and newlines at both ends. Do not trim thread names: they
 // may begin and end with blanks (listing.hpp).
 inline std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
@@ -226,19 +226,19 @@ inline std::string_view trimmed(std::string_view text) {
                             : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-// Takes the blanks and tabs at both ends off: " \t12 kB " becomes "12 kB". Quicker than `trimmed`,
-// for lines that have no other white space.
+// Returns the text without blanks and tabs at both ends: " \t12 kB " becomes "12 kB". Faster than
+// `trimmed`, for lines that contain no other white space.
 inline std::string_view bare(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
 }
 
-// What follows the colon in the line whose key is `key`; Unsupported when no line has it.
+// Returns the text after the colon in the line with the key `key`; Unsupported if no line has it.
 //
 //   sdk::value_of("Name:\tx\nVmPeak:\t  12 kB\n", "VmPeak")    "12 kB"
 //
-// For one or two keys of a file. For more, a KeyedText (text_table.hpp) goes through the text once.
+// Use it for one or two keys of a file. For more, a KeyedText (text_table.hpp) reads the text once.
 inline Reading<std::string_view> value_of(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     std::string_view line = take(text, '\n');

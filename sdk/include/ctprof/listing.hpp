@@ -1,4 +1,5 @@
-// For sources that list the threads: where they write the rows, and the names of threads.
+// Classes for sources that list the threads, which receive the rows, and functions for thread
+// names.
 //
 //   static constexpr auto kOffers =
 //       sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kMyOwn);
@@ -19,11 +20,12 @@
 //     }
 //   }
 //
-// ctprof asks the lister with the best rank. If `list` throws, its rows are discarded, and the
-// capture is made without its source: by another lister, or by walking /proc.
+// ctprof uses the lister with the highest rank. If `list` throws, its rows are discarded, and the
+// capture continues without its source, with another lister or by walking /proc.
 //
-// What is here:   Listing, ListedRows, and names as the kernel gives them.
-// What is not:    the base class of such sources, ListSource (source.hpp); the columns that say who
+// Contents:   Listing, ListedRows, and functions for thread names of the kernel.
+// See also:   source.hpp for the base class ListSource; reads.hpp for the columns that identify a
+//             thread.
 //                 a thread is (reads.hpp).
 
 #pragma once
@@ -44,19 +46,18 @@ class Listing {
   Listing(ctprof_listing& listing, const ctprof_array& offers, const ctprof_array& reads)
       : abi_(&listing), offers_(&offers), reads_(&reads) {}
 
-  // Only these processes are wanted; none: all.
+  // The processes to list; empty: all.
   std::span<const std::uint64_t> pids() const { return {abi_->pids, abi_->pids_count}; }
 
-  // CTPROF_MAX_ROWS rows to fill; nothing when ctprof has had enough.
+  // Returns CTPROF_MAX_ROWS rows to fill, or nothing if ctprof accepts no more rows.
   std::optional<Batch> room() const {
     ctprof_batch* batch = abi_->room(abi_->core);
     return batch ? std::optional<Batch>(std::in_place, *batch, *offers_, *reads_) : std::nullopt;
   }
-  // So many rows of the room are filled, from the first on.
+  // Commits the first `rows` rows of the batch that room() returned last.
   void commit(std::uint32_t rows) const { abi_->commit(abi_->core, rows); }
 
-  // Of threads that ended: so many more whose figures a full buffer lost, and of which nothing is
-  // known.
+  // Count exited threads: those whose values a full buffer lost, and those without any values.
   void count_lost(std::uint64_t lost) const { abi_->lost += lost; }
   void count_unseen(std::uint64_t unseen) const { abi_->unseen += unseen; }
 
@@ -66,8 +67,8 @@ class Listing {
   const ctprof_array* reads_;
 };
 
-// Rows of a listing, one after the other, for a source that is handed its threads singly. `Columns`
-// is a class of yours that is made of a Batch:
+// Adds rows to a listing one at a time, for a source that receives its threads singly. `Columns` is
+// a class of the source that is constructed from a Batch:
 //
 //   sdk::ListedRows<MyColumns> rows(listing);
 //   for (const Thread& thread : threads()) {
@@ -81,7 +82,7 @@ class ListedRows {
   // REQUIRES: the listing outlives this.
   explicit ListedRows(const Listing& listing) : listing_(&listing) {}
 
-  // Goes on to another row, none of whose cells is filled; false if ctprof has no room for it.
+  // Adds a row with empty cells; returns false if ctprof accepts no more rows.
   bool add() {
     if (columns_ && rows_ == CTPROF_MAX_ROWS) commit();
     if (!columns_) {
@@ -93,11 +94,11 @@ class ListedRows {
     return true;
   }
 
-  // The row that add() went on to, and its columns. REQUIRES: it returned true.
+  // The row that add() added, and its columns. REQUIRES: add() returned true.
   Columns& columns() { return *columns_; }
   std::uint32_t row() const { return rows_ - 1; }
 
-  // Hands over what was added. Call it last; what is not handed over was never there.
+  // Commits the rows that were added. Call it last; rows that are not committed are discarded.
   void commit() {
     if (columns_) listing_->commit(rows_);
     columns_.reset();
@@ -110,25 +111,27 @@ class ListedRows {
   std::uint32_t rows_ = 0;
 };
 
-// A thread's name is the bytes that prctl(PR_SET_NAME) or exec left, blanks at its ends included:
-// "a" and "a " are two names, and a thread may call itself "\t". So nothing is trimmed:
+// The name of a thread consists of the bytes that prctl(PR_SET_NAME) or exec set, including blanks
+// at its ends: "a" and "a " are two names, and a thread may call itself "\t". So these functions do
+// not trim names:
 //
 //   sdk::name_in_comm("a b \n")              "a b "
 //   sdk::worker_name("kworker/0:1-events")   "kworker/0:1"
 
-// The name in a file /proc/PID/task/TID/comm. The line end at the end of the text is the file's.
+// Returns the name in a file /proc/PID/task/TID/comm. The newline at the end belongs to the file,
+// not to the name.
 inline std::string_view name_in_comm(std::string_view text) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   return text;
 }
 
-// The name of a workqueue's worker without its current work, which the kernel appends wherever it
-// prints the name (wq_worker_comm() in kernel/workqueue.c), so that one thread would look like two:
-// "kworker/0:1" for "kworker/0:1-events" and for "kworker/0:1+events". The dash of a rescuer
-// belongs to its name: "kworker/R-nfsiod" stays.
+// Returns the name of a workqueue's worker without its current work: "kworker/0:1" for
+// "kworker/0:1-events" and "kworker/0:1+events". The kernel appends the work wherever it prints the
+// name (wq_worker_comm() in kernel/workqueue.c), so one thread would appear under several names.
+// The dash of a rescuer belongs to its name: "kworker/R-nfsiod" is unchanged.
 //
-// REQUIRES: the name of a thread with PF_WQ_WORKER (0x20) among its flags, field 9 of its stat;
-// any user's thread may call itself "kworker/0:1-mine".
+// REQUIRES: the name of a thread with PF_WQ_WORKER (0x20) in its flags, field 9 of its stat,
+// because a thread of any user may call itself "kworker/0:1-mine".
 inline std::string_view worker_name(std::string_view name) {
   const auto colon = name.find(':');
   if (!name.starts_with("kworker/") || colon == name.npos) return name;

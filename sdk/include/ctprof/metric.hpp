@@ -1,51 +1,51 @@
-// Metrics, declared with newtype and rule as types.
+// Metrics whose declarations have the newtype and the rule as types.
 //
 //   inline constexpr sdk::Metric<sdk::PeakNs, sdk::MaxPeak> kWaitMax{{
 //       .name = "example_wait_max",
 //       .source = "/proc/<tgid>/task/<tid>/sched:wait_max",
 //       .description = "Longest single wait for a CPU."}};
 //
-// A pair without meaning does not compile, and the compiler prints why in a sentence
-// (newtypes.hpp): `Metric<PeakNs, SumNs>` stops with "a peak does not add up ...".
+// A meaningless pair does not compile, and the compiler prints the reason (newtypes.hpp):
+// `Metric<PeakNs, SumNs>` fails with "a peak does not add up ...".
 //
-// Some more, by kind. A fraction of the whole host:
+// Further examples. A fraction that describes the whole host:
 //
 //   inline constexpr sdk::Metric<sdk::GaugeF64, sdk::MaxGaugeF64, sdk::Entity::Host> kLoad{{
 //       .name = "example_load", .description = "Load average of the last minute."}};
 //
-// A map of a cgroup, some of whose keys are counters and some not:
+// A map of a cgroup that contains counters and gauges:
 //
 //   inline constexpr sdk::Metric<sdk::MixedMap, sdk::MapMixed, sdk::Entity::Cgroup> kNuma{{
 //       .name = "example_numa",
 //       .description = "Pages by NUMA node.",
 //       .map_keys = "gauge count: anon file; counter count: *"}};
 //
-// A setting that an administrator chose; a comparison says that it changed:
+// A setting of an administrator; a comparison reports its change:
 //
 //   inline constexpr sdk::Metric<sdk::OrdinalI32, sdk::RangeI32> kOomScore{{
 //       .name = "example_oom_score_adj",
 //       .description = "How much more readily the kernel kills it when memory runs out.",
 //       .flags = CTPROF_METRIC_SETTING}};
 //
-// A figure of the process, which its threads share:
+// A value of the process, which its threads share:
 //
 //   inline constexpr sdk::Metric<sdk::GaugeBytes, sdk::SumGaugeBytes, sdk::Entity::Process> kHuge{{
 //       .name = "example_huge_bytes", .description = "Memory in huge pages."}};
 //
-// A column that one of your sources passes to another (reads.hpp), and that no report shows:
+// A column that one of your sources passes to another (reads.hpp), and that reports do not show:
 //
 //   inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kStackStart{{
 //       .name = "example_stack_start",
 //       .description = "Where the thread's stack begins.",
 //       .flags = CTPROF_METRIC_HIDDEN}};
 //
-// Before you choose a name: `ctprof metric-list` prints those that are taken. Yours begins with the
-// name of your plugin, so it cannot collide with them. Pick a noun for what is there and a past
-// participle for what happened, with the unit behind it where it has one: example_queue_length,
+// Before you choose a name, list the existing ones with `ctprof metric-list`. Your name begins with
+// the name of your plugin, so it cannot collide with them. Use a noun for a current level and a
+// past participle for events, followed by the unit if there is one: example_queue_length,
 // example_sent_bytes, example_blocked_ns.
 //
-// What is here:   Metric, and a type for every newtype and built-in rule.
-// What is not:    filling cells (batch.hpp), offering metrics (source.hpp).
+// Contents:   Metric, and a type for each newtype and built-in rule.
+// See also:   batch.hpp for filling cells, source.hpp for offering metrics.
 
 #pragma once
 
@@ -58,8 +58,8 @@
 
 namespace ctprof::sdk {
 
-// What a row is about. A thread is the default; the others are named as a third template argument:
-// `Metric<GaugeBytes, MaxGaugeBytes, Entity::Process>`.
+// The kind of object that a row describes. The default is a thread; other kinds are specified as a
+// third template argument: `Metric<GaugeBytes, MaxGaugeBytes, Entity::Process>`.
 enum class Entity : ctprof_entity {
   Thread = CTPROF_THREAD,
   Process = CTPROF_PROCESS,
@@ -67,7 +67,7 @@ enum class Entity : ctprof_entity {
   Host = CTPROF_HOST,
 };
 
-// A name as a template argument: `sdk::KeyLine<kThreads, "Threads">` is given one by its literal.
+// A string literal as a template argument, as in `sdk::KeyLine<kThreads, "Threads">`.
 template <std::size_t N>
 struct Name {
   char text[N];
@@ -77,8 +77,8 @@ struct Name {
   constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
-// What a reading is; one alias below for each line of kNewtypes. You write `sdk::MonotonicNs`, and
-// hardly ever this.
+// The type of a reading, with one alias below for each line of kNewtypes. Use the aliases, such as
+// `sdk::MonotonicNs`.
 template <Name N>
 struct Newtype {
   static constexpr const NewtypeInfo* kInfo = find_newtype(N.view());
@@ -86,8 +86,8 @@ struct Newtype {
   static constexpr Name kName = N;
 };
 
-// How a group's readings become one; one alias below for each line of kRules. The alias and a
-// newtype go into Metric together, which checks that they have a meaning.
+// How the readings of a group become one value, with one alias below for each line of kRules.
+// Metric takes a newtype and a rule, and checks that they fit.
 template <Name N>
 struct Rule {
   static constexpr const RuleInfo* kInfo = find_rule(N.view());
@@ -97,14 +97,14 @@ struct Rule {
   static constexpr Pairing with(const NewtypeInfo& newtype) { return pairing(newtype, *kInfo); }
 };
 
-// A rule that the plugin itself brings: its name, and the newtypes that its ctprof_rule lists, with
-// commas between.
+// A rule that the plugin provides: its name, and the newtypes that its ctprof_rule lists, separated
+// by commas.
 //
 //   using Mean = sdk::PluginRule<"example_mean", "GaugeCount,GaugeNs">;
 //   inline constexpr sdk::Metric<sdk::GaugeNs, Mean> kSlice{{.name = "example_slice_ns"}};
 //
-// The rule itself is a ctprof_rule in Extra::rules (plugin.hpp); abi/rule.h has one written out. If
-// none of that name is there, the plugin is refused when it is loaded.
+// The rule itself is a ctprof_rule in Extra::rules (plugin.hpp); abi/rule.h contains an example. If
+// no rule has that name, the plugin is refused when it is loaded.
 template <Name N, Name Newtypes>
 struct PluginRule {
   static constexpr Name kName = N;
@@ -113,61 +113,61 @@ struct PluginRule {
   }
 };
 
-// All that a declaration may say; everything but the name and the description has a default. The
-// fields are those of ctprof_metric in abi.h, and explained there.
+// The properties of a metric. All except the name and the description have a default. The fields
+// correspond to those of ctprof_metric in abi.h, which explains them.
 struct About {
-  // Lower case, stable for ever, with your plugin's name in front: "example_wait_max".
+  // Lower case, permanent, beginning with the name of your plugin: "example_wait_max".
   const char* name;
-  // Where it is not the newtype's: "celsius".
+  // The unit, if it differs from that of the newtype: "celsius".
   const char* unit = nullptr;
-  // Where it does not behave as its newtype does: "gauge" for a count that can fall.
+  // The family, if it differs from that of the newtype: "gauge" for a count that can fall.
   const char* family = nullptr;
-  // The section of a report that it belongs to; a name that is not in newtypes.hpp opens a new one.
+  // Its section in reports; a name that is not in newtypes.hpp creates a new section.
   const char* section = nullptr;
   // "cfs-only", "non-ext" or "fair-policy": shown as a tag.
   const char* sched_class = nullptr;
   // "CONFIG_SCHEDSTATS": shown by `help`, and by `doctor` where the metric is missing.
   const char* config_gates = nullptr;
-  // "leader" for a figure of the process that fills only its leader's row.
+  // "leader" for a value of the process that only the row of its leader contains.
   const char* applies_to = nullptr;
-  // The first kernel that has it: "6.12".
+  // The first kernel version that provides it: "6.12".
   const char* since = nullptr;
-  // Where you read it: "/proc/<tgid>/task/<tid>/sched:wait_max".
+  // The interface that the source reads: "/proc/<tgid>/task/<tid>/sched:wait_max".
   const char* source = nullptr;
-  // One sentence that says what it is. Always give it.
+  // Its meaning in one sentence. Always specify it.
   const char* description = nullptr;
-  // The kernel function that counts it: "update_curr()".
+  // The kernel function that updates it: "update_curr()".
   const char* kernel_writer = nullptr;
-  // What it is not, and what misleads: what a reader would get wrong without it.
+  // Its limits and possible misreadings.
   const char* caveat = nullptr;
-  // For files of the reference, and for ctprof's own plugins alone: where it is, how older files
-  // spell it, how it is written there, and what means "no value".
+  // For files of the reference (ktstr), and only for plugins that ship with ctprof: its path, its
+  // names in older files, its format, and the JSON that means "no value".
   const char* file_path = nullptr;
   const char* file_aliases = nullptr;
   const char* file_unit = nullptr;
   const char* file_absent = nullptr;
-  // The mark that says that this one was measured, where zero would not.
+  // The mark that states that this metric was measured, if its zero would not show that.
   const char* mark = nullptr;
-  // What a map's keys are: "gauge bytes: anon file; counter count: *".
+  // The kinds of a map's keys: "gauge bytes: anon file; counter count: *".
   const char* map_keys = nullptr;
-  // CTPROF_METRIC_SETTING for what an administrator chooses, _COSTLY for what is costly to read,
-  // _OF_WINDOW for a recorder's peaks.
+  // CTPROF_METRIC_SETTING for values that an administrator sets, _COSTLY for values that are
+  // expensive to read, _OF_WINDOW for peaks of a recorder.
   ctprof_metric_flags flags = 0;
-  // A column of the first screen; a plugin may have three at most.
+  // A column of the first screen; at most three per plugin.
   const ctprof_headline* headline = nullptr;
-  // ctprof's own plugins alone.
+  // Only for plugins that ship with ctprof.
   const char* role = nullptr;
 };
 
-// One metric. Make it a constant of a namespace, for its address is part of the plugin's table, and
-// because fields and tables take it as a template argument:
+// One metric. Declare it as a constant at namespace scope, because the plugin's table contains its
+// address, and fields and tables take it as a template argument:
 //
 //   inline constexpr sdk::Metric<sdk::GaugeBytes, sdk::MaxGaugeBytes> kHeld{{
 //       .name = "example_held_bytes",
-//       .description = "What the thread holds in the example's cache."}};
+//       .description = "Memory of the thread in the example's cache."}};
 //
-// The object is plain data. It may be declared in a header that several sources include, and two
-// metrics of one name are fine as long as they say the same.
+// The object is plain data. It may be declared in a header that several sources include. Two
+// metrics of one name are allowed if their definitions agree.
 template <class N, class R, Entity E = Entity::Thread>
 struct Metric {
   static constexpr Pairing kPairing = R::with(*N::kInfo);
@@ -177,7 +177,7 @@ struct Metric {
   static_assert(kPairing != Pairing::CategoryCounted, CTPROF_SAYS_CATEGORY_COUNTED);
   static_assert(kPairing != Pairing::WithoutMeaning, CTPROF_SAYS_WITHOUT_MEANING);
 
-  // What a cell is, and how it is stored; columns and figures take their types from these.
+  // The type of a cell's value and its storage, from which columns and figures derive their types.
   using Newtype = N;
   static constexpr ctprof_storage kStorage = N::kInfo->storage;
 
@@ -209,64 +209,63 @@ struct Metric {
             .headline = about.headline,
             .role = about.role} {}
 
-  // What crosses the boundary. Its strings are those that were given; they must be literals, or
-  // live as long.
+  // The metric in the form of the ABI. It refers to the strings of `about`, which must be literals
+  // or live as long as the plugin.
   ctprof_metric abi;
 };
 
-// The newtypes, by what a reading is. newtypes.hpp says what each is for, beside its line of the
-// table.
+// The newtypes by kind of reading. newtypes.hpp describes each in its line of the table.
 //
-// What only grows, since the thread, process, cgroup or host began. A window shows the difference
-// of two readings; zero is a value.
+// Values that only grow since the thread, process, cgroup or host started. A window shows the
+// difference of two readings; zero is a value.
 using MonotonicCount = Newtype<"MonotonicCount">;
 using DeadCounter = Newtype<"DeadCounter">;
 using MonotonicNs = Newtype<"MonotonicNs">;
 using MonotonicUs = Newtype<"MonotonicUs">;
 using Bytes = Newtype<"Bytes">;
 using ClockTicks = Newtype<"ClockTicks">;
-// High-water marks. Never summed: the peaks of two threads were at different times.
+// Peaks. They are never summed, because the peaks of two threads occurred at different times.
 using PeakNs = Newtype<"PeakNs">;
 using PeakBytes = Newtype<"PeakBytes">;
 using PeakCount = Newtype<"PeakCount">;
-// What there is now.
+// Current levels.
 using GaugeNs = Newtype<"GaugeNs">;
 using GaugeCount = Newtype<"GaugeCount">;
 using GaugeBytes = Newtype<"GaugeBytes">;
 using GaugeF64 = Newtype<"GaugeF64">;
 using GaugeRatio100 = Newtype<"GaugeRatio100">;
-// Places on a scale. The difference of two has no meaning, their order has.
+// Positions on a scale. Their order has a meaning, their difference has none.
 using OrdinalI32 = Newtype<"OrdinalI32">;
 using OrdinalU32 = Newtype<"OrdinalU32">;
 using OrdinalU64 = Newtype<"OrdinalU64">;
-// Words. They are counted, not added up.
+// Categories. They are counted, not added.
 using CategoricalString = Newtype<"CategoricalString">;
 using Char = Newtype<"Char">;
 using Flag = Newtype<"Flag">;
 using CpuSet = Newtype<"CpuSet">;
-// What an administrator set. The largest number of 64 bits means "no limit".
+// Settings of an administrator. The largest 64-bit number means "no limit".
 using LimitBytes = Newtype<"LimitBytes">;
 using LimitCount = Newtype<"LimitCount">;
 using LimitUs = Newtype<"LimitUs">;
 using FloorBytes = Newtype<"FloorBytes">;
-// Numbers by name, where the names are known only at run time. Where they are known, a metric for
-// each is better: it can be sorted by, and has a description.
+// Numbers by name, for names that are known only at run time. For known names, declare one metric
+// each: reports can sort by it, and it has a description.
 using CountMap = Newtype<"CountMap">;
 using BytesMap = Newtype<"BytesMap">;
 using KibMap = Newtype<"KibMap">;
 using MixedMap = Newtype<"MixedMap">;
-// Weighted call stacks, of recorders alone (records.hpp).
+// Weighted call stacks, only from recorders (records.hpp).
 using StackNs = Newtype<"StackNs">;
 using StackCount = Newtype<"StackCount">;
 using StackBytes = Newtype<"StackBytes">;
-// Who or what a row is.
+// The identity of a row.
 using IdU32 = Newtype<"IdU32">;
 using IdU64 = Newtype<"IdU64">;
 using IdText = Newtype<"IdText">;
 
-// The rules, by kind; newtypes.hpp says what each makes of a group.
+// The rules, by kind; newtypes.hpp describes how each reduces a group.
 //
-// Added up.
+// Sums.
 using SumCount = Rule<"SumCount">;
 using SumNs = Rule<"SumNs">;
 using SumUs = Rule<"SumUs">;
@@ -275,7 +274,7 @@ using SumBytes = Rule<"SumBytes">;
 using SumGaugeCount = Rule<"SumGaugeCount">;
 using SumGaugeBytes = Rule<"SumGaugeBytes">;
 using SumGaugeF64 = Rule<"SumGaugeF64">;
-// The largest.
+// The maximum, or the mean.
 using MaxPeak = Rule<"MaxPeak">;
 using MaxPeakBytes = Rule<"MaxPeakBytes">;
 using MaxPeakCount = Rule<"MaxPeakCount">;
@@ -286,14 +285,14 @@ using MaxGaugeF64 = Rule<"MaxGaugeF64">;
 using MeanGaugeF64 = Rule<"MeanGaugeF64">;
 using MaxRatio = Rule<"MaxRatio">;
 using MaxOrdinal = Rule<"MaxOrdinal">;
-// The loosest limit, the weakest guarantee.
+// The least restrictive limit, and the weakest guarantee.
 using LimitMax = Rule<"LimitMax">;
 using FloorMin = Rule<"FloorMin">;
-// From the smallest to the largest.
+// The smallest and the largest value.
 using RangeI32 = Rule<"RangeI32">;
 using RangeU32 = Rule<"RangeU32">;
 using RangeU64 = Rule<"RangeU64">;
-// What most are.
+// The most frequent value.
 using Mode = Rule<"Mode">;
 using ModeChar = Rule<"ModeChar">;
 using ModeBool = Rule<"ModeBool">;
@@ -304,7 +303,7 @@ using MapSum = Rule<"MapSum">;
 using MapMixed = Rule<"MapMixed">;
 // Call stacks.
 using StackSum = Rule<"StackSum">;
-// Nothing.
+// No reduction.
 using Key = Rule<"Key">;
 using Dead = Rule<"Dead">;
 

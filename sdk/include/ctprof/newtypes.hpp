@@ -1,12 +1,11 @@
-// The tables of meaning: newtypes (what a reading is) and rules (how a group's readings become
-// one); and the sections and roles that a metric can have.
+// Tables of newtypes (the types of readings) and rules (how the readings of a group become one
+// value), and of the sections and roles of metrics.
 //
-// Choose by asking two questions. Does the figure only grow, is it a high-water mark, or is it what
-// there is now? That is its newtype. And what would be true of ten threads together: the sum, the
-// largest, what most of them are? That is its rule. Where nothing would be true, the newtype is
-// the wrong one.
+// To choose a newtype, decide whether the value only grows, is a peak, or is a current level. To
+// choose a rule, decide what is true of ten threads together: their sum, their maximum, or their
+// most frequent value. If none of these makes sense, the newtype is wrong.
 //
-// Some figures, each with its newtype and rule:
+// Examples, each with its newtype and rule:
 //
 //   bytes that the thread sent               Bytes              SumBytes
 //   the longest time that a lock was held    PeakNs             MaxPeak
@@ -19,11 +18,13 @@
 //   a limit, which may be "none"             LimitBytes         LimitMax
 //   bytes by the name of a pool              BytesMap           MapSum
 //
-// A newtype names the rules that are legal for it; any other pairing is one of a few mistakes, each
-// with a sentence. The compiler prints it where a metric is declared in C++ (metric.hpp), and the
-// core says the same of a plugin whose table was made by other means.
+// A newtype lists the rules that are legal for it. Any other pair is one of a few mistakes, each
+// with its own message. The compiler prints it if a metric is declared in C++ (metric.hpp). The
+// core prints the same message for a plugin whose table was made by other means.
 //
-// What is here:   the tables, the check, the sentences. To add a newtype, a rule or a section, add
+// Contents:   the tables, the check, the messages. To add a newtype, a rule or a section, add a
+//             line.
+// See also:   the core for the computation of rules; abi.h (ctprof_rule) for rules of plugins.
 //                 a line.
 // What is not:    how a rule computes (core), and rules that plugins bring (abi.h, ctprof_rule).
 
@@ -41,57 +42,58 @@ namespace ctprof {
 struct NewtypeInfo {
   std::string_view name;
   ctprof_storage storage;
-  // How it behaves in time: cumulative, peak, gauge, categorical, limit or identity. Only what is
-  // cumulative becomes a rate, and has a base in a window.
+  // How it behaves over time: cumulative, peak, gauge, categorical, limit or identity. Only
+  // cumulative metrics become rates and have a base in a window.
   std::string_view family;
-  // Unless the metric names another.
+  // The default unit of its metrics.
   std::string_view unit;
-  // The legal ones, with commas between.
+  // The legal rules, separated by commas.
   std::string_view rules;
 };
 
-// Every newtype, with its storage and the rules that have a meaning for it. The first rule named is
-// no default: a metric always names one.
+// All newtypes with their storage and their legal rules. The first rule is not a default: a metric
+// always names its rule.
 inline constexpr std::array kNewtypes{
-    // Events since the thread was born: faults, switches, calls.
+    // Events since the thread started: faults, switches, calls.
     NewtypeInfo{"MonotonicCount", CTPROF_U64, "cumulative", "count", "SumCount"},
-    // A field that the kernel still prints and no longer counts. Declare it, so that readers
-    // see where it went.
+    // A field that the kernel still prints but no longer updates. It is declared so that readers
+    // learn why it is missing.
     NewtypeInfo{"DeadCounter", CTPROF_U64, "cumulative", "none", "Dead"},
-    // Time that adds up, in ns: on a CPU, waiting, blocked.
+    // Accumulated time in ns: on a CPU, waiting, blocked.
     NewtypeInfo{"MonotonicNs", CTPROF_U64, "cumulative", "ns", "SumNs"},
-    // The same in µs, as cgroups have it.
+    // The same in µs, the unit of cgroup files.
     NewtypeInfo{"MonotonicUs", CTPROF_U64, "cumulative", "us", "SumUs"},
-    // Bytes that were moved or obtained, ever. For what there is now take GaugeBytes.
+    // All bytes that were transferred or allocated so far. For the current amount use GaugeBytes.
     NewtypeInfo{"Bytes", CTPROF_U64, "cumulative", "bytes", "SumBytes"},
-    // Time in ticks of USER_HZ, 10 ms mostly. Kept as ticks, because turning it into ns would
-    // pretend to more digits than there are.
+    // Time in ticks of USER_HZ, usually 10 ms each. Stored as ticks, because a conversion to ns
+    // would suggest a higher precision.
     NewtypeInfo{"ClockTicks", CTPROF_U64, "cumulative", "ticks", "SumTicks"},
-    // The longest single moment: a wait, a slice.
+    // The longest single duration: a wait, a slice.
     NewtypeInfo{"PeakNs", CTPROF_U64, "peak", "ns", "MaxPeak"},
-    // The most memory there ever was.
+    // The largest amount of memory so far.
     NewtypeInfo{"PeakBytes", CTPROF_U64, "peak", "bytes", "MaxPeakBytes"},
-    // The most of something there ever was at once.
+    // The largest number so far of things that existed at the same time.
     NewtypeInfo{"PeakCount", CTPROF_U64, "peak", "count", "MaxPeakCount"},
-    // A duration that is set now, such as a time slice.
+    // A duration that is configured now, such as a time slice.
     NewtypeInfo{"GaugeNs", CTPROF_U64, "gauge", "ns", "MaxGaugeNs"},
-    // How many there are now. Take the sum where rows own what they count, and the largest where
-    // several rows count the same things.
+    // A current number. Use the sum if each row owns what it counts, and the maximum if several
+    // rows count the same things.
     NewtypeInfo{"GaugeCount", CTPROF_U64, "gauge", "count", "MaxGaugeCount,SumGaugeCount"},
-    // How much there is now. Beware of sums of what is shared: pages of two processes count twice.
+    // A current number of bytes. A sum counts shared memory several times, such as a page of two
+    // processes.
     NewtypeInfo{"GaugeBytes", CTPROF_U64, "gauge", "bytes", "MaxGaugeBytes,SumGaugeBytes"},
-    // A number with a fraction, as it is now: a load, a temperature. Give the metric a unit of its
-    // own where it has one.
+    // A current number with a fraction: a load, a temperature. Specify the unit of the metric if
+    // there is one.
     NewtypeInfo{"GaugeF64", CTPROF_F64, "gauge", "none", "MaxGaugeF64,SumGaugeF64,MeanGaugeF64"},
     // A share in hundredths of a percent, as an integer: 1234 is 12.34 %.
     NewtypeInfo{"GaugeRatio100", CTPROF_U64, "gauge", "percent", "MaxRatio"},
-    // A place on a scale, with a sign: nice, a CPU number. A group has a range, no sum.
+    // A signed position on a scale: nice, a CPU number. A group has a range and no sum.
     NewtypeInfo{"OrdinalI32", CTPROF_I64, "categorical", "none", "RangeI32,MaxOrdinal"},
     // The same without a sign, up to 32 bits.
     NewtypeInfo{"OrdinalU32", CTPROF_U64, "categorical", "none", "RangeU32"},
     // The same, up to 64 bits.
     NewtypeInfo{"OrdinalU64", CTPROF_U64, "limit", "none", "MaxOrdinal,RangeU64"},
-    // A name out of few: a policy, a state of a subsystem.
+    // A name out of a small set: a policy, a state of a subsystem.
     NewtypeInfo{"CategoricalString", CTPROF_STRING, "categorical", "none", "Mode"},
     // One letter, such as a state.
     NewtypeInfo{"Char", CTPROF_STRING, "categorical", "none", "ModeChar"},
@@ -99,13 +101,13 @@ inline constexpr std::array kNewtypes{
     NewtypeInfo{"Flag", CTPROF_BOOL, "categorical", "none", "ModeBool,AnyFlag"},
     // A set of CPUs, as bits.
     NewtypeInfo{"CpuSet", CTPROF_BITSET, "categorical", "cpus", "Affinity"},
-    // A bound that an administrator set; the largest number of 64 bits means "none".
+    // A limit that an administrator set; the largest 64-bit number means "none".
     NewtypeInfo{"LimitBytes", CTPROF_U64, "limit", "bytes", "LimitMax"},
     // The same for a number of things.
     NewtypeInfo{"LimitCount", CTPROF_U64, "limit", "count", "LimitMax"},
     // The same for a time.
     NewtypeInfo{"LimitUs", CTPROF_U64, "limit", "us", "LimitMax"},
-    // A guarantee that somebody set. The least of a group is what all of it can rely on.
+    // A guarantee that an administrator set. The smallest value of a group holds for all its rows.
     NewtypeInfo{"FloorBytes", CTPROF_U64, "limit", "bytes", "FloorMin"},
     // Counters by name, of events: memory.events of a cgroup.
     NewtypeInfo{"CountMap", CTPROF_MAP, "cumulative", "count", "MapSum"},
@@ -113,18 +115,18 @@ inline constexpr std::array kNewtypes{
     NewtypeInfo{"BytesMap", CTPROF_MAP, "cumulative", "bytes", "MapSum"},
     // Sizes by name, in KiB: smaps_rollup.
     NewtypeInfo{"KibMap", CTPROF_MAP, "gauge", "kib", "MapSum"},
-    // Numbers by name that are of several kinds: memory.stat. The metric's map_keys say which key
-    // is what.
+    // Numbers by name of several kinds: memory.stat. The metric's map_keys state the kind of each
+    // key.
     NewtypeInfo{"MixedMap", CTPROF_MAP, "gauge", "none", "MapMixed"},
-    // Weighted call stacks, which a recorder hands over: what they weigh is a time ...
+    // Weighted call stacks from a recorder; their weight is a time ...
     NewtypeInfo{"StackNs", CTPROF_STACKS, "cumulative", "ns", "StackSum"},
     // ... or a number of events ...
     NewtypeInfo{"StackCount", CTPROF_STACKS, "cumulative", "count", "StackSum"},
     // ... or an amount of memory.
     NewtypeInfo{"StackBytes", CTPROF_STACKS, "cumulative", "bytes", "StackSum"},
-    // The result of a formula, of ctprof_derived alone; no source offers it.
+    // The result of a formula; only for ctprof_derived, no source offers it.
     NewtypeInfo{"Derived", CTPROF_F64, "gauge", "none", "Formula"},
-    // Who or what a row is. Identities are never summed or compared.
+    // The identity of a row. Identities are never summed or compared.
     NewtypeInfo{"IdU32", CTPROF_U64, "identity", "none", "Key"},
     // The same, up to 64 bits.
     NewtypeInfo{"IdU64", CTPROF_U64, "identity", "none", "Key"},
@@ -132,76 +134,77 @@ inline constexpr std::array kNewtypes{
     NewtypeInfo{"IdText", CTPROF_STRING, "identity", "text", "Key"},
 };
 
-// What a rule makes of many readings, by kind; the table below says which rule does what. `None` is
-// for what is never reduced.
+// How a rule reduces many readings to one value; kRules below assigns one to each rule. `None` is
+// for values that are never reduced.
 enum class Reduction { Sum, Max, Min, Mean, Range, Mode, Affinity, PerKey, None };
 
 // One rule.
 struct RuleInfo {
   std::string_view name;
   Reduction reduction;
-  // The one unit that it is about; empty: any.
+  // The only unit that the rule accepts; empty: any.
   std::string_view unit;
 };
 
-// Every built-in rule. Its unit keeps nanoseconds from being added up as bytes.
+// All built-in rules. The unit prevents nanoseconds from being added to bytes.
 inline constexpr std::array kRules{
-    // Sums: what happened to the group is what happened to its rows. They stop at 2^64-1 rather
-    // than start again.
+    // Sums of counters: the events of a group are the events of its rows. They saturate at 2^64-1
+    // instead of wrapping around.
     RuleInfo{"SumCount", Reduction::Sum, "count"},
     RuleInfo{"SumNs", Reduction::Sum, "ns"},
     RuleInfo{"SumUs", Reduction::Sum, "us"},
     RuleInfo{"SumTicks", Reduction::Sum, "ticks"},
     RuleInfo{"SumBytes", Reduction::Sum, "bytes"},
-    // Sums of what there is now. Meaningful only if no two rows count the same things.
+    // Sums of current levels. Meaningful only if no two rows count the same things.
     RuleInfo{"SumGaugeCount", Reduction::Sum, "count"},
     RuleInfo{"SumGaugeBytes", Reduction::Sum, "bytes"},
-    // Of fractions. Their order of adding can change the last digit.
+    // Sums of fractions. The order of addition can change the last digit.
     RuleInfo{"SumGaugeF64", Reduction::Sum, "none"},
-    // The largest. For what has no sum: the longest wait of ten threads is that of one of them.
+    // Maxima, for values without a meaningful sum: the longest wait of ten threads is the wait of
+    // one of them.
     RuleInfo{"MaxPeak", Reduction::Max, "ns"},
     RuleInfo{"MaxPeakBytes", Reduction::Max, "bytes"},
     RuleInfo{"MaxPeakCount", Reduction::Max, "count"},
-    // The largest now.
+    // Maxima of current levels.
     RuleInfo{"MaxGaugeNs", Reduction::Max, "ns"},
     RuleInfo{"MaxGaugeCount", Reduction::Max, "count"},
     RuleInfo{"MaxGaugeBytes", Reduction::Max, "bytes"},
     RuleInfo{"MaxGaugeF64", Reduction::Max, "none"},
     // The mean of all rows that have a value.
     RuleInfo{"MeanGaugeF64", Reduction::Mean, "none"},
-    // Shares: the largest, told in percent.
+    // The largest share, printed in percent.
     RuleInfo{"MaxRatio", Reduction::Max, "percent"},
-    // The highest place on a scale.
+    // The highest position on a scale.
     RuleInfo{"MaxOrdinal", Reduction::Max, "none"},
-    // Bounds: the loosest limit and the weakest guarantee of the group.
+    // The least restrictive limit and the weakest guarantee of the group.
     RuleInfo{"LimitMax", Reduction::Max, ""},
     RuleInfo{"FloorMin", Reduction::Min, "bytes"},
-    // From the smallest to the largest; its number is the middle of the two.
+    // The smallest and the largest value; the midpoint represents the range as a number.
     RuleInfo{"RangeI32", Reduction::Range, "none"},
     RuleInfo{"RangeU32", Reduction::Range, "none"},
     RuleInfo{"RangeU64", Reduction::Range, "none"},
-    // What most rows are, and how many of them.
+    // The most frequent value, and the number of rows that have it.
     RuleInfo{"Mode", Reduction::Mode, ""},
     RuleInfo{"ModeChar", Reduction::Mode, ""},
     RuleInfo{"ModeBool", Reduction::Mode, ""},
     // True if any is true.
     RuleInfo{"AnyFlag", Reduction::Mode, ""},
-    // How many CPUs each has, and which where all have the same.
+    // The number of CPUs of each row, and the set of CPUs if all rows have the same.
     RuleInfo{"Affinity", Reduction::Affinity, "cpus"},
-    // Key by key; keys that only some rows have count where they are.
+    // Reduces each key separately; a key that only some rows have is reduced over those rows.
     RuleInfo{"MapSum", Reduction::PerKey, ""},
     RuleInfo{"MapMixed", Reduction::PerKey, ""},
-    // Stack by stack; as a number, what they weigh together.
+    // Sums each stack separately; the total weight represents the value as a number.
     RuleInfo{"StackSum", Reduction::Sum, ""},
-    // Nothing is reduced: a formula is computed from the values of its inputs, a key identifies
-    // rows, a dead counter never moves.
+    // No reduction: a formula is computed from the values of its inputs, a key identifies rows, a
+    // dead counter never changes.
     RuleInfo{"Formula", Reduction::None, ""},
     RuleInfo{"Key", Reduction::None, ""},
     RuleInfo{"Dead", Reduction::None, ""},
 };
 
-// Finds `name` in one of the two tables; null when it is not there. Works while compiling, which is
-// how a misspelt newtype stops the compiler.
+// Finds `name` in one of the two tables; null if it is missing. It also works at compile time, so a
+// misspelt newtype stops the compilation.
 template <class Table>
 constexpr auto find_named(const Table& table, std::string_view name) -> decltype(table.data()) {
   auto it =
@@ -213,7 +216,7 @@ constexpr const NewtypeInfo* find_newtype(std::string_view name) {
 }
 constexpr const RuleInfo* find_rule(std::string_view name) { return find_named(kRules, name); }
 
-// Whether `word` is in `list`, whose words have commas between, and no blanks.
+// Whether `word` is in `list`, whose words are separated by commas without blanks.
 constexpr bool is_listed(std::string_view list, std::string_view word) {
   while (!list.empty()) {
     const auto comma = list.find(',');
@@ -223,17 +226,17 @@ constexpr bool is_listed(std::string_view list, std::string_view word) {
   return false;
 }
 
-// What a pairing of a newtype with a rule is: fine, or which mistake. The mistakes are kept apart
-// because each needs a different repair:
+// The result of checking a newtype with a rule: legal, or a kind of mistake. The mistakes are
+// distinguished because each needs a different correction:
 //
-//   PeakSummed        take the largest
-//   UnitsDiffer       take the rule for the newtype's unit
-//   DeadReduced       take Dead, or do not declare the metric
-//   CategoryCounted   take what most rows are
-//   WithoutMeaning    take one of the rules that the newtype names
+//   PeakSummed        use a maximum
+//   UnitsDiffer       use the rule for the newtype's unit
+//   DeadReduced       use Dead, or do not declare the metric
+//   CategoryCounted   use the most frequent value
+//   WithoutMeaning    use one of the rules that the newtype lists
 enum class Pairing { Fits, PeakSummed, UnitsDiffer, DeadReduced, CategoryCounted, WithoutMeaning };
 
-// Which of them it is. A pair that the newtype's line names fits, whatever else is true of it.
+// Checks a pair. A pair that the newtype's line lists is always legal.
 constexpr Pairing pairing(const NewtypeInfo& newtype, const RuleInfo& rule) {
   const bool counts = rule.reduction == Reduction::Sum || rule.reduction == Reduction::Max ||
                       rule.reduction == Reduction::Min || rule.reduction == Reduction::Mean;
@@ -247,9 +250,9 @@ constexpr Pairing pairing(const NewtypeInfo& newtype, const RuleInfo& rule) {
   return Pairing::WithoutMeaning;
 }
 
-// One sentence a mistake; macros, because static_assert takes nothing but a literal.
+// One message per mistake. They are macros because static_assert takes only a literal.
 #define CTPROF_SAYS_PEAK_SUMMED \
-  "a peak does not add up: the sum of several threads' longest moments is no moment of anyone's"
+  "a peak does not add up: the longest times of several threads occurred at different moments"
 #define CTPROF_SAYS_UNITS_DIFFER                                                                  \
   "newtype and rule are about different units: readings in one unit cannot be reduced by a rule " \
   "for another"
@@ -261,8 +264,8 @@ constexpr Pairing pairing(const NewtypeInfo& newtype, const RuleInfo& rule) {
   "this newtype has no meaning under this rule: take one of the rules that its line in kNewtypes " \
   "names"
 
-// The sentence for a mistake; empty for what fits. A plugin whose table was made without these
-// headers is refused with the same words when it is loaded.
+// Returns the message for a mistake; empty for a legal pair. A plugin whose table was made without
+// these headers is refused with the same message when it is loaded.
 constexpr std::string_view sentence(Pairing pairing) {
   switch (pairing) {
     case Pairing::Fits: return "";
@@ -275,30 +278,30 @@ constexpr std::string_view sentence(Pairing pairing) {
   return CTPROF_SAYS_WITHOUT_MEANING;
 }
 
-// --- the part that a metric plays: its section in reports, and its role in the accounting of a
-// window ---
+// The section of a metric in reports, and its role in the accounting of a window.
 //
 //   inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kRunTime{{
 //       .name = "run_time_ns", .section = "example", .description = "...", .role = "run-time"}};
 //
-// A section is a part of what show and compare print. A metric names its section; one that is not
-// in the table below comes after those that are. `--sections example` then shows it alone.
+// A section is a part of the output of show and compare. Each metric names its section. Sections
+// that are not in the table below follow those that are. `--sections example` shows only that
+// section.
 //
-// The core knows no metric by name. To say how much of the host's busy time the threads explain, it
-// looks for the metrics that claim a role. One metric of each entity may have a role, where the
-// table does not say otherwise; only ctprof's own plugins may claim one.
+// The core knows no metric by name. To compute how much of the host's busy time the threads
+// explain, it finds metrics by their roles. Unless the table states otherwise, only one metric of
+// each entity may have a role. Only plugins that ship with ctprof may assign roles.
 
-// A section. A third party needs no line here: it names a section of its own in its metrics, and
-// that name becomes the heading.
+// A section. A third party needs no line here: its metrics can name a new section, whose name
+// becomes the heading.
 struct SectionInfo {
   std::string_view name;
-  // Its metrics are of cgroups, and have groups only under --group-by cgroup.
+  // Its metrics belong to cgroups, and have groups only under --group-by cgroup.
   bool needs_cgroups;
 };
 
-// The sections in the order of a report: first what a thread did, then what it waited for, what is
-// computed from both, its surroundings, and last what only some hosts have. To add a section, add a
-// line here.
+// The sections in the order of a report: activity of threads, waiting, derived metrics, the
+// environment of threads, and sections that exist only on some hosts. To add a section, add a line
+// here.
 inline constexpr SectionInfo kSections[] = {
     {"primary", false},      {"taskstats-delay", false}, {"derived", false},
     {"cgroup-stats", true},  {"cgroup-limits", true},    {"memory-stat", true},
@@ -308,51 +311,55 @@ inline constexpr SectionInfo kSections[] = {
     {"stacks", false},
 };
 
-// The roles. A role has a meaning that accounting relies on, so it comes with a unit and an entity,
-// which the metric must have. Where no metric claims a role, what depends on it is not reported,
-// and nothing is guessed.
+// The roles. Accounting relies on the meaning of a role, so each role requires a unit and an
+// entity. If no metric has a role, the results that depend on it are omitted, not estimated.
 //
-//   busy time of the host = CPUs * wall time - idle - iowait, less what its kernel keeps apart
+//   busy time of the host = CPUs * wall time - idle - iowait, less the interrupt and steal time
+//                           that the run-time of threads excludes
 //   explained by threads  = the sum of their run-time
 //   blocked-time          = wall time - run-time - wait-time
 inline constexpr std::array<std::string_view, 34> kRoles{
     "run-time",               // a thread's time on a CPU, ns
     "wait-time",              // a thread's time waiting for a CPU, ns
-    "run-time-in-progress",   // what of a thread's present turn is not in its run-time yet, ns
-    "wait-time-in-progress",  // what of a thread's present wait is not in its wait-time yet, ns
+    "run-time-in-progress",   // the part of the current time slice that run-time does not include
+                              // yet, ns
+    "wait-time-in-progress",  // the part of the current wait that wait-time does not include yet,
+                              // ns
     "user-time",              // a thread's time in user mode, and ...
-    "system-time",            // ... in the kernel, in one unit; only their sum never falls
+    "system-time",            // ... in the kernel, in the same unit; only their sum is monotonic
     "state",                  // a thread's state as in /proc/PID/stat; R: runs or waits for a CPU
     "blocked-time",           // a thread's time neither running nor waiting for a CPU, ns
     "resident",               // a process's resident memory, bytes
-    "host-user",              // the host's CPU time, by state, ns: in user mode, ...
+    "host-user",              // the host's CPU time by state, ns: in user mode, ...
     "host-system",            // ... in the kernel,
     "host-idle",              // ... idle,
     "host-iowait",            // ... idle while a task waits for a disk,
     "host-irq",               // ... in interrupts,
     "host-softirq",           // ... in softirqs,
     "host-steal",             // ... taken by the hypervisor
-    "host-wall",              // the time by the clock when the host's CPU times were read, ns
-    "host-cpus",              // how many CPUs the host has online
-    "host-irq-apart",         // whether interrupts are no part of threads' run-time
-    "host-steal-apart",       // whether what the hypervisor took is no part of it
-    "waiting-stacks",         // stacks at which a thread was not running; several metrics may be
-    "running-stacks",         // samples of a thread's time on a CPU, by stack, ns; the same
-    "disk-read",              // what the host's disks read, bytes, ...
-    "disk-write",             // ... and wrote
-    "disk-busy",              // how long they had requests, all disks added up, ns
-    "memory-available",    // memory that the host has for new allocations without swapping, bytes
-    "load",                // the host's load average of a minute
-    "cpu-pressure",        // how long some thread of the host waited for a CPU, us, ...
+    "host-wall",              // the wall clock time at which the host's CPU times were read, ns
+    "host-cpus",              // the number of online CPUs of the host
+    "host-irq-apart",         // whether the run-time of threads excludes interrupts
+    "host-steal-apart",       // whether the run-time of threads excludes steal time
+    "waiting-stacks",  // stacks at which a thread was not running; several metrics may have this
+                       // role
+    "running-stacks",  // samples of a thread's time on a CPU by stack, ns; several metrics may have
+                       // this role
+    "disk-read",       // bytes that the host's disks read ...
+    "disk-write",      // ... and wrote
+    "disk-busy",       // the time during which disks had requests, summed over all disks, ns
+    "memory-available",    // memory that the host can allocate without swapping, bytes
+    "load",                // the host's load average over one minute
+    "cpu-pressure",        // the time during which any thread of the host waited for a CPU, us, ...
     "io-pressure",         // ... for a disk, ...
     "memory-pressure",     // ... for memory
-    "throttled-time",      // how long a cgroup stood still for lack of quota, us
-    "voluntary-switches",  // how often a thread gave up its CPU to wait
+    "throttled-time",      // the time during which a cgroup was throttled by its quota, us
+    "voluntary-switches",  // the number of voluntary switches of a thread
     "major-faults",        // a thread's page faults that read from a disk or swap
     "memory-events",       // a map of a cgroup's memory events by name, as in memory.events
 };
 
-// Whether `word` is one of them.
+// Whether `word` is a role.
 constexpr bool is_role(std::string_view word) {
   return std::find(kRoles.begin(), kRoles.end(), word) != kRoles.end();
 }

@@ -1,13 +1,13 @@
-// The threads of a process apart from its main thread.
+// The threads of a process other than its main thread.
 //
-// When the main thread of a process exits before others, /proc/PID shows no memory any more: maps
-// is empty, statm is zero, exe and root are missing. The directories of the other threads,
-// /proc/PID/task/TID and /proc/TID, still show them.
+// If the main thread of a process exits before others, /proc/PID no longer shows memory: maps is
+// empty, statm is zero, exe and root are missing. The directories of the other threads,
+// /proc/PID/task/TID and /proc/TID, still show it.
 //
 //   for (const std::uint64_t tid : sdk::other_threads(host.proc(), tgid))
-//     ...  // read task/TID until one of them answers: threads may exit meanwhile
+//     ...  // read task/TID until one read succeeds: threads may exit meanwhile
 //
-// Threads: any.
+// Any thread may call this function.
 
 #pragma once
 
@@ -26,11 +26,12 @@
 
 namespace ctprof::sdk {
 
-// At most `most` of them, in the order of the kernel; none if the process has exited. `proc`: an
-// open directory, /proc or a tree that was recorded from one.
+// Returns at most `most` thread ids, in the order of the kernel; none if the process has exited.
+// `proc`: an open directory, /proc or a tree that was recorded from one.
 inline std::vector<std::uint64_t> other_threads(int proc, std::uint64_t tgid,
                                                 std::size_t most = 8) {
-  // /proc counts directories as links: `.`, `..` and the main thread. Some file systems count none.
+  // The link count of a task directory with only the main thread: `.`, `..` and its directory. Some
+  // file systems do not count directories.
   constexpr nlink_t kOfMainThread = 3;
   std::vector<std::uint64_t> tids;
   Fd task(

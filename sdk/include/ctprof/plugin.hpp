@@ -1,12 +1,12 @@
-// The one include of a plugin, and the macro that spells its exported constant.
+// The only header that a plugin needs, and the macro that defines its exported constant.
 //
 //   CTPROF_PLUGIN("example", "1.0", "What each thread sleeps in.", Wchan)
 //
-// exports `ctprof_plugin` with the sources named. The constant is plain data: nothing of the plugin
-// runs when it is loaded. A plugin with rules, derived metrics or metrics that it only declares
+// exports `ctprof_plugin` with the listed sources. The constant is plain data: loading the plugin
+// runs none of its code. A plugin that also has rules, derived metrics or metrics without an offer
 // fills sdk::Extra and passes it to CTPROF_PLUGIN_WITH.
 //
-// A whole plugin, with one metric of the host:
+// A complete plugin, with one metric of the host:
 //
 //   #include "ctprof/plugin.hpp"
 //
@@ -63,41 +63,41 @@
 
 namespace ctprof::sdk {
 
-// What a plugin may have beside sources.
+// The parts of a plugin in addition to its sources.
 //
 //   constexpr std::array kOptions{sdk::option("depth", "16", "How many levels are read.")};
 //   constexpr sdk::Extra kExtra{.derived = sdk::array_of(kDerived),
 //                               .options = sdk::array_of(kOptions)};
 //   CTPROF_PLUGIN_WITH("example", "1.0", "...", kExtra, MySource)
 //
-// Every array must live as long as the plugin does: make each a constant of a namespace.
+// Every array must exist as long as the plugin: declare each as a constant at namespace scope.
 struct Extra {
-  // Of ctprof_metric: declared without an offer, for those that a formula or a mark needs.
+  // Of ctprof_metric: metrics without an offer, which a formula or a mark needs.
   ctprof_array metrics{};
-  // Of ctprof_derived: computed per group from what other metrics came to.
+  // Of ctprof_derived: metrics that are computed for each group from other metrics.
   ctprof_array derived{};
-  // Of ctprof_rule: rules of the plugin's own.
+  // Of ctprof_rule: rules that the plugin provides.
   ctprof_array rules{};
   // Of const char *: top-level keys of the file that are null when no source fills them.
   ctprof_array objects{};
-  // CTPROF_PLUGIN_...; ctprof's own plugins alone have use for them.
+  // CTPROF_PLUGIN_...; only for plugins that ship with ctprof.
   ctprof_plugin_flags flags = 0;
-  // What the plugin keeps between its sources; with_context below makes both.
+  // The functions that create and destroy the plugin's context; with_context below sets both.
   decltype(ctprof_plugin::open_plugin) open_plugin = nullptr;
   decltype(ctprof_plugin::close_plugin) close_plugin = nullptr;
-  // Of ctprof_option: what `--set PLUGIN.KEY=VALUE` may tell it.
+  // Of ctprof_option: options that `--set PLUGIN.KEY=VALUE` can set.
   ctprof_array options{};
 };
 
-// A context is for what is costly to make and serves every worker: a loaded BPF program, a socket,
-// a cache. Its class is made from a Host when the plugin is opened, and destroyed when it is
-// closed.
+// A context contains objects that are expensive to create and that all workers share: a loaded BPF
+// program, a socket, a cache. Its class is constructed from a Host when the plugin is opened, and
+// destroyed when it is closed.
 //
 //   class Names {                                     // the context
 //    public:
 //     explicit Names(const sdk::Host& host) : host_(host) {}
 //     std::string of(std::uint64_t id) {
-//       const std::lock_guard lock(mutex_);             // any worker may call
+//       const std::lock_guard lock(mutex_);             // called by any worker
 //       ...
 //     }
 //   };
@@ -109,12 +109,12 @@ struct Extra {
 //
 //   CTPROF_PLUGIN_WITH("example", "1.0", "...", ctprof::sdk::with_context<Names>(), MySource)
 //
-// All sources of the plugin reach it by host.context<Context>(), from any worker, so it has to
-// guard itself. Its constructor may throw: then the plugin's offers are refused, with the words of
+// All sources of the plugin access it with host.context<Context>() from any worker, so it must be
+// thread-safe. Its constructor may throw: then the plugin's offers are refused with the message of
 // the exception.
 //
-// One context serves one capture. Two captures may run side by side, each with a context of its
-// own, so nothing of a plugin belongs in a static variable.
+// A context belongs to one capture. Two captures may run concurrently, each with a context of its
+// own, so a plugin must not keep state in static variables.
 template <class Context>
 constexpr Extra with_context(Extra extra = {}) {
   extra.open_plugin = [](const ctprof_host* host, void** context, char* message,
@@ -125,15 +125,15 @@ constexpr Extra with_context(Extra extra = {}) {
   return extra;
 }
 
-// The ABI's view of a constant array that outlives it.
-// REQUIRES: the array is a constant of a namespace, or static.
+// Returns the ABI's view of a constant array that outlives it. REQUIRES: the array is a constant at
+// namespace scope, or static.
 template <class Array>
 constexpr ctprof_array array_of(const Array& array) {
   return {array.data(), static_cast<std::uint32_t>(array.size()),
           static_cast<std::uint32_t>(sizeof(array[0]))};
 }
 
-// The table itself, for plugins that do not use the macros: in a test, say.
+// Makes the table itself, for code that does not use the macros, such as a test.
 template <std::size_t N>
 constexpr ctprof_plugin make_plugin(const char* name, const char* version, const char* description,
                                     const std::array<ctprof_source, N>& sources,
@@ -155,7 +155,7 @@ constexpr ctprof_plugin make_plugin(const char* name, const char* version, const
           .options = extra.options};
 }
 
-// The ABI's view of some source classes.
+// Makes the ABI tables of several source classes.
 template <class... Sources>
 struct SourceList {
   static constexpr std::array<ctprof_source, sizeof...(Sources)> make(const char* plugin_name) {
@@ -165,10 +165,11 @@ struct SourceList {
 
 }  // namespace ctprof::sdk
 
-// The exported constant. Use one of the two once in a plugin, outside every namespace.
+// Defines the exported constant. Use one of the two macros once in a plugin, outside every
+// namespace.
 //
 //   name          lower case letters, digits, - and _; your metrics begin with it
-//   version       your own, for `ctprof plugins`
+//   version       the plugin's version, for `ctprof plugins`
 //   description   one sentence
 //   extra         an sdk::Extra that is a constant
 //   ...           the source classes

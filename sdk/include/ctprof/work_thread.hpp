@@ -1,8 +1,8 @@
-// A thread that works beside its maker, on another CPU from its first instruction on.
+// A thread that starts on another CPU than its creator.
 //
-// Kernels may begin a new thread on its maker's CPU though another is idle, as seen in virtual
-// machines: maker and thread then take turns, and each waits some milliseconds for the other. This
-// one begins elsewhere where the process may use another CPU, and may go anywhere from then on.
+// A kernel may start a new thread on its creator's CPU even if another is idle, as seen in virtual
+// machines. The two threads then alternate, and each waits some milliseconds for the other. A
+// WorkThread starts on another CPU if the process may use one, and is then free to migrate.
 
 #pragma once
 
@@ -17,10 +17,10 @@ namespace ctprof::sdk {
 
 class WorkThread {
  public:
-  WorkThread() = default;  // none: it is not joinable
-  // Begins to do `work`, a function object that is moved into the thread and takes nothing. An
-  // exception that leaves it ends the program. Signals are blocked there as in the caller. Throws
-  // std::system_error where the system has no more threads to give.
+  WorkThread() = default;  // no thread: it is not joinable
+  // Starts a thread that calls `work`, a function object without arguments that is moved into the
+  // thread. An exception that leaves `work` terminates the program. The thread inherits the
+  // caller's signal mask. Throws std::system_error if the system cannot create a thread.
   template <class Work>
   explicit WorkThread(Work work) {
     auto given = std::make_unique<Work>(std::move(work));
@@ -37,7 +37,7 @@ class WorkThread {
   }
   WorkThread(WorkThread&& other) noexcept
       : thread_(other.thread_), joinable_(std::exchange(other.joinable_, false)) {}
-  // Waits for the thread that this was, if any.
+  // Joins the current thread first, if there is one.
   WorkThread& operator=(WorkThread&& other) noexcept {
     if (this == &other) return *this;
     if (joinable_) join();
@@ -50,9 +50,9 @@ class WorkThread {
   }
 
   bool joinable() const { return joinable_; }
-  // Waits until the work is done. REQUIRES: joinable, by another thread.
+  // Waits until the work is done. REQUIRES: joinable, called by another thread.
   void join() { ::pthread_join(thread_, nullptr), joinable_ = false; }
-  // Lets go of it: nobody can wait for it any more. REQUIRES: joinable.
+  // Detaches the thread, which can then no longer be joined. REQUIRES: joinable.
   void detach() { ::pthread_detach(thread_), joinable_ = false; }
   // REQUIRES: joinable.
   pthread_t native_handle() const { return thread_; }
@@ -60,8 +60,8 @@ class WorkThread {
  private:
   using Body = void* (*)(void*);
 
-  // A kernel that says nothing of CPUs (there are more than fit into a set, or a filter is in the
-  // way) gets a thread begun as usual.
+  // If the affinity is unavailable (more CPUs than fit into a cpu_set_t, or a seccomp filter),
+  // starts the thread without an affinity.
   int begin(Body body, void* work) {
     cpu_set_t all;
     if (::sched_getaffinity(0, sizeof all, &all) == 0 && begin_elsewhere(all, body, work)) {
