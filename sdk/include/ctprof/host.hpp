@@ -18,8 +18,6 @@
 // Contents:   Host (directories and flags), Thread (address of one row), Probe (receives refusals),
 //             Remedy (a change that would remove a refusal).
 // See also:   files.hpp for reading files, batch.hpp for filling cells.
-//                 (what cannot be filled here), Remedy (what would change that).
-// What is not:    reading files (files.hpp), filling cells (batch.hpp).
 
 #pragma once
 

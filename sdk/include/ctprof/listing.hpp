@@ -26,7 +26,6 @@
 // Contents:   Listing, ListedRows, and functions for thread names of the kernel.
 // See also:   source.hpp for the base class ListSource; reads.hpp for the columns that identify a
 //             thread.
-//                 a thread is (reads.hpp).
 
 #pragma once
 

@@ -25,8 +25,6 @@
 // Contents:   the tables, the check, the messages. To add a newtype, a rule or a section, add a
 //             line.
 // See also:   the core for the computation of rules; abi.h (ctprof_rule) for rules of plugins.
-//                 a line.
-// What is not:    how a rule computes (core), and rules that plugins bring (abi.h, ctprof_rule).
 
 #pragma once
 
@@ -337,7 +335,7 @@ inline constexpr std::array<std::string_view, 34> kRoles{
     "host-irq",               // ... in interrupts,
     "host-softirq",           // ... in softirqs,
     "host-steal",             // ... taken by the hypervisor
-    "host-wall",              // the wall clock time at which the host's CPU times were read, ns
+    "host-wall",              // CLOCK_MONOTONIC when the CPU times of the host were read, ns
     "host-cpus",              // the number of online CPUs of the host
     "host-irq-apart",         // whether the run-time of threads excludes interrupts
     "host-steal-apart",       // whether the run-time of threads excludes steal time

@@ -1,21 +1,22 @@
-// What a source reads: columns that others fill, before it is asked.
+// Declares the columns that a source reads. Other sources fill them before the source runs.
 //
 //   static constexpr auto kReads = sdk::reads(kStackStart, sdk::optional<sdk::kStatText>);
 //   ...
-//   auto starts = batch.input(kStackStart);           // typed, as the metric is
+//   auto starts = batch.input(kStackStart);           // has the type of the metric
 //   if (const auto start = starts.at(row)) ...
 //
-// The columns may be your own, another plugin's, or ctprof's own, which are declared below: who a
-// row is, and what a stage brings with it. ctprof runs the sources of a stage in the order that
-// this asks for; two that wait for each other are refused, and named. A source whose input nobody
-// can fill is refused too, with the name of the column, unless the column is optional: then
-// `batch.input` is false, and every cell of it reads as Unsupported.
+// The columns may belong to your plugin, to another plugin, or to ctprof. The columns of ctprof are
+// declared below: the identity of a row, and the columns that a stage provides. ctprof runs the
+// sources of a stage in the order that these reads require. Sources that wait for each other are
+// refused, and a message names them. A source is also refused if no source can fill a column that
+// it reads; the message names the column. If such a column is optional, `batch.input` converts to
+// false and every cell reads as Unsupported.
 //
-// Only columns of the same rows can be read: a source of threads reads columns of threads. What the
-// lister fills is there for every stage of threads; what another source of your own stage fills is
-// there if it has run before, which is what ctprof sees to.
+// Only columns of the same kind of rows can be read: a source of threads reads columns of threads.
+// The lister's columns are available to every stage of threads. Columns of another source of the
+// same stage are available because ctprof runs that source first.
 //
-// So one source can pass to another what both need, in a hidden column (metric.hpp):
+// So one source can pass data that both need to another in a hidden column (metric.hpp):
 //
 //   class Starts : public sdk::ThreadSource {
 //    public:
@@ -38,8 +39,8 @@
 //     ...
 //   };
 //
-// To read another plugin's column, declare its metric once more, with the name and newtype that it
-// has there. What you declare decides how the cells are read, so a wrong newtype reads nonsense;
+// To read a column of another plugin, declare its metric again with the same name and newtype. Your
+// declaration determines how the cells are read, so a wrong newtype yields meaningless values;
 // `ctprof help NAME` prints the right one.
 
 #pragma once
@@ -52,80 +53,81 @@
 
 namespace ctprof::sdk {
 
-// ctprof's own columns. A plugin declares none of these. A lister offers the first four
+// The columns of ctprof, which a plugin does not declare itself. A lister offers the first four
 // (listing.hpp), and every source may read those of its stage:
 //
 //   auto tgids = batch.input(sdk::kProcessTgid);
 //
-// Names and types are fixed for as long as ABI 1 is served.
+// Names and types are fixed as long as ABI 1 is supported.
 //
-// Of threads. A thread id is used again after its thread has ended; together with the start time it
-// names one thread for good, within one boot.
+// Columns of threads. The kernel reuses a thread id after its thread exited; together with the
+// start time, the id identifies one thread uniquely within one boot.
 inline constexpr Metric<IdU32, Key> kTgid{{.name = "tgid"}};
 inline constexpr Metric<IdU32, Key> kTid{{.name = "tid"}};
 inline constexpr Metric<IdText, Key> kComm{{.name = "comm"}};
 inline constexpr Metric<IdU64, Key> kStartTime{{.name = "start_time_clock_ticks", .unit = "ticks"}};
 inline constexpr Metric<IdText, Key> kCgroup{{.name = "cgroup"}};
-// The name of the thread's process. Only a source of threads that ended offers it; of all others
-// ctprof knows it.
+// The name of the thread's process. Only a source of exited threads offers it; ctprof reads it
+// itself for all other threads.
 inline constexpr Metric<IdText, Key> kPcomm{{.name = "pcomm"}};
 
-// The process whose child the thread's process is, and whether the thread is the kernel's own. A
-// lister may offer them.
+// The parent of the thread's process, and whether the thread is a kernel thread. A lister may offer
+// them.
 inline constexpr Metric<IdU32, Key> kParent{{.name = "parent"}};
 inline constexpr Metric<Flag, AnyFlag> kKernelThread{
     {.name = "kernel_thread", .family = "identity"}};
-// Whether the thread descends from Window::command(). Only a source of threads that ended offers
-// it.
+// Whether the thread descends from Window::command(). Only a source of exited threads offers it.
 inline constexpr Metric<Flag, AnyFlag> kDescendant{{.name = "descendant", .family = "identity"}};
 
-// Of processes and of cgroups.
+// Columns of processes and of cgroups.
 inline constexpr Metric<IdU32, Key, Entity::Process> kProcessTgid{{.name = "process.tgid"}};
 inline constexpr Metric<IdText, Key, Entity::Cgroup> kCgroupPath{{.name = "cgroup.path"}};
 
-// Hidden columns of threads, there for one batch. Read them as optional: a lister may bring
-// neither.
+// Hidden columns of threads, valid for one batch. Read them as optional, because a lister may
+// provide neither.
 //
 // The open directory /proc/<tgid>/task/<tid>, as a file descriptor that is not to be closed, or -1.
 inline constexpr Metric<OrdinalI32, RangeI32> kTaskDir{
     {.name = "task_dir", .flags = CTPROF_METRIC_HIDDEN}};
-// The thread's file `stat` as the lister read it, whole.
+// The complete text of the thread's file `stat`, as the lister read it.
 inline constexpr Metric<IdText, Key> kStatText{{.name = "stat", .flags = CTPROF_METRIC_HIDDEN}};
 
-// Hidden columns that a source of the list or thread stage may offer where it knows better than
-// ctprof: when it read how long the thread ran and waited, and when the thread was born, in ns of
-// CLOCK_BOOTTIME. No source is run for them alone.
+// Hidden columns that a source of the list or thread stage may offer if its values are more exact
+// than those of ctprof: the time at which it read the thread's run time and wait time, and the time
+// at which the thread started, in ns of CLOCK_BOOTTIME. No source runs only for them.
 inline constexpr Metric<IdU64, Key> kReadAt{
     {.name = "read_at_ns", .unit = "ns", .flags = CTPROF_METRIC_HIDDEN}};
 inline constexpr Metric<IdU64, Key> kBornAt{
     {.name = "born_at_ns", .unit = "ns", .flags = CTPROF_METRIC_HIDDEN}};
 
-// Hidden columns of threads that ended (ExitedSource in source.hpp).
+// Hidden columns of exited threads (ExitedSource in source.hpp).
 //
-// When it ended, in ns of CLOCK_BOOTTIME.
+// The time of the exit, in ns of CLOCK_BOOTTIME.
 inline constexpr Metric<IdU64, Key> kEndedAt{
     {.name = "ended_at_ns", .unit = "ns", .flags = CTPROF_METRIC_HIDDEN}};
-// How far off kStartTime may be, in its ticks, where the source knows it only roughly: the thread
-// is then the one of its tid that was listed, if that began so close to it. Offer it only then.
+// The largest possible error of kStartTime in ticks, for a source with approximate start times. The
+// row then belongs to the listed thread with the same tid, if its start time is within this error.
+// Offer it only if start times are approximate.
 inline constexpr Metric<IdU64, Key> kStartWithin{
     {.name = "start_within_ticks", .unit = "ticks", .flags = CTPROF_METRIC_HIDDEN}};
-// What the source rounds the byte counters of the row down to a multiple of. ctprof rounds their
-// values at the window's opening likewise, so that their difference does not fall. Offer it only
-// then.
+// The unit to whose multiples the source rounds down the byte counters of the row. ctprof rounds
+// their values at the window's opening in the same way, so that the difference is never negative.
+// Offer it only if the source rounds.
 inline constexpr Metric<IdU64, Key> kBytesRounded{
     {.name = "bytes_rounded", .unit = "bytes", .flags = CTPROF_METRIC_HIDDEN}};
-// The row is no end: the thread, named as it was until then, took its leader's id and start time,
-// because it ran another program (exec) and was no leader.
+// The row is not an exit. The thread, which the row identifies by its previous id, was not the
+// leader of its process and executed another program (exec). It thereby took over the id and start
+// time of the leader.
 inline constexpr Metric<Flag, AnyFlag> kTookOver{
     {.name = "took_over", .flags = CTPROF_METRIC_HIDDEN}};
-// The row is no end: a process that descends from Window::command() was born, with this tgid and
-// start time. A source that offers it tells of all such births.
+// The row is not an exit. A process that descends from Window::command() was created, with this
+// tgid and start time. A source that offers this column reports all such processes.
 inline constexpr Metric<Flag, AnyFlag> kWasBorn{
     {.name = "was_born", .flags = CTPROF_METRIC_HIDDEN}};
 
-// A column that the source can do without; see `optional`. Its name lives as long as the program.
+// An optional column; see `optional`. Its name is valid as long as the program runs.
 struct OptionalRead {
-  const char* name;  // with the mark that the ABI has for such columns: "stat?"
+  const char* name;  // with the ABI's mark for optional columns: "stat?"
 };
 
 template <const auto& kMetric>
@@ -137,29 +139,29 @@ inline constexpr auto kOptionalName = [] {
   return marked;
 }();
 
-// A source that has only optional reads always runs. Use this for what saves work (a file that was
-// read already), not for what a figure depends on.
+// Marks a read as optional. A source that has only optional reads always runs. Use it for data that
+// saves work (a file that was read already), not for data that a metric depends on.
 template <const auto& kMetric>
 inline constexpr OptionalRead optional{kOptionalName<kMetric>.data()};
 
-// Either kind of entry, as the name that the ABI wants.
+// Returns the name of a read, in the form that the ABI expects.
 constexpr const char* name_of_read(const OptionalRead& read) { return read.name; }
 template <class N, class R, Entity E>
 constexpr const char* name_of_read(const Metric<N, R, E>& metric) {
   return metric.abi.name;
 }
 
-// What a source reads, best declared as `static constexpr auto kReads = reads(kOne, kTwo)`. Columns
-// of the stage (tgid and tid of a thread) are read in any case, and need not be named again.
+// Makes the list of a source's reads; declare it as `static constexpr auto kReads = reads(kOne,
+// kTwo)`. Columns of the stage (tgid and tid of a thread) are always read and need not be listed.
 //
-// Why declare it at all? ctprof orders sources by it, reads no column that nobody wants, and tells
-// the user why a figure is missing when an input of it is.
+// ctprof uses the declaration to order the sources, to skip columns that no source or user
+// requested, and to report which missing input causes a missing value.
 template <class... Columns>
 constexpr std::array<const char*, sizeof...(Columns)> reads(const Columns&... columns) {
   return {name_of_read(columns)...};
 }
 
-// Whether an entry of a source's reads is the column `name`.
+// Whether an entry of a source's reads refers to the column `name`.
 constexpr bool is_read_of(std::string_view entry, std::string_view name) {
   if (entry.ends_with('?')) entry.remove_suffix(1);
   return entry == name;
@@ -167,7 +169,8 @@ constexpr bool is_read_of(std::string_view entry, std::string_view name) {
 
 inline constexpr std::size_t kNotRead = static_cast<std::size_t>(-1);
 
-// The position of `name` among all that the source reads: its stage's columns first, then its own.
+// Returns the position of `name` among all reads of the source: first the columns of its stage,
+// then its own.
 template <class Source>
 constexpr std::size_t position_of_read(std::string_view name) {
   std::size_t at = 0;

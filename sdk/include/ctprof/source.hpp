@@ -1,6 +1,6 @@
-// Sources: classes that fill cells, and what turns them into the ABI's tables.
+// Sources: classes that fill cells, and the templates that convert them to tables of the ABI.
 //
-// A source is a class with a base for its stage, a list of what it offers, and `collect`:
+// A source is a class with a base for its stage, a list of its offers, and `collect`:
 //
 //   class Wchan : public sdk::ThreadSource {
 //    public:
@@ -10,7 +10,7 @@
 //     void collect(const sdk::Batch& batch);
 //   };
 //
-// Written out, with all that a source may say:
+// A complete source with all optional parts:
 //
 //   class Limits : public sdk::ProcessSource {
 //    public:
@@ -40,23 +40,24 @@
 //     }
 //   };
 //
-// The order of events in one capture: `probe` once; then for each worker a constructor, `collect`
-// for batch after batch, and the destructor; then `summarise`. Between one capture and the next
-// nothing of a source is kept; what must be kept belongs in the plugin's context (Host::context).
+// The order of calls in one capture: `probe` once; then, for each worker, a constructor, `collect`
+// for each batch, and the destructor; then `summarise`. A source keeps nothing between captures;
+// data that must be kept belongs in the plugin's context (Host::context).
 //
-// Threads: an object is made and used by one worker, so its members need no lock. Objects of
-// several workers run side by side, so statics and the context do.
+// Threads: an object is created and used by one worker, so its members need no lock. Objects of
+// several workers run concurrently, so statics and the context need one.
 //
-// Failure: the constructor and `collect` may throw. What a batch left untouched becomes
-// SourceFailed with the exception's words, the user is told once, and the next batch is tried.
+// Failure: the constructor and `collect` may throw. Cells of a batch that are still untouched
+// become SourceFailed with the message of the exception. The message is reported once, and the next
+// batch is tried.
 //
-// Cost: `collect` is measured, and a source that is slow is named while it lasts. Keep buffers and
-// open files in the object; ask whether a column is wanted before you read for it.
+// Cost: the time of `collect` is measured, and a message names a slow source while the call lasts.
+// Keep buffers and open files in the object, and check whether a column was requested before you
+// read data for it.
 //
-// What is here:   the stages' bases, offers(), SourceTable.
-// What is not:    what a lister writes to (listing.hpp), cells (batch.hpp), windows and what a
-//                 recorder writes to (records.hpp), what `summarise` writes to (summary.hpp), the
-//                 exported constant (plugin.hpp).
+// Contents:   the base classes of the stages, offers(), SourceTable.
+// See also:   listing.hpp for listers, batch.hpp for cells, records.hpp for windows and recorders,
+//             summary.hpp for `summarise`, plugin.hpp for the exported constant.
 
 #pragma once
 
@@ -81,84 +82,84 @@
 
 namespace ctprof::sdk {
 
-// What a source fills, best declared as `static constexpr auto kOffers = offers(kOne, kTwo)`.
-// Each offer is a promise to fill the column on hosts where `probe` does not refuse it. A source
-// may offer metrics of one entity, that of its stage. Several sources, of several plugins, may
-// offer one metric; ctprof takes one of them for the whole column, by kRank.
+// The metrics that a source fills; declare them as `static constexpr auto kOffers = offers(kOne,
+// kTwo)`. Each offer is a promise to fill the column on hosts where `probe` does not refuse it. A
+// source may only offer metrics of the entity of its stage. Several sources, also of several
+// plugins, may offer one metric; ctprof selects one of them for the whole column, by kRank.
 template <std::size_t N>
 using Offers = std::array<ctprof_metric, N>;
 
-// Metrics as a list of offers, in their order, which is also their numbering in a batch.
+// Makes a list of offers from metrics. Their order determines their indexes in a batch.
 template <class... Metrics>
 constexpr Offers<sizeof...(Metrics)> offers(const Metrics&... metrics) {
   return {metrics.abi...};
 }
 
-// Defaults that a source may hide with its own. Everything here is found at compile time, so a
-// misspelt name is a default that stays in force: `static constexpr int kRanks = 5` sets no rank.
-// `ctprof plugins` shows what arrived.
+// Defaults that a source may hide with members of its own. They are found at compile time, so a
+// misspelt name leaves the default in effect: `static constexpr int kRanks = 5` sets no rank.
+// `ctprof plugins` shows the effective values.
 struct AnySource {
-  // For messages and provenance. Give one where a plugin has several sources; else it is the
-  // plugin's.
+  // The name in messages and provenance. Required if a plugin has several sources; the default is
+  // the name of the plugin.
   static constexpr const char* kName = nullptr;
-  // Among several that can fill a column, the highest wins. ctprof's own have 0 where they read
-  // /proc, 10 for taskstats, 20 for BPF.
+  // Among the sources that can fill a column, the one with the highest rank is selected. Sources of
+  // ctprof have rank 0 if they read /proc, 10 for taskstats, 20 for BPF.
   static constexpr std::int32_t kRank = 0;
-  // Further columns that it reads, made by `reads` (reads.hpp).
+  // Further columns that it reads, as a result of `reads` (reads.hpp).
   static constexpr std::array<const char*, 0> kReads{};
-  // How many counters of its own it keeps (Batch::tally).
+  // The number of its tallies (Batch::tally).
   static constexpr std::uint32_t kTallies = 0;
   // The object in the file that `summarise` fills; two sources of a plugin may share one.
   static constexpr const char* kSummaryKey = nullptr;
-  // Refuses what this host cannot give. Called once for each capture, before any object is made,
-  // and must return within 5 s. If it throws, all offers are refused with the exception's words.
+  // Refuses the offers that this host does not support. It is called once for each capture, before
+  // any object is created, and must return within 5 s. If it throws, all offers are refused with
+  // the message of the exception.
   static void probe(const Host&, const Probe&) {}
   // Called once after the last batch.
   static void summarise(const Summary&) {}
 };
 
-// One row a thread. Batch::threads() gives their addresses.
-// The stage that most plugins want: `collect` is called with up to 1,024 threads at a time, from
-// several workers side by side. A thread may end at any moment; what it no longer tells is
-// ThreadGone.
+// One row for each thread. Batch::threads() returns their addresses. Most plugins use this stage:
+// `collect` is called with up to 1,024 threads at a time, by several workers concurrently. A thread
+// may exit at any time; its unreadable values are ThreadGone.
 struct ThreadSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_THREAD;
   static constexpr auto kStageReads = reads(kTgid, kTid, optional<kTaskDir>);
 };
 
-// One row a process; `batch.input(kProcessTgid)` is its id.
-// For figures that the kernel keeps once for all threads, such as memory. A group of threads shows
-// each process once.
+// One row for each process; `batch.input(kProcessTgid)` is its id. For values that the kernel keeps
+// once for all threads of a process, such as memory. A group of threads counts each process once.
 struct ProcessSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_PROCESS;
   static constexpr auto kStageReads = reads(kProcessTgid);
 };
 
-// One row a cgroup; `batch.input(kCgroupPath)` is its path.
-// Every cgroup, or, where only these are wanted, every one that a thread lives in with its
-// ancestors. Paths are relative to Host::cgroup(), and begin with "/".
+// One row for each cgroup; `batch.input(kCgroupPath)` is its path. The rows are all cgroups, or, if
+// only these were requested, those that contain a thread, and their ancestors. Paths are relative
+// to Host::cgroup(), and begin with "/".
 struct CgroupSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_CGROUP;
   static constexpr auto kStageReads = reads(kCgroupPath);
 };
 
-// Lists the threads, and fills what it offers on the way: `void list(const Listing&)` instead of
-// collect. Only where you know all threads sooner than a walk of /proc does. See listing.hpp.
+// Lists the threads, and fills its columns while listing. It has `void list(const Listing&)`
+// instead of collect. Use it only for an interface that finds all threads faster than a walk of
+// /proc. See listing.hpp.
 struct ListSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_LIST;
   static constexpr std::array<const char*, 0> kStageReads{};
 };
 
-// Lists threads that end while a window is open. `start(const Window&)` begins to watch, `stop()`
-// ends it, and `drain(const Listing&)` hands over what came since the last time; it is called again
-// and again, once more after stop(). One object does all of it, on one thread at a time. kTgid,
-// kTid, kComm, kStartTime and kEndedAt must be among its offers.
+// Lists threads that exit while a window is open. `start(const Window&)` begins to observe exits,
+// and `stop()` ends it. `drain(const Listing&)` delivers the threads that exited since the last
+// call; it is called repeatedly, and once more after stop(). One object receives all calls, on one
+// thread at a time. kTgid, kTid, kComm, kStartTime and kEndedAt must be among its offers.
 //
 //   class Ends : public sdk::ExitedSource {
 //    public:
 //     static constexpr auto kOffers = sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm,
 //                                                 sdk::kStartTime, sdk::kEndedAt, kMyOwn);
-//     void start(const sdk::Window& window);     // throws where it cannot
+//     void start(const sdk::Window& window);     // throws on failure
 //     void drain(const sdk::Listing& listing);   // as in listing.hpp
 //     void stop();
 //   };
@@ -168,23 +169,24 @@ struct ExitedSource : AnySource {
 };
 
 // Records call stacks while a window is open: `start(const Window&)`, `drain(const Records&)`,
-// `stop()`, and `window_ends()` and `window_opens()` where they are of use; records.hpp says more,
-// and has an example. What it offers is stored as stacks, or as a number (CTPROF_U64).
+// `stop()`, and optionally `window_ends()` and `window_opens()`; records.hpp explains them and
+// contains an example. Its offers are stored as stacks, or as numbers (CTPROF_U64).
 struct RecordSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_RECORD;
   static constexpr std::array<const char*, 0> kStageReads{};
 };
 
-// One row, for figures of the whole machine.
+// One row, for values of the whole host.
 struct HostSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_HOST;
   static constexpr std::array<const char*, 0> kStageReads{};
 };
 
-// Calls `function`; the words of an exception go to `message`. 0, or 1 when it threw.
+// Calls `function`, and copies the message of an exception to `message`. Returns 0, or 1 if it
+// threw.
 //
-// No exception may cross the boundary; the tables below run every function of a source through
-// this. Use it for functions of your own that you hand to ctprof.
+// No exception may cross the boundary, so the tables below call every function of a source through
+// this one. Use it also for your own functions that you pass to ctprof.
 template <class Function>
 std::int32_t contained(char* message, std::size_t size, Function function) noexcept {
   try {
@@ -199,22 +201,22 @@ std::int32_t contained(char* message, std::size_t size, Function function) noexc
 }
 
 // The ABI's view of a source class. You need it only for a plugin whose table you build yourself;
-// CTPROF_PLUGIN does the rest.
+// CTPROF_PLUGIN uses it otherwise.
 template <class S>
 class SourceTable {
-  // Works while a window is open.
+  // Whether the source works while a window is open.
   static constexpr bool kIsStarted =
       S::kStage == CTPROF_STAGE_EXITED || S::kStage == CTPROF_STAGE_RECORD;
 
-  // Constants, so that the exported table is complete before anything runs.
+  // These are constants, so that the exported table is complete before any code runs.
   static constexpr auto kOfferTable = [] {
     std::array<ctprof_offer, S::kOffers.size()> table{};
     for (std::size_t i = 0; i < table.size(); ++i) table[i] = {&S::kOffers[i], S::kRank, 0};
     return table;
   }();
 
-  // What the stage brings, then what the source asks for; and one item more, as no array may be
-  // empty.
+  // The columns that the stage provides, then those that the source requests, and one unused item,
+  // because an array must not be empty.
   static constexpr auto kReadTable = [] {
     std::array<const char*, S::kStageReads.size() + S::kReads.size() + 1> table{};
     std::size_t at = 0;
@@ -228,7 +230,7 @@ class SourceTable {
   static constexpr ctprof_array kReadArray{kReadTable.data(), kReadTable.size() - 1,
                                            sizeof(const char*)};
 
-  // A probe that throws refuses everything, with its words.
+  // A probe that throws refuses all offers, with the message of the exception.
   static void probe(const ctprof_host* host, const ctprof_probe* probe) noexcept {
     char message[256];
     const Probe answer(*probe, kOfferArray);
@@ -241,7 +243,7 @@ class SourceTable {
     return contained(message, size, [&] { *worker = new S(Host(*host)); });
   }
 
-  // A batch counts as done unless it threw. If descriptors ran out meanwhile, that is said once.
+  // A batch is complete unless it threw. A lack of file descriptors during the batch is reported.
   static std::int32_t collect(void* worker, ctprof_batch* batch) noexcept {
     return contained(batch->message, batch->message_size, [&] {
       static_cast<S*>(worker)->collect(Batch(*batch, kOfferArray, kReadArray));
@@ -257,7 +259,8 @@ class SourceTable {
     });
   }
 
-  // A source with its being started and stopped; both once, whatever the core calls.
+  // A source and whether it was started and stopped. Both happen only once, however often the core
+  // calls them.
   struct Started {
     explicit Started(const Host& host) : source(host) {}
     S source;
@@ -275,7 +278,7 @@ class SourceTable {
     auto& started = *static_cast<Started*>(worker);
     if (std::exchange(started.was_started, true)) return CTPROF_ALREADY;
     const auto status = contained(message, size, [&] { started.source.start(Window(*window)); });
-    started.was_stopped = status != 0;  // what did not start is not stopped
+    started.was_stopped = status != 0;  // a source that failed to start must not be stopped
     return status;
   }
 
@@ -319,7 +322,7 @@ class SourceTable {
   }
 
  public:
-  // The table, of a plugin of that name.
+  // Returns the table of the source; `plugin_name` is its default name.
   static constexpr ctprof_source make(const char* plugin_name) {
     ctprof_source table = common(plugin_name);
     if constexpr (S::kStage == CTPROF_STAGE_LIST) {

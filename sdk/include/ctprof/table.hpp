@@ -1,6 +1,6 @@
-// Tables: which column is filled from what, by name.
+// Tables: assign the members of a record to columns by name.
 //
-//   struct Schedstat {                                 // what a parser fills
+//   struct Schedstat {                                 // filled by a parser
 //     sdk::ReadingOf<sdk::MonotonicNs> run_time = Gap::Malformed;
 //     sdk::ReadingOf<sdk::MonotonicNs> wait_time = Gap::Malformed;
 //     sdk::ReadingOf<sdk::MonotonicCount> timeslices = Gap::Malformed;
@@ -13,25 +13,26 @@
 //   SchedstatTable columns(batch);
 //   columns.put(row, parse_schedstat(text));
 //
-// A line pairs a metric with the member that it comes from, so lines can be in any order, and
-// adding or removing one moves no other. A member that is a Figure (gap.hpp) has to be
-// of the metric's newtype: a count in a column of nanoseconds does not compile. Two members of one
-// newtype can still be confused. A test with a record whose values all differ, and expectations by
-// the metrics' names, finds that.
+// A line pairs a metric with a member, so lines can be in any order, and adding or removing one
+// affects no other. A member that is a Figure (gap.hpp) must have the newtype of the metric: a
+// count in a column of nanoseconds does not compile. Two members of one newtype can still be
+// confused. To detect that, test with a record whose values all differ, and check each by the name
+// of its metric.
 //
-// A figure that has to be computed comes from a function of the record. What else it needs is
-// passed to `put` behind the record, and reaches every function that wants it:
+// A value that must be computed comes from a function of the record. Its other inputs are passed to
+// `put` after the record, and are available to every function that takes them:
 //
 //   sdk::Figure<sdk::PeakBytes> peak_bytes(const Record& task, const Facts& facts);
 //   using Memory = sdk::Table<sdk::Fill<kPeak, peak_bytes>>;
 //   memory.put(row, task, facts);
 //
-// All of it is resolved by the compiler: a table costs what the same calls of `put` would cost.
+// All lines are resolved at compile time: a table costs as much as separate calls of `put`.
 //
-// A table is a Fields as well (fields.hpp): it is offered, asked for, failed and refused as one.
+// A table is also a Fields (fields.hpp): its columns are offered, requested, failed and refused
+// together.
 //
-// What is here:   Fill and Table.
-// What is not:    text that is keys and numbers, which needs no struct at all (text_table.hpp).
+// Contents:   Fill and Table.
+// See also:   text_table.hpp for text with keys and numbers, which needs no struct.
 
 #pragma once
 
@@ -44,13 +45,13 @@
 
 namespace ctprof::sdk {
 
-// The sentence with which the compiler refuses a figure of another newtype.
+// The compiler's message for a figure of another newtype.
 #define CTPROF_SAYS_OTHER_NEWTYPE                                                              \
   "this figure is of another newtype than the metric that it is to fill: a line of the table " \
   "has the wrong member, or the wrong metric"
 
-// Whether what a line takes from a record may go into a column of the newtype N. A bare value may:
-// nothing is known about it.
+// Whether a value from a record may go into a column of the newtype N. A plain value always may,
+// because its newtype is unknown.
 template <class N, class From>
 inline constexpr bool kFitsNewtype = true;
 template <class N, class Other>
@@ -58,8 +59,8 @@ inline constexpr bool kFitsNewtype<N, Figure<Other>> = std::is_same_v<N, Other>;
 template <class N, class From>
 inline constexpr bool kFitsNewtype<N, Reading<From>> = kFitsNewtype<N, From>;
 
-// One line: the metric, and where its figure comes from: a member of the record, a function of the
-// record, or a function of the record and of what `put` was given beside it.
+// One line: a metric and the origin of its value. The origin is a member of the record, a function
+// of the record, or a function of the record and the further arguments of `put`.
 template <const auto& kOf, auto kFrom>
 struct Fill {
   static constexpr const auto& kMetric = kOf;
@@ -83,14 +84,15 @@ struct Fill {
   }
 };
 
-// Lines whose columns are filled together, from one record.
+// Lines whose columns are filled together from one record.
 template <class... Lines>
 class Table : public Fields<Lines::kMetric...> {
  public:
   using Fields<Lines::kMetric...>::Fields;
 
-  // Fills this row's cell of each line's column. Columns that nobody wants are computed as well;
-  // put what is costly into a table of its own, and ask for it (`if (table)`).
+  // Fills this row's cell of each line's column. Columns that were not requested are computed as
+  // well: use a separate table for expensive values, and check whether it was requested (`if
+  // (table)`).
   template <class Record, class... More>
   void put(std::uint32_t row, const Record& record, More&&... more) {
     std::apply([&](auto&... columns) { (columns.put(row, Lines::of(record, more...)), ...); },

@@ -1,4 +1,4 @@
-// Text that is keys or words, straight into columns: one line of a table for each metric.
+// Tables that parse a text of keys or words directly into columns, with one line for each metric.
 //
 //   rchar: 3980                       using IoText = sdk::KeyedText<':',
 //   wchar: 1207                           sdk::KeyLine<kRchar, "rchar">,
@@ -11,10 +11,10 @@
 //                                         sdk::WordLine<kRunTime, 1>,
 //                                         sdk::WordLine<kTimeslices, 3>>;
 //
-// Most files of /proc, /sys and cgroups are one of the two. A metric that is added to such a file
-// is one line of the table: nothing else names it.
+// Most files of /proc, /sys and cgroups have one of these two forms. A new metric of such a file
+// needs one line in the table and no other change.
 //
-// A source that reads one such file is then short:
+// A source that reads one such file is short:
 //
 //   class Io : public sdk::ThreadSource {
 //    public:
@@ -31,25 +31,25 @@
 //     ...
 //   };
 //
-// How a value is read follows from the metric's newtype: an unsigned or signed number of 64 or 32
-// bits, or a decimal fraction. Whatever is out of that range, has a wrong sign, or has other
-// letters behind it, is Malformed, and never zero. For another spelling give the line a function of
-// your own: `sdk::KeyLine<kState, "State", first_letter>` with
-// `sdk::ReadingOf<sdk::Char> first_letter(std::string_view text)`.
+// The newtype of the metric determines how a value is parsed: an unsigned or signed number of 64 or
+// 32 bits, or a decimal fraction. A value that is out of range, has a wrong sign, or is followed by
+// other characters is Malformed, and never zero. For another format, specify a function of your
+// own: `sdk::KeyLine<kState, "State", first_letter>` with `sdk::ReadingOf<sdk::Char>
+// first_letter(std::string_view text)`.
 //
-// Sometimes a text has a part that no column holds, and that others depend on: a KeyAside or
-// WordAside is read and kept, and offers nothing.
+// If other values depend on a part of the text that belongs to no column, use a KeyAside or
+// WordAside: it is parsed and kept, and offers nothing.
 //
-// Values that are texts point into the text that was parsed.
+// Values that are texts are views into the parsed text.
 //
-// Test a table with a text in which every value differs, and look for each by its metric's name.
-// Two keys that changed places compile, where both are counts, and show at once in such a test:
+// Test a table with a text whose values all differ, and check each by the name of its metric. Two
+// counts with swapped keys compile, but fail such a test:
 //
 //   const auto values = IoText::parse("rchar: 1\nwchar: 2\nsyscr: 3\n");
 //   assert(values.of<kRchar>().value == 1 && values.of<kSyscr>().value == 3);
 //
-// What is here:   KeyLine and WordLine, their asides, KeyedText and WordText.
-// What is not:    reading the file (files.hpp), figures that are computed (table.hpp).
+// Contents:   KeyLine and WordLine, their asides, KeyedText and WordText.
+// See also:   files.hpp for reading files, table.hpp for computed values.
 
 #pragma once
 
@@ -69,7 +69,7 @@
 
 namespace ctprof::sdk {
 
-// The number that all of `text` is, as a figure of the newtype N; Malformed for anything else.
+// Parses a number that must fill all of `text`, as a figure of the newtype N; Malformed otherwise.
 //   figure<sdk::MonotonicCount>("12")     12
 //   figure<sdk::OrdinalI32>("-5")         -5
 //   figure<sdk::GaugeF64>("0.42")         0.42
@@ -89,7 +89,7 @@ ReadingOf<N> figure(std::string_view text) {
     return number<typename Figure<N>::Value>(text);
 }
 
-// The text unchanged, for an aside. A function of your own that reads a value looks like this:
+// Returns the text unchanged, for an aside. An example of a parse function of your own:
 //
 //   sdk::ReadingOf<sdk::GaugeBytes> kib(std::string_view text) {      // "12 kB"
 //     if (!text.ends_with(" kB")) return Gap::Malformed;
@@ -99,7 +99,7 @@ ReadingOf<N> figure(std::string_view text) {
 //   }
 inline Reading<std::string_view> as_text(std::string_view text) { return text; }
 
-// A line whose value goes into a column. KeyLine and WordLine below are made of it.
+// A line whose value is put into a column, the base of KeyLine and WordLine below.
 template <const auto& kOf,
           auto kParse = figure<typename std::remove_cvref_t<decltype(kOf)>::Newtype>>
 struct TextLine : Fields<kOf> {
@@ -108,8 +108,8 @@ struct TextLine : Fields<kOf> {
   using MetricType = std::remove_cvref_t<decltype(kOf)>;
   using Value = ReadingOf<typename MetricType::Newtype>;
 
-  // The value of the text behind the key, blanks taken off. A function of yours that gives a figure
-  // of another newtype is refused here.
+  // Parses the text after the key, without blanks around it. A parse function that returns a figure
+  // of another newtype is rejected here.
   static Value parse(std::string_view text) {
     const auto reading = kParse(text);
     static_assert(
@@ -119,8 +119,8 @@ struct TextLine : Fields<kOf> {
   }
 };
 
-// A line whose value is kept, but fills no column by itself. It is in the table with the others,
-// and takes no part in offering, failing and refusing.
+// A line whose value is kept, but fills no column. It is part of the table, but offers, refuses and
+// fails nothing.
 template <auto kParse>
 struct AsideLine {
   static constexpr Offers<0> kOffers{};
@@ -135,14 +135,14 @@ struct AsideLine {
   static void lacks(const Probe&, std::string_view, const Remedy&) {}
 };
 
-// A line of the table, for the value behind a key, or the word with a number:
+// A line of the table, for the value after a key, or for the word with a number:
 //
-//   sdk::KeyLine<kThreads, "Threads">                      a column, read as its newtype says
-//   sdk::KeyLine<kState, "State", first_letter>            a column, read by a function of yours
-//   sdk::KeyAside<"VmLck">                                 an unsigned number that is only kept
-//   sdk::KeyAside<"Cpus_allowed_list", sdk::as_text>       a text that is only kept
+//   sdk::KeyLine<kThreads, "Threads">                      a column, parsed according to its
+//   newtype sdk::KeyLine<kState, "State", first_letter>            a column, parsed by a function
+//   of the plugin sdk::KeyAside<"VmLck">                                 an unsigned number that is
+//   only kept sdk::KeyAside<"Cpus_allowed_list", sdk::as_text>       a text that is only kept
 //
-// The same with numbers for words: sdk::WordLine<kFaults, 10>, sdk::WordAside<9>.
+// The same with numbers of words: sdk::WordLine<kFaults, 10>, sdk::WordAside<9>.
 template <const auto& kOf, Name kIs, auto... kParse>
 struct KeyLine : TextLine<kOf, kParse...> {
   using TextLine<kOf, kParse...>::TextLine;
@@ -164,8 +164,8 @@ struct WordAside : AsideLine<kParse> {
   static constexpr std::size_t kAt = kNumber;
 };
 
-// What a text said, line by line of its table. You meet it where a figure depends on more than its
-// own line:
+// The parsed values of a text, one for each line of its table. Use it if a value depends on more
+// than its own line:
 //
 //   auto status = StatusText::parse(text);
 //   if (!is_leader(thread)) status.of<kThreads>() = Gap::NotApplicable;
@@ -173,14 +173,14 @@ struct WordAside : AsideLine<kParse> {
 template <class... Lines>
 class TextValues {
  public:
-  // Every value is this gap until its line was met. So a line that is missing differs from one
-  // that holds zero.
+  // Every value is this gap until its line is found, so a missing line differs from one with the
+  // value zero.
   explicit TextValues(Gap missing) : values_(typename Lines::Value(missing)...) {}
 
-  // The value for a metric, behind a key, or of a word by its number. Each compiles only where the
-  // table has that line.
+  // Return the value of a metric, of a key, or of a word by its number. Each compiles only if the
+  // table has such a line.
   //
-  // By metric: what is to be put. It may be replaced before it is.
+  // By metric; the value may be replaced before it is put.
   template <const auto& kMetric>
   auto& of() {
     return at<position([]<class Line>() { return is_of<Line>(kMetric); })>();
@@ -189,18 +189,18 @@ class TextValues {
   const auto& of() const {
     return at<position([]<class Line>() { return is_of<Line>(kMetric); })>();
   }
-  // By key, of a KeyedText: `status.key<"Cpus_allowed_list">()`.
+  // By key, for a KeyedText: `status.key<"Cpus_allowed_list">()`.
   template <Name kWanted>
   const auto& key() const {
     return at<position([]<class Line>() { return Line::kKey.view() == kWanted.view(); })>();
   }
-  // By number, of a WordText: `stat.word<9>()`.
+  // By number, for a WordText: `stat.word<9>()`.
   template <std::size_t kWanted>
   const auto& word() const {
     return at<position([]<class Line>() { return Line::kAt == kWanted; })>();
   }
 
-  // By place in the table; the others are made of it.
+  // By position in the table, used by the functions above.
   template <std::size_t kLine>
   auto& at() {
     return std::get<kLine>(values_);
@@ -218,7 +218,8 @@ class TextValues {
     else
       return false;
   }
-  // The first line that is meant; past the last where there is none, which std::get then refuses.
+  // Returns the first line that matches, or the number of lines if none does, which std::get then
+  // rejects.
   template <class Is>
   static constexpr std::size_t position(Is is) {
     const std::array<bool, sizeof...(Lines)> found{is.template operator()<Lines>()...};
@@ -230,9 +231,10 @@ class TextValues {
   std::tuple<typename Lines::Value...> values_;
 };
 
-// What both kinds of text share: the columns, and how values get there. A table is a Groups
-// (fields.hpp): it is asked for, failed and refused as one, and has `kOffers`. What it adds is
-// `parse`, which is static and needs no batch, so a parser can be tested by itself:
+// The common base of both kinds of tables: the columns, and the transfer of values to them. A table
+// is a Groups (fields.hpp): it is requested, failed and refused as a whole, and has `kOffers`. The
+// derived classes add `parse`, which is static and needs no batch, so a parser can be tested
+// separately:
 //
 //   BOOST_TEST(IoText::parse("rchar: 1\n").of<kRchar>().value == 1u);
 template <class... Lines>
@@ -241,7 +243,7 @@ class TextTable : public Groups<Lines...> {
   using Groups<Lines...>::Groups;
   using Values = TextValues<Lines...>;
 
-  // Fills this row's cell of each column. Asides go nowhere.
+  // Fills this row's cell of each column. Asides have no column.
   void put(std::uint32_t row, const Values& values) {
     put(row, values, std::index_sequence_for<Lines...>());
   }
@@ -253,27 +255,28 @@ class TextTable : public Groups<Lines...> {
   }
 };
 
-// Lines `key: value`, or `key value` with a blank for kMark. Blanks and tabs around a value are
-// dropped. Lines with other keys are passed over; of two lines with one key the last counts.
+// Parses lines `key: value`, or `key value` with a blank as kMark. Blanks and tabs around a value
+// are removed. Lines with other keys are ignored; if a key occurs twice, the last line counts.
 //   using Status = sdk::KeyedText<':', sdk::KeyLine<kThreads, "Threads">,
 //                                 sdk::KeyAside<"Cpus_allowed_list", sdk::as_text>>;
 //
-// A key is compared with all of the text before the mark, so "Threads" is not taken for
-// "ThreadsX". Lines are compared with each key in turn: fine for some ten keys. A file of many keys
-// that is read for every thread needs a table of its own, as plugins/procfs-sched/sched.cc has.
+// A key is compared with the entire text before the mark, so "Threads" does not match "ThreadsX".
+// Each line is compared with each key in turn, which is fast enough for about ten keys. A file with
+// many keys that is read for every thread needs a table of its own, as in
+// plugins/procfs-sched/sched.cc.
 //
-// Beware of names in a text. Where the kernel prints a thread's name as it is, a line end in it can
-// forge a line; find the end of the name first.
+// Beware of names in a text. If the kernel prints a thread's name without escaping, a newline in
+// the name can forge a line: find the end of the name first.
 template <char kMark, class... Keys>
 class KeyedText : public TextTable<Keys...> {
  public:
   using TextTable<Keys...>::TextTable;
   using Values = typename TextTable<Keys...>::Values;
 
-  // Goes through the text once; it may end without a line end, or be empty.
+  // Parses the text in one pass; it may be empty or lack a newline at its end.
   //
-  // `missing` is why a key that the text does not have has no value: Malformed where every kernel
-  // prints it, Unsupported where some do.
+  // `missing` is the gap for a key that the text does not contain: Malformed if every kernel prints
+  // it, Unsupported if only some do.
   static Values parse(std::string_view text, Gap missing = Gap::Malformed) {
     Values values(missing);
     while (!text.empty()) {
@@ -285,14 +288,15 @@ class KeyedText : public TextTable<Keys...> {
   }
 
  private:
-  // The letters that keys begin with: most lines of a long file are passed over by their first.
+  // The first characters of the keys: most lines of a long file are skipped after a look at their
+  // first character.
   static constexpr auto kBegins = [] {
     std::array<bool, 256> begins{};
     ((begins[static_cast<unsigned char>(Keys::kKey.text[0])] = true), ...);
     return begins;
   }();
 
-  // Whether the line begins with all of the key, and the mark behind it.
+  // Whether the line begins with the complete key and the mark.
   static bool has_key(std::string_view line, std::string_view key) {
     return line.size() > key.size() && line[key.size()] == kMark && line.starts_with(key);
   }
@@ -305,23 +309,22 @@ class KeyedText : public TextTable<Keys...> {
   }
 };
 
-// Words with one blank between; the first has the number kFirst. Words that are missing are
-// Malformed, and words behind the last that the table wants are not looked at.
+// Parses words that are separated by one blank; the first has the number kFirst. Missing words are
+// Malformed, and words after the last one in the table are ignored.
 //
 //   // /proc/loadavg: 0.20 0.18 0.12 1/80 11206
 //   using Load = sdk::WordText<1, sdk::WordLine<kLoad1, 1>, sdk::WordLine<kLoad15, 3>>;
 //
-// Numbers are those of the documentation, so that a line can be checked against it: in
-// proc_pid_stat(5) the state is field 3, and a table of what follows the name begins with
-// kFirst = 3.
+// Use the numbers of the kernel documentation, so that a line can be checked against it: in
+// proc_pid_stat(5) the state is field 3, so a table of the fields after the name has kFirst = 3.
 template <std::size_t kFirst, class... Lines>
 class WordText : public TextTable<Lines...> {
  public:
   using TextTable<Lines...>::TextTable;
   using Values = typename TextTable<Lines...>::Values;
 
-  // Of one line; take it out of a longer text before. A text that is cut short has the words that
-  // it has, and gaps for the others.
+  // Parses one line; extract it from a longer text before. If the text is cut short, the missing
+  // words are gaps.
   static Values parse(std::string_view text) {
     Values values(Gap::Malformed);
     take_words(text, values, std::make_index_sequence<kLast - kFirst + 1>());
@@ -329,8 +332,8 @@ class WordText : public TextTable<Lines...> {
   }
 
  private:
-  // Words are taken one by one up to here, each compared with nothing: the compiler knows which
-  // line wants which.
+  // The number of the last word that the table uses. Words are taken one by one up to it; their
+  // lines are selected at compile time.
   static constexpr std::size_t kLast = std::max({Lines::kAt...});
   static_assert(std::min({Lines::kAt...}) >= kFirst, "a word before the first");
 
