@@ -15,10 +15,10 @@ constexpr std::chrono::milliseconds kFirstWord{2000};
 
 using Function = std::pair<const CallOwner*, const char*>;
 
-// What was seen of calls so far.
+// The calls that were observed so far, and how long each function has been slow.
 class Looks {
  public:
-  // Calls `say` for each function whose time has come.
+  // Calls `say` for each function that is due for a report.
   void look(const std::function<void(const SlowCall&)>& say) {
     for (const Function& function : still_there()) {
       Time& time = times_[function];
@@ -36,7 +36,7 @@ class Looks {
     std::chrono::milliseconds next_word = kFirstWord;
   };
 
-  // Functions in which some thread is in the same call as it was at the last look.
+  // Returns the functions in which a thread is still in the same call as at the last check.
   std::set<Function> still_there() {
     std::set<Function> functions;
     for (std::size_t i = 0; i < kCallSlots; ++i) {
@@ -54,7 +54,8 @@ class Looks {
   std::map<Function, Time> times_;
 };
 
-// Signals are for the threads that work.
+// Blocks all signals while it exists, so that a new thread inherits the mask and signals go to the
+// working threads.
 class AllBlocked {
  public:
   AllBlocked() {

@@ -1,13 +1,13 @@
-// Names the plugin that keeps a capture waiting, while it does.
+// Reports plugins with slow calls while the calls last.
 //
 //   const CallWatch watch([](const SlowCall& slow) { ... });
 //   capture(...);
 //
-// A thread of its own looks four times a second at which thread is in which function. A call that
-// is seen twice is slow. Once the slow calls into one function add up to 2 s, `say` is called, and
-// again each time that sum doubles. A capture of less than 250 ms never wakes the thread.
+// A separate thread checks four times per second which thread is in which function. A call that is
+// seen twice is slow. Once the slow calls of one function add up to 2 s, `say` is called, and again
+// each time that sum doubles. A capture of less than 250 ms never wakes the thread.
 //
-// If no thread can be created, nothing is watched.
+// If the thread cannot be created, no calls are watched.
 
 #pragma once
 
@@ -30,12 +30,12 @@ struct SlowCall {
 
 class CallWatch {
  public:
-  // `say` is called on the watching thread; where it throws, nothing is watched any more.
+  // `say` is called on the watching thread; if it throws, watching ends.
   explicit CallWatch(std::function<void(const SlowCall&)> say);
   ~CallWatch();
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
-  // Ends the watch, and throws what `say` threw.
+  // Stops watching, and rethrows an exception of `say`.
   void end();
 
  private:
@@ -47,8 +47,8 @@ class CallWatch {
   std::mutex ending_;
   std::condition_variable ended_;
   bool ends_ = false;
-  std::exception_ptr thrown_;  // once the thread has ended
-  std::thread thread_;         // its own: it looks while all workers are inside plugins
+  std::exception_ptr thrown_;  // set when the thread has finished
+  std::thread thread_;         // separate, because it must run while all workers are inside plugins
 };
 
 }  // namespace ctprof

@@ -14,7 +14,7 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint32_t kMostState = 64 * 1024;
-// The newest that are served.
+// The newest stage and storage that this version supports.
 constexpr ctprof_stage kLastStage = CTPROF_STAGE_RECORD;
 constexpr ctprof_storage kLastStorage = CTPROF_STACKS;
 constexpr std::array<std::string_view, 6> kFamilies{"cumulative",  "peak",  "gauge",
@@ -24,7 +24,8 @@ std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"
 
 bool is_empty(const char* text) { return !text || !*text; }
 
-// Lower case letters, digits and what `also` holds, beginning with a letter.
+// Whether `text` consists of lower case letters, digits and characters of `also`, and begins with a
+// letter.
 bool is_name(std::string_view text, std::string_view also) {
   const auto fine = [&](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || also.find(c) != also.npos;
@@ -33,15 +34,14 @@ bool is_name(std::string_view text, std::string_view also) {
          std::all_of(text.begin(), text.end(), fine);
 }
 
-// Whether a file may hold `text` where there is no value; NULL, "" and "omit" leave the key out.
+// Whether `text` may represent a missing value in a file; NULL, "" and "omit" leave the key out.
 bool stands_for_nothing(const char* text) {
   boost::system::error_code failed;
   if (!is_empty(text) && std::string_view(text) != "omit") boost::json::parse(text, failed);
   return !failed;
 }
 
-// A metric's legality under a rule that its own plugin brings; null when the plugin brings none of
-// that name.
+// Returns the plugin's own rule of that name, or null.
 const ctprof_rule* rule_of(const Plugin& plugin, std::string_view name) {
   const auto it = std::find_if(plugin.rules.begin(), plugin.rules.end(),
                                [&](const ctprof_rule& rule) { return rule.name == name; });
@@ -66,7 +66,7 @@ Result<void> check_pairing(const ctprof_metric& metric, const NewtypeInfo& newty
                metric.rule + ": " + std::string(sentence(found))};
 }
 
-// The two tails that metrics and derived metrics share.
+// Checks the two fields that metrics and derived metrics share.
 Result<void> check_shown(const std::string& who, const ctprof_headline* headline,
                          const char* role) {
   if (!is_empty(role) && !is_role(role))
@@ -110,7 +110,8 @@ Result<void> check_plugin(const ctprof_plugin& plugin) {
 
 Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
   if (is_empty(metric.name)) return Error{"a metric without a name"};
-  const auto who = [&] { return metric_named(metric.name); };  // hundreds are asked, none is wrong
+  // A function, because correct metrics, of which there are hundreds, need no text.
+  const auto who = [&] { return metric_named(metric.name); };
   if (!is_name(metric.name, "._"))
     return Error{who() +
                  ": a name is lower case letters, digits, _ and dots, beginning with a letter"};

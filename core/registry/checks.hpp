@@ -1,10 +1,10 @@
 // Checks a plugin's tables before they are used. Each check returns an error that names the fault.
 //
-// The C++ layer of the SDK rules most of these mistakes out; a table built by other means may hold
-// any of them. A plugin may be older than this ctprof: its structs then end where version 1 of the
-// ABI ended, and the missing tail counts as zero. No struct may be shorter than that.
+// The C++ layer of the SDK prevents most of these mistakes, but a table that was built by other
+// means may contain any of them. A plugin may be older than this ctprof: its structs then end where
+// version 1 of the ABI ended, and the missing tail counts as zero. No struct may be shorter.
 //
-// Everything here is a function of its arguments, and safe on any thread.
+// All functions depend only on their arguments, and may be called on any thread.
 
 #pragma once
 
@@ -38,7 +38,8 @@ inline constexpr std::size_t kSizeV1<const char*> = sizeof(const char*);
 
 #undef CTPROF_V1_ENDS_WITH
 
-// The refusal of a struct whose `size` field is too small; `who` is the subject of the sentence.
+// Returns the message for a struct whose `size` field is too small; `who` is the subject of the
+// sentence.
 template <class Struct>
 std::string too_small(const std::string& who, std::size_t size) {
   return who + " is of size " + std::to_string(size) + ", version 1 of the ABI has " +
@@ -46,8 +47,8 @@ std::string too_small(const std::string& who, std::size_t size) {
 }
 
 Result<void> check_plugin(const ctprof_plugin& plugin);
-// Why this version of ctprof cannot use a source or a metric that may be sound, or "" if it can.
-// Call it before the check: what is not served is left out rather than refused.
+// Returns why this version of ctprof does not support a source or a metric, or "" if it does. Call
+// it before the check: an unsupported part is ignored instead of refused.
 std::string unserved(const ctprof_source& source);
 std::string unserved(const ctprof_metric& metric);
 // `plugin` supplies the rules that the metric may name.
@@ -58,7 +59,7 @@ Result<void> check_source(const ctprof_source& source);
 Result<void> check_lister(const SourceTable& source);
 Result<void> check_derived(const ctprof_derived& derived);
 Result<void> check_rule(const ctprof_rule& rule);
-// Beside the options that `plugin` has already.
+// Checks an option against those that `plugin` already has.
 Result<void> check_option(const ctprof_option& option, const Plugin& plugin);
 
 }  // namespace ctprof

@@ -15,7 +15,7 @@ bool same_headline(const ctprof_headline* a, const ctprof_headline* b) {
          a->shown == b->shown && a->flags == b->flags && a->floor == b->floor;
 }
 
-// Whether `define` makes the same of both. REQUIRES: `a` was checked.
+// Whether `define` would make equal definitions of both. REQUIRES: `a` was checked.
 bool same_words(const ctprof_metric& a, const ctprof_metric& b) {
   return a.entity == b.entity && a.storage == b.storage && a.flags == b.flags &&
          words(a.newtype) == words(b.newtype) && words(a.rule) == words(b.rule) &&

@@ -1,6 +1,6 @@
-// What layouts of ctprof's own declare, word for word. A plugin that offers such a metric in the
-// same words shares the definition, rather than having one of its own: hundreds are offered, by the
-// same few texts.
+// The metric definitions that ctprof's own layouts declare. A plugin that offers a metric with an
+// identical declaration shares the definition instead of creating another one: hundreds of metrics
+// are offered, with the same texts.
 
 #pragma once
 
@@ -13,15 +13,16 @@
 
 namespace ctprof {
 
-// Threads: one at a time.
+// Not thread-safe.
 class DeclaredMetrics {
  public:
-  // The first of a name counts. REQUIRES: checked; its texts stay where they are, as those of a
-  // plugin do, which is never unloaded.
+  // Adds a declaration and its definition. The first declaration of a name counts. REQUIRES:
+  // `given` was checked, and its texts stay valid, as those of a plugin do, which is never
+  // unloaded.
   void add(const ctprof_metric& given, const SharedMetric& made);
-  // Adds what another one has.
+  // Adds all declarations of another object.
   void add(DeclaredMetrics others) { all_.merge(others.all_); }
-  // Null where none says exactly the same.
+  // Returns the definition of an identical declaration, or null.
   const SharedMetric* find(const ctprof_metric& given) const;
 
  private:

@@ -1,5 +1,5 @@
-// The identity columns: which thread, process or cgroup a row is. They are the only metrics that
-// the core itself defines; capture/identity_reader.hpp fills them.
+// The identity columns, which state which thread, process or cgroup a row describes. They are the
+// only metrics that the core itself defines; capture/identity_reader.hpp fills them.
 
 #pragma once
 
@@ -18,9 +18,9 @@ inline constexpr std::string_view kCgroup = "cgroup";
 inline constexpr std::string_view kStartTime = "start_time_clock_ticks";
 inline constexpr std::string_view kParent = "parent";
 inline constexpr std::string_view kKernelThread = "kernel_thread";
-inline constexpr std::string_view kDescendant = "descendant";     // of a window with a command
-inline constexpr std::string_view kThreads = "threads";           // where rows were merged
-inline constexpr std::string_view kThreadCount = "thread_count";  // 1 a row, never a column
+inline constexpr std::string_view kDescendant = "descendant";  // only in windows with a command
+inline constexpr std::string_view kThreads = "threads";        // only in windows with merged rows
+inline constexpr std::string_view kThreadCount = "thread_count";  // 1 per row, never a column
 inline constexpr std::string_view kProcessTgid = "process.tgid";
 inline constexpr std::string_view kProcessPcomm = "process.pcomm";
 inline constexpr std::string_view kCgroupPath = "cgroup.path";
@@ -30,19 +30,20 @@ inline constexpr std::string_view kCgroupId = "cgroup.id";
 // directory, and the text of its stat file.
 inline constexpr std::string_view kTaskDir = "task_dir";
 inline constexpr std::string_view kStat = "stat";
-// Hidden columns by which a source says when it read a thread, and when that was born.
+// Hidden columns that contain the time at which a source read a thread, and the start time of the
+// thread.
 inline constexpr std::string_view kReadAt = "read_at_ns";
 inline constexpr std::string_view kBornAt = "born_at_ns";
-// Hidden columns of threads that ended: when, how far off their start may be, what their byte
-// counters are rounded down to a multiple of, and whether the row is an exec rather than an end.
+// Hidden columns of exited threads: the time of the exit, the possible error of the start time, the
+// unit to which byte counters are rounded down, and whether the row is an exec instead of an exit.
 inline constexpr std::string_view kEndedAt = "ended_at_ns";
 inline constexpr std::string_view kStartWithin = "start_within_ticks";
 inline constexpr std::string_view kBytesRounded = "bytes_rounded";
 inline constexpr std::string_view kTookOver = "took_over";
-// Hidden: whether the row is no end, but a process that was born of the window's command.
+// Hidden: whether the row is not an exit but a new process that descends from the window's command.
 inline constexpr std::string_view kWasBorn = "was_born";
 
-// The definitions of all of these but the hidden ones, thread_count included.
+// Returns the definitions of all columns above except the hidden ones, including thread_count.
 const std::vector<MetricDef>& identity_metrics();
 // REQUIRES: `name` is one of the constants above, and not hidden.
 const MetricDef& identity_metric(std::string_view name);

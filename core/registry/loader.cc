@@ -28,9 +28,9 @@ struct Held {
   sdk::Fd fd;
 };
 
-// Keeps a library open for good: what it created may outlive any scope of ours. A library is kept
-// once, but each of its descriptors is: the dynamic loader remembers every name that a library was
-// opened by, and would mistake the next file with that number for it.
+// Keeps a library open permanently, because its objects may outlive any scope of the core. A
+// library is kept once, but each of its descriptors is kept: the dynamic loader remembers every
+// path of a library, and would mistake the next file with the same descriptor number for it.
 void hold_open(Held held) {
   static auto* all = new std::vector<Held>;
   static std::mutex holding;
@@ -41,7 +41,8 @@ void hold_open(Held held) {
   if (held.fd || std::none_of(all->begin(), all->end(), is_same)) all->push_back(std::move(held));
 }
 
-// The size of a symbol as its library declares it: an upper bound for the table's own size field.
+// Returns the size of a symbol as its library declares it, an upper bound for the table's own size
+// field.
 std::size_t symbol_size(const void* address) {
   Dl_info info;
   void* symbol = nullptr;
@@ -49,7 +50,7 @@ std::size_t symbol_size(const void* address) {
   return found != 0 && symbol ? static_cast<const ElfW(Sym)*>(symbol)->st_size : 0;
 }
 
-// The dynamic linker's message within the exception's, without the path that it begins with.
+// Extracts the dynamic linker's message from the exception, without the leading path.
 std::string words_of(const std::exception& exception, const std::string& path) {
   const std::string text = exception.what();
   const std::string before = "dlerror system message: ";
@@ -60,8 +61,8 @@ std::string words_of(const std::exception& exception, const std::string& path) {
   return words.starts_with(path + ": ") ? words.substr(path.size() + 2) : words;
 }
 
-// The name to load a checked file by. A path could be replaced between the check and the load; a
-// descriptor cannot.
+// Returns the path from which to load a checked file. A path could be replaced between the check
+// and the load; a descriptor cannot.
 std::string name_for_loader(const OpenPlugin& file) {
   return runs_privileged() ? "/proc/self/fd/" + std::to_string(file.fd.get()) : file.path;
 }
@@ -90,8 +91,9 @@ bool is_named(const LoadOptions& options, const Plugin& plugin) {
   return !options.only || std::ranges::count(*options.only, plugin.name) > 0;
 }
 
-// What it takes to open a plugin: its table without what that points to, which takes longer to read
-// than the table. Nothing where it asks for no such haste, or for options first.
+// Returns the part of a plugin that is needed to open it: its table without the arrays, which take
+// longer to read than the table. Nothing if the plugin does not request to be opened early, or has
+// options.
 std::optional<Plugin> head_of(const ctprof_plugin& given, std::size_t room) {
   ctprof_plugin table{};
   std::memcpy(static_cast<void*>(&table), &given, std::min(room, sizeof table));
@@ -111,7 +113,7 @@ void hand_over(const ctprof_plugin& table, const std::string& path, const LoadOp
   options.ahead(*head);
 }
 
-// The table of a plugin that was opened.
+// Opens a plugin and returns its table.
 Result<const ctprof_plugin*> open_table(OpenPlugin& file, bool shipped,
                                         const LoadOptions& options) {
   const std::string name = name_for_loader(file);
@@ -136,13 +138,13 @@ bool knows(const LoadedPlugins& loaded, std::string_view name) {
                      [&](const Plugin& plugin) { return plugin.name == name; });
 }
 
-// By its file alone.
+// Decides from the file only.
 bool is_needed(const PluginFile& file, const LoadOptions& options) {
   if (options.layouts_alone) return file.layout;
   return options.recorders || options.only || !file.recorder;
 }
 
-// What `load_plugins` makes, and what it needs for that.
+// The result of `load_plugins`, and the state that it needs.
 struct Loading {
   const LoadOptions& options;
   LoadedPlugins loaded{};
@@ -195,8 +197,8 @@ void load_directory(const PluginDirectory& directory, Loading& loading) {
   }
 }
 
-// What is opened ahead of the others, and layouts, which are read ahead of them, take their places
-// among them afterwards.
+// Opens early plugins and reads layouts before the others, and sorts the results by path
+// afterwards.
 void load_own_directory(const PluginDirectory& directory, Loading& loading) {
   std::vector<Candidate> candidates;
   for (const std::string& name : directory.names())
@@ -218,8 +220,8 @@ std::string for_privileged(const std::string& why) {
          why + ": install it as root, in directories of root's";
 }
 
-// Checks the program's directory too: whoever can replace it decides which plugins are the
-// program's own.
+// Checks the program's directory too, because a user who can replace it decides which plugins are
+// ctprof's own.
 Result<PluginDirectory> open_for_privileged(const std::string& directory) {
   if (const auto program = open_trusted_directory(program_directory()); !program)
     return program.error();
@@ -230,8 +232,8 @@ std::string nothing_in(const std::string& directory) {
   return "'" + directory + "': it holds no .so file";
 }
 
-// Loads ctprof's own plugins. Returns where it looked, with the reason if nothing can be loaded
-// from there.
+// Loads ctprof's own plugins. Returns the searched directory, with the reason if no plugin can be
+// loaded from it.
 std::string load_own(Loading& loading) {
   const std::string& path = loading.options.own_directory;
   if (path.empty())

@@ -1,20 +1,20 @@
 // Finds plugins, loads them, and gives them their options.
 //
-// Directories are searched in this order: ctprof's own (installed, or that of the build tree),
-// --plugin-path, CTPROF_PLUGIN_PATH; within a directory, in the order of names, but that those of
-// ctprof's own that take long to open come first (LoadOptions::ahead). If two plugins have the same
-// name, the first is kept, and of ctprof's own a layout before another. A library that was opened
-// stays loaded until the process ends.
+// Directories are searched in this order: the directory of ctprof's own plugins (installed, or that
+// of the build tree), --plugin-path, CTPROF_PLUGIN_PATH. Within a directory, plugins load in the
+// order of their names, except that plugins of ctprof that take long to open come first
+// (LoadOptions::ahead). If two plugins have the same name, the first is kept; among ctprof's own, a
+// layout precedes other plugins. An opened library stays loaded until the process exits.
 //
-// A file is inspected before it is loaded: one that is truncated, not a regular file, or no plugin
+// A file is inspected before it is loaded: a file that is truncated, not regular, or not a plugin
 // is refused, and none of its code runs.
 //
 // If the executable gave the process privileges (AT_SECURE), only ctprof's own directory is
-// searched, and only what root alone can change is loaded (plugin_directory.hpp). It is loaded
-// through the descriptor that was checked, as /proc/self/fd/N; the descriptor stays open, so that
-// no two plugins share a name.
+// searched, and only files that nobody except root can change are loaded (plugin_directory.hpp).
+// Such a file is loaded through the descriptor that was checked, as /proc/self/fd/N. The descriptor
+// stays open, so that no two plugins have the same path.
 //
-// Merging what plugins offer is the job of registry.hpp.
+// See also registry.hpp, which merges the offers of plugins.
 
 #pragma once
 
@@ -31,25 +31,26 @@
 namespace ctprof {
 
 struct LoadOptions {
-  std::string own_directory;             // where ctprof's own plugins are
+  std::string own_directory;             // the directory of ctprof's own plugins
   std::vector<std::string> directories;  // --plugin-path and the environment's, in order
   std::optional<std::vector<std::string>>
-      only;                    // --plugins: exactly these; layouts load regardless
-  bool layouts_alone = false;  // the others are looked at, and not loaded
-  bool for_capture =
-      false;  // `only` or not, those of ours that take part in every capture load too
-  // False: nothing is recorded, and plugins that have nothing but recorders
-  // (CTPROF_PLUGIN_RECORDER) are looked at, and not loaded unless there is an `only`.
+      only;                    // --plugins: exactly these; layouts are always loaded
+  bool layouts_alone = false;  // other plugins are inspected, but not loaded
+  bool for_capture = false;  // also load ctprof's own plugins that take part in every capture, even
+                             // if `only` omits them
+  // False: nothing is recorded, and plugins that contain only recorders (CTPROF_PLUGIN_RECORDER)
+  // are inspected, but not loaded unless `only` is set.
   bool recorders = true;
-  // Those of ctprof's own plugins that ask for it (CTPROF_PLUGIN_AHEAD) are loaded before the
-  // others and handed over at once, without their metrics and sources, but not if `only` leaves
-  // them out. What comes of them later counts as if they had been loaded in turn.
+  // Called for each of ctprof's own plugins that requests it (CTPROF_PLUGIN_AHEAD), unless `only`
+  // omits the plugin. These plugins are loaded before the others and passed immediately, without
+  // their metrics and sources. The result of load_plugins() is the same as if they had been loaded
+  // in the usual order.
   std::function<void(const Plugin&)> ahead = {};
 };
 
 // A plugin, a metric or a source that was refused, and why.
 struct Refusal {
-  std::string what;  // a file, a directory, or a plugin's name
+  std::string what;  // path of a file or directory, or name of a plugin
   std::string reason;
 };
 
@@ -59,23 +60,21 @@ struct LoadedPlugins {
 };
 
 // Fails if `only` names a plugin that is missing or refused, if one of `directories` cannot be
-// opened, or if no plugin file was found anywhere (unless only layouts are wanted); the error then
-// lists the directories. Throws PluginThrew if a plugin's constructor throws. Threads: one at a
-// time.
+// opened, or if no plugin file was found anywhere (unless only layouts are requested); the error
+// then lists the directories. Throws PluginThrew if a plugin's constructor throws. Not thread-safe.
 Result<LoadedPlugins> load_plugins(const LoadOptions& options);
 
 // Whether the executable gave this process privileges, so that neither options nor the environment
 // may choose what is loaded.
 bool runs_privileged();
 
-// The first reason why a ctprof with such privileges would refuse something in `directory`, or ""
-// if it would load everything. The caller needs no privileges.
+// Returns the first reason why a ctprof with such privileges would refuse a file in `directory`, or
+// "" if it would load all files. The caller needs no privileges.
 std::string closed_to_privileged(const std::string& directory);
 
-// Applies `--set PLUGIN.KEY=VALUE`. If an option is set twice, the later value counts. The error is
-// a sentence about the first entry that cannot be applied: a key that the plugin has no option for,
-// for example, with those that it has. Whether the value is valid the plugin says when it is opened
-// (probed.hpp).
+// Applies `--set PLUGIN.KEY=VALUE`. If an option is set twice, the later value counts. The error
+// describes the first entry that cannot be applied, such as an unknown key, with a list of the
+// known ones. The plugin itself checks the value when it is opened (probed.hpp).
 Result<void> apply_settings(std::vector<Plugin>& plugins, std::span<const std::string> given);
 
 }  // namespace ctprof

@@ -28,7 +28,8 @@ std::string text(const char* given, std::string_view otherwise = "") {
   return given && *given ? std::string(given) : std::string(otherwise);
 }
 
-// Of a built-in rule, by Reduction; empty for one that reduces nothing, and for another.
+// Returns the reduction of a built-in rule; empty for a rule that reduces nothing, and for a
+// plugin's rule.
 std::string reduction_of(std::string_view rule) {
   constexpr std::array<ctprof_reduction, 8> kWays{
       CTPROF_REDUCES_BY_SUM,      CTPROF_REDUCES_BY_MAX,   CTPROF_REDUCES_BY_MIN,

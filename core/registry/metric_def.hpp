@@ -1,9 +1,9 @@
-// Definitions of metrics, owned by the core: read from a plugin's table, or from the registry
-// inside a file.
+// Definitions of metrics, owned by the core. They are read from a plugin's table, or from the
+// registry inside a file.
 //
-// These are values: copy them freely, from any thread. A MetricDef is a kilobyte of texts, and a
-// capture of all metrics has two hundred of them, so what many hold is a SharedMetric. Which
-// sources can fill a metric is the job of registry.hpp; its values are in snapshot/column.hpp.
+// These are values that any thread may copy. A MetricDef contains about a kilobyte of text, and a
+// capture of all metrics has two hundred of them, so most holders keep a SharedMetric. See also
+// registry.hpp for the sources of a metric, and snapshot/column.hpp for its values.
 
 #pragma once
 
@@ -37,10 +37,10 @@ enum class Storage : ctprof_storage {
   Bitset = CTPROF_BITSET,
   Map = CTPROF_MAP,
   Array = CTPROF_ARRAY,
-  Stacks = CTPROF_STACKS,  // of recorders alone, and in windows alone
+  Stacks = CTPROF_STACKS,  // only from recorders, and only in windows
 };
 
-// What a rule makes of many readings, in a word, by ctprof_reduction. The words reach the file.
+// The kinds of reduction of rules, indexed by ctprof_reduction. The words are stored in files.
 inline constexpr std::array<std::string_view, 8> kReductions{
     "otherwise", "sum", "max", "min", "range", "mode", "affinity", "by-key"};
 
@@ -68,8 +68,8 @@ struct MetricDef {
   std::string newtype;
   std::string rule;
   std::string
-      fallback;  // the built-in rule that stands in for a plugin's own where that plugin is missing
-  std::string reduction;  // what the rule makes of many readings: "sum", "max" ... of kReductions
+      fallback;  // the built-in rule that replaces a plugin's own rule if that plugin is missing
+  std::string reduction;  // how the rule reduces readings: "sum", "max" ... of kReductions
   std::string unit;
   std::string family;  // cumulative, peak, gauge, categorical, limit, identity
   std::string section;
@@ -82,24 +82,25 @@ struct MetricDef {
   std::string kernel_writer;
   std::string caveat;
   std::string file_path;     // "threads[].nice", "cgroup_stats[].cpu.weight", or "none"
-  std::string file_aliases;  // other spellings of the last key, with commas between
+  std::string file_aliases;  // other spellings of the last key, separated by commas
   std::string file_unit;     // "", "cpus", "0-or-1"
   std::string file_absent;   // JSON for a cell without value, or "omit"
   std::string mark;
   std::string map_keys;
-  std::string plugin;  // who declared it first
+  std::string plugin;  // the plugin that declared it first
   bool hidden = false;
   bool is_mark = false;
   bool setting = false;  // chosen by the user or administrator; reported when it changes
   bool costly = false;
-  bool of_window = false;  // also where others of its family are about a thread's life
+  bool of_window =
+      false;  // covers the window even if others of its family cover the life of a thread
   std::optional<Headline> headline{};
   std::string role{};  // one of kRoles, or empty
   bool operator==(const MetricDef&) const = default;
 };
 
-// A definition that does not change any more: a copy refers to the same one. It reads as the
-// definition does. Threads: any. A moved-from one holds nothing.
+// An immutable definition that copies share. It converts to the definition. Any thread may use it.
+// A moved-from object is empty.
 class SharedMetric {
  public:
   SharedMetric(MetricDef&& def) : def_(std::make_shared<const MetricDef>(std::move(def))) {}
@@ -108,7 +109,7 @@ class SharedMetric {
   operator const MetricDef&() const { return *def_; }
   const MetricDef& operator*() const { return *def_; }
   const MetricDef* operator->() const { return def_.get(); }
-  // Whether they say the same; fast where they are the same.
+  // Whether the definitions are equal; fast if they are shared.
   bool operator==(const SharedMetric& other) const {
     return def_ == other.def_ || *def_ == *other.def_;
   }
@@ -117,13 +118,13 @@ class SharedMetric {
   std::shared_ptr<const MetricDef> def_;
 };
 
-// A text of a definition: what it is called in a file, where a plugin's table has it, and what
-// stands for none. `define`, the file and the help walk this table.
+// A text of a definition: its name in a file, its member in a plugin's table and in MetricDef, and
+// its default. `define`, the file and the help iterate over this table.
 struct MetricText {
   const char* name;
   const char* ctprof_metric::*given;
   std::string MetricDef::*kept;
-  const char* otherwise = "";  // where the newtype or the entity does not say more
+  const char* otherwise = "";  // used if neither the newtype nor the entity determines the text
 };
 
 // To add a text: its member in ctprof_metric and sdk::About, its member above, and a line here.
@@ -151,13 +152,13 @@ inline constexpr MetricText kMetricTexts[] = {
 // check_metric() accepted it.
 MetricDef define(const ctprof_metric& metric, std::string_view plugin);
 
-// The path in the file of a metric that names none.
+// Returns the path in the file of a metric that does not specify one.
 std::string home_place(Entity entity, std::string_view name);
 
 // Whether two definitions agree on newtype, rule, unit, entity and storage.
 bool same_meaning(const MetricDef& a, const MetricDef& b);
 
-// A derived metric's definition, owned.
+// The definition of a derived metric; it owns its texts.
 struct DerivedDef {
   std::string name;
   Entity entity = Entity::Thread;
@@ -178,17 +179,18 @@ struct DerivedDef {
 
 DerivedDef define(const ctprof_derived& derived, std::string_view plugin);
 
+// The metrics and the top-level objects of a capture or a file.
 struct Vocabulary {
   std::vector<SharedMetric> metrics;
   std::vector<std::string>
-      objects;  // top-level keys of the file that are null when nobody fills them
+      objects;  // top-level keys of the file that are null when no source fills them
 
-  // Null when there is none of that name.
+  // Returns null if no metric has that name.
   const MetricDef* find(std::string_view name) const;
 };
 
-// Short tags: the scheduling class, then "dead" if no kernel fills it any more, then the kernel
-// options that it needs, without CONFIG_.
+// Returns short tags: the scheduling class, then "dead" if no kernel updates the metric any more,
+// then its kernel options without CONFIG_.
 std::vector<std::string> tags_of(const MetricDef& def);
 std::vector<std::string> tags_of(const DerivedDef& def);
 

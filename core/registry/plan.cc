@@ -19,18 +19,18 @@ bool is_identity(std::string_view column) {
                      [&](const MetricDef& def) { return def.name == column; });
 }
 
-// What a source says by the way: nobody runs it for that.
+// Whether a column is only read from sources that run anyway.
 bool is_by_the_way(std::string_view column) { return column == kReadAt || column == kBornAt; }
 
-// Chooses and orders sources in rounds. Each round may rule sources out; the next one chooses again
-// without them.
+// Selects and orders sources in rounds. Each round may exclude sources; the next one then selects
+// again without them.
 class Planner {
  public:
   Planner(const Probed& probed, const Lost& lost) : probed_(&probed), out_(lost) {}
 
   Result<Plan> plan(const std::optional<std::vector<std::string>>& names) {
     if (auto known = want(names); !known) return known.error();
-    // Ruling a source out moves its metrics to other offers, so choose again until nothing changes.
+    // Excluding a source moves its metrics to other offers, so select again until nothing changes.
     do choose();
     while (!drop_unfed() || !order());
     collect_unfilled();
@@ -41,7 +41,7 @@ class Planner {
 
  private:
   Result<void> want(const std::optional<std::vector<std::string>>& names) {
-    // Identity metrics are always wanted: the source that offers them lists the threads.
+    // Identity metrics are always requested: the source that offers them lists the threads.
     for (const ProbedField& field : probed_->fields())
       if (!is_by_the_way(field.def->name) &&
           (is_identity(field.def->name) || is_always_wanted(field) ||
@@ -82,14 +82,15 @@ class Planner {
             "; `ctprof metric-list` shows them all"};
   }
 
-  // The best offer whose source has not been ruled out, or null.
+  // Returns the offer with the highest rank whose source is not excluded, or null.
   const ProbedOffer* best(const ProbedField& field) const {
     for (const ProbedOffer& offer : field.offers)
       if (offer.verdict == Gap::None && !out_.contains(offer.source)) return &offer;
     return nullptr;
   }
 
-  // Chooses an offer for each wanted metric, and for what the chosen sources read in turn.
+  // Selects an offer for each requested metric, and for the columns that the selected sources read
+  // in turn.
   void choose() {
     plan_.sources.clear();
     std::vector<const ProbedField*> open(wanted_.begin(), wanted_.end());
@@ -129,8 +130,8 @@ class Planner {
         offer.plugin, offer.source, std::vector<bool>(offer.source->offers.size(), false)});
   }
 
-  // Rules out sources that read a column without a source, and all listers but one. True if nothing
-  // was ruled out.
+  // Excludes sources that read a column without a source, and all listers except one. Returns true
+  // if none was excluded.
   bool drop_unfed() {
     const auto before = out_.size();
     const PlannedSource* lister = filler(kTid);
@@ -145,7 +146,7 @@ class Planner {
     return out_.size() == before;
   }
 
-  // The planned source that fills a column, or null.
+  // Returns the planned source that fills a column, or null.
   const PlannedSource* filler(std::string_view column) const {
     const ProbedField* field = probed_->find(column);
     const ProbedOffer* offer = field ? best(*field) : nullptr;
@@ -161,8 +162,8 @@ class Planner {
     out_[planned.source] = std::move(why);
   }
 
-  // Orders sources by stage, then so that each follows those it reads from, then by load order.
-  // Rules out cycles, and returns false if there were any.
+  // Orders sources by stage, then by reads (each follows those whose columns it reads), then by
+  // load order. Excludes sources in cycles, and returns false if there were any.
   bool order() {
     std::vector<PlannedSource> ordered, waiting = in_load_order();
     while (!waiting.empty()) {
@@ -184,14 +185,14 @@ class Planner {
     std::vector<PlannedSource> sources = plan_.sources;
     const auto place = [&](const PlannedSource& planned) {
       return std::tuple(planned.source->table.stage, planned.plugin,
-                        planned.source);  // plugins and sources lie in vectors
+                        planned.source);  // pointers into vectors, so their order is the load order
     };
     std::sort(sources.begin(), sources.end(),
               [&](const auto& a, const auto& b) { return place(a) < place(b); });
     return sources;
   }
 
-  // Whether all sources that `planned` reads from have been placed.
+  // Whether all sources whose columns `planned` reads have been placed.
   bool is_fed(const PlannedSource& planned, const std::vector<PlannedSource>& waiting) const {
     return std::none_of(
         planned.source->reads.begin(), planned.source->reads.end(), [&](const Read& read) {
@@ -205,7 +206,7 @@ class Planner {
   void collect_unfilled() {
     for (const ProbedField& field : probed_->fields()) {
       if (!wanted_.contains(&field) || is_identity(field.def->name) || best(field)) continue;
-      // Give the reason of the last resort, which needs the least.
+      // Report the reason of the last offer, which has the fewest requirements.
       const ProbedOffer& last = field.offers.back();
       const auto out = out_.find(last.source);
       if (last.verdict != Gap::None)
@@ -216,7 +217,7 @@ class Planner {
     }
   }
 
-  // For each metric of the lister, plans the next best source that reads identity columns only:
+  // For each metric of the lister, plans the next best source that reads only identity columns:
   // such a source can run on any set of rows.
   void plan_reserve() {
     for (const PlannedSource& planned : plan_.sources)
@@ -238,7 +239,7 @@ class Planner {
     if (next != field.offers.end()) planned(*next, plan_.unseen).chosen[next->index] = true;
   }
 
-  // Takes the best source that tells who ended; one alone, for two would tell of the same threads.
+  // Selects the best source of exited threads. Only one, because two would report the same threads.
   void plan_ends() {
     plan_.no_ends = "no plugin reports exited threads";
     for (const ProbedRecorder& recorder : probed_->recorders()) {
@@ -256,7 +257,7 @@ class Planner {
     }
   }
 
-  // What says who ended, and cannot be had; null where all of it can.
+  // Returns the first refused offer of a column that identifies exited threads, or null.
   static const ProbedOffer* refused_identity(const ProbedRecorder& recorder) {
     const auto it = std::ranges::find_if(recorder.offers, [&](const ProbedOffer& offer) {
       const MetricDef& metric = recorder.source->offers[offer.index].metric;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kMostItems = 4096;
 
-// A struct from a table that may be shorter or longer than ours; what is missing is zero.
+// Copies a struct from a table that may be shorter or longer than ours; missing fields are zero.
 template <class T>
 T copied(const void* from, std::size_t size) {
   T item{};
@@ -20,7 +20,7 @@ T copied(const void* from, std::size_t size) {
   return item;
 }
 
-// The items of a constant array, each at least `least` bytes.
+// Copies the items of a constant array, each of which must have at least the size of version 1.
 template <class T>
 Result<std::vector<T>> items_of(const ctprof_array& array, std::string_view what) {
   std::vector<T> items;
@@ -48,8 +48,8 @@ Result<void> each(const ctprof_array& array, std::string_view what, Reader read)
   return {};
 }
 
-// A plugin that is being read. With rules of its own it shares no definition: what they are is a
-// part of it.
+// The state of reading a plugin. A plugin with rules of its own shares no definitions, because a
+// definition includes properties of its rule.
 struct Reading {
   const DeclaredMetrics& known;
   DeclaredMetrics* declares;  // may be null
@@ -77,7 +77,7 @@ Result<SharedMetric> read_metric(const ctprof_metric& given, Reading& reading) {
   return made;
 }
 
-// Whether this ctprof has no use for it; what it says of that is kept, once.
+// Whether this ctprof does not support it; the reason is recorded once.
 template <class Table>
 bool is_unserved(const Table& table, Plugin& plugin) {
   std::string why = unserved(table);
@@ -162,7 +162,7 @@ Result<void> read_object(const char* key, Reading& reading) {
   return {};
 }
 
-// What a plugin says of itself decides whether it is loaded at all.
+// Checks the plugin's flag RECORDER, which decides whether the plugin is loaded.
 Result<void> check_recorder(const ctprof_plugin& table, const Plugin& plugin) {
   if ((table.flags & CTPROF_PLUGIN_RECORDER) == 0) return {};
   for (const SourceTable& source : plugin.sources)

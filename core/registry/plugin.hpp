@@ -1,8 +1,8 @@
-// A plugin, as the core holds it once its tables have been read and checked.
+// A plugin in the form that the core uses after its tables have been read and checked.
 //
-// The tables are copies: an older plugin's structs are shorter than ours, and the missing tail is
-// zero. Function pointers that must not be null have been checked; they stay valid until the
-// process ends, since plugins are never unloaded.
+// The tables are copies: the structs of an older plugin are shorter, and the missing tail is zero.
+// Required function pointers have been checked. They stay valid until the process exits, since
+// plugins are never unloaded.
 
 #pragma once
 
@@ -18,9 +18,9 @@
 namespace ctprof {
 
 struct OfferTable {
-  SharedMetric metric;  // empty if not served
+  SharedMetric metric;  // empty if not supported
   std::int32_t rank = 0;
-  bool served = true;  // false: it keeps its number, and nobody asks for it
+  bool served = true;  // false: it keeps its index, but is never requested
 };
 
 // A column that a source reads.
@@ -36,10 +36,10 @@ struct SourceTable {
   std::vector<Read> reads;
 };
 
-// Something that it can be told, and what it was told.
+// An option of a plugin and its value.
 struct PluginOption {
   std::string key;
-  std::string value;  // as set (settings.hpp), or else its own fallback
+  std::string value;  // as set by the user (apply_settings), or the default
   std::string description;
 };
 
@@ -49,11 +49,11 @@ struct Plugin {
   std::string description;
   std::string path;
   std::uint32_t abi = 0;
-  bool layout = false;   // only declares; see CTPROF_PLUGIN_LAYOUT
-  bool always = false;   // asks to take part in every capture; see CTPROF_PLUGIN_ALWAYS
-  bool ahead = false;    // asks to be opened before others are loaded; see CTPROF_PLUGIN_AHEAD
-  bool shipped = false;  // came with ctprof: its names need no prefix
-  // Its context; both null where it needs none, or is older than contexts.
+  bool layout = false;   // only declares metrics; see CTPROF_PLUGIN_LAYOUT
+  bool always = false;   // takes part in every capture; see CTPROF_PLUGIN_ALWAYS
+  bool ahead = false;    // is opened before others are loaded; see CTPROF_PLUGIN_AHEAD
+  bool shipped = false;  // ships with ctprof: its names need no prefix
+  // Create and destroy its context; both null if it has none, or is older than contexts.
   std::int32_t (*open)(const ctprof_host* host, void** context, char* message,
                        std::size_t message_size) = nullptr;
   void (*close)(void* context) = nullptr;
@@ -63,15 +63,15 @@ struct Plugin {
   std::vector<ctprof_rule> rules;
   std::vector<std::string> objects;
   std::vector<PluginOption> options;
-  // What a newer plugin has and this ctprof has no use for (a stage, a storage): a sentence each.
-  // The rest of the plugin counts.
+  // The parts of a newer plugin that this ctprof does not support (a stage, a storage), one
+  // sentence each. The other parts of the plugin are used.
   std::vector<std::string> unserved;
 };
 
-// Reads and checks a plugin's exported table. `room` is how many bytes of it are known to be there.
-// What it says as `known` does is not defined again. A layout's own definitions are added to
-// `declares`, if that is not null, also where the layout is then refused. The error is the reason
-// alone.
+// Reads and checks a plugin's exported table. `room` is the number of its bytes that are known to
+// exist. Definitions in `known` with identical declarations are shared, not created again. A
+// layout's own definitions are added to `declares` unless that is null, even if the layout is then
+// refused. The error contains only the reason.
 Result<Plugin> read_plugin(const ctprof_plugin& table, std::size_t room,
                            const DeclaredMetrics& known = {}, DeclaredMetrics* declares = nullptr);
 

@@ -14,9 +14,9 @@ std::array<std::atomic<bool>, kCallSlots> g_taken;
 CallHooks g_hooks;
 
 constinit thread_local CallSlot* t_slot = nullptr;
-constinit thread_local CallSlot t_beyond;  // for threads beyond the slots
+constinit thread_local CallSlot t_beyond;  // for threads without a slot
 
-// Frees a thread's slot when the thread ends. If a plugin calls exit(), the thread ends inside a
+// Frees a thread's slot when the thread exits. If a plugin calls exit(), the thread exits inside a
 // call, and the mark stays.
 struct SlotHolder {
   std::size_t number = kCallSlots;

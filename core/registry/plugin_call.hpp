@@ -1,14 +1,14 @@
-// Marks calls into plugins: which thread is in which function of which plugin.
+// Marks calls into plugins, so that the plugin and function that a thread is in are known.
 //
-// A plugin may crash, hang, throw, or end the process, and ctprof must then be able to name it.
-// Every call into a plugin is therefore marked by a PluginCall, which costs three plain stores. A
-// signal handler reads the mark of its own thread; CallWatch reads those of all threads.
+// A plugin may crash, hang, throw, or exit the process, and ctprof must then name it. Every call
+// into a plugin is therefore marked by a PluginCall, which costs three plain stores. A signal
+// handler reads the mark of its own thread; CallWatch reads those of all threads.
 //
 //   const std::string thrown = contained(*owner, "probe", [&] { table.probe(&host, &probe); });
 //
-// Constructors and `probe` must return soon. A LimitedCall around them tells the program, which
-// sets the limit (set_call_hooks). Signal handlers, limits and messages are in tools/; slow calls
-// are named by call_watch.hpp.
+// Constructors and `probe` must return within a time limit. A LimitedCall notifies the program,
+// which enforces the limit (set_call_hooks). Signal handlers, limits and messages are in tools/;
+// call_watch.hpp reports slow calls.
 
 #pragma once
 
@@ -26,28 +26,31 @@
 
 namespace ctprof {
 
-// The plugin and source that is called. Never destroyed, so that any thread and any signal handler
-// may read it.
+// The plugin and source of a call. Never destroyed, so that any thread and any signal handler may
+// read it.
 struct CallOwner {
   std::string file;    // the plugin's library
   std::string source;  // "source 'x'" or "rule 'x'"; empty for the plugin as a whole
 };
 
-// The owner for a file and source, created on first use. Never null; the core keeps it. Any thread.
+// Returns the owner for a file and source, created on first use. Never null; the core owns it. Any
+// thread may call this.
 const CallOwner* call_owner(std::string_view file, std::string_view source = {});
 
 // The call that one thread is in.
 struct CallSlot {
   std::atomic<const CallOwner*> owner{nullptr};  // null: in no plugin
   std::atomic<const char*> function{""};
-  std::atomic<std::uint32_t> calls{0};  // rises with each call, so that two calls can be told apart
+  std::atomic<std::uint32_t> calls{
+      0};  // grows with each call, so that two calls can be distinguished
 };
 
-// CallWatch sees this many threads; further ones are marked, but not watched.
+// The number of threads that CallWatch can observe; calls of further threads are marked but not
+// watched.
 constexpr std::size_t kCallSlots = 256;
 std::array<CallSlot, kCallSlots>& call_slots();
 
-// The calling thread's slot, or null if it never called a plugin. Safe in a signal handler.
+// Returns the calling thread's slot, or null if it never called a plugin. Safe in a signal handler.
 CallSlot* current_call();
 
 // Marks the calling thread as being in `function` as long as this object lives. Calls may nest.
@@ -65,20 +68,20 @@ class PluginCall {
   const char* outer_function_;
 };
 
-// What the program does about misbehaving plugins. Each hook may be null.
+// Functions of the program that handle misbehaving plugins. Each may be null.
 struct CallHooks {
   void (*begin_limit)(const CallOwner& owner, const char* function) = nullptr;
   void (*end_limit)() = nullptr;
   void (*thread_began)(std::size_t slot) =
       nullptr;  // a thread is about to call a plugin for the first time
-  // A plugin ended one of our threads (pthread_exit), which cannot be undone. Must not return.
+  // A plugin terminates a thread of ctprof (pthread_exit), which cannot be undone. Must not return.
   void (*thread_ends)(const CallOwner& owner, const char* function) = nullptr;
 };
 // REQUIRES: before any plugin is loaded.
 void set_call_hooks(const CallHooks& hooks);
 const CallHooks& call_hooks();
 
-// A call that must return soon. REQUIRES: no other LimitedCall exists in the process.
+// Marks a call with a time limit. REQUIRES: no other LimitedCall exists in the process.
 class LimitedCall {
  public:
   LimitedCall(const CallOwner& owner, const char* function);
@@ -90,19 +93,19 @@ class LimitedCall {
 
 // Remembers the address range of the library that contains `address`.
 void remember_code(const void* address, const CallOwner& owner);
-// The plugin whose code is at `address`, or null. Safe in a signal handler.
+// Returns the plugin whose code is at `address`, or null. Safe in a signal handler.
 const CallOwner* owner_of_code(std::uintptr_t address);
 
-// Thrown when a plugin's exception leaves ctprof unable to continue. what() is the whole message.
+// Thrown when ctprof cannot continue after a plugin's exception. what() is the complete message.
 struct PluginThrew : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 std::string thrown_in_words(const CallOwner& owner, const char* function, const char* what);
 
-// The words of std::bad_alloc, which a plugin passes on as its message.
+// The text of std::bad_alloc, which a plugin may pass on as its message.
 inline constexpr std::string_view kBadAlloc = "std::bad_alloc";
 
-// Runs `call` under a mark. Returns a message if it threw, or "".
+// Runs `call` as a marked call. Returns a message if it threw, or "".
 template <class Call>
 std::string contained(const CallOwner* owner, const char* function, Call&& call) {
   const PluginCall in_plugin(owner, function);
@@ -120,8 +123,8 @@ std::string contained(const CallOwner* owner, const char* function, Call&& call)
   }
 }
 
-// The same for a function that fails with a message: the message if it threw, or returned anything
-// but 0. `room` is what the plugin may write its message to.
+// The same for a function that returns a status. Returns a message if it threw or returned a value
+// other than 0, or "". `room` is the buffer for the plugin's message.
 template <class Call>
 std::string asked(const CallOwner* owner, const char* function, std::span<char> room, Call&& call) {
   std::int32_t status = 0;

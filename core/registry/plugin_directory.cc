@@ -20,8 +20,8 @@ std::string octal(mode_t mode) {
   return text.data();
 }
 
-// Why somebody other than root could change what is open, as a sentence about `who`, or "". Writers
-// by an access control list show up in the group bits.
+// Returns why a user other than root could change the open file, as a sentence about `who`, or "".
+// Writers from an access control list appear in the group bits.
 std::string objection(int fd, const std::string& who) {
   struct stat status {};
   struct statvfs mount {};
@@ -41,7 +41,8 @@ bool is_link(int directory, const std::string& name) {
          S_ISLNK(status.st_mode);
 }
 
-// Opens one component of a path, which must be no link and changeable by root alone.
+// Opens one component of a path, which must not be a link and which only root may be able to
+// change.
 Result<sdk::Fd> open_step(int directory, const std::string& name, const std::string& who,
                           int flags) {
   sdk::Fd fd(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
@@ -93,7 +94,7 @@ Error cannot_open(int number) {
   return {std::string("it cannot be opened: ") + std::strerror(number)};
 }
 
-// In order.
+// Returns the names of plugin files, sorted.
 Result<std::vector<std::string>> names_in(int directory, const std::string& path) {
   sdk::Fd fd(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(fd ? ::fdopendir(fd.get()) : nullptr,
@@ -154,7 +155,7 @@ Result<sdk::Fd> PluginDirectory::open_descriptor(const std::string& name) const 
                                     : open_regular(fd_.get(), name);
 }
 
-// With what it is refused for.
+// Adds the rule for privileged programs to the reason of a refusal.
 Error PluginDirectory::refusal(const Error& why) const {
   if (trust_ == Trust::Anybody) return why;
   return {why.text +
@@ -180,7 +181,7 @@ Result<void> PluginDirectory::check_trust(const std::string& name) const {
 
 namespace fs = std::filesystem;
 
-// The name that the kernel was asked to run, for when there is no /proc. The user chooses that
+// Returns the name that was passed to execve, for systems without /proc. The user chooses that
 // name, so it is ignored if the program has more privileges than its user.
 static fs::path started_as() {
   const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));

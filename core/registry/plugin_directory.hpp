@@ -1,14 +1,14 @@
-// Where plugins are: a directory of them, opened and listed, and the directory that is ctprof's
-// own.
+// Directories of plugins: opens and lists a directory, and finds the directory of ctprof's own
+// plugins.
 //
-// Files are opened relative to the directory's descriptor, so that they are those of the directory
-// that was checked. Under Trust::RootAlone only root may be able to change a file
-// (the walk is described below), and the same holds for the directories that a plugin names for its
-// libraries. Nothing is loaded here: that is the job of loader.hpp.
+// Files are opened relative to the directory's descriptor, so that they belong to the directory
+// that was checked. With Trust::RootAlone, only root may be able to change a file (the check is
+// described below), and the same holds for the directories in which a plugin searches its
+// libraries. loader.hpp loads the files.
 //
 // The program's location comes from /proc/self/exe, never from argv or the working directory.
-// Without /proc it is the name that the kernel was asked to run, unless the program has more
-// privileges than its user.
+// Without /proc it is the name that was passed to execve, unless the program has more privileges
+// than its user.
 
 #pragma once
 
@@ -21,21 +21,22 @@
 
 namespace ctprof {
 
-// A path that only root can change, so that what was checked is what is used. It is walked from /
-// down, each directory opened below the one before and never through a symbolic link. Each must
-// belong to root, must not be writable by anybody else (a sticky directory such as /tmp counts as
-// writable), and must not be on a filesystem mounted nosuid: every mount that a user can make is
-// (FUSE by fusermount, removable media), and its contents are up to that user. What passes cannot
-// change afterwards without root.
+// Functions for paths that only root can change, so that the file that was checked is the file that
+// is used. A path is walked from / down; each directory is opened relative to the previous one and
+// never through a symbolic link. Each directory must belong to root, must not be writable by others
+// (a sticky directory such as /tmp counts as writable), and must not be on a filesystem that is
+// mounted nosuid. All mounts that a user can make are nosuid (FUSE by fusermount, removable media),
+// and that user controls their contents. Only root can change a path after it passed.
 //
 // An error is a sentence about the first directory that fails, "'/srv/ann' belongs to user 1000",
-// or about the file: "it belongs to ...". The walk uses openat() rather than openat2() with
-// RESOLVE_NO_SYMLINKS: every directory has to be opened for its check anyway, and this works on
+// or about the file: "it belongs to ...". The walk uses openat() instead of openat2() with
+// RESOLVE_NO_SYMLINKS: each directory must be opened for its check anyway, and openat() works on
 // kernels and in sandboxes without openat2().
 //
-// Threads: any. Descriptors belong to the caller, and are closed on exec.
+// Any thread may call these functions. The caller owns the descriptors, which are closed on exec.
 
-// Opens a directory for reading by its absolute path. A mount point on the way must itself pass.
+// Opens a directory for reading by its absolute path. Mount points on the path are checked in the
+// same way.
 Result<sdk::Fd> open_trusted_directory(const std::string& path);
 
 // Opens a regular file, read-only, in an open directory.
@@ -43,7 +44,7 @@ Result<sdk::Fd> open_trusted_file(int directory, const std::string& name);
 
 enum class Trust {
   Anybody,    // the user may choose what is loaded
-  RootAlone,  // the process has more privileges than its user, so the user must not choose
+  RootAlone,  // the process has more privileges than its user, who must not choose what is loaded
 };
 
 struct OpenPlugin {
@@ -64,8 +65,8 @@ class PluginDirectory {
   // Opens a file and inspects it (plugin_file.hpp); does not block on a FIFO. The error does not
   // name the file.
   Result<OpenPlugin> open_file(const std::string& name) const;
-  // Whether only root can change the file and the directories that it names, even if the file is no
-  // sound plugin. The error begins with "it". REQUIRES: Trust::RootAlone.
+  // Checks that only root can change the file and the directories that it names, even if the file
+  // is not a valid plugin. The error begins with "it". REQUIRES: Trust::RootAlone.
   Result<void> check_trust(const std::string& name) const;
 
  private:
@@ -80,11 +81,11 @@ class PluginDirectory {
   std::vector<std::string> names_;
 };
 
-// The directory of the running program, or "" if no trustworthy source gives it.
+// Returns the directory of the running program, or "" if no trustworthy source provides it.
 std::string program_directory();
 
-// The directory of ctprof's own plugins: that of the build tree if the program runs from one, else
-// the installed one. "" if the program's location is unknown.
+// Returns the directory of ctprof's own plugins: in the build tree if the program runs from one,
+// else the installed directory. "" if the program's location is unknown.
 std::string own_plugin_directory();
 
 }  // namespace ctprof

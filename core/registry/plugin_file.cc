@@ -24,7 +24,7 @@ namespace {
 // Reads an ELF shared object of this machine: its program headers, checked, and bytes by file
 // offset or by address.
 //
-// Nothing is mapped, so that a file that shrinks meanwhile gives an error rather than SIGBUS. Every
+// Nothing is mapped, so a file that shrinks meanwhile causes an error instead of SIGBUS. Every
 // offset is checked against the file's size, and every address against the segments' bytes in the
 // file.
 class ElfImage {
@@ -39,14 +39,14 @@ class ElfImage {
   // REQUIRES: called before anything else.
   Result<void> read_headers();
 
-  // The segment that holds the dynamic section, or null.
+  // Returns the segment that contains the dynamic section, or null.
   const ElfW(Phdr) * dynamic() const;
 
-  // The file offset of `size` bytes at `address`; nullopt unless one segment holds them all in the
-  // file.
+  // Returns the file offset of `size` bytes at `address`; nullopt unless one segment contains all
+  // of them in the file.
   std::optional<std::uint64_t> offset_of(std::uint64_t address, std::uint64_t size) const;
 
-  // Copies `size` bytes to `to`; false if the file does not hold them all.
+  // Copies `size` bytes to `to`; returns false if the file does not contain all of them.
   bool bytes(std::uint64_t offset, void* to, std::size_t size) const;
   template <class T>
   bool at_offset(std::uint64_t offset, T& item) const {
@@ -64,7 +64,8 @@ class ElfImage {
 
   int fd_;
   std::uint64_t size_;
-  std::array<char, 4096> head_;  // where most of what is asked for lies
+  std::array<char, 4096>
+      head_;  // the start of the file, which contains most of the requested bytes
   std::size_t head_bytes_;
   std::vector<ElfW(Phdr)> segments_;
 };
@@ -82,18 +83,19 @@ constexpr ElfW(Half) kMachine = EM_X86_64;
 #elif defined(__aarch64__)
 constexpr ElfW(Half) kMachine = EM_AARCH64;
 #else
-constexpr ElfW(Half) kMachine = EM_NONE;  // not checked here: the dynamic loader does
+constexpr ElfW(Half) kMachine = EM_NONE;  // not checked here, but by the dynamic loader
 #endif
 
-constexpr std::size_t kMostSegments = 128;  // a shared object has some ten
+constexpr std::size_t kMostSegments = 128;  // a shared object has about ten
 
 Error cut_short(std::string_view what) {
   return {"it is cut short: " + std::string(what) + " beyond its end"};
 }
 Error damaged(std::string_view how) { return {"it is damaged: " + std::string(how)}; }
 
-// A segment without bytes in the file may begin anywhere, unless it starts within a page: the
-// dynamic loader maps whole pages, and zeroes the rest of that one.
+// Whether the dynamic loader maps bytes of the file for a segment. A segment without bytes in the
+// file may have any offset, unless it starts within a page: the loader maps whole pages, and zeroes
+// the rest of that page.
 bool maps_file(const ElfW(Phdr) & segment) {
   return segment.p_filesz > 0 ||
          (segment.p_type == PT_LOAD &&
@@ -172,12 +174,11 @@ namespace {
 
 constexpr const char* kSymbol = "ctprof_plugin";
 
-// A shared object has some thirty entries in its dynamic section, and a few names under one hash.
+// A shared object has about thirty entries in its dynamic section, and a few names per hash value.
 constexpr std::size_t kMostEntries = 1024;
 constexpr std::size_t kMostNames = 1024;
 
-// The entries of the dynamic section that are needed here. Addresses are those of the file, before
-// relocation.
+// The required entries of the dynamic section. Addresses are those of the file, before relocation.
 class Dynamic {
  public:
   explicit Dynamic(const ElfImage& image) : image_(&image) {}
@@ -312,7 +313,8 @@ class Dynamic {
   std::vector<Name> names_;
 };
 
-// Fields of the table that need no relocation have the same bytes in the file as in memory.
+// Reads the flags of the table. Fields that need no relocation have the same bytes in the file as
+// in memory.
 ctprof_plugin_flags flags_in(const ElfImage& image, const ElfW(Sym) & table) {
   ctprof_plugin_flags flags = 0;
   if (table.st_size >= offsetof(ctprof_plugin, flags) + sizeof flags)

@@ -1,5 +1,5 @@
-// A source is never trusted: offers out of range and kinds of remedies that are not known (a newer
-// plugin's) count for nothing.
+// The results of a source are validated: an offer out of range or an unknown kind of remedy (of a
+// newer plugin) is ignored.
 
 #include "core/registry/probed.hpp"
 
@@ -21,14 +21,15 @@ std::string text_of(const char* data, std::size_t size) {
 
 // Receives a source's answers while it is probed.
 struct Answers {
-  std::vector<ProbedOffer*> offers;  // by the source's own numbering; null for those not taken
+  std::vector<ProbedOffer*>
+      offers;  // by index in the source; null for offers that were not accepted
 
   ProbedOffer* of(std::uint32_t index) const {
     return index < offers.size() ? offers[index] : nullptr;
   }
 };
 
-// The last answer on an offer counts, and discards an earlier one's remedy.
+// The last refusal of an offer counts, and discards an earlier remedy.
 void refuse(void* core, std::uint32_t index, ctprof_gap gap, const char* reason, std::size_t size) {
   ProbedOffer* offer = static_cast<Answers*>(core)->of(index);
   if (!offer) return;
@@ -122,7 +123,8 @@ Probed::Probed(const Registry& registry, const ctprof_host& host, Recorders reco
   }
   opened_.reserve(registry.plugins().size());
   for (const Plugin& plugin : registry.plugins()) open(plugin, ahead);
-  // All are open by now: what one of them does in the background goes on while others are asked.
+  // All plugins are open now, so background work of one continues while others are probed. Plugins
+  // that were opened early are probed last.
   for (const bool ahead_of_others : {false, true})
     for (const Opened& opened : opened_)
       if (opened.plugin->ahead == ahead_of_others) ask(opened);

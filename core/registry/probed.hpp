@@ -1,18 +1,19 @@
-// What this host can do now: opens every plugin, probes every source, and keeps every answer.
+// The capabilities of the host at this time: opens every plugin, probes every source, and keeps all
+// results.
 //
 //   const Registry registry(*load_plugins(...));      // once
 //   const Probed probed(registry, roots.host());      // whenever the host may have changed
 //   const Plan plan = *make_plan(probed, wanted);
 //
-// The registry does not change, but a host does (a switch is turned, a scheduler loaded), so an old
-// answer may be wrong. Each plugin's context (open_plugin and close_plugin in abi.h) lives as long
+// The registry does not change, but a host does (a setting changes, a scheduler is loaded), so old
+// results may be wrong. Each plugin's context (open_plugin and close_plugin in abi.h) lives as long
 // as the Probed; the sources of a plugin share it.
 //
-// A plugin that cannot be opened keeps its offers; all of them are refused as SourceFailed, with
-// the plugin's message.
+// If a plugin cannot be opened, all its offers are refused as SourceFailed, with the plugin's
+// message.
 //
-// Ownership: refers to the registry and to the host's directories, which must outlive it. Threads:
-// any may read it.
+// Ownership: refers to the registry and to the host's directories, which must outlive it. Any
+// thread may read it.
 
 #pragma once
 
@@ -26,7 +27,7 @@
 
 namespace ctprof {
 
-// What would provide what the host lacks; kind NONE if nothing would.
+// A change that would make a metric available; kind NONE if none is known.
 struct Remedy {
   ctprof_remedy kind = CTPROF_REMEDY_NONE;
   std::string what;
@@ -34,37 +35,37 @@ struct Remedy {
   friend bool operator==(const Remedy&, const Remedy&) = default;
 };
 
-// A gap that remains although the source works.
+// A gap that remains although the source works, with a remedy.
 struct Lack {
   std::string sentence;
   Remedy remedy;
 };
 
-// An offer, and its source's answer on this host.
+// An offer, and the result of probing its source on this host.
 struct ProbedOffer : Offer {
-  Gap verdict = Gap::None;  // why it cannot; None: it can
+  Gap verdict = Gap::None;  // why the source cannot fill the metric; None: it can
   std::string reason{};
-  Remedy remedy{};  // of the verdict
+  Remedy remedy{};  // a change that would remove the verdict
   std::vector<Lack> lacks{};
 };
 
 struct ProbedField {
   SharedMetric def;
-  std::vector<ProbedOffer> offers;  // in the registry's order: best rank first
+  std::vector<ProbedOffer> offers;  // in the registry's order: highest rank first
 
-  // The offer that a capture uses: the best that works, or null.
+  // Returns the offer that a capture uses: the first that works, or null.
   const ProbedOffer* chosen() const;
 };
 
-// A source that works while a window is open, with its answer for each offer.
+// A source that works while a window is open, with the result for each offer.
 struct ProbedRecorder {
   const Plugin* plugin;
   const SourceTable* source;
   std::vector<ProbedOffer> offers;  // in the source's order
 };
 
-// Which of the sources that work while a window is open are to be asked: none, those that tell of
-// threads that end, or those that record call stacks, too.
+// Which sources that work while a window is open are probed: none, only those that report exited
+// threads, or also those that record call stacks.
 enum class Recorders { None, OfEnds, All };
 
 // A plugin's context on a host, from open_plugin to close_plugin.
@@ -88,12 +89,12 @@ class PluginContext {
   std::string failure_;
 };
 
-// Contexts that were made while other plugins were loaded, by the plugin's path.
+// Contexts that were created while other plugins were loaded, by the plugin's path.
 using ContextsAhead = std::map<std::string, PluginContext>;
 
 class Probed {
  public:
-  // `ahead`: plugins that are open on this host already.
+  // `ahead`: the contexts of plugins that are already open on this host.
   Probed(const Registry& registry, const ctprof_host& host, Recorders recorders = Recorders::None,
          ContextsAhead ahead = {});
   Probed(Probed&&) noexcept = default;
@@ -101,14 +102,14 @@ class Probed {
 
   const Registry& registry() const { return *registry_; }
   const std::vector<ProbedField>& fields() const { return fields_; }
-  // In the registry's order: best rank first.
+  // In the registry's order: highest rank first.
   const std::vector<ProbedRecorder>& recorders() const { return recorders_; }
-  // The call stacks that they record, each with its one offer.
+  // The stack metrics that the recorders record, each with its one offer.
   const std::vector<ProbedField>& stacks() const { return stacks_; }
-  // Null when no loaded plugin offers it.
+  // Returns null if no loaded plugin offers the metric.
   const ProbedField* find(std::string_view metric) const;
-  // Plugins that could not be opened, and sources that threw when probed, with the message. Nothing
-  // of theirs is used.
+  // Plugins that could not be opened, and sources that threw when probed, with the message. None of
+  // their offers is used.
   const std::vector<Refusal>& thrown() const { return thrown_; }
   // The host as passed to a plugin's functions, with that plugin's context.
   ctprof_host host_for(const Plugin& plugin) const;

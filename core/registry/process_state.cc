@@ -6,8 +6,8 @@
 namespace ctprof {
 namespace {
 
-// Of the process before plugins run. The kernel has no call that only reads it, so it is read once:
-// a thread that read it while another one does would keep the value that is set in between.
+// Returns the file mode mask of the process before plugins run. No call only reads it, so it is
+// read once: a thread that reads it while another thread reads it would get the temporary value.
 mode_t first_mask() {
   static const mode_t mask = [] {
     const mode_t found = ::umask(077);
@@ -36,15 +36,15 @@ KeptProcessState::KeptProcessState()
       blocked_(blocked_signals()),
       c_locale_(current_locale()) {}
 
-// The C++ locale first: setting a named one sets the C locale too.
+// Restores the C++ locale first, because setting a named one also sets the C locale.
 KeptProcessState::~KeptProcessState() {
   if (std::locale() != cpp_locale_) std::locale::global(cpp_locale_);
   if (current_locale() != c_locale_) ::setlocale(LC_ALL, c_locale_.c_str());
   ::umask(mask_);
   ::pthread_sigmask(SIG_SETMASK, &blocked_, nullptr);
   if (directory_ < 0) return;
-  // If fchdir is refused, only a plugin can have left the directory, and there is nothing better to
-  // go back to.
+  // If fchdir is refused, a plugin has changed the directory, and no better directory to return to
+  // is known.
   [[maybe_unused]] const int moved = ::fchdir(directory_);
   ::close(directory_);
 }

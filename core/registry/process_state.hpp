@@ -1,13 +1,12 @@
-// Restores what a plugin can change for the whole process: working directory, locale, file mode
-// mask; and for the calling thread the signals it blocks, without which neither a time limit nor
-// Ctrl-C would reach it.
+// Restores the state of the process that a plugin can change: working directory, locale and file
+// mode mask, and, for the calling thread, the blocked signals. If signals stayed blocked, neither a
+// time limit nor Ctrl-C would reach the thread.
 //
 //   const KeptProcessState kept;
 //   ...                              // call into a plugin
 //
-// While this object lives, the calling thread uses the C locale, so that numbers are read and
-// written alike whatever a plugin sets. Other threads see a plugin's changes until the object is
-// destroyed.
+// While this object exists, the calling thread uses the C locale, so that the format of numbers
+// does not depend on a plugin. Other threads see a plugin's changes until the object is destroyed.
 
 #pragma once
 
@@ -30,10 +29,10 @@ class KeptProcessState {
   KeptProcessState& operator=(const KeptProcessState&) = delete;
 
  private:
-  int directory_;  // -1 where it cannot be opened
+  int directory_;  // -1 if it cannot be opened
   mode_t mask_;
   sigset_t blocked_;
-  std::string c_locale_;  // setlocale's word for it
+  std::string c_locale_;  // as returned by setlocale
   std::locale cpp_locale_;
   CLocale thread_locale_;
 };

@@ -199,7 +199,7 @@ std::string Registry::objection_to_input(const DerivedDef& derived,
   return {};
 }
 
-// Settles the family of a sound formula.
+// Checks the formula of a derived metric, and sets the family of a valid one.
 std::string Registry::objection_to_formula(DerivedDef& derived) const {
   const std::string who = "its derived metric '" + derived.name + "'";
   const auto expression = Expression::parse(derived.expression);

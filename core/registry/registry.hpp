@@ -1,17 +1,18 @@
 // The registry: every metric that any loaded plugin offers, merged by name.
 //
-// Several plugins may offer one metric (procfs and a BPF iterator both know the run time). The
+// Several plugins may offer one metric (procfs and a BPF iterator both provide the run time). The
 // registry keeps all offers, the highest rank first. It is built once, after loading, and never
 // changes: any thread may read it, and any number of captures may share it.
 //
 // Two plugins that give one name different meanings (newtype, rule, unit, entity) are in conflict:
-// the later one's metric is refused, and the message names both. Also refused are a third party's
-// metric without the plugin's prefix, and one that claims another's path in the file. Derived
-// metrics are checked last, when all plugins are known: every input must be a metric with a number
-// that a loaded plugin declares, no input may be derived itself, and unit and family must come out
-// as declared.
+// the metric of the later one is refused, and the message names both. A third party's metric is
+// also refused if it lacks the plugin's prefix, or claims the path of another metric in the file.
+// Derived metrics are checked last, when all plugins are known: every input must be a numeric
+// metric that a loaded plugin declares, no input may itself be derived, and unit and family must
+// agree with the declaration.
 //
-// What a host can do with it is the job of probed.hpp, what a capture runs that of plan.hpp.
+// See also probed.hpp, which determines what works on a host, and plan.hpp, which selects what a
+// capture runs.
 
 #pragma once
 
@@ -30,7 +31,7 @@
 
 namespace ctprof {
 
-// A source offers to fill a metric. Whether it can on this host is probed later (probed.hpp).
+// States that a source offers a metric. Whether it works on this host is probed later (probed.hpp).
 struct Offer {
   const Plugin* plugin = nullptr;
   const SourceTable* source = nullptr;
@@ -38,16 +39,16 @@ struct Offer {
   std::int32_t rank = 0;
 };
 
-// A source that works while a window is open. Its offers are apart from those of captures.
+// A source that works while a window is open. Its offers are separate from those of captures.
 struct Recorder {
   const Plugin* plugin = nullptr;
   const SourceTable* source = nullptr;
-  std::int32_t rank = 0;  // the best of its offers
+  std::int32_t rank = 0;  // the highest rank of its offers
 };
 
 struct Field {
   SharedMetric def;
-  std::vector<Offer> offers;  // best rank first; of equals the plugin loaded first
+  std::vector<Offer> offers;  // highest rank first; for equal ranks, in load order
 };
 
 class Registry {
@@ -57,12 +58,12 @@ class Registry {
 
   const std::vector<Plugin>& plugins() const { return plugins_; }
   const std::vector<Field>& fields() const { return fields_; }
-  // Null if no loaded plugin offers it.
+  // Returns null if no loaded plugin offers the metric.
   const Field* find(std::string_view metric) const;
   const std::vector<DerivedDef>& derived() const { return derived_; }
-  // Without those that are made of what recorders tell, but for recorders of these names.
+  // Returns the derived metrics, except those that depend on recorders other than these.
   std::vector<DerivedDef> derived_with(std::span<const std::string> recorders) const;
-  // Best rank first.
+  // Highest rank first.
   const std::vector<Recorder>& recorders() const { return recorders_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
   const RuleBook& rules() const { return rules_; }
@@ -74,13 +75,13 @@ class Registry {
   void take_offers(const Plugin& plugin, const SourceTable& source);
   void take_recorder(const Plugin& plugin, const SourceTable& source);
   void declare(const SharedMetric& metric);
-  // The declared metric of that name, or null.
+  // Returns the declared metric of that name, or null.
   const MetricDef* declared(std::string_view name) const;
   void take_derived(const Plugin& plugin);
   // Records a fault of a plugin: the first by its message, further ones by their number.
   void refuse_part(const Plugin& plugin, std::string reason);
   void say_how_many_more();
-  // Why a plugin's definition is refused, or "".
+  // Return why a plugin's definition is refused, or "".
   std::string objection(const Plugin& plugin, const MetricDef& metric) const;
   std::string objection(const Plugin& plugin, const DerivedDef& derived) const;
   std::string objection_to_input(const DerivedDef& derived, const std::string& input) const;
@@ -90,11 +91,13 @@ class Registry {
 
   std::vector<Plugin> plugins_;
   std::vector<Field> fields_;
-  std::unordered_map<std::string_view, std::size_t> field_at_;  // by name, which `fields_` holds
+  std::unordered_map<std::string_view, std::size_t>
+      field_at_;  // index in `fields_` by name; `fields_` owns the name
   std::vector<DerivedDef> derived_;
   std::vector<Recorder> recorders_;
   Vocabulary vocabulary_;
-  std::unordered_map<std::string_view, std::size_t> declared_at_;  // likewise
+  std::unordered_map<std::string_view, std::size_t>
+      declared_at_;  // index in `vocabulary_.metrics` by name
   RuleBook rules_;
   std::vector<Refusal> refused_;
   std::map<std::string, std::size_t> faults_;  // by the plugin's path

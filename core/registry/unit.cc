@@ -1,4 +1,4 @@
-// All sources of core/registry, which are compiled as one.
+// All source files of core/registry, compiled as one unit.
 
 #include "core/registry/call_watch.cc"
 #include "core/registry/checks.cc"
