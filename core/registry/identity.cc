@@ -35,11 +35,10 @@ MetricDef key(std::string_view name, Entity entity, std::string_view newtype,
 }
 
 MetricDef thread_count() {
-  MetricDef def =
-      key(kThreadCount, Entity::Thread, "MonotonicCount", "one per listed thread", "none", "omit",
-          "How many threads the group holds, so that a change in population can be sorted by and "
-          "shown.",
-          "A population, not a counter: it also falls, so never a rate.");
+  MetricDef def = key(
+      kThreadCount, Entity::Thread, "MonotonicCount", "one per listed thread", "none", "omit",
+      "Number of threads in the group, which makes a change in population visible and sortable.",
+      "A population, not a counter: it also falls, so never a rate.");
   def.rule = "SumCount";
   def.unit = "count";
   def.family = "gauge";
@@ -64,8 +63,8 @@ std::vector<MetricDef> keys_of_threads() {
           "prctl."),
       key(kComm, E::Thread, "IdText", "/proc/<tgid>/task/<tid>/comm", "threads[].comm", "\"\"",
           "Name of this thread.",
-          "Raw bytes, freely chosen by the thread; a workqueue worker stands without what it works "
-          "on just now."),
+          "Raw bytes, freely chosen by the thread; the name of a workqueue worker does not include "
+          "its current work."),
       key(kCgroup, E::Thread, "IdText", "/proc/<tgid>/task/<tid>/cgroup:0::", "threads[].cgroup",
           "\"\"", "Path of the thread's cgroup in the unified (v2) hierarchy.",
           "As seen from the capturing process's cgroup namespace: can start with /.. , can end in "
@@ -74,24 +73,25 @@ std::vector<MetricDef> keys_of_threads() {
           "across namespaces."),
       key(kStartTime, E::Thread, "IdU64", "/proc/<tgid>/task/<tid>/stat:field 22",
           "threads[].start_time_clock_ticks", "0",
-          "When the thread was created, in USER_HZ ticks after boot; with the tid it names one "
-          "thread for good within one boot.",
+          "When the thread was created, in USER_HZ ticks after boot; with the tid it identifies "
+          "one thread uniquely within one boot.",
           "Counts from boot, so not comparable across reboots; shifted inside a time namespace; "
           "resolution 10 ms."),
       key(kParent, E::Thread, "IdU32", "/proc/<tgid>/task/<tid>/stat:field 4", "threads[].parent",
           "omit", "Id of the process that the thread's process is a child of.",
-          "Another one takes its place when it ends; 0 for what the kernel made."),
+          "If it exits, another process becomes the parent; 0 for processes that the kernel "
+          "created."),
       key(kKernelThread, E::Thread, "Flag", "/proc/<tgid>/task/<tid>/stat:field 9",
-          "threads[].kernel_thread", "omit", "Whether the thread is the kernel's own.",
+          "threads[].kernel_thread", "omit", "Whether the thread is a kernel thread.",
           "Kernel threads have no memory."),
       key(kDescendant, E::Thread, "Flag", "forks since the command of the window began",
           "threads[].descendant", "omit",
-          "Whether the thread is of the command that was recorded, or descends from it.",
-          "Only in windows with a command; where the kernel does not tell of forks, by parents at "
-          "the window's end."),
-      key(kThreads, E::Thread, "IdU64", "one per thread that ended", "threads[].threads", "omit",
-          "How many threads the row stands for.",
-          "Only in windows in which so many threads ended that rows were merged."),
+          "Whether the thread belongs to the recorded command or to one of its descendants.",
+          "Only in windows with a command; if the kernel does not report forks, derived from the "
+          "parents at the window's end."),
+      key(kThreads, E::Thread, "IdU64", "one per exited thread", "threads[].threads", "omit",
+          "Number of threads that the row represents.",
+          "Only in windows in which so many threads exited that rows were merged."),
   };
 }
 
@@ -110,8 +110,8 @@ std::vector<MetricDef> keys_of_others() {
           "Relative to the capturing process's cgroup namespace."),
       key(kCgroupId, E::Cgroup, "IdU64", "inode of the cgroup's directory", "cgroup_stats[].id",
           "omit",
-          "Number that the kernel gave the cgroup when it was made: one that was removed and made "
-          "again is another.",
+          "Number that the kernel assigned when the cgroup was created; a cgroup that is removed "
+          "and created again gets another.",
           "Only where all cgroups are listed, those without threads too."),
   };
 }

@@ -119,7 +119,7 @@ std::string contained(const CallOwner* owner, const char* function, Call&& call)
     if (call_hooks().thread_ends) call_hooks().thread_ends(*owner, function);
     throw;
   } catch (...) {
-    return std::string(function) + " threw an exception without words";
+    return std::string(function) + " threw an exception without a message";
   }
 }
 

@@ -203,7 +203,7 @@ class Throws(Rude):
 
     def test_what_is_thrown_elsewhere_costs_the_source_its_cells(self):
         for place in ("open_worker", "collect", "close_worker", "summarise"):
-            for deed, words in (("throw", "thrown by a plugin"), ("throw_int", "an exception without words")):
+            for deed, words in (("throw", "thrown by a plugin"), ("throw_int", "an exception without a message")):
                 with self.subTest(f"{place}:{deed}"):
                     done = self.capture(f"{place}:{deed}")
                     self.assertEqual(done.returncode, 0, done.stderr)

@@ -72,7 +72,7 @@ FAILS = {
     "opens_badly": (lambda cell, tid: cell == FAILED, "the device is on fire"),
     "tally_out_of_range": (lambda cell, tid: cell in (tid, FAILED), "counted in tally 5"),
     "throws": (lambda cell, tid: cell in (tid, FAILED), "thrown half way"),
-    "throws_at_birth": (lambda cell, tid: cell == FAILED, "an exception without words"),
+    "throws_at_birth": (lambda cell, tid: cell == FAILED, "an exception without a message"),
 }
 
 # The plugin is loaded, and its sources are not run at all, or to no effect; words of the sentence.

@@ -38,7 +38,7 @@ auto call_rule(const CallOwner* owner, const char* function, Call&& call) {
     if (call_hooks().thread_ends) call_hooks().thread_ends(*owner, function);
     throw;
   } catch (...) {
-    throw PluginThrew(thrown_in_words(*owner, function, "one without words"));
+    throw PluginThrew(thrown_in_words(*owner, function, "an exception without a message"));
   }
 }
 

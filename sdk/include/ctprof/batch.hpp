@@ -290,8 +290,7 @@ class Batch {
     const auto* offers = static_cast<const ctprof_offer*>(offers_->items);
     for (std::uint32_t i = 0; i < offers_->count; ++i)
       if (offers[i].metric->name == name) return i;
-    throw std::logic_error("asked for the column of '" + std::string(name) +
-                           "', which it does not offer");
+    throw std::logic_error("requested column '" + std::string(name) + "', which it does not offer");
   }
 
   // The index of a read is its position among the stage's reads, followed by kReads.
@@ -299,7 +298,7 @@ class Batch {
     const auto* reads = static_cast<const char* const*>(reads_->items);
     for (std::uint32_t i = 0; i < reads_->count; ++i)
       if (is_read_of(reads[i], wanted)) return i;
-    throw std::logic_error("asked to read '" + std::string(wanted) +
+    throw std::logic_error("read column '" + std::string(wanted) +
                            "', which is not among its reads");
   }
 

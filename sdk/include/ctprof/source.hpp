@@ -195,7 +195,7 @@ std::int32_t contained(char* message, std::size_t size, Function function) noexc
   } catch (const std::exception& error) {
     std::snprintf(message, size, "%s", error.what());
   } catch (...) {
-    std::snprintf(message, size, "an exception without words");
+    std::snprintf(message, size, "an exception without a message");
   }
   return 1;
 }
