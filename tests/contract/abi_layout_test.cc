@@ -1,12 +1,12 @@
-// The layout of ABI version 1, number by number.
+// The layout of ABI version 1: every offset and size.
 //
-// Plugins that were built years ago rely on every line here. A line never changes and never goes; a
-// field that is new at the end of a struct gets a line of its own, and raises the struct's SIZE.
-// Anything else is another ABI, with another number.
+// Old plugins rely on every line here. A line never changes and is never removed. A new field at
+// the end of a struct gets a line of its own, and increases the struct's SIZE. Any other change
+// requires a new ABI number.
 //
-// Offsets and sizes are checked while compiling, those of 64-bit machines (x86-64 and aarch64);
-// signatures and numbers in abi_numbers_test.cc. Behaviour is tested by frozen.c, a plugin from
-// that time, which contract_test.py runs.
+// Offsets and sizes are checked at compile time, for 64-bit machines (x86-64 and aarch64);
+// abi_numbers_test.cc checks signatures and numbers. contract_test.py tests the behaviour with
+// frozen.c, a plugin of version 1.
 
 #include <cstddef>
 
@@ -303,7 +303,7 @@ AT(ctprof_table_request, changed_ns, 80);
 AT(ctprof_table_request, reserved, 84);
 AT(ctprof_table_request, path, 88);
 
-// What programs in the kernel read.
+// Structs that BPF programs read.
 #define PACKED(type, bytes) static_assert(sizeof(type) == (bytes))
 PACKED(ctprof_unwind_rule, 8);
 AT(ctprof_unwind_rule, kind, 0);

@@ -1,5 +1,6 @@
-// The signatures, scalar types and numbers of ABI version 1; abi_layout_test.cc has its structs,
-// and says what a change here means. Those of entities, storages and gaps reach the file.
+// The signatures, scalar types and numbers of ABI version 1. abi_layout_test.cc checks the structs,
+// and explains the consequences of a change. The numbers of entities, storages and gaps are stored
+// in files.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""What becomes of plugins that break the contract, and what plugins that keep it may rely on.
+"""Tests how ctprof handles plugins that violate the contract, and what it guarantees to others.
 
-Environment: CTPROF, FIXTURES; BAD_PLUGINS, FROZEN_PLUGIN and EXAMPLE_PLUGINS, the directories that hold the shared objects.
+Environment: CTPROF, FIXTURES; BAD_PLUGINS, FROZEN_PLUGIN and EXAMPLE_PLUGINS, the directories of the shared objects.
 
-Captures are of a recorded tree where what other plugins read must stay the same to the cell, and of this host where plugins must bear it.
+Tests that compare the cells of other plugins capture a recorded tree; tests of robustness capture this host.
 """
 
 import json
@@ -22,16 +22,16 @@ from file_json import Gap  # noqa: E402
 KERNEL = "6.12"
 FAILED = Gap("SourceFailed")
 
-# The whole plugin is refused; words of the reason.
+# Plugins that are refused, with words of the reason.
 REFUSED = {
     "not_elf": "not an ELF",
     "empty": "not an ELF",
     "cut_short": "it is cut short",
-    "undefined_symbol": "undefined symbol: function_of_nobody",
+    "undefined_symbol": "undefined symbol: undefined_function",
     "no_symbol": "no symbol 'ctprof_plugin'",
     "another_abi": "ABI 2, this ctprof speaks 1",
     "small_plugin": "its table is of size 8",
-    "lying_size": "its table says that it is of size 4096, but has 152",
+    "wrong_table_size": "its table says that it is of size 4096, but has 152",
     "small_metric": "a metric is of size 16",
     "small_offers": "is of size 4, ",
     "null_collect": "NULL for collect",
@@ -41,44 +41,44 @@ REFUSED = {
     "dead_reduced": "a dead counter never moves",
     "category_counted": "a category is a name, not a quantity",
     "unknown_rule": "the rule 'unknown_rule_mean'",
-    "absent_is_no_json": "has '{]' stand for no value, which is not JSON",
+    "invalid_json_for_absent": "has '{]' stand for no value, which is not JSON",
     "wrong_storage": "'wrong_storage_value' stores GaugeCount",
 }
 
-# The plugin is loaded, and a metric of it, or a derived one, is not.
+# Plugins that are loaded without one of their metrics or derived metrics.
 METRIC_REFUSED = {
     "broken_expression": "reading expression 'broken_expression_value +'",
     "mixed_units": "'count' and 'ns' do not go together",
-    "unknown_input": "reads 'nobody_declares_it', which no loaded plugin declares",
-    "derived_of_itself": "reads 'derived_of_itself_derived', which is derived itself",
-    "takes_a_place": "claims the path 'threads[].run_time_ns'",
-    "takes_a_table": "claims the path 'threads'",
+    "unknown_input": "reads 'undeclared', which no loaded plugin declares",
+    "derived_from_itself": "reads 'derived_from_itself_derived', which is derived itself",
+    "claims_file_path": "claims the path 'threads[].run_time_ns'",
+    "claims_table": "claims the path 'threads'",
     "clash": "its metric 'run_time_ns' is a thread's MonotonicCount",
     "many_unprefixed": "and 500 more faults like it",
     "unprefixed": "must begin with 'unprefixed_'",
 }
 
-# The plugin is loaded, and its source fails. What a cell may hold then, given the thread's id; words of the sentence.
+# Plugins whose source fails: a check of a cell with the thread's id, and words of the message.
 FAILS = {
     "wrong_rows": (lambda cell, tid: cell in (tid, FAILED), "rows of a batch of"),
-    "fails_half_way": (lambda cell, tid: cell in (tid, FAILED), "the second half is missing"),
+    "fails_after_half": (lambda cell, tid: cell in (tid, FAILED), "the second half is missing"),
     "leaves_untouched": (lambda cell, tid: cell == FAILED, "without value or reason"),
     "gap_out_of_range": (lambda cell, tid: cell == FAILED, "without value or reason"),
     "row_out_of_range": (lambda cell, tid: cell in (b"astray", FAILED), "put a value into row"),
     "offer_out_of_range": (lambda cell, tid: cell == FAILED, "put a value into offer 1"),
     "put_wrong_kind": (lambda cell, tid: cell == FAILED, "put a string into 'put_wrong_kind_value'"),
-    "claims_a_map": (lambda cell, tid: cell == FAILED, "without value or reason"),
-    "claims_a_text": (lambda cell, tid: cell == FAILED, "without value or reason"),
-    "opens_badly": (lambda cell, tid: cell == FAILED, "the device is on fire"),
+    "claims_map": (lambda cell, tid: cell == FAILED, "without value or reason"),
+    "claims_text": (lambda cell, tid: cell == FAILED, "without value or reason"),
+    "open_worker_fails": (lambda cell, tid: cell == FAILED, "the device is on fire"),
     "tally_out_of_range": (lambda cell, tid: cell in (tid, FAILED), "counted in tally 5"),
     "throws": (lambda cell, tid: cell in (tid, FAILED), "thrown half way"),
-    "throws_at_birth": (lambda cell, tid: cell == FAILED, "an exception without a message"),
+    "throws_in_constructor": (lambda cell, tid: cell == FAILED, "an exception without a message"),
 }
 
-# The plugin is loaded, and its sources are not run at all, or to no effect; words of the sentence.
-LEFT_OUT = {
+# Plugins whose sources do not run, or whose results are discarded, with words of the message.
+EXCLUDED = {
     "lister_fails": "lost count",
-    "lister_lies": "but the limit is",
+    "lister_commits_too_many": "but the limit is",
 }
 
 
@@ -93,7 +93,7 @@ class Plugins(unittest.TestCase):
 
     @classmethod
     def place(cls, name):
-        """A directory with that plugin and no other."""
+        """Returns a directory that contains only that plugin."""
         place = pathlib.Path(cls.scratch.name) / name
         library = place / f"{name}.so"
         if not library.exists():
@@ -114,7 +114,7 @@ class Plugins(unittest.TestCase):
 
     @classmethod
     def captured(cls, name, *words, before=()):
-        """A finished run of capture, and its file."""
+        """Runs capture, and returns the process and its file."""
         path = os.path.join(cls.scratch.name, f"{name}.ctprof.zst")
         done = harness.capture(path, *words, before=before)
         return done, file_json.load(path)
@@ -127,13 +127,13 @@ class Plugins(unittest.TestCase):
         return self.captured_tree(name, before=("--plugin-path", str(self.place(name))))
 
     def assert_one_line(self, name, said, words):
-        """Standard error has one line about the plugin, with its file and the reason."""
+        """Checks that standard error has one line about the plugin, with its file and the reason."""
         lines = [line for line in said.splitlines() if f"/{name}.so" in line]
         self.assertEqual(len(lines), 1, f"not one line about {name}:\n{said}")
         self.assertIn(words, lines[0])
 
-    def assert_others_kept(self, file, brought=""):
-        """Everything that the capture without the plugin has is there, and the same; nothing is but what it brought."""
+    def assert_other_columns_unchanged(self, file, brought=""):
+        """Checks that the file contains the cells of the capture without the plugin, plus columns that begin with `brought`."""
         self.assertEqual(file.faults(), [])
         self.assertEqual(list(file.threads), list(self.without.threads), "other threads")
         for key, row in self.without.threads.items():
@@ -142,14 +142,14 @@ class Plugins(unittest.TestCase):
 
 
 class Refused(Plugins):
-    def test_found_by_itself_it_is_one_line(self):
+    def test_refused_plugin_is_one_line(self):
         for name, words in REFUSED.items():
             with self.subTest(name):
                 done, file = self.captured_with(name)
                 self.assert_one_line(name, done.stderr, words)
-                self.assert_others_kept(file)
+                self.assert_other_columns_unchanged(file)
 
-    def test_asked_for_by_name_it_is_an_error(self):
+    def test_refused_plugin_is_an_error_if_requested(self):
         for name, words in REFUSED.items():
             with self.subTest(name):
                 target = os.path.join(self.scratch.name, "never")
@@ -158,27 +158,27 @@ class Refused(Plugins):
                 self.assertFalse(os.path.exists(target))
                 self.assert_one_line(name, done.stderr, words)
 
-    def test_a_metric_is_refused_and_the_plugin_stays(self):
+    def test_refused_metric_keeps_its_plugin(self):
         for name, words in METRIC_REFUSED.items():
             with self.subTest(name):
                 done, file = self.captured_with(name)
                 self.assert_one_line(name, done.stderr, words)
-                self.assert_others_kept(file, f"{name}_")
+                self.assert_other_columns_unchanged(file, f"{name}_")
 
-    def test_what_is_to_come_is_told_and_the_rest_of_its_plugin_counts(self):
-        done, file = self.captured_with("to_come")
+    def test_reports_unsupported_parts_and_uses_the_rest(self):
+        done, file = self.captured_with("newer_abi_parts")
         # Two sources and two metrics, in one line.
-        self.assert_one_line("to_come", done.stderr, "which this version of ctprof does not support; and 3 more faults like it")
-        self.assert_others_kept(file, "to_come_")
+        self.assert_one_line("newer_abi_parts", done.stderr, "which this version of ctprof does not support; and 3 more faults like it")
+        self.assert_other_columns_unchanged(file, "newer_abi_parts_")
         for (_, tid), row in file.threads.items():
-            self.assertEqual(row["to_come_value"], tid)
+            self.assertEqual(row["newer_abi_parts_value"], tid)
 
-    def test_of_two_with_one_name_the_first_stays(self):
+    def test_keeps_first_of_two_plugins_with_one_name(self):
         done, file = self.captured_with("duplicate")
         self.assert_one_line("duplicate", done.stderr, "'procfs-sched' is loaded already")
-        self.assert_others_kept(file)
+        self.assert_other_columns_unchanged(file)
 
-    def test_plugins_tells_of_each(self):
+    def test_plugins_and_doctor_report_refusals(self):
         for name, words in {**REFUSED, **METRIC_REFUSED}.items():
             with self.subTest(name):
                 for verb in ("plugins", "doctor"):
@@ -189,57 +189,57 @@ class Refused(Plugins):
 
 
 class Fails(Plugins):
-    def test_the_sound_one_is_sound(self):
+    def test_correct_plugin_has_no_fault(self):
         done, file = self.captured_with("sound")
         self.assertNotIn("sound.so", done.stderr)
-        self.assert_others_kept(file, "sound_")
+        self.assert_other_columns_unchanged(file, "sound_")
         for (_, tid), row in file.threads.items():
             self.assertEqual(row["sound_value"], tid)
 
-    def test_a_failing_source_costs_its_own_cells(self):
+    def test_failing_source_affects_only_its_cells(self):
         for name, (may_hold, words) in FAILS.items():
             with self.subTest(name):
                 done, file = self.captured_with(name)
                 self.assert_one_line(name, done.stderr, words)
-                self.assert_others_kept(file, f"{name}_")
+                self.assert_other_columns_unchanged(file, f"{name}_")
                 cells = {tid: row[f"{name}_value"] for (_, tid), row in file.threads.items()}
                 self.assertEqual([(tid, cell) for tid, cell in cells.items() if not may_hold(cell, tid)], [])
                 self.assertTrue(name in ("wrong_rows", "tally_out_of_range") or FAILED in cells.values())
 
-    def test_half_of_a_half_way_failure_is_kept(self):
-        for name in ("fails_half_way", "throws"):
+    def test_keeps_cells_before_a_failure(self):
+        for name in ("fails_after_half", "throws"):
             cells = [row[f"{name}_value"] for row in self.captured_with(name)[1].threads.values()]
             self.assertLess(0, cells.count(FAILED))
             self.assertLess(cells.count(FAILED), len(cells))
 
-    def test_a_source_that_is_left_out_changes_nothing(self):
-        for name, words in LEFT_OUT.items():
+    def test_excluded_source_affects_only_its_columns(self):
+        for name, words in EXCLUDED.items():
             with self.subTest(name):
                 done, file = self.captured_with(name)
                 self.assert_one_line(name, done.stderr, words)
-                self.assert_others_kept(file, f"{name}_")
+                self.assert_other_columns_unchanged(file, f"{name}_")
                 if name.startswith("lister_"):
                     self.assertEqual({row[f"{name}_value"] for row in file.threads.values()}, {FAILED})
 
-    def test_both_halves_of_a_circle_are_told(self):
-        done, file = self.captured_with("circle")
-        lines = [line for line in done.stderr.splitlines() if "/circle.so" in line and "cycle of sources" in line]
+    def test_reports_both_sources_of_a_cycle(self):
+        done, file = self.captured_with("read_cycle")
+        lines = [line for line in done.stderr.splitlines() if "/read_cycle.so" in line and "cycle of sources" in line]
         self.assertEqual([sum(half in line for line in lines) for half in ("'hen'", "'egg'")], [1, 1], done.stderr)
-        self.assert_others_kept(file, "circle_")
+        self.assert_other_columns_unchanged(file, "read_cycle_")
 
-    def test_a_summary_may_not_stand_where_a_table_does(self):
-        _, file = self.captured_with("takes_a_key")
-        self.assert_others_kept(file, "takes_a_key_")
+    def test_summary_cannot_replace_a_table(self):
+        _, file = self.captured_with("claims_key")
+        self.assert_other_columns_unchanged(file, "claims_key_")
 
-    def test_probing_that_throws_is_a_reason(self):
+    def test_exception_of_probe_is_the_reason(self):
         done = harness.run("--plugin-path", str(self.place("throws_in_probe")), "plugins", "--format", "json")
         plugin = next(p for p in json.loads(done.stdout)["plugins"] if p["name"] == "throws_in_probe")
         self.assertIn("thrown while probing", json.dumps(plugin))
         _, file = self.captured_with("throws_in_probe")
-        self.assert_others_kept(file, "throws_in_probe_")
+        self.assert_other_columns_unchanged(file, "throws_in_probe_")
 
-    def test_all_of_them_at_once_on_this_host(self):
-        names = [*REFUSED, *METRIC_REFUSED, *FAILS, *LEFT_OUT, "circle", "duplicate", "throws_in_probe", "takes_a_key", "sound"]
+    def test_all_bad_plugins_together_on_this_host(self):
+        names = [*REFUSED, *METRIC_REFUSED, *FAILS, *EXCLUDED, "read_cycle", "duplicate", "throws_in_probe", "claims_key", "sound"]
         before = [word for name in names for word in ("--plugin-path", str(self.place(name)))]
         for jobs in ("1", "4"):
             done, file = self.captured(f"host{jobs}", "--jobs", jobs, before=before)
@@ -252,7 +252,7 @@ class Fails(Plugins):
 
 
 class Slow(Plugins):
-    """What a slow plugin reads later than others is part of the skew."""
+    """The skew includes the delay of a slow plugin."""
 
     PAUSE_NS = {"slow_thread": 200_000_000, "slow_process": 300_000_000}
 
@@ -263,11 +263,11 @@ class Slow(Plugins):
         line = harness.run(*place, "capture", "--jobs=1", "-o", path).stdout
         return said, re.search(r", skew ([\d,.]+) ms(?: \(threads ([\d,.]+) ms\))?;", line)
 
-    def test_of_threads(self):
+    def test_thread_skew_includes_slow_source(self):
         said, _ = self.said("slow_thread")
         self.assertGreaterEqual(said["thread_skew_ns"], self.PAUSE_NS["slow_thread"])
 
-    def test_of_a_later_stage(self):
+    def test_skew_includes_slow_later_stage(self):
         said, line = self.said("slow_process")
         self.assertGreaterEqual(said["skew_ns"] - said["thread_skew_ns"], self.PAUSE_NS["slow_process"])
         whole, of_threads = (float(figure.replace(",", "")) * 1e6 for figure in line.groups())
@@ -275,14 +275,14 @@ class Slow(Plugins):
         self.assertGreaterEqual(whole - of_threads, self.PAUSE_NS["slow_process"] - rounded_ns)
 
 
-class Kept(Plugins):
+class FrozenPlugin(Plugins):
     def frozen(self, *words):
         return self.captured_tree("frozen", *words, before=("--plugin-path", str(self.place("frozen"))))
 
-    def test_a_plugin_of_the_first_abi_works(self):
+    def test_plugin_of_abi_1_works(self):
         done, file = self.frozen()
         self.assertNotIn("frozen", done.stderr)
-        self.assert_others_kept(file, "frozen_")
+        self.assert_other_columns_unchanged(file, "frozen_")
         for (_, tid), row in file.threads.items():
             expected = {
                 "frozen_number": tid,
@@ -297,13 +297,13 @@ class Kept(Plugins):
         rows = len(file.threads)
         self.assertEqual(file.document["frozen_summary"], {"rows": rows, "inner": {"listed": True, "nothing": None}})
 
-    def test_it_may_put_what_nobody_wants(self):
+    def test_may_put_values_that_were_not_requested(self):
         _, file = self.frozen("--metrics", "frozen_number")
         self.assertEqual(file.faults(), [])
         self.assertEqual({row["frozen_number"] for row in file.threads.values()}, {tid for _, tid in file.threads})
         self.assertFalse(any("frozen_text" in row for row in file.threads.values()))
 
-    def test_its_rule_and_its_derived_metric_work(self):
+    def test_rule_and_derived_metric_work(self):
         _, file = self.frozen()
         path = os.path.join(self.scratch.name, "frozen.ctprof.zst")
         done = harness.run("--plugin-path", str(self.place("frozen")), "show", path, "--format", "json", "--limit", "0")
@@ -311,8 +311,8 @@ class Kept(Plugins):
         self.assertEqual(sum(row["value"] for row in shown), sum(tid for _, tid in file.threads))
         self.assertIn("frozen_odd_part", {row["metric"] for row in json.loads(done.stdout)["rows"]})
 
-    def test_a_sum_by_a_rule_of_its_own_is_told_as_a_sum(self):
-        """Which threads it came from, and who has most of it: of one boot, which recorded trees do not say."""
+    def test_reports_sum_of_plugin_rule_as_sum(self):
+        """Reports contain the shares of threads and the busiest thread. This requires a boot id, which recorded trees lack."""
         self.captured("adds_up", "-p", str(os.getpid()), before=("--plugin-path", str(self.place("adds_up")), "--plugins", "adds_up"))
         path = os.path.join(self.scratch.name, "adds_up.ctprof.zst")
         told = harness.run("--plugin-path", str(self.place("adds_up")), "compare", "--lifetime", path, path, "--format", "json")
@@ -322,14 +322,14 @@ class Kept(Plugins):
             self.assertEqual((row["delta_alive"], row["delta_new"], row["delta_gone"]), (0, 0, 0))
             self.assertLessEqual(row["busiest_candidate"]["tid"], row["candidate"])
 
-    def test_doctor_knows_it_and_has_no_remedy_for_it(self):
+    def test_doctor_lists_it_without_remedy(self):
         done = harness.run("--plugin-path", str(self.place("frozen")), "--rootfs", harness.fixture(KERNEL), "doctor", "--format", "json")
         plugin = next(p for p in json.loads(done.stdout)["plugins"] if p["name"] == "frozen")
         self.assertEqual((plugin["refused"], plugin["findings"]), (0, []))
         self.assertGreater(plugin["fills"], 0)
 
-    def test_every_plugin_adds_up(self):
-        """Ours, the examples and the frozen one, on each recorded tree and on this host."""
+    def test_cells_of_every_plugin_are_complete(self):
+        """For plugins of ctprof, the examples and the frozen plugin, on each recorded tree and on this host."""
         before = ["--plugin-path", str(self.place("frozen")), "--plugin-path", os.environ["EXAMPLE_PLUGINS"]]
         files = [self.captured("all", before=before)[1]]
         for kernel in harness.kernels():

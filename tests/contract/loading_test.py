@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What is loaded, and what is not: files that are damaged or none, directories that are not there, verbs that need no plugin.
+"""Tests which plugins are loaded: damaged files, files that are not plugins, missing directories, commands without plugins.
 
 Environment: CTPROF, FIXTURES; BAD_PLUGINS and FROZEN_PLUGIN, directories of shared objects.
 """
@@ -60,8 +60,8 @@ class Loading(unittest.TestCase):
 
 
 class Damaged(Loading):
-    def test_cut_at_any_place_it_is_refused(self):
-        """Behind its last segment a file has nothing that is mapped: cut there it is whole."""
+    def test_refuses_truncated_file(self):
+        """No part after the last segment is mapped, so a file that is cut there is complete."""
         with open(bad("sound"), "rb") as file:
             whole = file.read()
         end = self.end_of_segments(whole)
@@ -78,9 +78,9 @@ class Damaged(Loading):
         segments = [struct.unpack_from("<IIQQQQ", whole, offset + size * i) for i in range(number)]
         return max(begin + length for _, _, begin, _, _, length in segments)
 
-    def test_a_segment_of_zeroes_may_begin_behind_the_end(self):
-        """Nothing of the file is mapped for it. The mark of the stack, which has no bytes either, is made one; where it begins in the middle
-        of a page, a piece of the file would be."""
+    def test_accepts_empty_segment_beyond_end_of_file(self):
+        """The test turns PT_GNU_STACK into an empty PT_LOAD segment beyond the end. The loader maps no byte of the file for it,
+        except if it begins in the middle of a page."""
         with open(bad("sound"), "rb") as file:
             whole = file.read()
         offset, = struct.unpack_from("<Q", whole, 32)
@@ -94,8 +94,8 @@ class Damaged(Loading):
             self.assertEqual((said.returncode, "it is cut short" in said.stderr), (0, refused), said.stderr)
             self.assertEqual("sound_value" in said.stdout, not refused)
 
-    def test_any_byte_of_its_headers_may_be_wrong(self):
-        """It is refused or it is loaded; nothing dies of it that the dynamic loader does not survive."""
+    def test_refuses_damaged_headers(self):
+        """ctprof refuses such a file with a message and does not crash."""
         with open(bad("sound"), "rb") as file:
             whole = file.read()
         for at in (4, 5, 16, 18, 32, 33, 54, 56, 57):
@@ -104,7 +104,7 @@ class Damaged(Loading):
             self.put("spoiled.so", bytes(spoiled))
             self.assert_refused("spoiled.so", "it is ")
 
-    def test_every_verb_bears_it(self):
+    def test_every_command_survives_damaged_plugins(self):
         path = self.snapshot()
         with open(bad("sound"), "rb") as file:
             self.put("cut.so", file.read()[:8192])
@@ -118,7 +118,7 @@ class Damaged(Loading):
             done = ran("--plugin-path", self.place, *verb)
             self.assertEqual((done.returncode, done.stderr), (0, ""), verb)
 
-    def test_what_is_no_regular_file_is_not_opened(self):
+    def test_opens_only_regular_files(self):
         os.mkfifo(os.path.join(self.place, "pipe.so"))
         os.mkdir(os.path.join(self.place, "directory.so"))
         os.symlink("/dev/zero", os.path.join(self.place, "device.so"))
@@ -127,20 +127,20 @@ class Damaged(Loading):
             for name in ("pipe.so", "directory.so", "device.so", "socket.so"):
                 self.assert_refused(name, "it is not a regular file")
 
-    def test_a_link_to_a_plugin_is_one(self):
+    def test_follows_symbolic_link_to_plugin(self):
         os.symlink(bad("sound"), os.path.join(self.place, "sound.so"))
         done = ran("--plugin-path", self.place, "metric-list")
         self.assertEqual(done.stderr, "")
         self.assertIn("sound_value", done.stdout)
 
-    def test_what_is_no_plugin_runs_nothing(self):
-        """Its constructor would: it is told from a plugin by its symbols, before it is loaded."""
-        with open(bad("stranger"), "rb") as file:
-            self.put("stranger.so", file.read().replace(b"ctprof_plugin\0", b"other_symbols\0"))
-        self.assert_refused("stranger.so", "it exports no symbol 'ctprof_plugin'")
+    def test_runs_no_code_of_other_libraries(self):
+        """Its symbols show that it is not a plugin before it is loaded, so its constructor does not run."""
+        with open(bad("secret_reader"), "rb") as file:
+            self.put("secret_reader.so", file.read().replace(b"ctprof_plugin\0", b"other_symbols\0"))
+        self.assert_refused("secret_reader.so", "it exports no symbol 'ctprof_plugin'")
         self.assertFalse(os.path.exists(self.path("loot")))
 
-    def test_one_line_for_a_file_whatever_is_wrong_with_it(self):
+    def test_reports_many_faults_in_one_line(self):
         shutil.copy(bad("many_unprefixed"), self.place)
         self.assert_refused("many_unprefixed.so", "'value000' must begin with 'many_unprefixed_'; names without a prefix are ctprof's own; "
                             "and 500 more faults like it")
@@ -148,38 +148,38 @@ class Damaged(Loading):
         self.assertEqual(len(report["refused"]), 1)
 
 
-class Found(Loading):
+class Discovery(Loading):
     def alone(self, *names):
-        """The program without its plugins."""
+        """Copies the program without its plugins."""
         place = self.path(*names)
         os.makedirs(place)
         return shutil.copy(harness.CTPROF, place)
 
-    def assert_says_where_it_looked(self, done, *paths):
+    def assert_lists_searched_directories(self, done, *paths):
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         for path in paths:
             self.assertIn(f"'{path}': ", done.stderr)
         self.assertIn("--plugin-path DIR", done.stderr)
 
-    def test_without_any_plugin_it_says_where_it_looked(self):
+    def test_lists_searched_directories_without_any_plugin(self):
         program = self.alone("prefix", "bin")
         out = self.path("out")
         for verb in (["capture", "-o", out], ["plugins"], ["doctor"], ["metric-list"], ["help", "nice"]):
             done = ran(*verb, program=program)
-            self.assert_says_where_it_looked(done)
+            self.assert_lists_searched_directories(done)
             self.assertIn(f"'{self.path('prefix')}/lib", done.stderr)
         self.assertFalse(os.path.exists(out))
-        self.assert_says_where_it_looked(ran("--plugin-path", self.place, "metric-list", program=program), self.place)
+        self.assert_lists_searched_directories(ran("--plugin-path", self.place, "metric-list", program=program), self.place)
 
-    def test_where_all_are_refused_nothing_is_captured(self):
+    def test_captures_nothing_if_all_plugins_are_refused(self):
         program = self.alone("prefix", "bin")
         self.put("odd.so", b"no library")
         done = ran("-q", "--plugin-path", self.place, "capture", "-o", self.path("out"), program=program)
         self.assertEqual((done.returncode, os.path.exists(self.path("out"))), (2, False))
         self.assertIn("odd.so: it is not an ELF shared object", done.stderr)
 
-    def test_files_can_be_shown_without_any_plugin(self):
+    def test_shows_files_without_any_plugin(self):
         path = self.snapshot()
         program = self.alone("prefix", "bin")
         for verb in (["show", path, "--format", "json"], ["compare", "--lifetime", path, path, "--format", "json"]):
@@ -187,59 +187,59 @@ class Found(Loading):
             self.assertEqual((there.returncode, there.stderr), (0, ""), verb)
             self.assertEqual(json.loads(there.stdout)["rows"], json.loads(here.stdout)["rows"])
 
-    def test_a_file_of_others_needs_them(self):
+    def test_foreign_file_needs_plugins(self):
         path = self.path("foreign.ctprof.zst")
         text = subprocess.run(["zstd", "-qdc", self.snapshot()], capture_output=True, check=True).stdout
         document = {key: value for key, value in json.loads(text).items() if key not in ("ctprof", "registry")}
         subprocess.run(["zstd", "-qo", path], input=json.dumps(document).encode(), check=True)
         self.assertIn("cpu_efficiency", ran("show", path, "--limit", "0").stdout)
-        self.assert_says_where_it_looked(ran("show", path, program=self.alone("prefix", "bin")))
+        self.assert_lists_searched_directories(ran("show", path, program=self.alone("prefix", "bin")))
 
-    def test_from_a_deleted_directory_it_finds_them(self):
+    def test_finds_plugins_from_deleted_directory(self):
         gone = self.path("gone")
         os.mkdir(gone)
         done = ran("-c", 'cd "$1" && rmdir "$1" && exec "$2" metric-list --format json', "sh", gone, harness.CTPROF, program="sh")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("run_time_ns", done.stdout)
 
-    def test_under_the_dynamic_loader_it_says_so(self):
+    def test_reports_start_through_dynamic_loader(self):
         loader = subprocess.run(["sh", "-c", "ls /lib64/ld-linux-*.so.* /lib/ld-linux-*.so.* 2>&-"], capture_output=True, check=False, text=True)
         if not loader.stdout:
             self.skipTest("needs a dynamic loader in one of the usual places")
         done = ran(harness.CTPROF, "capture", "-o", self.path("out"), program=loader.stdout.split()[0])
-        self.assert_says_where_it_looked(done)
+        self.assert_lists_searched_directories(done)
 
-    def test_a_path_that_leads_nowhere(self):
+    def test_missing_plugin_path_is_an_error(self):
         nowhere = self.path("nowhere")
         for words in (["metric-list"], ["capture", "-o", self.path("out")], ["show", self.snapshot()]):
             done = ran("--plugin-path", nowhere, *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
             self.assertEqual(done.stderr, f"ctprof: looking for plugins in '{nowhere}': No such file or directory\n")
 
-    def test_a_variable_that_leads_nowhere_is_told(self):
+    def test_reports_missing_directory_of_variable(self):
         nowhere = self.path("nowhere")
         done = ran("metric-list", env=os.environ | {"CTPROF_PLUGIN_PATH": f"{nowhere}:{self.place}"})
         said = f"ctprof: CTPROF_PLUGIN_PATH: looking for plugins in '{nowhere}': No such file or directory\n"
         self.assertEqual((done.returncode, done.stderr), (0, said))
 
 
-class Needed(Loading):
+class LoadedFiles(Loading):
     def opened(self, *words):
-        """Plugins that the dynamic loader opened, by name."""
+        """Returns the names of plugins that the dynamic loader opened."""
         log = self.path("log")
         harness.under_strace(self, ["-f", "-e", "trace=openat"], *words, log=log)
         with open(log, encoding="utf-8") as file:
             lines = [line for line in file if "openat(AT_FDCWD," in line and ".so" in line and "ENOENT" not in line]
         return sorted({os.path.basename(line.split('"')[1]) for line in lines if "/plugins/" in line})
 
-    def test_show_and_compare_load_the_layout_alone(self):
+    def test_show_and_compare_load_only_the_layout(self):
         path = self.snapshot()
         for words in (["show", path], ["compare", "--lifetime", path, path]):
             self.assertEqual(self.opened(*words), ["file-layout.so"])
         self.assertGreater(len(self.opened("metric-list")), 3)
 
-    def test_a_rule_that_is_lacking_is_looked_for(self):
-        """The sound one brings none, and is left alone; the frozen one's rule is nobody else's."""
+    def test_loads_plugin_for_missing_rule(self):
+        """`sound` has no rule and is not loaded; only the frozen plugin has the rule of its metric."""
         before = ("--plugin-path", self.place)
         for name, needed in ((bad("sound"), False), (os.path.join(os.environ["FROZEN_PLUGIN"], "frozen.so"), True)):
             shutil.copy(name, self.place)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`ctprof plugin new`: each language with each kind of source compiles without a warning, and passes the test that it comes with.
+"""`ctprof plugin new`: each language with each kind of source compiles without a warning, and passes its generated test.
 
     new_plugin_test.py CTPROF INCLUDE_DIR
 """
@@ -31,7 +31,7 @@ class NewPlugin(unittest.TestCase):
         return run(CTPROF, "plugin", "new", *words, cwd=self.here)
 
     def built(self, name, language):
-        """The directory with the plugin, compiled."""
+        """Compiles the plugin and returns its directory."""
         extension, compiler = LANGUAGES[language]
         place = self.here / name
         (place / "build").mkdir()
@@ -40,7 +40,7 @@ class NewPlugin(unittest.TestCase):
         self.assertEqual(done.stderr, "")
         return place
 
-    def test_each_passes_its_own_test(self):
+    def test_generated_plugins_pass_their_tests(self):
         for number, (language, source) in enumerate((language, source) for language in LANGUAGES for source in SOURCES):
             with self.subTest(language=language, source=source):
                 name = f"new{number}"
@@ -50,27 +50,27 @@ class NewPlugin(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn("Ran 2 tests", done.stderr)
 
-    def test_no_placeholder_is_left(self):
+    def test_generated_files_contain_no_placeholder(self):
         for language in LANGUAGES:
             self.new("left" + LANGUAGES[language][0], "--lang", language)
         texts = {path: path.read_text() for path in self.here.rglob("*") if path.is_file()}
         self.assertEqual(len(texts), 12)
         self.assertEqual([path for path, text in texts.items() if "@" in text.replace("actions/checkout@v4", "")], [])
 
-    def test_the_test_fails_where_the_plugin_is_wrong(self):
+    def test_generated_test_detects_wrong_plugin(self):
         self.new("wrong", "--lang", "c")
         source = self.here / "wrong" / "wrong.c"
         source.write_text(source.read_text().replace("? CTPROF_MALFORMED : CTPROF_VALUE;", "? CTPROF_MALFORMED : (++*value, CTPROF_VALUE);"))
         done = run(sys.executable, "test_wrong.py", CTPROF, "build", cwd=self.built("wrong", "c"))
         self.assertIn("FAIL: test_values", done.stderr)
 
-    def test_nothing_that_exists_is_changed(self):
+    def test_keeps_existing_directory(self):
         (self.here / "here").mkdir()
         done = self.new("here")
         self.assertEqual((done.returncode, os.listdir(self.here / "here")), (2, []))
         self.assertEqual(done.stderr, "ctprof: creating 'here': it exists; choose another name, or remove it\n")
 
-    def test_mistakes_are_one_sentence(self):
+    def test_invalid_arguments_are_one_message(self):
         for words, said in {("new",): "missing NAME", ("new", "Upper"): "invalid NAME 'Upper'", ("new", "../x"): "invalid NAME '../x'",
                             ("new", "a" * 33): "at most 32 characters", ("new", "a", "--lang", "cobol"): "invalid --lang 'cobol'",
                             ("new", "a", "--source", "disk"): "invalid --source 'disk'", (): "missing subcommand",

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""A stranger's view: ctprof installed into a directory of its own, the SDK found through ctprof-sdk.pc alone, plugins built elsewhere.
+"""Builds plugins outside the tree: ctprof is installed into a separate directory, and only ctprof-sdk.pc locates the SDK.
 
     out_of_tree_test.py BUILD_DIR EXAMPLE_DIR SDK_README
 
-Runs the example plugins' own test, shows and compares their file by a ctprof without them, and follows sdk/README.md to the letter.
+Runs the test of the example plugins, shows and compares their file with a ctprof that lacks them, and executes the commands of sdk/README.md.
 """
 import json
 import os
@@ -25,7 +25,7 @@ def run(*command, **more):
     return done
 
 
-class Stranger(unittest.TestCase):
+class OutOfTree(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.directory = tempfile.TemporaryDirectory()
@@ -65,7 +65,7 @@ class Stranger(unittest.TestCase):
         done = run("meson", "test", "-t", "4", "-C", self.built_example(), env=self.env)
         self.assertRegex(done.stdout, r"Ok:\s+1")
 
-    def test_a_file_is_read_without_the_plugins(self):
+    def test_reads_file_without_the_plugins(self):
         file = str(self.home / "with.ctprof.zst")
         run(self.ctprof, "--plugin-path", self.built_example(), "capture", "-o", file, "-p", os.getpid(), env=self.env)
         for verb in (["show", file], ["compare", "--lifetime", file, file]):
@@ -76,7 +76,7 @@ class Stranger(unittest.TestCase):
             self.assertEqual(len(said), 1, report["notes"])
             self.assertIn("MaxGaugeCount", said[0])
 
-    def test_the_readme_does_what_it_says(self):
+    def test_readme_examples_work(self):
         text = README.read_text()
         place = self.home / "readme"
         place.mkdir()

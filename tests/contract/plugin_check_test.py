@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""`ctprof plugin check`: one sentence for each fault of a bad plugin, none for sound ones.
+"""`ctprof plugin check`: one message for each fault of a bad plugin, none for correct plugins.
 
-Environment: CTPROF, FIXTURES, BAD_PLUGINS, EXAMPLE_PLUGINS. Checks are of a recorded tree.
+Environment: CTPROF, FIXTURES, BAD_PLUGINS, EXAMPLE_PLUGINS. Checks use a recorded tree.
 """
 import json
 import os
@@ -12,39 +12,39 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
-from contract_test import FAILS, KERNEL, LEFT_OUT, METRIC_REFUSED, REFUSED  # noqa: E402
+from contract_test import EXCLUDED, FAILS, KERNEL, METRIC_REFUSED, REFUSED  # noqa: E402
 
 BAD = pathlib.Path(os.environ["BAD_PLUGINS"])
 NOT_BUILT = {"not_elf", "empty", "cut_short"}  # contract_test.py makes these
 WORDS = {name: words for table in (REFUSED, METRIC_REFUSED) for name, words in table.items() if name not in NOT_BUILT}
-WORDS |= {name: words for name, (_, words) in FAILS.items()} | LEFT_OUT
+WORDS |= {name: words for name, (_, words) in FAILS.items()} | EXCLUDED
 WORDS |= {
-    "circle": "a cycle of sources that read each other's columns",
+    "read_cycle": "a cycle of sources that read each other's columns",
     "duplicate": "a plugin named 'procfs-sched' is loaded already",
     "throws_in_probe": "probe fails: thrown while probing",
-    "to_come": "which this version of ctprof does not support",
+    "newer_abi_parts": "which this version of ctprof does not support",
     "leaks_descriptors": "it leaks 1 descriptor per capture",
     "leaks_memory": "more bytes of memory after each capture",
     "counts_down": "counter 'counts_down_value' went backwards",
     "is_negative": "a value of 'is_negative_value' is a negative number, stored as unsigned",
-    "above_all": "a value of 'above_all_value' is above 100 percent",
+    "above_100_percent": "a value of 'above_100_percent_value' is above 100 percent",
 }
-RUDE = {
+MISBEHAVE = {
     "constructor:segv": "its constructors crashed: signal 11",
     "probe:throw": "probe threw an exception: thrown by a plugin",
-    "collect:segv": "collect of source 'manners' crashed: signal 11",
+    "collect:segv": "collect of source 'actor' crashed: signal 11",
     "collect:abort": "signal 6",
     "collect:exit": "called exit()",
     "collect:print": "it prints: printed by a plugin",
     "collect:child": "it leaves child processes behind",
-    "open_worker:segv": "open_worker of source 'manners' crashed",
-    "summarise:exit": "summarise of source 'manners' called exit()",
+    "open_worker:segv": "open_worker of source 'actor' crashed",
+    "summarise:exit": "summarise of source 'actor' called exit()",
 }
-NOTES = {"outranks": "it takes 'run_time_ns' from", "record_lies": "it is probed, not run"}
+NOTES = {"outranks": "it takes 'run_time_ns' from", "inconsistent_record": "it is probed, not run"}
 
 
 def check(library, **more):
-    """The exit status and the report."""
+    """Returns the exit status and the report."""
     words = [harness.CTPROF, "plugin", "check", str(library), "--as-root", "--rootfs", harness.fixture(KERNEL), "--format", "json"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=harness.TIMEOUT, **more)
     return done.returncode, json.loads(done.stdout)
@@ -58,19 +58,19 @@ class PluginCheck(unittest.TestCase):
         self.assertEqual(status, 1, report)
         self.assertTrue(any(words in fault for fault in report["faults"]), f"not {words!r}: {report['faults']}")
 
-    def test_each_bad_plugin_has_its_fault_named(self):
+    def test_names_fault_of_each_bad_plugin(self):
         for name, words in WORDS.items():
             with self.subTest(name):
                 self.assert_fault(BAD / f"{name}.so", words)
 
-    def test_misbehaviour_is_named_by_file_and_function(self):
+    def test_names_file_and_function_of_misbehaviour(self):
         if harness.is_sanitized():
             self.skipTest("a sanitizer has handlers of its own")
-        for rude, words in RUDE.items():
-            with self.subTest(rude):
-                self.assert_fault(BAD / "rude.so", words, env=os.environ | {"RUDE": rude})
+        for behaviour, words in MISBEHAVE.items():
+            with self.subTest(behaviour):
+                self.assert_fault(BAD / "misbehaving.so", words, env=os.environ | {"MISBEHAVE": behaviour})
 
-    def test_what_is_allowed_is_a_note(self):
+    def test_reports_allowed_behaviour_as_note(self):
         for name, words in NOTES.items():
             status, report = check(BAD / f"{name}.so")
             self.assertEqual((status, report["faults"]), (0, []))
@@ -90,7 +90,7 @@ class PluginCheck(unittest.TestCase):
         self.assertRegex(report["costs"][0], r"source 'sound' takes as long per row as reading \d+\.\d small files of /proc \(\d+ rows\)")
 
     def test_root_runs_the_plugin_as_nobody(self):
-        """A tree that only root can open: nobody fails to, root with --as-root does not."""
+        """The tree is readable only by root: the user nobody cannot open it, root with --as-root can."""
         if not harness.can_become_user():
             self.skipTest("needs to be root")
         with harness.scratch() as directory:
@@ -102,7 +102,7 @@ class PluginCheck(unittest.TestCase):
         self.assertIn("Permission denied", as_nobody)
         self.assertNotIn("Permission denied", as_root)
 
-    def test_mistakes_are_one_sentence(self):
+    def test_invalid_arguments_are_one_message(self):
         for words, said in {(): "missing FILE", ("nothing.so",): "No such file", ("text.txt",): "ends in .so"}.items():
             done = subprocess.run([harness.CTPROF, "plugin", "check", *words], capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""What each option of `record` changes: what recorders are requested to do, told by bad/tells_window.c; and what is in the window, of one process
-that sleeps.
+"""Tests the effect of each option of `record` on the parameters of recorders, which the plugin `reports_window` (bad/) prints, and on the window of a
+sleeping process.
 
-Environment: CTPROF, BAD_PLUGINS. An option whose effect takes more than that is in the test that ELSEWHERE names."""
+Environment: CTPROF, BAD_PLUGINS. TESTED_ELSEWHERE names the tests of all other options."""
 
 import json
 import os
@@ -17,11 +17,11 @@ sys.path.insert(0, str(TESTS / "parity"))
 import harness  # noqa: E402
 
 BAD_PLUGINS = os.environ["BAD_PLUGINS"]
-USUAL = {"pids": "1", "cgroups": "0", "freq": "99", "passes": "9", "period": "1000000", "budget": "0", "depth": "0", "user": "2", "stack": "0",
+DEFAULTS = {"pids": "1", "cgroups": "0", "freq": "99", "passes": "9", "period": "1000000", "budget": "0", "depth": "0", "user": "2", "stack": "0",
          "ring": "0", "flags": "24"}
 
-# Option -> words, and what of the window they change.
-OF_RECORDERS = {
+# Option -> arguments, and the parameters of the window that they change.
+RECORDER_OPTIONS = {
     "freq": (("--freq", "997"), {"freq": "997"}),
     "sleepers-freq": (("--sleepers-freq", "31"), {"passes": "31"}),
     "offcpu-period": (("--offcpu-period", "250us"), {"period": "250000"}),
@@ -34,8 +34,8 @@ OF_RECORDERS = {
     "no-inherit": (("--no-inherit",), {"flags": "16"}),
 }
 
-# Option -> the test that shows its effect, and contains it.
-ELSEWHERE = {
+# Option -> a test that contains the option and checks its effect.
+TESTED_ELSEWHERE = {
     "cgroup": "record/record_test.py",
     "debug-dir": "record/symbolize_test.py",
     "dry-run": "record/always_test.py",
@@ -56,7 +56,7 @@ ELSEWHERE = {
 }
 
 
-class Effects(unittest.TestCase):
+class OptionEffects(unittest.TestCase):
     def setUp(self):
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
@@ -64,13 +64,13 @@ class Effects(unittest.TestCase):
         self.process = self.sleeper()
 
     def sleeper(self):
-        """A process that waits until its input ends."""
+        """Starts a process that waits until its input ends."""
         process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
         self.addCleanup(process.communicate)
         return process.pid
 
     def record(self, *words, of=None):
-        command = [harness.CTPROF, "record", "-d", "1ms", "--no-sync", "--force", "-o", self.file, "--plugins", "tells_window,procfs-sched",
+        command = [harness.CTPROF, "record", "-d", "1ms", "--no-sync", "--force", "-o", self.file, "--plugins", "reports_window,procfs-sched",
                    "--plugin-path", BAD_PLUGINS, "--pid", of or str(self.process), *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=harness.TIMEOUT, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -83,9 +83,9 @@ class Effects(unittest.TestCase):
     def columns(self, entity="thread"):
         return next(line["columns"] for line in self.lines() if line["kind"] == "table" and line["entity"] == entity)
 
-    def window_of(self, *words, **more):
-        """What a recorder is requested to do."""
-        done = self.record("--recorders", "tells_window", *words, **more)
+    def record_window_parameters(self, *words, **more):
+        """Records a window, and returns the parameters that the recorder received."""
+        done = self.record("--recorders", "reports_window", *words, **more)
         told = re.search(r"window: (.*)", done.stderr)
         self.assertIsNotNone(told, done.stderr)
         pairs = dict(re.findall(r"(\w+) (\d+)", told[1]))
@@ -93,26 +93,26 @@ class Effects(unittest.TestCase):
         return pairs
 
     def test_options_of_recorders_reach_them(self):
-        self.assertEqual(self.window_of(), USUAL)
-        for option, (words, changed) in OF_RECORDERS.items():
+        self.assertEqual(self.record_window_parameters(), DEFAULTS)
+        for option, (words, changed) in RECORDER_OPTIONS.items():
             with self.subTest(option):
-                self.assertEqual(self.window_of(*words), USUAL | changed)
+                self.assertEqual(self.record_window_parameters(*words), DEFAULTS | changed)
 
-    def test_offcpu_stacks_has_three_forms(self):
-        flags = {form: self.window_of("--offcpu-stacks", form)["flags"] for form in ("blocked", "all", "every")}
+    def test_offcpu_stacks_has_three_values(self):
+        flags = {form: self.record_window_parameters("--offcpu-stacks", form)["flags"] for form in ("blocked", "all", "every")}
         self.assertEqual(flags, {"blocked": "24", "all": "28", "every": "30"})
 
-    def test_pid_is_of_rows_and_recorders(self):
+    def test_pid_limits_rows_and_recorders(self):
         other = self.sleeper()
-        self.assertEqual(self.window_of(of=f"{self.process},{other}")["pids"], "2")
+        self.assertEqual(self.record_window_parameters(of=f"{self.process},{other}")["pids"], "2")
         self.assertEqual(set(self.columns()["tgid"]), {self.process, other})
-        self.window_of()
+        self.record_window_parameters()
         self.assertEqual(set(self.columns()["tgid"]), {self.process})
 
-    def test_recorders_are_those_named(self):
+    def test_runs_only_named_recorders(self):
         self.assertNotIn("window:", self.record().stderr)
 
-    def test_metrics_are_the_columns(self):
+    def test_metrics_select_columns(self):
         self.record()
         self.assertIn("policy", self.columns())
         self.record("--metrics", "run_time_ns")
@@ -124,13 +124,13 @@ class Effects(unittest.TestCase):
             self.record("--level", level)
             self.assertEqual(self.lines()[0]["ctprof"].get("left_out"), left_out)
 
-    def test_no_hostname_leaves_it_out(self):
+    def test_no_hostname_omits_it(self):
         self.record()
         self.assertIn("hostname", self.lines()[0]["ctprof"])
         self.record("--no-hostname")
         self.assertNotIn("hostname", self.lines()[0]["ctprof"])
 
-    def test_plugins_are_those_named(self):
+    def test_loads_only_named_plugins(self):
         self.record()
         self.assertNotIn('"task-iter"', json.dumps(self.lines()[0]))
 
@@ -138,15 +138,15 @@ class Effects(unittest.TestCase):
         text = subprocess.run([harness.CTPROF, "help", "record"], check=True, capture_output=True, text=True).stdout
         options = set(re.findall(r"(?m)^  (?:-\w \[ )?--([a-z-]+)", text))
         self.assertIn("max-depth", options)
-        here = set(OF_RECORDERS) | {"pid", "metrics", "level", "no-hostname", "plugins", "plugin-path", "recorders", "output", "duration"}
-        self.assertEqual(options - here - set(ELSEWHERE) - OF_ALL_VERBS, set())
-        for option, test in ELSEWHERE.items():
+        here = set(RECORDER_OPTIONS) | {"pid", "metrics", "level", "no-hostname", "plugins", "plugin-path", "recorders", "output", "duration"}
+        self.assertEqual(options - here - set(TESTED_ELSEWHERE) - COMMON_OPTIONS, set())
+        for option, test in TESTED_ELSEWHERE.items():
             with self.subTest(option):
                 self.assertIn(f"--{option}", (TESTS / test).read_text(encoding="utf-8"))
 
 
-# What every verb has; tests/cli has their tests.
-OF_ALL_VERBS = {"color", "format", "help", "no-pager", "quiet", "verbose", "version"}
+# Options of every command; tests/cli tests them.
+COMMON_OPTIONS = {"color", "format", "help", "no-pager", "quiet", "verbose", "version"}
 
 
 if __name__ == "__main__":

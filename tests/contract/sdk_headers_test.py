@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""The public headers: free of warnings, each by itself; with examples that compile; and as much prose as code needs.
+"""Checks the public headers: each compiles separately without warnings, their examples compile, and they have enough comments.
 
     sdk_headers_test.py INCLUDE_DIR
 
-Beside INCLUDE_DIR is README.md, whose code is checked, too.
+The test also checks the code in README.md next to INCLUDE_DIR.
 """
 import pathlib
 import re
@@ -16,11 +16,11 @@ import unittest
 INCLUDE = pathlib.Path(sys.argv[1]).resolve()
 HEADERS = sorted(INCLUDE.rglob("*.h*"))
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
-LEAST_PROSE = 0.4  # of all lines: those that hold a comment and nothing else
-PROSE = re.compile(r"\s*(//|/\*|\*)")
+MIN_COMMENT_SHARE = 0.4  # share of lines that contain only a comment
+COMMENT_LINE = re.compile(r"\s*(//|/\*|\*)")
 README = INCLUDE.parent / "README.md"
-# What a plugin defines that leaves out all that it may leave out.
-OMITTING = """
+# The definitions of a plugin without any optional field.
+PLUGIN_WITHOUT_OPTIONAL_FIELDS = """
 #include "ctprof/plugin.hpp"
 constexpr ctprof_headline kHeadline{.size = sizeof(ctprof_headline), .label = "x", .shown = CTPROF_SHOWN_RATE};
 constexpr ctprof_metric kMetric{.size = sizeof(ctprof_metric), .name = "a_b", .newtype = "Bytes", .rule = "SumBytes"};
@@ -48,7 +48,7 @@ COMPILERS = {"c++": [name for name in ("g++", "clang++-14") if shutil.which(name
 
 
 def compiled(language, text, *options, compilers=None):
-    """What each compiler says of a source, by its name; an empty text when it likes it."""
+    """Compiles a source, and returns the errors of each compiler by its name; empty if it succeeds."""
     said = {}
     with tempfile.TemporaryDirectory() as directory:
         source = pathlib.Path(directory) / ("source.cc" if language == "c++" else "source.c")
@@ -66,38 +66,38 @@ class Headers(unittest.TestCase):
                 self.assertEqual(said, "")
 
     def test_each_compiles_alone_without_a_warning(self):
-        """By one compiler, as what a header includes is the same for all; and all of them together by each, for its warnings."""
+        """One compiler checks each header, because includes do not depend on it; each compiler checks all headers together, for its warnings."""
         for header in HEADERS:
             with self.subTest(header=header.name):
                 said = compiled("c++", f'#include "{header}"\n', "-std=c++20", *WARNINGS, compilers=COMPILERS["c++"][:1])
                 self.assertEqual(set(said.values()), {""})
         self.assert_compiles("c++", "".join(f'#include "{header}"\n' for header in HEADERS), "-std=c++20", *WARNINGS)
 
-    def test_the_abi_is_plain_c(self):
+    def test_abi_compiles_as_c11(self):
         self.assert_compiles("c", '#include "ctprof/abi.h"\nint nothing;\n', "-std=c11", *WARNINGS)
 
-    def test_an_older_standard_is_one_sentence(self):
+    def test_older_standard_gives_one_message(self):
         for compiler, said in compiled("c++", '#include "ctprof/plugin.hpp"\n', "-std=c++17").items():
             with self.subTest(compiler=compiler):
                 self.assertIn("needs C++20", said)
                 self.assertEqual(len(re.findall(r"\berror:", said)), 1, said)
 
-    def test_the_whole_plugin_in_c_compiles(self):
+    def test_example_plugin_in_c_compiles(self):
         text = (INCLUDE / "ctprof/abi.h").read_text()
         example = text[text.index(" * A whole plugin"):text.index(" * How it may change")].split("\n", 1)[1]
         self.assert_compiles("c", '#include "ctprof/abi.h"\n' + re.sub(r"(?m)^ \*( {5})?", "", example), "-std=c11", "-Wall", "-Werror")
 
-    def test_the_whole_plugin_in_cpp_compiles(self):
+    def test_example_plugin_in_cpp_compiles(self):
         text = (INCLUDE / "ctprof/plugin.hpp").read_text()
         example = text[text.index('//   #include "ctprof/plugin.hpp"'):text.index("#pragma once")]
         self.assert_compiles("c++", re.sub(r"(?m)^//( {3})?", "", example), "-std=c++20", *WARNINGS)
 
-    def test_fields_that_may_be_omitted_warn_of_nothing(self):
-        self.assert_compiles("c++", OMITTING, "-std=c++20", *WARNINGS)
+    def test_optional_fields_cause_no_warning(self):
+        self.assert_compiles("c++", PLUGIN_WITHOUT_OPTIONAL_FIELDS, "-std=c++20", *WARNINGS)
 
     def test_names_in_examples_exist(self):
-        """Names with their namespace, in comments of headers and in the README."""
-        text = "\n".join(line for header in HEADERS for line in header.read_text().splitlines() if PROSE.match(line)) + README.read_text()
+        """Checks qualified names in comments of headers and in the README."""
+        text = "\n".join(line for header in HEADERS for line in header.read_text().splitlines() if COMMENT_LINE.match(line)) + README.read_text()
         names = set(re.findall(r"\b(?:ctprof::)?sdk::(\w+)", text))
         outer = set(re.findall(r"\bctprof::(?!sdk\b)(\w+)", text))
         self.assertGreater(len(names), 50)
@@ -106,17 +106,17 @@ class Headers(unittest.TestCase):
         self.assert_compiles("c++", headers + "namespace test {\n" + "".join(used) + "}\n", "-std=c++20")
 
     def test_definitions_in_examples_compile(self):
-        """Metrics and records that a comment defines whole, each in a namespace of its own."""
+        """Compiles complete definitions of metrics and records in comments, each in a namespace of its own."""
         whole = re.compile(r"(?m)^((?:  )?//   (?:inline constexpr sdk::Metric|using Mean = |struct \w+ \{).*\n(?:(?:  )?//(?:   .*)?\n)*)")
         found = [re.sub(r"(?m)^(?:  )?//(?:   )?", "", one).split("\n\n")[0] for header in HEADERS for one in whole.findall(header.read_text())]
         self.assertGreater(len(found), 8)
         spaces = "".join(f"namespace n{i} {{\n{text}\n}}\n" for i, text in enumerate(found))
         self.assert_compiles("c++", '#include "ctprof/plugin.hpp"\nnamespace sdk = ctprof::sdk;\nusing ctprof::Gap;\n' + spaces, "-std=c++20")
 
-    def test_prose(self):
+    def test_headers_have_enough_comments(self):
         lines = [line for header in HEADERS for line in header.read_text().splitlines()]
-        prose = sum(bool(PROSE.match(line)) for line in lines)
-        self.assertGreaterEqual(prose / len(lines), LEAST_PROSE, f"{prose} of {len(lines)} lines hold a comment and nothing else")
+        prose = sum(bool(COMMENT_LINE.match(line)) for line in lines)
+        self.assertGreaterEqual(prose / len(lines), MIN_COMMENT_SHARE, f"{prose} of {len(lines)} lines hold a comment and nothing else")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-/* Nothing is wrong with this one: its metric adds up by a rule of its own, which says so. */
+/* A correct plugin: its metric is a sum under a rule of its own, which declares this reduction.
+ */
 #include "ctprof/abi.h"
 
 static void add(void* states, const struct ctprof_rows* rows) {

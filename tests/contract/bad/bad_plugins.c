@@ -1,5 +1,6 @@
-/* Plugins that break the contract in one place each. The words that meson.build defines for a
- * plugin replace those of sound_plugin.h; this file adds the functions that some of them name. */
+/* Plugins that violate the contract in one place each. The macros that meson.build defines for a
+ * plugin replace those of sound_plugin.h; this file adds the functions that some of them name.
+ */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ COLLECTOR(allocate_and_forget);
 COLLECTOR(count_down);
 COLLECTOR(write_negative);
 COLLECTOR(write_percentage);
-int32_t function_of_nobody(void* worker, struct ctprof_batch* batch);
+int32_t undefined_function(void* worker, struct ctprof_batch* batch);
 OPENER(refuse_to_open);
 OPENER(open_all_descriptors);
 
@@ -51,7 +52,7 @@ COLLECTOR(collect_all_but_one) {
   return 0;
 }
 
-/* Reports that all rows are done, and leaves their cells untouched. */
+/* Reports that all rows are done, but leaves their cells untouched. */
 COLLECTOR(collect_nothing) {
   (void)worker;
   batch->rows_done = batch->rows;
@@ -67,7 +68,7 @@ COLLECTOR(write_unknown_gaps) {
   return 0;
 }
 
-/* Reports that cells hold texts or maps, and never puts one. */
+/* Reports that cells contain texts or maps, but never puts any. */
 COLLECTOR(claim_values) {
   (void)worker;
   for (uint32_t row = 0; batch->cells[0].gaps && row < batch->rows; ++row)
@@ -142,20 +143,20 @@ static int32_t fill_all(struct ctprof_batch* batch, uint64_t value) {
   return 0;
 }
 
-/* A counter that is smaller in each batch. */
+/* Decreases a counter in each batch. */
 COLLECTOR(count_down) {
   static atomic_uint_fast64_t counter = 1000000;
   (void)worker;
   return fill_all(batch, --counter);
 }
 
-/* A negative number where none can be. */
+/* Writes a negative number to an unsigned column. */
 COLLECTOR(write_negative) {
   (void)worker;
   return fill_all(batch, (uint64_t)-5);
 }
 
-/* More than 100 percent, in hundredths. */
+/* Writes more than 100 percent, in hundredths. */
 COLLECTOR(write_percentage) {
   (void)worker;
   return fill_all(batch, 10001);
@@ -167,7 +168,7 @@ OPENER(refuse_to_open) {
   return 1;
 }
 
-/* Opens files until there is no descriptor left, and keeps them. */
+/* Opens files until no descriptor is left, and keeps them open. */
 OPENER(open_all_descriptors) {
   (void)host, (void)worker, (void)message, (void)message_size;
   while (open("/dev/null", O_RDONLY) >= 0) continue;

@@ -1,5 +1,5 @@
-/* A source of the list stage, which offers what a lister must, at a rank above the core's own, and
- * a figure besides. The build chooses what it does wrong: LIST is list_and_fail or list_too_many.
+/* A source of the list stage. It offers the required columns at a rank above the core's own, and
+ * one more metric. The build selects its fault: LIST is list_and_fail or list_too_many.
  */
 #include <stddef.h>
 #include <string.h>
@@ -13,9 +13,9 @@ static inline int32_t open_nothing(const struct ctprof_host* host, void** worker
 }
 static inline void close_nothing(void* worker) { (void)worker; }
 
-enum { COMM = 3 }; /* its place among the offers */
+enum { COMM = 3 }; /* its index in the offers */
 
-/* Threads that no host has. */
+/* Fills rows with threads that exist on no host. */
 static inline void fill_rows(struct ctprof_batch* batch, uint32_t rows) {
   for (uint32_t row = 0; row < rows; ++row) {
     for (int offer = 0; offer < 5; ++offer)
@@ -39,7 +39,7 @@ __attribute__((unused)) static int32_t list_and_fail(void* worker, struct ctprof
   return 1;
 }
 
-/* Reports more rows than there was room for. */
+/* Commits more rows than the buffer has. */
 __attribute__((unused)) static int32_t list_too_many(void* worker, struct ctprof_listing* listing) {
   (void)worker;
   struct ctprof_batch* batch = listing->room(listing->core);

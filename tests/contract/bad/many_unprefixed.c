@@ -1,4 +1,5 @@
-/* 501 metrics with names that are not its own to give. */
+/* 501 metrics whose names lack the plugin's prefix.
+ */
 #include "ctprof/abi.h"
 
 /* clang-format off */

@@ -1,5 +1,6 @@
-/* A recorder that hands over two stacks: one that is sound, and one whose kernel part is said to be
- * there and is NULL. */
+/* A recorder that delivers two stacks: a correct one, and one that states a size for its kernel
+ * part, which is NULL.
+ */
 #include "ctprof/abi.h"
 
 static int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message,
@@ -32,13 +33,13 @@ static int32_t stop(void* worker, char* message, size_t message_size) {
 
 /* clang-format off */
 static const struct ctprof_metric kStacks = {
-  .size = sizeof kStacks, .storage = CTPROF_STACKS, .name = "record_lies_stacks", .newtype = "StackCount", .rule = "StackSum"};
+  .size = sizeof kStacks, .storage = CTPROF_STACKS, .name = "inconsistent_record_stacks", .newtype = "StackCount", .rule = "StackSum"};
 static const struct ctprof_offer kOffers[] = {{.metric = &kStacks}};
 static const struct ctprof_source kSources[] = {
   {.size = sizeof kSources[0], .stage = CTPROF_STAGE_RECORD, .name = "lies", .offers = CTPROF_ARRAY_OF(kOffers),
    .open_worker = open_nothing, .close_worker = close_nothing, .start = start, .drain_records = drain, .stop = stop}};
 
 const struct ctprof_plugin ctprof_plugin = {
-  .abi = CTPROF_ABI, .size = sizeof(struct ctprof_plugin), .name = "record_lies", .version = "1.0", .description = "For tests.",
+  .abi = CTPROF_ABI, .size = sizeof(struct ctprof_plugin), .name = "inconsistent_record", .version = "1.0", .description = "For tests.",
   .sources = CTPROF_ARRAY_OF(kSources)};
 /* clang-format on */

@@ -1,8 +1,9 @@
-// Does in one place what no plugin should: RUDE="PLACE:DEED" in the environment says which,
-// "collect:segv" for example. Without it, and in all other places, it is sound: its one metric,
-// rude_value, is each thread's id under a rule of its own.
+// Misbehaves in one function. The environment variable MISBEHAVE="PLACE:ACTION" selects the
+// function and the action, for example "collect:segv". Without it, and in all other functions, the
+// plugin is correct: its one metric, misbehaving_value, is each thread's id under a rule of its
+// own.
 //
-// Plain C tables, so that what is thrown in here leaves through the C boundary.
+// It consists of plain C tables, so that its exceptions leave through the C boundary.
 
 #include <fcntl.h>
 #include <locale.h>
@@ -36,7 +37,7 @@ void nap(long ms) {
 
 volatile int nothing = 0;
 
-// Frames that no compiler makes a loop of.
+// Recursion that no compiler converts to a loop.
 __attribute__((noinline)) int overflow(const volatile char* outer) {
   volatile char frame[4096];
   if (nothing == 77) return 0;
@@ -45,7 +46,7 @@ __attribute__((noinline)) int overflow(const volatile char* outer) {
 }
 
 void bus_error() {
-  const int file = memfd_create("rude", 0);
+  const int file = memfd_create("misbehaving", 0);
   *static_cast<volatile char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)) =
       1;
 }
@@ -85,7 +86,7 @@ void use_signals(const std::string& deed) {
   sigset_t all;
   sigfillset(&all);
   if (deed == "block") pthread_sigmask(SIG_SETMASK, &all, nullptr);
-  // Until the test, which is told by the kernel, has sent a signal.
+  // Stops until the test, which the kernel notifies, has sent a signal.
   if (deed == "block" || deed == "stop") raise(SIGSTOP);
   if (deed != "alarm") return;
   const itimerval often{{0, 20000}, {0, 20000}};
@@ -93,14 +94,14 @@ void use_signals(const std::string& deed) {
   setitimer(ITIMER_REAL, &often, nullptr);
 }
 
-// CPU time, so that it takes longer where others want the CPU.
+// Uses CPU time, which takes longer if other processes compete for the CPU.
 void compute(clock_t ms) {
   const clock_t end = clock() + ms * (CLOCKS_PER_SEC / 1000);
   while (clock() < end) {
   }
 }
 
-// For 7 s, from the disk, past the page cache.
+// Reads from the disk for 7 s, bypassing the page cache.
 void read_slowly(const char* path) {
   alignas(4096) static char room[4096];
   for (int i = 0; i < 14; ++i) {
@@ -113,14 +114,14 @@ void read_slowly(const char* path) {
 
 void take_time(const std::string& deed) {
   if (deed == "compute") compute(100);
-  if (deed == "read") read_slowly(getenv("RUDE_FILE"));
+  if (deed == "read") read_slowly(getenv("MISBEHAVE_FILE"));
   while (deed == "hang") pause();
   if (deed == "slow") nap(2900);
   if (deed == "three") nap(3000);
 }
 
 void be_rude(const char* place) {
-  const char* given = getenv("RUDE");
+  const char* given = getenv("MISBEHAVE");
   const char* colon = given ? strchr(given, ':') : nullptr;
   if (!colon || std::string(given, colon) != place) return;
   const std::string deed = colon + 1;
@@ -153,10 +154,10 @@ int32_t collect(void*, ctprof_batch* batch) {
 void close_worker(void*) { be_rude("close_worker"); }
 void summarise(const ctprof_summary*) { be_rude("summarise"); }
 
-// Only on another thread than the first, which waits until the other one has come here.
+// Misbehaves only on a thread other than the first, which waits until another thread gets here.
 void be_rude_elsewhere(const char* place) {
   static std::atomic<bool> elsewhere = false;
-  const char* given = getenv("RUDE");
+  const char* given = getenv("MISBEHAVE");
   if (getpid() != gettid()) {
     elsewhere = true;
     return be_rude(place);
@@ -182,16 +183,16 @@ ctprof_number number(const void* state) {
 
 // clang-format off
 const ctprof_metric kMetric = {
-  .size = sizeof kMetric, .storage = CTPROF_U64, .name = "rude_value", .newtype = "GaugeCount", .rule = "rude_sum",
+  .size = sizeof kMetric, .storage = CTPROF_U64, .name = "misbehaving_value", .newtype = "GaugeCount", .rule = "misbehaving_sum",
   .description = "The thread's id."};
 const ctprof_offer kOffers[] = {{.metric = &kMetric}};
 const char* const kReads[] = {"tid"};
 const ctprof_source kSources[] = {{
-  .size = sizeof kSources[0], .stage = CTPROF_STAGE_THREAD, .name = "manners", .offers = CTPROF_ARRAY_OF(kOffers),
+  .size = sizeof kSources[0], .stage = CTPROF_STAGE_THREAD, .name = "actor", .offers = CTPROF_ARRAY_OF(kOffers),
   .reads = CTPROF_ARRAY_OF(kReads), .probe = probe, .open_worker = open_worker, .collect = collect, .close_worker = close_worker,
   .summarise = summarise}};
 const ctprof_rule kRules[] = {{
-  .size = sizeof kRules[0], .state_size = 8, .name = "rude_sum", .fallback = "SumGaugeCount", .newtypes = "GaugeCount",
+  .size = sizeof kRules[0], .state_size = 8, .name = "misbehaving_sum", .fallback = "SumGaugeCount", .newtypes = "GaugeCount",
   .description = "A sum.", .add = add, .merge = merge, .number = number}};
 // clang-format on
 
@@ -200,7 +201,7 @@ const ctprof_rule kRules[] = {{
 extern "C" {
 // clang-format off
 __attribute__((visibility("default"))) extern const ctprof_plugin ctprof_plugin = {
-  .abi = CTPROF_ABI, .size = sizeof(struct ctprof_plugin), .name = "rude", .version = "1.0", .description = "For tests.",
+  .abi = CTPROF_ABI, .size = sizeof(struct ctprof_plugin), .name = "misbehaving", .version = "1.0", .description = "For tests.",
   .sources = CTPROF_ARRAY_OF(kSources), .rules = CTPROF_ARRAY_OF(kRules)};
 // clang-format on
 }

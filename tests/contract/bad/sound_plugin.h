@@ -1,9 +1,10 @@
-/* A sound plugin of one source, one metric, NAME_value, which is each thread's id, and a derived
- * one, NAME_derived.
+/* A correct plugin with one source, one metric, NAME_value, which is each thread's id, and one
+ * derived metric, NAME_derived.
  *
- * meson.build, or the file that includes this one, defines some of the words below and so spoils
- * one thing; the plugin `sound` spoils none, and shows that nothing else is wrong. NAME comes from
- * the build: it is the name of the module. */
+ * meson.build, or the file that includes this one, defines some of the macros below and thereby
+ * causes one fault. The plugin `sound` defines none of them and shows that the rest is correct. The
+ * build defines NAME, the name of the module.
+ */
 #include "ctprof/abi.h"
 
 #ifndef ABI

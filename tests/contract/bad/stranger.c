@@ -1,6 +1,6 @@
-/* Somebody else's plugin, which takes what it can get as soon as it is loaded: it reads the file
- * `secret` of the current directory and writes it to the file `loot`, which is there even where
- * there was nothing to read. */
+/* A plugin of another user. When it is loaded, it reads the file `secret` of the current directory
+ * and writes the contents to the file `loot`, which it also creates if it could read nothing.
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-/* A recorder that records nothing, and has its window in words as its remark. */
+/* A recorder that records nothing and reports the parameters of its window as its remark.
+ */
 #include "ctprof/abi.h"
 
 #include <stdio.h>
@@ -40,13 +41,13 @@ static int32_t stop(void* worker, char* message, size_t message_size) {
 
 /* clang-format off */
 static const struct ctprof_metric kStacks = {
-  .size = sizeof kStacks, .storage = CTPROF_STACKS, .name = "tells_window_stacks", .newtype = "StackCount", .rule = "StackSum"};
+  .size = sizeof kStacks, .storage = CTPROF_STACKS, .name = "reports_window_stacks", .newtype = "StackCount", .rule = "StackSum"};
 static const struct ctprof_offer kOffers[] = {{.metric = &kStacks}};
 static const struct ctprof_source kSources[] = {
   {.size = sizeof kSources[0], .stage = CTPROF_STAGE_RECORD, .name = "window", .offers = CTPROF_ARRAY_OF(kOffers),
    .open_worker = open_nothing, .close_worker = close_nothing, .start = start, .drain_records = drain, .stop = stop}};
 
 const struct ctprof_plugin ctprof_plugin = {
-  .abi = CTPROF_ABI, .size = sizeof(struct ctprof_plugin), .name = "tells_window", .version = "1.0", .description = "For tests.",
+  .abi = CTPROF_ABI, .size = sizeof(struct ctprof_plugin), .name = "reports_window", .version = "1.0", .description = "For tests.",
   .sources = CTPROF_ARRAY_OF(kSources)};
 /* clang-format on */

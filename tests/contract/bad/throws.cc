@@ -1,5 +1,5 @@
-// Throws in one place, which the build chooses: THROWS_IN is COLLECT (after its first row),
-// CONSTRUCTOR (something that is no exception) or PROBE. NAME comes from the build, too.
+// Throws in one function, which the build selects. THROWS_IN is COLLECT (after its first row),
+// CONSTRUCTOR (a value that is not a std::exception) or PROBE. The build also defines NAME.
 
 #include <stdexcept>
 

@@ -1,5 +1,6 @@
-/* A plugin of a ctprof to come: beside a source that any can run it has one of a stage, and a
- * metric of a storage, that this one does not serve. */
+/* A plugin for a newer ctprof. In addition to a source that every version supports, it has sources
+ * of unknown stages and metrics of unknown storages.
+ */
 #include "ctprof/abi.h"
 
 static int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message,
@@ -10,7 +11,7 @@ static int32_t open_nothing(const struct ctprof_host* host, void** worker, char*
 
 static void close_nothing(void* worker) { (void)worker; }
 
-/* The first offer is the one that nobody can want here. */
+/* The first offer is the unsupported one, so it cannot be requested. */
 static int32_t collect(void* worker, struct ctprof_batch* batch) {
   (void)worker;
   const uint64_t* tids = batch->inputs[0].values;
@@ -26,22 +27,22 @@ static int32_t collect(void* worker, struct ctprof_batch* batch) {
 
 /* clang-format off */
 static const struct ctprof_metric kOdd = {
-  .size = sizeof kOdd, .storage = 76, .name = "to_come_odd", .newtype = "Odd", .rule = "OddSum"};
+  .size = sizeof kOdd, .storage = 76, .name = "newer_abi_parts_odd", .newtype = "Odd", .rule = "OddSum"};
 static const struct ctprof_metric kValue = {
-  .size = sizeof kValue, .storage = CTPROF_U64, .name = "to_come_value", .newtype = "GaugeCount", .rule = "MaxGaugeCount",
+  .size = sizeof kValue, .storage = CTPROF_U64, .name = "newer_abi_parts_value", .newtype = "GaugeCount", .rule = "MaxGaugeCount",
   .description = "The thread's id."};
 static const struct ctprof_offer kOffers[] = {{.metric = &kOdd}, {.metric = &kValue}};
 static const struct ctprof_offer kOddOffers[] = {{.metric = &kOdd}};
 static const char* const kReads[] = {"tid"};
 static const struct ctprof_source kSources[] = {
   {.size = sizeof kSources[0], .stage = 98, .name = "odd", .offers = CTPROF_ARRAY_OF(kOddOffers)},
-  {.size = sizeof kSources[0], .stage = CTPROF_STAGE_THREAD, .name = "to_come", .offers = CTPROF_ARRAY_OF(kOffers),
+  {.size = sizeof kSources[0], .stage = CTPROF_STAGE_THREAD, .name = "newer_abi_parts", .offers = CTPROF_ARRAY_OF(kOffers),
    .reads = CTPROF_ARRAY_OF(kReads), .open_worker = open_nothing, .collect = collect, .close_worker = close_nothing},
   {.size = sizeof kSources[0], .stage = 99, .name = "oddest"}};
 static const struct ctprof_metric kDeclared[] = {
-  {.size = sizeof kDeclared[0], .storage = 77, .name = "to_come_oddest", .newtype = "Oddest", .rule = "Key"}};
+  {.size = sizeof kDeclared[0], .storage = 77, .name = "newer_abi_parts_oddest", .newtype = "Oddest", .rule = "Key"}};
 
 const struct ctprof_plugin ctprof_plugin = {
-  .abi = CTPROF_ABI, .size = sizeof(struct ctprof_plugin), .name = "to_come", .version = "2.0", .description = "For tests.",
+  .abi = CTPROF_ABI, .size = sizeof(struct ctprof_plugin), .name = "newer_abi_parts", .version = "2.0", .description = "For tests.",
   .sources = CTPROF_ARRAY_OF(kSources), .metrics = CTPROF_ARRAY_OF(kDeclared)};
 /* clang-format on */

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""A ctprof that has capabilities from its file, in trees that its user may change: nobody's code runs with those capabilities.
+"""Tests a ctprof with file capabilities in trees that a user can change: no code of the user runs with those capabilities.
 
-The stranger is a plugin of the user's, which reads a file that root alone may read.
+The secret_reader is a plugin of the user's, which reads a file that root alone may read.
 
 Environment: CTPROF; BAD_PLUGINS, a directory of shared objects.
 """
@@ -20,15 +20,15 @@ from product_copy import product_copy  # noqa: E402
 
 CAPABILITIES = "cap_dac_read_search,cap_net_admin,cap_sys_ptrace+ep"
 USER = 1000
-SECRET = b"root's alone\n"
+SECRET = b"only for root\n"
 
 
 def bad(name):
     return os.path.join(os.environ["BAD_PLUGINS"], f"{name}.so")
 
 
-def may_have_capabilities():
-    """Whether a file's capabilities come to anything here."""
+def supports_file_capabilities():
+    """Returns whether file capabilities take effect on this host."""
     if not harness.can_become_user() or not shutil.which("setcap"):
         return False
     with harness.closed_scratch() as place:
@@ -39,14 +39,14 @@ def may_have_capabilities():
         return given.returncode == 0 and bool(effective) and int(effective[0], 16) != 0
 
 
-@unittest.skipUnless(may_have_capabilities(), "needs root, setcap, and a place where capabilities of files count")
+@unittest.skipUnless(supports_file_capabilities(), "needs root, setcap, and a place where capabilities of files count")
 class Privileged(unittest.TestCase):
     longMessage = False
 
     def setUp(self):
         self.scratch = harness.closed_scratch()
         self.addCleanup(self.scratch.cleanup)
-        self.work = self.path("work")  # where the stranger finds the secret and leaves the loot
+        self.work = self.path("work")  # contains the file `secret`; secret_reader writes the file `loot` here
         os.mkdir(self.work)
         os.chmod(self.work, 0o777)
         with open(os.path.join(self.work, "secret"), "wb") as file:
@@ -57,7 +57,7 @@ class Privileged(unittest.TestCase):
         return os.path.join(self.scratch.name, *names)
 
     def product(self, *names):
-        """The program with capabilities, in a tree of that name."""
+        """Installs the program with capabilities in a tree of that name."""
         os.makedirs(self.path(*names), exist_ok=True)
         program = product_copy(harness.CTPROF, self.path(*names))
         subprocess.run(["setcap", CAPABILITIES, program], check=True)
@@ -68,7 +68,7 @@ class Privileged(unittest.TestCase):
                               text=True, **options)
 
     def captured(self, program):
-        """A capture of this process alone: with capabilities it takes no other root."""
+        """Captures this process; a program with capabilities accepts no --rootfs."""
         return self.ran(program, "-q", "capture", "-p", str(os.getpid()), "-o", "out")
 
     def loot(self):
@@ -79,7 +79,7 @@ class Privileged(unittest.TestCase):
             return None
 
     def assert_loads_nothing(self, program, words, **options):
-        """Neither by itself nor by doctor's leave."""
+        """Checks that neither capture nor doctor loads a plugin."""
         done = self.ran(program, "-q", "capture", "-o", "out", **options)
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertIn(words, done.stderr)
@@ -87,14 +87,15 @@ class Privileged(unittest.TestCase):
         self.assertIsNone(self.loot())
 
 
-class Placed(Privileged):
-    def test_the_stranger_takes_what_he_gets(self):
-        """Or nothing would be shown by the loot that is missing elsewhere."""
+class TrustedPaths(Privileged):
+    def test_secret_reader_copies_the_secret(self):
+        """Verifies that the plugin works, because the other tests rely on a missing file `loot`."""
         program = self.product("root", "ours")
-        subprocess.run([program, "--plugin-path", os.path.dirname(bad("stranger")), "-q", "plugins"], cwd=self.work, check=True, capture_output=True)
+        subprocess.run([program, "--plugin-path", os.path.dirname(bad("secret_reader")), "-q", "plugins"], cwd=self.work, check=True,
+                       capture_output=True)
         self.assertEqual(self.loot(), SECRET)
 
-    def test_in_a_tree_of_roots_alone_it_loads_all(self):
+    def test_loads_all_plugins_from_tree_of_root(self):
         program = self.product("root")
         ours = json.loads(self.ran(program, "plugins", "--format", "json").stdout)
         plain = json.loads(self.ran(harness.reachable()[1], "plugins", "--format", "json").stdout)
@@ -104,8 +105,9 @@ class Placed(Privileged):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertNotIn("/proc/self/fd", self.ran(program, "plugins").stdout)
 
-    def test_a_plugin_that_is_loaded_twice_is_not_taken_for_another(self):
-        """The layout is, for a file that says nothing of itself; libraries go by the names of descriptors, which would be given again."""
+    def test_loads_a_plugin_twice(self):
+        """`show` loads the layout twice for a file without its own definitions. Libraries are loaded by paths of descriptors,
+        whose numbers would otherwise be reused."""
         program = self.product("root")
         self.captured(program)
         text = subprocess.run(["zstd", "-qdc", os.path.join(self.work, "out")], capture_output=True, check=True).stdout
@@ -116,17 +118,17 @@ class Placed(Privileged):
         self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if "refused" in line]), (0, []))
         self.assertEqual(done.stdout, self.ran(harness.reachable()[1], "show", path, "--format", "csv").stdout)
 
-    def test_messages_name_the_file_itself(self):
+    def test_messages_contain_path_of_file(self):
         program = self.product("root")
         for name in ("undefined_symbol", "peak_summed", "another_abi"):
             shutil.copy(bad(name), self.path("root", "plugins"))
         said = self.ran(program, "metric-list").stderr
         self.assertNotIn("/proc/", said)
-        for name, words in (("undefined_symbol", "function_of_nobody"), ("peak_summed", "a peak does not"), ("another_abi", "it speaks ABI")):
+        for name, words in (("undefined_symbol", "undefined_function"), ("peak_summed", "a peak does not"), ("another_abi", "it speaks ABI")):
             self.assertIn(f"refused: {self.path('root', 'plugins', name)}.so: ", said)
             self.assertIn(words, said)
 
-    def test_below_a_directory_that_others_may_change_it_loads_nothing(self):
+    def test_loads_nothing_below_writable_directory(self):
         program = self.product("above", "root")
         above = self.path("above")
         for change, words in ((lambda: os.chown(above, USER, USER), f"'{above}' belongs to user {USER}"),
@@ -138,32 +140,32 @@ class Placed(Privileged):
             os.chmod(above, 0o755)
         self.assertEqual(self.captured(program).returncode, 0)
 
-    def test_where_the_program_can_be_exchanged_it_loads_nothing(self):
+    def test_loads_nothing_if_program_is_replaceable(self):
         program = self.product("root")
         os.chown(os.path.dirname(program), USER, USER)
         self.assert_loads_nothing(program, f"belongs to user {USER}")
 
-    def test_a_hard_link_of_the_users_loads_nothing(self):
-        """Where the system lets users make them."""
+    def test_loads_nothing_through_hard_link_of_user(self):
+        """For systems that permit users to create such links."""
         program = self.product("root")
         theirs = self.path("theirs", "tools", "ctprof")
         os.makedirs(theirs)
         shutil.copytree(self.path("root", "plugins"), self.path("theirs", "plugins"))
-        shutil.copy(bad("stranger"), self.path("theirs", "plugins", "psi.so"))
+        shutil.copy(bad("secret_reader"), self.path("theirs", "plugins", "psi.so"))
         shutil.copy(self.path("root", "build.ninja"), self.path("theirs"))
         os.link(program, os.path.join(theirs, "ctprof"))
         for directory in (self.path("theirs"), self.path("theirs", "plugins")):
             os.chown(directory, USER, USER)
         self.assert_loads_nothing(os.path.join(theirs, "ctprof"), f"'{self.path('theirs')}' belongs to user {USER}")
 
-    def test_a_link_on_the_way_is_not_followed(self):
+    def test_rejects_symbolic_link_in_path(self):
         program = self.product("root")
         plugins = self.path("root", "plugins")
         os.rename(plugins, self.path("elsewhere"))
         os.symlink(self.path("elsewhere"), plugins)
         self.assert_loads_nothing(program, f"'{plugins}' is a symbolic link")
 
-    def test_a_mount_that_users_may_make_is_not_trusted(self):
+    def test_rejects_nosuid_mount(self):
         options = ["-m"]
         harness.needs_namespaces(self, options)
         program = self.product("root")
@@ -172,52 +174,52 @@ class Placed(Privileged):
         prefix = ["unshare", *options, "sh", "-c", mount, plugins]
         self.assert_loads_nothing(program, f"'{plugins}' is on a filesystem that is mounted nosuid", prefix=prefix)
 
-    def test_one_file_of_anothers_is_one_that_is_refused(self):
+    def test_refuses_single_files_of_other_users(self):
         program = self.product("root")
-        for name in ("sound", "searches_elsewhere"):
+        for name in ("sound", "searches_tmp"):
             shutil.copy(bad(name), self.path("root", "plugins"))
-        os.symlink(bad("stranger"), self.path("root", "plugins", "stranger.so"))
+        os.symlink(bad("secret_reader"), self.path("root", "plugins", "secret_reader.so"))
         os.chown(self.path("root", "plugins", "sound.so"), USER, USER)
         done = self.ran(program, "metric-list")
         self.assertEqual(done.returncode, 0)
-        for name, words in (("sound", f"it belongs to user {USER}"), ("stranger", "it is a symbolic link"),
-                            ("searches_elsewhere", "it looks for libraries in '/tmp', and '/tmp' is writable by others (mode 1777)")):
+        for name, words in (("sound", f"it belongs to user {USER}"), ("secret_reader", "it is a symbolic link"),
+                            ("searches_tmp", "it looks for libraries in '/tmp', and '/tmp' is writable by others (mode 1777)")):
             lines = [line for line in done.stderr.splitlines() if f"/{name}.so" in line]
             self.assertEqual(len(lines), 1, done.stderr)
             self.assertIn(f"{words}; a ctprof with file capabilities loads only plugins that only root can change", lines[0])
         self.assertIsNone(self.loot())
         self.assertIn("run_time_ns", done.stdout)
         by_root = subprocess.run([program, "metric-list"], cwd=self.scratch.name, capture_output=True, check=True, text=True)
-        self.assertIn("searches_elsewhere_value", by_root.stdout)
+        self.assertIn("searches_tmp_value", by_root.stdout)
 
-    def test_a_library_by_a_path_would_come_from_the_current_directory(self):
+    def test_refuses_library_with_relative_path(self):
         program = self.product("root")
-        with open(bad("stranger"), "rb") as file:
+        with open(bad("secret_reader"), "rb") as file:
             text = file.read()
         with open(self.path("root", "plugins", "linked.so"), "wb") as file:
             file.write(text.replace(b"libc.so.6\0", b"./bc.so.6\0"))
-        shutil.copy(bad("stranger"), os.path.join(self.work, "bc.so.6"))
+        shutil.copy(bad("secret_reader"), os.path.join(self.work, "bc.so.6"))
         self.assertIn("linked.so: it needs the library './bc.so.6' by a path", self.ran(program, "metric-list").stderr)
         self.assertIsNone(self.loot())
 
-    def test_without_proc_it_says_so(self):
+    def test_reports_missing_proc(self):
         options = ["-m"]
         harness.needs_namespaces(self, options)
         program = self.product("root")
         prefix = ["unshare", *options, "sh", "-c", 'mount -t tmpfs none /proc && exec "$0" "$@"']
         for words in (["plugins"], ["metric-list"]):
             done = self.ran(program, *words, prefix=prefix)
-            # A sanitizer looks for leaks in /proc, and complains in lines of its own.
+            # A sanitizer needs /proc to find leaks, and prints lines of its own.
             said = [line for line in done.stderr.splitlines() if line.startswith("ctprof: ")]
             self.assertEqual((done.stdout, len(said)), ("", 1), done.stderr)
             self.assertTrue(done.returncode == 2 or "LeakSanitizer" in done.stderr, done.stderr)
             self.assertIn("/proc", said[0])
 
-    def test_what_its_user_says_counts_for_nothing(self):
+    def test_ignores_plugin_paths_of_user(self):
         program = self.product("root")
         theirs = self.path("theirs")
         os.mkdir(theirs)
-        shutil.copy(bad("stranger"), theirs)
+        shutil.copy(bad("secret_reader"), theirs)
         done = self.ran(program, "--plugin-path", theirs, "plugins")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (0, 1), done.stderr)
         self.assertIn("--plugin-path is ignored", done.stderr)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A ctprof that has capabilities from its file, in a tree that its user exchanges while it starts: nobody's code runs with those capabilities.
+"""Tests a ctprof with file capabilities whose tree a user exchanges during its start: no code of the user runs with those capabilities.
 
-The user owns a directory above the program and exchanges the program's tree with one of his own, whose plugins are all the stranger of
-swap_test.py: TEST_ROUNDS times, 100 unless said.
+The user owns a directory above the program and exchanges the program's tree with one of his own, whose plugins are all the secret_reader of
+privileged_loading_test.py: TEST_ROUNDS times, 100 unless said.
 
 Environment: CTPROF; BAD_PLUGINS, a directory of shared objects.
 """
@@ -18,22 +18,23 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
-import swap_test  # noqa: E402
-from swap_test import USER, bad  # noqa: E402
+import privileged_loading_test  # noqa: E402
+from privileged_loading_test import USER, bad  # noqa: E402
 
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "100"))
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
 
 
-def give(path, user=USER):
+def change_owner(path, user=USER):
     for directory, _, files in os.walk(path):
         for name in [directory, *(os.path.join(directory, file) for file in files)]:
             os.chown(name, user, user)
 
 
-def exchange_for_ever(one, other, seed):
-    """As the user, at random moments. Some are next to each other, for a tree that is only looked at while it is the right one."""
+def exchange_repeatedly(one, other, seed):
+    """Exchanges two directories at random times as the user. Some exchanges follow each other directly, to defeat a check that only
+    looks at the right tree."""
     os.setgroups([])
     os.setgid(USER)
     os.setuid(USER)
@@ -52,7 +53,7 @@ class Exchanger:
         self.pid = os.fork()
         if self.pid == 0:
             try:
-                exchange_for_ever(*self.arguments)
+                exchange_repeatedly(*self.arguments)
             finally:
                 os._exit(1)
         return self
@@ -62,30 +63,30 @@ class Exchanger:
         os.waitpid(self.pid, 0)
 
 
-class Exchanged(swap_test.Privileged):
-    def users_tree(self, like):
-        """Of the same shape, with plugins of the same names, each of them the stranger."""
+class ExchangedTree(privileged_loading_test.Privileged):
+    def make_tree_of_user(self, like):
+        """Makes a tree of the same structure whose plugins are all copies of secret_reader."""
         tree = self.path("user", "theirs")
         for name in os.listdir(os.path.join(like, "plugins")):
             os.makedirs(os.path.join(tree, "plugins"), exist_ok=True)
-            shutil.copy(bad("stranger"), os.path.join(tree, "plugins", name))
+            shutil.copy(bad("secret_reader"), os.path.join(tree, "plugins", name))
         shutil.copytree(os.path.join(like, "tools"), os.path.join(tree, "tools"))
         shutil.copy(os.path.join(like, "build.ninja"), tree)
-        give(tree)
+        change_owner(tree)
         return tree
 
-    def test_no_exchange_at_any_moment_lets_him_in(self):
+    def test_loads_no_plugin_of_user_during_exchanges(self):
         ours = self.path("user", "ours")
         program = os.open(self.product("user", "ours"), os.O_RDONLY)
         self.addCleanup(os.close, program)
-        theirs = self.users_tree(ours)
+        theirs = self.make_tree_of_user(ours)
         os.chown(self.path("user"), USER, USER)
         seed = int(os.environ.get("TEST_SEED", time.time_ns()))
         with Exchanger(ours, theirs, seed):
             for number in range(ROUNDS):
                 done = self.ran(f"/proc/self/fd/{program}", "-q", "metric-list" if number % 8 == 7 else "plugins", pass_fds=[program])
                 self.assertGreaterEqual(done.returncode, 0, f"round {number}: died of signal {-done.returncode}")
-                self.assertIsNone(self.loot(), f"round {number} of {ROUNDS}, seed {seed}: the stranger got {self.loot()}")
+                self.assertIsNone(self.loot(), f"round {number} of {ROUNDS}, seed {seed}: the secret_reader got {self.loot()}")
 
 
 if __name__ == "__main__":
