@@ -1,4 +1,4 @@
-// A category under a numeric rule.
+// A category with a numeric rule.
 // must say: a category is a name, not a quantity
 #include "ctprof/metric.hpp"
 
@@ -11,4 +11,4 @@ using TakenBy = sdk::SumCount;
 #endif
 
 inline constexpr sdk::Metric<sdk::CategoricalString, TakenBy> kWhere{
-    {.name = "example_where", .description = "What it sleeps in."}};
+    {.name = "example_where", .description = "The function in which it sleeps."}};

@@ -1,4 +1,4 @@
-// A column that the source does not say that it reads.
+// A column that is missing in the kReads of the source.
 // must say: this source does not read that column: add it to its kReads
 #include "ctprof/plugin.hpp"
 

@@ -1,4 +1,4 @@
-// A count in the place of a time: two members of a table that changed places.
+// A count in a column of times: two members of a table were swapped.
 // must say: this figure is of another newtype than the metric that it is to fill
 #include "ctprof/plugin.hpp"
 

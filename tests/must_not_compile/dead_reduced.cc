@@ -1,4 +1,4 @@
-// A counter that the kernel no longer moves, under a rule for live ones.
+// A counter that the kernel no longer updates, with a rule for active counters.
 // must say: a dead counter never moves
 #include "ctprof/metric.hpp"
 

@@ -1,4 +1,4 @@
-// A category again, as a flag, under a rule that wants an order.
+// A flag, which is a category, with a rule that requires an order.
 // must say: a category is a name, not a quantity
 #include "ctprof/metric.hpp"
 
@@ -11,4 +11,4 @@ using TakenBy = sdk::RangeI32;
 #endif
 
 inline constexpr sdk::Metric<sdk::Flag, TakenBy> kPinned{
-    {.name = "example_pinned", .description = "Whether it may not migrate."}};
+    {.name = "example_pinned", .description = "Whether it must not migrate."}};

@@ -1,4 +1,4 @@
-// A peak under a sum.
+// A peak with a sum.
 // must say: a peak does not add up
 #include "ctprof/metric.hpp"
 

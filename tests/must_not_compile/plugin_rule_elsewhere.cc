@@ -1,4 +1,4 @@
-// A rule of the plugin's own, over a newtype that it does not list.
+// A rule of a plugin with a newtype that it does not list.
 // must say: this newtype has no meaning under this rule
 #include "ctprof/metric.hpp"
 

@@ -5,7 +5,7 @@
 namespace sdk = ctprof::sdk;
 
 inline constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kDepth{
-    {.name = "example_depth", .description = "How deep it is."}};
+    {.name = "example_depth", .description = "Depth of the stack."}};
 
 #ifdef CONTROL
 using Depth = unsigned;

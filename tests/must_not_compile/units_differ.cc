@@ -1,4 +1,4 @@
-// Bytes under a rule for nanoseconds.
+// Bytes with a rule for nanoseconds.
 // must say: newtype and rule are about different units
 #include "ctprof/metric.hpp"
 

@@ -1,4 +1,4 @@
-// Units agree, and yet the pair means nothing: a sum of counters over a gauge.
+// A gauge with a sum of counters: the units agree, but the pair has no meaning.
 // must say: this newtype has no meaning under this rule
 #include "ctprof/metric.hpp"
 
