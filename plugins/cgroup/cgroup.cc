@@ -1,12 +1,11 @@
 // cgroup: CPU time, limits, memory, processes and I/O of every cgroup.
 //
-// Source: the cgroup v2 hierarchy, wherever it is mounted: <cgroup>/{cpu,memory,pids,io,cgroup}.*;
-// what a hybrid host keeps in v1 hierarchies is not read. A cgroup's directory is opened once, a
-// file when a wanted column needs it.
+// Source: the cgroup v2 hierarchy, wherever it is mounted: <cgroup>/{cpu,memory,pids,io,cgroup}.*.
+// The v1 hierarchies of a hybrid host are not read. The plugin opens a cgroup's directory once, and
+// a file only when a selected column needs it.
 //
-// What is here:   what the host lacks, the source and the plugin's table.
-// What is not:    which column comes from which file (files.hpp), finding cgroups
-// (plugins/cgroupfs).
+// Contents: the probe, the source and the plugin's table.
+// See also: files.hpp for the columns of each file, plugins/cgroupfs for finding cgroups.
 
 #include <unistd.h>
 
@@ -22,12 +21,12 @@
 namespace ctprof::cgroup {
 namespace {
 
-// As the v1 hierarchies call it.
+// Returns the name of the controller in the v1 hierarchies.
 std::string_view v1_name(std::string_view controller) {
   return controller == "io" ? "blkio" : controller;
 }
 
-// Whether a line `4:cpu,cpuacct:/path` of the file cgroup names the controller.
+// Returns whether a line `4:cpu,cpuacct:/path` of the file cgroup names the controller.
 bool is_v1_line(std::string_view line, std::string_view controller) {
   sdk::take(line, ':');
   std::string_view controllers = sdk::take(line, ':');
@@ -58,8 +57,8 @@ bool disables(std::string_view list, std::string_view controller) {
   return false;
 }
 
-// The words of the command line that keep the kernel from having the controller, which adds them
-// up; empty where there is none.
+// Returns the kernel command line options that disable the controller, separated by blanks; empty
+// if there are none. The kernel applies all of them together.
 std::string words_that_disable(const sdk::Host& host, std::string_view controller) {
   std::string words;
   for (const std::string& list : boot_options(host, "cgroup_disable="))
@@ -68,7 +67,8 @@ std::string words_that_disable(const sdk::Host& host, std::string_view controlle
   return words;
 }
 
-// "it needs CONFIG_MEMCG,CONFIG_ZSWAP and Linux 5.19": what the vocabulary says of a metric.
+// Returns the requirements of a metric in the vocabulary: "it needs CONFIG_MEMCG,CONFIG_ZSWAP and
+// Linux 5.19".
 std::string needs(const ctprof_metric& metric) {
   const std::string_view since = metric.since ? metric.since : "";
   std::string sentence =
@@ -77,7 +77,7 @@ std::string needs(const ctprof_metric& metric) {
   return sentence;
 }
 
-// The same for a kernel to be: "CONFIG_MEMCG=y CONFIG_ZSWAP=y (Linux 5.19 or newer)".
+// Returns the same requirements as a remedy: "CONFIG_MEMCG=y CONFIG_ZSWAP=y (Linux 5.19 or newer)".
 std::string kernel_for(const ctprof_metric& metric) {
   const std::string_view since = metric.since ? metric.since : "";
   std::string words;
@@ -93,7 +93,7 @@ void refuse_controller(const sdk::Host& host, const sdk::Probe& probe,
   const bool is_in_v1 = is_mounted_as_v1(host, controller);
   const std::string reason = no_controller(controller, is_in_v1);
   const std::string words = words_that_disable(host, controller), without = "without " + words;
-  // Where it is neither mounted as v1 nor disabled, it is not known what would help.
+  // If it is neither mounted as v1 nor disabled, the remedy is unknown.
   const sdk::Remedy remedy = is_in_v1        ? cgroupfs::unified_boot(host)
                              : words.empty() ? sdk::Remedy{}
                                              : sdk::by_boot(without);
@@ -105,8 +105,9 @@ void refuse_controller(const sdk::Host& host, const sdk::Probe& probe,
   CpuStatLocalFile::refuse(probe, Gap::Unsupported, reason, remedy);
 }
 
-// Whether the root of the hierarchy keeps the controller to itself. The root of a namespace is not
-// ours to judge: it may have processes of its own, and then it must.
+// Returns whether the root of the hierarchy does not pass the controller on to its children. The
+// root of a namespace does not count: it may contain processes, and then it cannot pass controllers
+// on.
 bool is_kept_by_root(const sdk::Host& host, const std::string& controller) {
   sdk::TextFile file;
   const auto passed = file.read(host.cgroup(), "cgroup.subtree_control");
@@ -128,7 +129,7 @@ void tell_if_kept(const sdk::Host& host, const sdk::Probe& probe, const std::str
   CpuStatLocalFile::lacks(probe, lack, sdk::by_command(command));
 }
 
-// A cgroup that has the controller lacks the file: so do all.
+// Refuses the file if a cgroup that has the controller lacks it: then all cgroups lack it.
 template <class File>
 void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample) {
   if (sample.lacks(File::kName))
@@ -138,7 +139,7 @@ void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample) 
         sdk::by_kernel(kernel_for(File::kOffers[0])));
 }
 
-// The same of a key in a file that they all have.
+// Does the same for a key in a file that all cgroups have.
 template <class Metric>
 void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample,
                        const Metric& metric, const char* file, const char* key) {
@@ -167,15 +168,16 @@ void probe_versions(const sdk::Host& host, const sdk::Probe& probe) {
                     "throttled_usec");
 }
 
-// What no cgroup of this host can have: for want of a hierarchy, of a controller in it, or of a
-// newer kernel. What one cgroup lacks and another has is told cell by cell (cgroupfs::Directory).
+// Refuses metrics that no cgroup of this host can have: because of a missing hierarchy, a missing
+// controller or an older kernel. If only some cgroups lack a value, their cells report why
+// (cgroupfs::Directory).
 void probe_cgroups(const sdk::Host& host, const sdk::Probe& probe) {
   if (host.cgroup() < 0)
     return probe.refuse_all(Gap::Unsupported, "no cgroup v2 hierarchy is mounted",
                             cgroupfs::unified_boot(host));
   sdk::TextFile file;
   const auto controllers = file.read(host.cgroup(), "cgroup.controllers");
-  if (!controllers) return;  // each cell will say why
+  if (!controllers) return;  // each cell reports its gap
   for (const char* controller : {"cpu", "memory", "pids", "io"})
     cgroupfs::has_word(sdk::trimmed(controllers.value), controller)
         ? tell_if_kept(host, probe, controller)

@@ -12,7 +12,7 @@ sdk::Reading<std::uint64_t> bandwidth(std::string_view text, std::string_view ke
 void CpuStatFile::fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory) {
   get<CpuTimes>().put(row, text);
   if (auto& columns = get<CpuBandwidth>(); columns)
-    columns.put(row, text, directory);  // costly: five searches
+    columns.put(row, text, directory);  // expensive: five searches
 }
 
 }  // namespace ctprof::cgroup

@@ -1,11 +1,10 @@
-// The files of a cgroup, each with the columns that it fills and the controller that brings it.
+// The files of a cgroup, each with the columns that it fills and the controller that provides it.
 //
-// Each file is a type with kName, kController ("" when every cgroup has the file) and
-// fill(row, text, directory), beside what sdk::Fields gives. AllFiles lists them all.
+// Each file is a type with kName, kController ("" if every cgroup has the file) and fill(row, text,
+// directory), in addition to the members of sdk::Fields. AllFiles lists them all.
 //
-// What is here:   which column comes from which file.
-// What is not:    formats (formats.hpp, plugins/shared/text_formats), finding the cgroup
-// (plugins/cgroupfs).
+// See also: formats.hpp and plugins/shared/text_formats for formats, plugins/cgroupfs for finding
+// cgroups.
 
 #pragma once
 
@@ -23,7 +22,7 @@
 
 namespace ctprof::cgroup {
 
-// "memory.current" belongs to the controller "memory"; files that begin with "cgroup." to none.
+// Returns the controller of a file: "memory" for "memory.current", none for "cgroup.*".
 constexpr std::string_view controller_of(std::string_view file) {
   const auto controller = file.substr(0, file.find('.'));
   return controller == "cgroup" ? std::string_view{} : controller;
@@ -55,7 +54,7 @@ struct LimitFile : OneMetricFile<kMetric, kFile> {
   }
 };
 
-// A map of all keys that the file has.
+// A map of all keys in the file.
 template <const auto& kMetric, sdk::Name kFile>
 struct MapFile : OneMetricFile<kMetric, kFile> {
   using OneMetricFile<kMetric, kFile>::OneMetricFile;
@@ -69,14 +68,15 @@ struct MapFile : OneMetricFile<kMetric, kFile> {
   std::vector<ctprof_entry> entries_;
 };
 
-// The figure behind a key of cpu.stat, in its unit.
+// Returns the value of a key of cpu.stat in microseconds.
 template <sdk::Name kKey>
 sdk::ReadingOf<sdk::MonotonicUs> usec(const std::string_view& text) {
   static_assert(kKey.view().ends_with("_usec"));
   return flat_value(text, kKey.view());
 }
 
-// The same for keys that only the cpu controller brings; `directory` tells why one is missing.
+// Returns the same for keys that only the cpu controller provides; `directory` determines the gap
+// of a missing key.
 sdk::Reading<std::uint64_t> bandwidth(std::string_view text, std::string_view key,
                                       cgroupfs::Directory& directory);
 template <sdk::Name kKey>
@@ -92,7 +92,7 @@ sdk::ReadingOf<sdk::MonotonicCount> bandwidth_count(const std::string_view& text
   return bandwidth(text, kKey.view(), directory);
 }
 
-// Every cgroup has cpu.stat; its figures about bandwidth are there only with the cpu controller.
+// Every cgroup has cpu.stat, but its bandwidth keys exist only with the cpu controller.
 using CpuTimes = sdk::Table<sdk::Fill<vocabulary::cgroup_cpu_usage_usec, usec<"usage_usec">>,
                             sdk::Fill<vocabulary::cgroup_cpu_user_usec, usec<"user_usec">>,
                             sdk::Fill<vocabulary::cgroup_cpu_system_usec, usec<"system_usec">>>;

@@ -1,4 +1,4 @@
-// All sources of plugins/cgroup, which are compiled as one.
+// Compiles all sources of plugins/cgroup as one translation unit.
 
 #include "plugins/cgroup/files.cc"
 #include "plugins/cgroup/formats.cc"

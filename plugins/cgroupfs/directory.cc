@@ -19,12 +19,12 @@ int open_beneath(int root, const char* path) {
   how.flags = static_cast<__u64>(kDirectoryPath);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
-  // Seccomp filters of older containers do not know the call, and some answer EPERM.
+  // Seccomp filters of older containers do not know the system call, and some answer EPERM.
   const bool unknown = fd < 0 && (errno == ENOSYS || errno == EPERM);
   return unknown ? ::openat(root, path, kDirectoryPath | O_NOFOLLOW) : fd;
 }
 
-// Controllers that the threaded cgroups of a process cannot have.
+// Returns whether only domain cgroups, and no threaded ones, can have the controller.
 bool is_of_domains(std::string_view controller) {
   return controller == "memory" || controller == "io";
 }
@@ -78,8 +78,9 @@ const Directory::Facts& Directory::facts() {
   return facts_;
 }
 
-// Every cgroup has cgroup.controllers, and all but the root of the hierarchy have cgroup.type: the
-// second is read first, so that a cgroup that goes in between is not taken for the root.
+// Reads cgroup.type first, because every cgroup has cgroup.controllers and all except the root of
+// the hierarchy have cgroup.type. In this order, a cgroup that is removed between the two reads is
+// not mistaken for the root.
 Directory::Facts Directory::read_facts() {
   Facts facts;
   const auto type = facts_file_.read(dir_.get(), "cgroup.type");
@@ -91,14 +92,15 @@ Directory::Facts Directory::read_facts() {
   return facts;
 }
 
-// Nothing disappears from a recorded tree: what is missing there was not recorded.
+// Returns the gap of a missing cgroup. Nothing disappears from a recorded tree: what is missing
+// there was not recorded.
 Gap Directory::gone() const { return host_.live() ? Gap::ThreadGone : Gap::Unsupported; }
 
 Gap Directory::gap_of(int error) const {
   switch (error) {
     case ENOENT:
     case ENODEV: return gone();                // the cgroup was removed while a file of it was open
-    case EOPNOTSUPP: return Gap::SwitchedOff;  // pressure, where the kernel was started without it
+    case EOPNOTSUPP: return Gap::SwitchedOff;  // pressure, if the kernel was started without it
     case ENAMETOOLONG: return Gap::Unsupported;
     default: return gap_of_errno(error);
   }

@@ -1,11 +1,10 @@
-// The directory of a cgroup: found by the path in a thread's cgroup file, then read file by file.
+// Finds the directory of a cgroup by the path in a thread's cgroup file, and reads its files.
 //
-// It is opened once, and its files are opened relative to it: that is cheaper, and all that is read
-// belongs to one cgroup, even when another of the same name replaces it. Nothing outside the host's
-// cgroup directory is ever opened: no "..", no symbolic link.
+// It opens the directory once, and the files relative to it. That is cheaper, and all values belong
+// to one cgroup even when another of the same name replaces it. It never opens anything outside the
+// host's cgroup directory: no "..", no symbolic link.
 //
-// What is here:   opening, reading, why there is nothing to read, and a batch's rows one by one.
-// What is not:    what the files say (the plugins), where a cgroup is (path.hpp).
+// See also: path.hpp for the location of a cgroup; the plugins for the contents of the files.
 
 #pragma once
 
@@ -20,29 +19,29 @@
 
 namespace ctprof::cgroupfs {
 
-// One cgroup at a time. One object per worker.
+// Reads one cgroup at a time. Each worker has an object of its own.
 class Directory {
  public:
   explicit Directory(const sdk::Host& host);
 
-  // Makes the cgroup of this path the one that is read. A gap when it cannot be; None when it can.
+  // Opens the cgroup with this path for read(). Returns the gap on failure, None on success.
   //
-  // A path that ends in " (deleted)" is looked for under that very name: a cgroup may be called
-  // that, and one that was removed is not found.
+  // A path that ends in " (deleted)" is looked up literally, because a cgroup may have such a name.
+  // A removed cgroup is not found.
   Gap open(std::string_view path);
 
-  // A file of the cgroup; the text lives until the next read. `controller` is the one that brings
-  // the file, "" when all cgroups should have it.
+  // Reads a file of the cgroup; the text is valid until the next read. `controller` is the one that
+  // provides the file, "" if all cgroups should have it.
   sdk::Reading<std::string_view> read(const char* file, std::string_view controller = {});
 
-  // Why this cgroup has nothing of what a controller brings: NotApplicable for the root of the
-  // hierarchy, SwitchedOff where the parent does not pass the controller on, Unsupported when it
-  // does and the kernel lacks the figure.
+  // Returns the gap of a value that a controller provides and this cgroup lacks: NotApplicable for
+  // the root of the hierarchy, SwitchedOff if the parent does not pass the controller on,
+  // Unsupported if it does and the kernel lacks the value.
   Gap why_without(std::string_view controller);
 
  private:
   struct Facts {
-    Gap gap = Gap::None;  // why there are none
+    Gap gap = Gap::None;  // why the facts are unavailable
     bool is_root = false;
     bool is_threaded = false;
     std::string controllers;
@@ -65,12 +64,12 @@ class Directory {
   sdk::TextFile facts_file_;
 };
 
-// Whether a list of words with blanks between, such as cgroup.controllers, has this one.
+// Returns whether a list of words separated by blanks, such as cgroup.controllers, contains `word`.
 bool has_word(std::string_view words, std::string_view word);
 
-// Opens the cgroup of each row in turn, and calls `fill(file, row)` for each file of the table that
-// is wanted. Where the cgroup cannot be opened, all files fail with that gap. REQUIRES: the batch
-// is one of cgroups.
+// Opens the cgroup of each row in turn, and calls `fill(file, row)` for each selected file of the
+// table. If a cgroup cannot be opened, all its files fail with that gap. REQUIRES: the batch is one
+// of cgroups.
 template <class Table, class Fill>
 void fill_rows(const sdk::Batch& batch, Directory& directory, Table& table, Fill fill) {
   const auto paths = batch.input(sdk::kCgroupPath);

@@ -24,7 +24,7 @@ constexpr std::size_t kRootField = 3;  // id, parent, device, root
 
 bool is_octal(char digit) { return digit >= '0' && digit <= '7'; }
 
-// "\040" and its like, as the kernel writes blanks and backslashes.
+// Decodes "\040" and similar sequences, which the kernel writes for blanks and backslashes.
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -38,7 +38,7 @@ std::string unescaped(std::string_view text) {
   return plain;
 }
 
-// Our own path in the unified hierarchy.
+// Returns the path of this process in the unified hierarchy.
 std::string own_path(const sdk::Host& host) {
   sdk::TextFile file;
   const auto text = file.read(host.proc(), "self/cgroup");
@@ -48,10 +48,11 @@ std::string own_path(const sdk::Host& host) {
   return {};
 }
 
-// Searches for the directory below the mount in which our namespace begins.
+// Searches for the directory below the mount in which the cgroup namespace of this process begins.
 class BranchSearch {
  public:
-  // The namespace begins `levels` below the mount; our own cgroup is at `tail` below that.
+  // The namespace begins `levels` below the mount; the cgroup of this process is at `tail` below
+  // that.
   BranchSearch(int mount, std::size_t levels, std::string tail)
       : mount_(mount), levels_(levels), tail_(std::move(tail)) {}
 
@@ -109,8 +110,7 @@ sdk::Reading<std::string> below_mount(std::string_view mount_root, std::string_v
   const RelativePath mount = parse_path(mount_root);
   RelativePath wanted = parse_path(path);
   if (wanted.ups > mount.ups) return Gap::Unsupported;
-  const std::size_t unnamed =
-      mount.ups - wanted.ups;  // names of the branch, which the path leaves out
+  const std::size_t unnamed = mount.ups - wanted.ups;  // names of the branch that the path omits
   if (unnamed > 0) {
     const Names known = parse_path(branch).names;
     if (known.size() != mount.ups || !mount.names.empty()) return Gap::Unsupported;

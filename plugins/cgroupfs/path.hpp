@@ -1,13 +1,12 @@
-// Paths of cgroups: from what /proc/<pid>/cgroup says to a directory below the mount.
+// Converts the paths in /proc/<pid>/cgroup to directories below the mount.
 //
-// Both that path and the root field of a mount are relative to the cgroup namespace of the reader:
-// "/" is the namespace's root, "/../x" a neighbour of it, outside. So a mount may show more than
-// the namespace ("/../.." for its root) or less ("/x"). Where it shows more, the namespace's own
-// cgroups are on a branch below it, and no such path tells the branch's name: it has to be searched
-// for.
+// Both these paths and the root field of a mount are relative to the cgroup namespace of the
+// reader: "/" is the namespace's root, and "/../x" is a sibling of it, outside the namespace. A
+// mount may therefore show more than the namespace (root "/../..") or less ("/x"). If it shows
+// more, the cgroups of the namespace are on a branch below the mount. No path names this branch, so
+// find_branch() searches for it.
 //
-// What is here:   arithmetic on paths, what the mount shows, the search for our own branch.
-// What is not:    opening cgroups (directory.hpp).
+// See also: directory.hpp for opening cgroups.
 
 #pragma once
 
@@ -27,27 +26,28 @@ struct RelativePath {
   std::vector<std::string_view> names;
 };
 
-// Views into `path`. A ".." takes back a name before it; empty names and "." are dropped.
+// Parses a path; the names are views into `path`. A ".." removes the name before it; empty names
+// and "." are dropped.
 RelativePath parse_path(std::string_view path);
 
-// The path of a cgroup below a mount: relative, without "..", and "." for the mount's root itself.
-// `mount_root` is the root field of the mount; `branch` leads from there down to the namespace's
-// root, and is empty where it is not known. Unsupported when the mount does not show the cgroup, or
-// when it takes the branch to find it.
+// Returns the path of a cgroup below a mount: relative, without "..", and "." for the mount's root
+// itself. `mount_root` is the root field of the mount; `branch` leads from there down to the
+// namespace's root, and is empty if it is unknown. Returns Unsupported if the mount does not show
+// the cgroup, or if the result depends on an unknown branch.
 sdk::Reading<std::string> below_mount(std::string_view mount_root, std::string_view path,
                                       std::string_view branch);
 
-// The root field of the line of `mountinfo` whose mount id is `id`, octal escapes undone; empty
-// when there is none.
+// Returns the root field of the line of `mountinfo` whose mount id is `id`, with octal escapes
+// decoded; empty if there is no such line.
 std::string root_of_mount(std::string_view mountinfo, std::string_view id);
 
-// The same for the mount that holds the host's cgroup directory; "/" in a recorded tree, and where
-// it cannot be found out.
+// Returns the root field of the mount that contains the host's cgroup directory; "/" in a recorded
+// tree, and if it cannot be determined.
 std::string mount_root(const sdk::Host& host);
 
-// The branch that leads from such a root down to the namespace's root, as names with slashes
-// between: the search looks for the cgroup, that many levels down, that holds this process. Empty
-// where the mount does not begin above the namespace, or nothing is found.
+// Returns the branch that leads from such a root down to the namespace's root, as names separated
+// by slashes. It searches for the cgroup, that many levels down, that contains this process. Empty
+// if the mount does not begin above the namespace, or if the search fails.
 std::string find_branch(const sdk::Host& host, std::string_view mount_root);
 
 }  // namespace ctprof::cgroupfs

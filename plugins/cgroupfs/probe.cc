@@ -20,7 +20,7 @@ bool has_controller(int dir, std::string_view controller) {
   return words && has_word(sdk::trimmed(words.value), controller);
 }
 
-// The first child that has the controller.
+// Returns the first child that has the controller.
 sdk::Fd child_with(int parent, std::string_view controller) {
   const int fd = ::openat(parent, ".", kListedDirectory);
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(fd < 0 ? nullptr : ::fdopendir(fd), &::closedir);
@@ -32,8 +32,8 @@ sdk::Fd child_with(int parent, std::string_view controller) {
   return sdk::Fd();
 }
 
-// Whether process 1 is the host's: a container with a PID namespace of its own has another. In a
-// recording it is taken to be the host's.
+// Returns whether process 1 is the host's init: a container with its own PID namespace has another
+// one. In a recording it is assumed to be the host's.
 bool shows_init(const sdk::Host& host) { return !host.live() || is_in(host, FirstNamespace::Pid); }
 
 }  // namespace
@@ -47,8 +47,8 @@ Sample::Sample(const sdk::Host& host, std::string_view controller) {
 
 bool Sample::lacks(const char* file) const { return is_absent(dir_.get(), file); }
 
-// systemd obeys a word of its own. Another init mounts what it likes; but where v2 is mounted, the
-// kernel can be told to give v1 no controller.
+// systemd has its own option. Another init decides itself what to mount; but if v2 is mounted, a
+// kernel option can deny v1 all controllers.
 sdk::Remedy unified_boot(const sdk::Host& host) {
   if (!shows_init(host)) return {};
   sdk::TextFile file;

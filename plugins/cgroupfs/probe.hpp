@@ -1,5 +1,5 @@
-// What plugins probe cgroups with: a cgroup to try files on, and what would give the host the v2
-// hierarchy.
+// Helpers for the probes of plugins that read cgroups: a sample cgroup, and the remedy for a
+// missing v2 hierarchy.
 
 #pragma once
 
@@ -10,27 +10,28 @@
 
 namespace ctprof::cgroupfs {
 
-// A cgroup with some controller, for the root of the hierarchy lacks files that the kernel has.
+// A cgroup that has a given controller. The root of the hierarchy is no sample, because it lacks
+// files that the kernel has.
 //
-// A controller that no child of the root has, no cgroup further down has either. So only the
-// children are looked at, and, where the mount begins below the root of the hierarchy, the mount's
-// own first directory.
+// A controller that no child of the root has is not in any cgroup further down either. Therefore
+// only the children are searched. If the mount begins below the root of the hierarchy, the sample
+// is the mount's own top directory.
 class Sample {
  public:
-  // Some cgroup that has the controller; false where no cgroup has it.
+  // Opens a cgroup that has the controller; the object is false if no cgroup has it.
   Sample(const sdk::Host& host, std::string_view controller);
 
   explicit operator bool() const { return static_cast<bool>(dir_); }
   int dir() const { return dir_.get(); }
-  // Whether the file is missing there; a file that may not be read is not missing.
+  // Returns whether the file is missing there. A file without read permission is not missing.
   bool lacks(const char* file) const;
 
  private:
   sdk::Fd dir_;
 };
 
-// The boot parameters that would give the host the cgroup v2 hierarchy, or move the controllers
-// that are mounted as v1 into it; none where that is not known.
+// Returns the boot parameters that would give the host the cgroup v2 hierarchy, or move controllers
+// that are mounted as v1 into it; none if they are unknown.
 sdk::Remedy unified_boot(const sdk::Host& host);
 
 }  // namespace ctprof::cgroupfs

@@ -1,4 +1,4 @@
-// All sources of plugins/cgroupfs, which are compiled as one.
+// Compiles all sources of plugins/cgroupfs as one translation unit.
 
 #include "plugins/cgroupfs/directory.cc"
 #include "plugins/cgroupfs/path.cc"
