@@ -1,10 +1,8 @@
-// The layout of the file: declares every metric of the vocabulary, and offers none.
+// Declares every metric of the vocabulary for the layout of the file, and offers none.
 //
-// A file has the reference's keys whatever plugins took part in the capture, and one that was
-// written without a registry of its own still has typed columns. Both need all definitions, so this
-// plugin is loaded whatever was asked for, and is never shown.
-//
-// What is not here: reading anything.
+// A file has all keys of the reference regardless of the plugins that took part in the capture, and
+// a file without a registry of its own has typed columns. Both need all definitions. Therefore the
+// core always loads this plugin, and never lists it.
 
 #include "ctprof/plugin.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"

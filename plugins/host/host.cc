@@ -1,13 +1,13 @@
-// host: where the CPU time of the host went, and what must be alike for two captures to be
-// compared.
+// host: the host's CPU time by state, and the properties that must match for two captures to be
+// comparable.
 //
 // Sources: /proc/stat, loadavg; /sys/block/<disk>/stat; cpuinfo, meminfo, cmdline, version and
-// sys/kernel/sched_* under /proc; transparent_hugepage and CPUs under /sys. The plugin is loaded
-// whatever was asked for (CTPROF_PLUGIN_ALWAYS): a comparison asks whether two hosts are alike, and
-// a window how much of the CPU time the threads explain.
+// sys/kernel/sched_* under /proc; transparent_hugepage and CPUs under /sys. The core always loads
+// the plugin (CTPROF_PLUGIN_ALWAYS): a comparison needs to know whether two hosts match, and a
+// window how much of the CPU time the threads explain.
 //
-// What is here:   the file's `host` object, the source and the plugin's table.
-// What is not:    /proc/stat (stat.hpp).
+// Contents: the file's `host` object, the source and the plugin's table.
+// See also: stat.hpp for /proc/stat.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@
 namespace ctprof::host {
 namespace {
 
-// Each is a file that is read at both ends of a window.
+// Limits the disks, because each is a file that is read at both ends of a window.
 constexpr std::size_t kMostDisks = 64;
 
 sdk::ReadingOf<sdk::Flag> reading_of(std::optional<bool> built) {
@@ -48,8 +48,8 @@ Directory open_directory(int root, const char* path) {
   return {fd < 0 ? nullptr : ::fdopendir(fd), &::closedir};
 }
 
-// Disks with a device of their own, in the order of their names: not loop devices, RAM disks and
-// mapped devices, whose requests reach one of these or none.
+// Returns the disks that have a device of their own, sorted by name. Loop devices, RAM disks and
+// mapped devices are omitted, because their requests reach one of these disks or none.
 std::vector<std::string> disks_of(int sys) {
   std::vector<std::string> disks;
   const Directory directory = open_directory(sys, "block");
@@ -63,8 +63,8 @@ std::vector<std::string> disks_of(int sys) {
   return disks;
 }
 
-// The plugin's context: the host, which the summary is read from, and what its kernel was built
-// for.
+// The plugin's context: the host, from which the summary is read, and the configuration of its
+// kernel.
 struct Context {
   explicit Context(const sdk::Host& host) : host(host) {
     constexpr std::array<std::string_view, 3> kOptions{
@@ -76,14 +76,15 @@ struct Context {
     disks = disks_of(host.sys());
   }
   sdk::Host host;
-  std::vector<std::string> disks;  // that were there at the beginning
+  std::vector<std::string> disks;  // existing at the beginning
   sdk::ReadingOf<sdk::Flag> irq_apart = Gap::Unsupported, steal_apart = Gap::Unsupported;
-  std::optional<bool> task_xacct;  // by the configuration in /proc alone, as the reference has it
+  std::optional<bool> task_xacct;  // only by the configuration in /proc, like the reference
 };
 
-// The file's `host` object, in the reference's layout: what two hosts must have in common for their
-// captures to be compared, and what may explain a difference. Processor, memory, kernel and its
-// command line, scheduler tunables; not the host's name. What cannot be read is left out.
+// Writes the file's `host` object in the reference's layout: the properties that two hosts must
+// share for their captures to be comparable, and those that may explain a difference. These are
+// processor, memory, kernel and its command line, and scheduler tunables, but not the host's name.
+// Unreadable values are omitted.
 class Facts {
  public:
   explicit Facts(const sdk::Summary& summary)
@@ -101,7 +102,7 @@ class Facts {
   }
 
  private:
-  // A file's text, trimmed; empty when there is none.
+  // Returns a file's text, trimmed; empty if it cannot be read.
   std::string read(int root, const std::string& path) {
     const auto text = file_.read(root, path.c_str());
     return std::string(text ? sdk::trimmed(text.value) : std::string_view{});
@@ -170,7 +171,7 @@ class Facts {
     const auto nodes = cpus_in("devices/system/node/online");
     if (!online.empty()) put("online_cpus", std::uint64_t{online.size()});
     if (!online.empty()) put("numa_nodes", std::max<std::uint64_t>(nodes.size(), 1));
-    std::set<std::string> numbers;  // in alphabetical order, as all keys
+    std::set<std::string> numbers;  // in alphabetical order, like all keys
     for (const unsigned cpu : online) numbers.insert(std::to_string(cpu));
     for (const std::string& number : numbers)
       put("cpufreq_governor." + number,
@@ -189,7 +190,7 @@ class Facts {
     put("kernel_cmdline", proc("cmdline"));
   }
 
-  // "Linux version 6.12.1 (...": the name and the release are the first and third word.
+  // In "Linux version 6.12.1 (...", the name and the release are the first and third word.
   void put_recorded_kernel() {
     const std::string version = proc("version");
     std::string_view rest = version;
@@ -229,7 +230,7 @@ class OfHost : public sdk::HostSource {
 
   explicit OfHost(const sdk::Host& host) : host_(host) {}
 
-  // Nothing is refused: the summary is wanted also where /proc/stat is hidden.
+  // Refuses nothing, because the summary is also needed where /proc/stat is hidden.
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
     sdk::TextFile file;
     if (!file.read_records(host.proc(), "stat"))
@@ -254,7 +255,7 @@ class OfHost : public sdk::HostSource {
   static void summarise(const sdk::Summary& summary) { Facts(summary).put_all(); }
 
  private:
-  // What is missing stays Unsupported.
+  // Values of missing files remain Unsupported.
   void read_surroundings(Stat& stat) {
     if (const auto text = file_.read(host_.proc(), "meminfo"))
       stat.memory_available = parse_memory_available(text.value);

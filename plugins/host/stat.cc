@@ -16,11 +16,11 @@ sdk::Reading<std::uint64_t> number(std::string_view text) {
   return sdk::number<std::uint64_t>(text);
 }
 
-// Places in /sys/block/<disk>/stat (Documentation/block/stat.rst).
+// Indices of fields in /sys/block/<disk>/stat (Documentation/block/stat.rst).
 enum DiskField { kReadSectors = 2, kWriteSectors = 6, kIoTicks = 9, kDiskFields = 10 };
 constexpr std::uint64_t kSector = 512, kNsPerMs = 1'000'000, kKib = 1024;
 
-// The first disk makes the sum known.
+// Adds a value to a sum. The first disk turns an Unsupported sum into a value.
 template <class Sum>
 void add(Sum& sum, const sdk::Reading<std::uint64_t>& figure, std::uint64_t unit) {
   if (!figure || (!sum && sum.gap != Gap::Unsupported)) {

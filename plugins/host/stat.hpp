@@ -1,4 +1,4 @@
-// /proc/stat: what the host's CPUs did since it booted, all of them together.
+// Parses /proc/stat: what the host's CPUs did since boot, summed over all CPUs.
 //
 //   cpu  10132153 290696 3084719 46828483 16683 0 25195 0 175628 0
 //   cpu0 5066076 145348 1542359 23414241 8341 0 12597 0 87814 0
@@ -8,10 +8,10 @@
 //   procs_running 1
 //   softirq 229245889 ...
 //
-// With it go figures of other files: /proc/meminfo, /proc/loadavg and /sys/block/<disk>/stat.
+// The struct also contains values of /proc/meminfo, /proc/loadavg and /sys/block/<disk>/stat.
 //
-// Times are in ticks of USER_HZ. The kernel counts them in ticks too, unless it was built to
-// account for CPU time by the nanosecond.
+// Times are in ticks of USER_HZ. The kernel also counts in ticks, unless it is configured to
+// account for CPU time in nanoseconds.
 
 #pragma once
 
@@ -43,8 +43,8 @@ enum CpuState {
 struct Stat {
   std::array<sdk::ReadingOf<sdk::ClockTicks>, kCpuStates>
       ticks;  // Unsupported where the kernel is older than the state
-  sdk::ReadingOf<sdk::GaugeCount> cpus = Gap::Unsupported;  // lines of single CPUs
-  // Not of this file: when it was read, and what the kernel was built for.
+  sdk::ReadingOf<sdk::GaugeCount> cpus = Gap::Unsupported;  // number of lines of single CPUs
+  // Not from this file: the time when it was read, and the kernel configuration.
   sdk::ReadingOf<sdk::MonotonicNs> uptime = Gap::Unsupported;
   sdk::ReadingOf<sdk::Flag> irq_apart = Gap::Unsupported;
   sdk::ReadingOf<sdk::Flag> steal_apart = Gap::Unsupported;
@@ -54,7 +54,7 @@ struct Stat {
   sdk::ReadingOf<sdk::MonotonicCount> forks = Gap::Unsupported;
   sdk::ReadingOf<sdk::GaugeCount> running = Gap::Unsupported;
   sdk::ReadingOf<sdk::GaugeCount> blocked = Gap::Unsupported;
-  // Of other files that are read with it.
+  // From other files that are read with it.
   sdk::ReadingOf<sdk::Bytes> disk_read = Gap::Unsupported, disk_write = Gap::Unsupported;
   sdk::ReadingOf<sdk::MonotonicNs> disk_busy = Gap::Unsupported;
   sdk::ReadingOf<sdk::GaugeBytes> memory_available = Gap::Unsupported;
@@ -66,19 +66,19 @@ struct Stat {
   static std::array<sdk::ReadingOf<sdk::ClockTicks>, kCpuStates> make_ticks();
 };
 
-// Figures whose line is missing stay Unsupported; those of a malformed line become Malformed.
+// Values whose line is missing remain Unsupported; those of a malformed line become Malformed.
 Stat parse_stat(std::string_view text);
 
-// MemAvailable of /proc/meminfo, which is in KiB.
+// Returns MemAvailable of /proc/meminfo, converted from KiB.
 sdk::ReadingOf<sdk::GaugeBytes> parse_memory_available(std::string_view meminfo);
-// The first figure of /proc/loadavg: "0.42 0.31 0.20 1/123 4567".
+// Returns the first value of /proc/loadavg: "0.42 0.31 0.20 1/123 4567".
 sdk::ReadingOf<sdk::GaugeF64> parse_load(std::string_view loadavg);
 
-// Adds what /sys/block/<disk>/stat has of one disk. A figure of any disk that cannot be parsed
-// makes the sum Malformed.
+// Adds the values of /sys/block/<disk>/stat of one disk. A value that cannot be parsed makes the
+// sum Malformed.
 void add_disk(std::string_view text, Stat& stat);
 
-// The time in one state. REQUIRES: user_hz divides a second.
+// Returns the time in one state. REQUIRES: user_hz divides a second.
 template <CpuState kState>
 sdk::ReadingOf<sdk::MonotonicNs> ns(const Stat& stat, std::uint32_t user_hz) {
   constexpr std::uint64_t kNsPerSecond = 1'000'000'000;

@@ -1,11 +1,11 @@
-// sched_ext: whether a BPF scheduler is loaded, which one, and what it met with.
+// sched_ext: whether a BPF scheduler is loaded, which one, and its events.
 //
 // Source: /sys/kernel/sched_ext/{state,switch_all,nr_rejected,hotplug_seq,enable_seq} and, while a
 // scheduler is loaded, root/{ops,events}; Linux 6.12 with CONFIG_SCHED_CLASS_EXT, events from 6.15
 // on.
 //
-// While a scheduler comes or goes the files need not agree: state may say disabled while root/ is
-// there. Each is reported as it was read.
+// While a scheduler is loaded or unloaded, the files may disagree: state may be "disabled" while
+// root/ exists. Each value is reported as it was read.
 
 #include <cerrno>
 #include <string_view>
@@ -20,10 +20,10 @@ namespace ctprof::sched_ext {
 namespace {
 
 constexpr const char* kDirectory = "kernel/sched_ext";
-constexpr const char* kScheduler = "kernel/sched_ext/root";  // there while one is loaded
+constexpr const char* kScheduler = "kernel/sched_ext/root";  // exists while a scheduler is loaded
 constexpr const char* kEvents = "kernel/sched_ext/root/events";
 
-// Files of one word each, by metric.
+// Files of one word each. The members are named after the metrics.
 struct State {
   sdk::ReadingOf<sdk::CategoricalString> state = Gap::Unsupported;
   sdk::ReadingOf<sdk::Flag> switch_all = Gap::Unsupported;
@@ -96,7 +96,7 @@ class SchedExt : public sdk::HostSource {
     fields.put(row, root);
   }
 
-  // Lives until the next file is read.
+  // Returns the word in a file; it is valid until the next file is read.
   sdk::Reading<std::string_view> word(const char* path) {
     const auto text = file_.read(host_.sys(), path);
     if (!text) return why_missing(path, file_.last_errno());
@@ -114,8 +114,8 @@ class SchedExt : public sdk::HostSource {
     return value ? sdk::Reading<bool>(value.value != 0) : sdk::Reading<bool>(value.gap);
   }
 
-  // What a scheduler tells is a question without meaning where there is none; any other missing
-  // file, this kernel has not.
+  // Files of a scheduler are NotApplicable while no scheduler is loaded. Any other missing file is
+  // one that this kernel does not support.
   Gap why_missing(std::string_view path, int error) const {
     if (error != ENOENT && error != ENODEV) return gap_of_errno(error);
     const bool of_scheduler = path.starts_with(kScheduler);
