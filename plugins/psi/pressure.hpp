@@ -1,11 +1,10 @@
-// Pressure files: a line `some` and a line `full`, each `avg10=0.12 avg60=0.00 avg300=0.00
-// total=345`; and the columns that they fill, for the host and for a cgroup.
+// Parses pressure files, and declares the columns that they fill, for the host and for a cgroup.
 //
-// Means are in percent with two decimals, and are kept in hundredths of a percent; totals are
-// microseconds. Before Linux 5.13 the CPU has no line `full`; interrupts have no other.
+// A file has a line `some` and a line `full`, each `avg10=0.12 avg60=0.00 avg300=0.00 total=345`.
+// Averages are in percent with two decimals, and are stored in hundredths of a percent; totals are
+// in microseconds. Before Linux 5.13 the CPU has no line `full`; interrupts have only this line.
 //
-// What is here:   the format, which column comes from which line, and what a missing line means.
-// What is not:    why a file is missing (psi.cc).
+// See also: psi.cc for the reasons why a file is missing.
 
 #pragma once
 
@@ -20,8 +19,8 @@
 
 namespace ctprof::psi {
 
-// All parts of a missing line are Unsupported; a part that is missing, or not a number, is
-// Malformed.
+// One line. All values of a missing line are Unsupported; a value that is missing from its line, or
+// is not a number, is Malformed.
 struct PressureLine {
   sdk::ReadingOf<sdk::GaugeRatio100> avg10 = Gap::Unsupported;
   sdk::ReadingOf<sdk::GaugeRatio100> avg60 = Gap::Unsupported;
@@ -36,8 +35,8 @@ struct Pressure {
 
 Pressure parse_pressure(std::string_view text);
 
-// "12.3" as 1230: hundredths; further digits are cut off. Malformed also where the result takes
-// more than the 16 bits that a file has for it.
+// Parses "12.3" as 1230 hundredths; further digits are cut off. Returns Malformed also if the
+// result does not fit into the 16 bits that a file has for it.
 sdk::ReadingOf<sdk::GaugeRatio100> hundredths(std::string_view text);
 
 // The columns of one line.
@@ -47,11 +46,11 @@ using LineFields =
                sdk::Fill<kAvg300, &PressureLine::avg300>,
                sdk::Fill<kTotal, &PressureLine::total_usec>>;
 
-// Whether a file has a line `some`. Interrupts hold up whatever is running, so for them `some`
-// would be the same as `full`.
+// Whether a file has a line `some`. Interrupts delay whatever is running, so for them `some` would
+// equal `full`.
 enum class Lines { SomeAndFull, FullAlone };
 
-// The columns of one file, under both its names: <cgroup>/cpu.pressure and /proc/pressure/cpu.
+// The columns of one file, with both of its names: <cgroup>/cpu.pressure and /proc/pressure/cpu.
 template <sdk::Name kCgroup, sdk::Name kHost, class Some, class Full,
           Lines kLines = Lines::SomeAndFull>
 class PressureFile {

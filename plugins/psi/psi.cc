@@ -2,11 +2,10 @@
 // host and of each cgroup.
 //
 // Source: /proc/pressure/{cpu,memory,io,irq} and <cgroup>/{cpu,memory,io,irq}.pressure; CONFIG_PSI,
-// and psi=1 on the command line where the kernel asks for it. irq needs CONFIG_IRQ_TIME_ACCOUNTING.
+// and psi=1 on the command line if the kernel requires it. irq needs CONFIG_IRQ_TIME_ACCOUNTING.
 //
-// What is here:   what the host lacks, the two sources and the plugin's table.
-// What is not:    the format, and which column comes from which line (pressure.hpp); finding
-// cgroups (plugins/cgroupfs).
+// Contents: the probe, the two sources and the plugin's table.
+// See also: pressure.hpp for the format and the columns; plugins/cgroupfs for finding cgroups.
 
 #include <cerrno>
 #include <string>
@@ -27,7 +26,7 @@ struct Refusal {
   sdk::Remedy remedy{};
 };
 
-// Why there is no pressure at all.
+// Returns why the host has no pressure at all.
 Refusal why_no_pressure(const sdk::Host& host) {
   const std::string psi = boot_option(host, "psi=");
   if (psi == "0" || psi == "n" || psi == "off")
@@ -50,7 +49,7 @@ Refusal why_no_pressure(const sdk::Host& host) {
   return {Gap::Unsupported, "the kernel has CONFIG_PSI, and shows no pressure here all the same"};
 }
 
-// The kernel obeys all such words together.
+// The option may occur several times; the kernel applies all of its occurrences.
 bool is_disabled(const sdk::Host& host, std::string_view feature) {
   for (const std::string& list : boot_options(host, "cgroup_disable="))
     for (std::string_view rest = list; !rest.empty();)
@@ -73,8 +72,8 @@ constexpr auto kWithIrq = sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y (Linux 6.
 constexpr std::string_view kNoFull =
     "the kernel has no line `full` for this resource, which came with Linux 5.13";
 
-// Refuses what `name` lacks as a pressure file. A file that exists but may not be read is not
-// missing.
+// Refuses the metrics that the pressure file `name` lacks. A file that exists without read
+// permission is not missing.
 template <class File>
 void probe_file(const sdk::Probe& probe, int dir, const char* name, const Refusal& whole) {
   sdk::TextFile file;
@@ -93,7 +92,7 @@ void probe_file(const sdk::Probe& probe, int dir, const char* name, const Refusa
                                   : File::refuse(probe, whole.gap, whole.reason, whole.remedy);
 }
 
-// Refuses all for one reason, except for what has a reason of its own.
+// Refuses all metrics for one reason, except those that have a reason of their own.
 template <class Files>
 void refuse_all(const sdk::Probe& probe, const Refusal& whole) {
   Files::for_each_type([&]<class File>() {
@@ -102,7 +101,7 @@ void refuse_all(const sdk::Probe& probe, const Refusal& whole) {
   });
 }
 
-// Whether the root's own switch hides its files; it does not hide those of other cgroups.
+// Returns whether the root's own switch hides its files; it does not hide those of other cgroups.
 bool is_switched_off_at_root(const sdk::Host& host) {
   sdk::TextFile file;
   const auto text = file.read(host.cgroup(), "cgroup.pressure");
@@ -155,7 +154,7 @@ class OfHost : public sdk::HostSource {
     text ? file.fill(row, text.value) : file.fail(row, gap_of(file_.last_errno()));
   }
 
-  // Nothing disappears from /proc/pressure: what is missing, the kernel does not have.
+  // Nothing disappears from /proc/pressure: the kernel does not support a missing file.
   static Gap gap_of(int error) {
     if (error == ENOENT) return Gap::Unsupported;
     return error == EOPNOTSUPP ? Gap::SwitchedOff : gap_of_errno(error);
@@ -186,7 +185,7 @@ class OfCgroups : public sdk::CgroupSource {
     text ? file.fill(row, text.value) : file.fail(row, why_missing(text.gap));
   }
 
-  // A cgroup's own switch hides its files.
+  // Returns SwitchedOff if the cgroup's own switch hides its files.
   Gap why_missing(Gap gap) {
     if (gap != Gap::Unsupported) return gap;
     const auto text = directory_.read("cgroup.pressure");
