@@ -1,5 +1,4 @@
-// Reads and writes elements of BPF maps by the system call, for plugins that have no libbpf at
-// hand.
+// Reads and writes elements of BPF maps by the system call, for plugins that do not link libbpf.
 //
 // Threads: any.
 
@@ -13,12 +12,12 @@
 
 namespace ctprof {
 
-// bpf(2). Returns -1, and errno, on failure.
+// Calls bpf(2). Returns -1, and sets errno, on failure.
 inline long call_bpf(int command, bpf_attr& attributes) {
   return ::syscall(SYS_bpf, command, &attributes, sizeof attributes);
 }
 
-// What the commands on one element take. `value` may be null.
+// Returns the arguments of commands on one element. `value` may be null.
 inline bpf_attr element_of_map(int map, const void* key, const void* value) {
   bpf_attr attributes{};
   attributes.map_fd = static_cast<std::uint32_t>(map);
@@ -28,13 +27,13 @@ inline bpf_attr element_of_map(int map, const void* key, const void* value) {
   return attributes;
 }
 
-// False, and errno: the map has no space, or the descriptor is of no map.
+// Returns false, and sets errno, if the map is full, or the descriptor is not that of a map.
 inline bool update_map(int map, const void* key, const void* value) {
   bpf_attr attributes = element_of_map(map, key, value);
   return call_bpf(BPF_MAP_UPDATE_ELEM, attributes) == 0;
 }
 
-// False, and errno: there is no such element.
+// Returns false, and sets errno, if there is no such element.
 inline bool look_up_in_map(int map, const void* key, void* value) {
   bpf_attr attributes = element_of_map(map, key, value);
   return call_bpf(BPF_MAP_LOOKUP_ELEM, attributes) == 0;

@@ -18,12 +18,12 @@ namespace ctprof {
 namespace {
 
 constexpr const char* kTypes = "kernel/btf/vmlinux";
-// Of programs, maps, types, and what libraries say where one of them is missing.
+// Errors for unsupported programs, maps and types, and of libraries that miss one of these.
 constexpr std::array kNotTaken{EINVAL, E2BIG, ENOENT, ESRCH, EACCES, EOPNOTSUPP, ENOTSUP};
 
 std::string operator+(std::string text, std::string_view more) { return text.append(more); }
 
-// "6.18.44-amd64" as {6, 18}.
+// Parses "6.18.44-amd64" as {6, 18}.
 std::pair<unsigned, unsigned> release_in(std::string_view text) {
   const auto major = sdk::number<unsigned>(sdk::take(text, '.'));
   const auto end = std::ranges::find_if(text, [](char c) { return c < '0' || c > '9'; });
@@ -68,7 +68,7 @@ bool may_load_bpf() {
 }
 
 bool lacks_memory_for_bpf(const sdk::Host& host) {
-  // Two copies at once, with an index over them, and room for the programs.
+  // Loading needs two copies at the same time, an index over them, and memory for the programs.
   constexpr std::size_t kTimesTheTypes = 4;
   struct stat types {};
   if (::fstatat(host.sys(), kTypes, &types, 0) != 0 || types.st_size <= 0) return false;

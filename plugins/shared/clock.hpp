@@ -1,4 +1,4 @@
-// What the kernel's clocks say.
+// Reads the kernel's clocks.
 
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace ctprof {
 
-// Now, in ns: of CLOCK_BOOTTIME, on which ctprof tells moments, or of any other. 0 if there is no
-// such clock.
+// Returns the current time of a clock in ns. ctprof uses CLOCK_BOOTTIME for times. Returns 0 if the
+// clock does not exist.
 inline std::uint64_t clock_ns(clockid_t clock) {
   timespec now{};
   ::clock_gettime(clock, &now);
@@ -19,7 +19,7 @@ inline std::uint64_t clock_ns(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// The clocks as a recorder reads them; tests replace them by recorded times.
+// Clocks of a recorder. Tests replace them by recorded times.
 class Clocks {
  public:
   virtual ~Clocks() = default;

@@ -35,7 +35,7 @@ void limit(decltype(RLIMIT_CPU) resource, std::uint64_t most) {
   ::setrlimit(resource, &wanted);
 }
 
-// In bytes; 0 where it cannot be found out.
+// Returns the size of the address space in bytes; 0 if it is unknown.
 std::uint64_t address_space() {
   char text[64] = {};
   const int fd = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -53,7 +53,7 @@ void limit_memory(std::uint64_t more) {
 
 using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
-// On kernels before CAP_CHECKPOINT_RESTORE it takes CAP_SYS_ADMIN to open map_files.
+// Kernels without CAP_CHECKPOINT_RESTORE require CAP_SYS_ADMIN to open map_files.
 void keep_reading_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   Sets sets{};

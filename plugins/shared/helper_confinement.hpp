@@ -1,7 +1,7 @@
-// What a helper process gives up before it looks at anything foreign: see helper_process.hpp.
+// Confines a helper process before it reads foreign data: descriptors, signals, limits and
+// capabilities.
 //
-// What is here:   descriptors, signals, limits, capabilities of this process.
-// What is not:    forking, talking to the parent.
+// See also: helper_process.hpp for forking the helper and communicating with it.
 
 #pragma once
 
@@ -14,16 +14,16 @@ struct HelperFds {
   int proc;
 };
 
-// Keeps a copy of the socket and an /proc opened anew, closes all other descriptors, and puts
-// /dev/null in place of the first three; where there is none, the directory, which cannot be read
-// or written. {-1, -1} and an errno where that fails.
+// Keeps a copy of the socket and a newly opened /proc, and closes all other descriptors. Replaces
+// the first three by /dev/null, or, if that is missing, by the directory, which can be neither read
+// nor written. Returns {-1, -1} and sets errno on failure.
 HelperFds close_all_but(int socket, int proc);
 
-// No handlers, nothing blocked; a session of its own, where no terminal reaches it.
+// Resets all signal handlers, unblocks all signals, and starts a session without a terminal.
 void forget_signals();
 
-// No core dump, no file written, limits on CPU time and memory, no rights gained by exec, no
-// tracing by its user, and only the capabilities for reading other processes.
+// Disables core dumps, writing files, gaining privileges by exec, and tracing by the user. Limits
+// CPU time and memory. Keeps only the capabilities for reading other processes.
 void give_up_rights(unsigned cpu_seconds, std::uint64_t more_memory);
 
 }  // namespace ctprof

@@ -23,15 +23,15 @@
 namespace ctprof {
 namespace {
 
-// Of the shared memory: the count of steps has a line of its own.
+// Size of the header of the shared memory. The step counter has a cache line of its own.
 constexpr std::size_t kHead = 64;
 constexpr int kSlices = kHelperPatience * 1000 / kHelperSliceMs;
-// For one request, whatever steps are taken.
+// Limits one request, regardless of the number of steps.
 constexpr int kMostSlices = 120 * 1000 / kHelperSliceMs;
 
 struct Head {
   std::atomic<std::uint32_t> steps{0};
-  std::atomic<int> error{0};  // why the helper could not begin
+  std::atomic<int> error{0};  // why the helper could not start
 };
 static_assert(sizeof(Head) <= kHead);
 
@@ -102,7 +102,8 @@ int HelperProcess::error() {
   return error_;
 }
 
-// Without room for a thread there is none for a process. Once it has started, `this` may go.
+// If no thread can be created, no process can be created either. After is_started is set, `this`
+// may be destroyed.
 void HelperProcess::start_keeper(int proc, const HelperLimits& limits, Begin begin) {
   try {
     std::thread([this, keeping = keeping_, proc, limits, begin = std::move(begin)] {
@@ -118,7 +119,8 @@ void HelperProcess::start_keeper(int proc, const HelperLimits& limits, Begin beg
   }
 }
 
-// Before it is asked, so that what keeps it from working is not put down to what it looks at.
+// Waits before the first request, so that a failure to start is not attributed to the data of a
+// request.
 int HelperProcess::wait_until_ready() {
   int slices = kSlices;
   const Reply reply = await(slices);
@@ -133,7 +135,7 @@ void HelperProcess::fork_helper(int proc, const HelperLimits& limits, const Begi
     error_ = errno;
     return;
   }
-  // No signal is to run a handler of ours in the helper.
+  // No signal may run a handler of this process in the helper.
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,18 +1,18 @@
-// A helper process for work that may hang: reading files and memory of other processes, behind
-// which a file server may have stopped answering.
+// A helper process for work that may block: reading files and memory of other processes, whose file
+// server may have stopped answering.
 //
-// A thread that hangs in the kernel keeps its process from ending, and a descriptor that it holds
-// keeps the reader of our output waiting. So the helper is a process, forked without exec, which
-// capabilities from a file would not survive. It has no descriptor of ours but a socket, the signal
-// handling of a fresh process, a session of its own, few capabilities, and limits; it ends when we
-// do. Requests and answers are in shared memory. What the helper writes there is not trusted, as a
-// hostile file may have taken the helper over.
+// A thread that blocks in the kernel keeps its process from exiting, and a descriptor that it holds
+// keeps the reader of our output waiting. Therefore the helper is a separate process. It is forked
+// without exec, because capabilities from a file would not survive exec. The helper inherits no
+// descriptor except a socket. It has default signal handling, a session of its own, few
+// capabilities, and limits, and it exits when its parent exits. Requests and answers are in shared
+// memory. The parent does not trust what the helper writes there, because a hostile file may have
+// taken over the helper.
 //
-// A helper that does not answer is killed and abandoned. Nothing waits for it, as a process that
-// hangs in the kernel cannot be killed either.
+// A helper that does not answer is killed and abandoned. The parent does not wait for it, because a
+// process that blocks in the kernel cannot be killed either.
 //
-// What is here:   making it, asking it, getting rid of it.
-// What is not:    what it is asked, and what becomes of a request without an answer: its users.
+// The users of this file define the requests, and handle requests without an answer.
 
 #pragma once
 
@@ -27,59 +27,59 @@
 
 namespace ctprof {
 
-// As the helper sees itself.
+// What the helper can access.
 struct HelperView {
-  int proc;    // the open directory /proc
-  void* area;  // shared with who asks; zeroes at first
-  std::atomic<std::uint32_t>*
-      steps;  // raised with each piece of work done, which shows that it does not hang
+  int proc;                           // the open directory /proc
+  void* area;                         // shared with the parent; initially zero
+  std::atomic<std::uint32_t>* steps;  // incremented after each piece of work, as proof of progress
 };
 
 struct HelperLimits {
-  unsigned cpu_seconds;       // of its whole life
-  std::uint64_t more_memory;  // beyond what we have when it is made
-  bool busy_is_alive;         // whether using a processor counts as a step
+  unsigned cpu_seconds;       // for its whole life
+  std::uint64_t more_memory;  // in addition to the memory of the parent when the helper is created
+  bool busy_is_alive;         // whether CPU time counts as progress
 };
 
-// Waits for a slice of time until `socket` can be read, and returns what poll(2) does.
-// kHelperPatience is counted in its calls.
+// Waits for one time slice until `socket` is readable, and returns the result of poll(2).
+// kHelperPatience is measured in calls of this function.
 int wait_for_slice(int socket);
 
-// Used by one thread at a time.
+// Only one thread may use an object at a time.
 class HelperProcess {
  public:
   using Wait = std::function<int(int socket)>;
   using Serve = std::function<void()>;
-  // Runs in the helper, once; what it returns answers one request at a time.
+  // Runs once, in the helper. The function that it returns answers one request per call.
   using Begin = std::function<Serve(const HelperView&)>;
 
-  // `proc` is the open directory /proc. Does not wait until the helper is there.
+  // `proc` is the open directory /proc. Returns before the helper runs.
   HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, Begin begin,
                 Wait wait = wait_for_slice);
-  // Kills it, and does not wait: the thread that made it does, and collects it.
+  // Kills the helper without waiting; the thread that forked the helper waits for it.
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
 
-  // 0, or why there is none, an errno. Waits until the helper has said that it can be asked, or
-  // could not be made.
+  // Returns 0, or an errno if there is no helper. Waits until the helper is ready or has failed to
+  // start.
   int error();
-  // Whether it has ended, by itself or by somebody's signal. REQUIRES: error() is 0.
+  // Returns whether the helper has exited, by itself or by a signal. REQUIRES: error() is 0.
   bool has_ended() const;
-  // The error in words, with what there is to do about it. REQUIRES: error() has been called.
+  // Describes the error and its remedy. REQUIRES: error() has been called.
   std::string why_none() const;
   void* area() const;
 
   enum class Reply { Answered, Late, Gone };
-  // Has it serve what stands in the area. Late: it took no step for kPatience. After another reply
-  // than Answered it is of no use any more. Late too when it took more slices of time than
-  // `slices`, whatever steps it took; those that it took are taken off. Gone where there is none.
+  // Makes the helper serve the request in the area.
+  // Returns Late if the helper made no step for kHelperPatience, or used more than `slices` time
+  // slices in total, and Gone if it exited or was never started. After any result except Answered
+  // the helper is unusable. Subtracts the time slices used from `slices`.
   Reply ask(int& slices);
   Reply ask();
 
  private:
-  // The helper is killed by the kernel when the thread ends that forked it; so that thread lives as
-  // long as the helper, whoever else has gone by then.
+  // State of the thread that forked the helper. The kernel kills the helper when this thread exits,
+  // so the thread lives as long as the helper, even after the object is destroyed.
   struct Keeping;
 
   void start_keeper(int proc, const HelperLimits& limits, Begin begin);
@@ -101,9 +101,10 @@ class HelperProcess {
   std::shared_ptr<Keeping> keeping_;
 };
 
-// How long a helper may take no step, in seconds.
+// The longest time without a step, in seconds.
 inline constexpr int kHelperPatience = 2;
-// Patience is counted in slices, so that it is not over at once when we were stopped ourselves.
+// The timeout is counted in slices, so that it does not expire immediately when ctprof itself was
+// stopped.
 inline constexpr int kHelperSliceMs = 250;
 
 }  // namespace ctprof

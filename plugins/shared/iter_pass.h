@@ -1,12 +1,12 @@
-/* A pass of an iterator over threads (iter/task), whose records are read from the descriptor that
- * it returns; -1, and an errno. Included behind a generated skeleton that loads itself, whose
- * system call it makes.
+/* Opens a pass of an iterator over threads (iter/task); returns the descriptor for its records, or
+ * -1 and an errno. Include it after a generated skeleton that loads itself: it uses the system call
+ * of that skeleton.
  */
 #ifndef CTPROF_SHARED_ITER_PASS_H
 #define CTPROF_SHARED_ITER_PASS_H
 
-/* A link whose passes visit the threads of one process alone. Kernels before 6.1 cannot be told so,
- * and say E2BIG or EINVAL. */
+/* Creates a link whose passes visit only the threads of one process. Kernels before 6.1 do not
+ * support this, and return E2BIG or EINVAL. */
 static int link_to_process(int program, unsigned int tgid) {
   union bpf_iter_link_info which;
   union bpf_attr attributes;
@@ -27,7 +27,8 @@ static int open_pass(int link) {
   return skel_sys_bpf(BPF_ITER_CREATE, &attributes, sizeof attributes);
 }
 
-/* Over the threads of one process, where the kernel can do that; else, and of 0, over all. */
+/* Opens a pass over the threads of one process if the kernel supports that. Otherwise, and if tgid
+ * is 0, the pass visits all threads. */
 static int open_pass_over(int program, int link_to_all, unsigned int tgid) {
   if (tgid == 0) return open_pass(link_to_all);
   int link = link_to_process(program, tgid);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLineBytes = 4096;
 constexpr const char* kConfiguration = "config.gz";
-// The kernel's own, where it cannot be read.
+// The kernel's default, used if the setting cannot be read.
 constexpr std::uint32_t kUsualDepth = 127;
 
 sdk::Fd opened_configuration(const sdk::Host& host) {
@@ -25,11 +25,11 @@ sdk::Fd opened_configuration(const sdk::Host& host) {
 }
 
 struct Told {
-  std::string_view option;  // empty: the line says of none whether it is y
+  std::string_view option;  // empty: the line does not set an option to y or n
   bool is_set = false;
 };
 
-// "CONFIG_PSI=y", "# CONFIG_PSI is not set".
+// Parses "CONFIG_PSI=y" and "# CONFIG_PSI is not set".
 Told told_in(std::string_view line) {
   constexpr std::string_view kSet = "=y", kComment = "# ", kNotSet = " is not set";
   if (line.ends_with(kSet)) return {line.substr(0, line.size() - kSet.size()), true};
@@ -40,8 +40,8 @@ Told told_in(std::string_view line) {
 
 }  // namespace
 
-// zlib passes text that is not compressed through. An option is named in one line: all that stands
-// behind the last one need not be unpacked.
+// zlib passes uncompressed text through. Each option has one line, so reading stops after the last
+// requested option.
 std::vector<std::optional<bool>> are_built_with(const sdk::Host& host,
                                                 std::span<const std::string_view> options) {
   std::vector<std::optional<bool>> built(options.size());
@@ -61,7 +61,7 @@ std::vector<std::optional<bool>> are_built_with(const sdk::Host& host,
     said = is_set;
     ++found;
   }
-  // What was not read, as for lack of memory, is unknown.
+  // Options that were not read, for example because memory was short, are unknown.
   int failed = Z_OK;
   ::gzerror(config.get(), &failed);
   for (auto& said : built)

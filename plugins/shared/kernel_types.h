@@ -1,6 +1,6 @@
-/* What all BPF programs need before they can include libbpf's headers, in place of the kernel's own
- * types: integers, numbers of its interface, and what a pass over the threads hands a program. What
- * a program looks into is in its kernel.h.
+/* Definitions that all BPF programs need before libbpf's headers, in place of the kernel's own
+ * types: integers, constants of the BPF interface, and the context of an iterator over threads. The
+ * kernel types that a program reads are in its kernel.h.
  */
 #ifndef CTPROF_SHARED_KERNEL_TYPES_H
 #define CTPROF_SHARED_KERNEL_TYPES_H

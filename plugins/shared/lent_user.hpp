@@ -1,5 +1,5 @@
-// The user that has been lent the capabilities of ctprof's executable (AT_SECURE). Recorders show
-// that user no stacks of processes that the user may not look into (own_user.bpf.h).
+// Determines the user that runs a ctprof whose executable has file capabilities (AT_SECURE).
+// Recorders show this user no stacks of processes that the user may not inspect (own_user.bpf.h).
 
 #pragma once
 
@@ -16,7 +16,7 @@ struct LentUser {
   gid_t group;
 };
 
-// Nothing where ctprof has the rights of its user.
+// Returns no value if ctprof has only the rights of its user.
 inline std::optional<LentUser> lent_user() {
   if (::getauxval(AT_SECURE) == 0) return std::nullopt;
   return LentUser{::getuid(), ::getgid()};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Whether a thread is of a process that a user without capabilities may look into: the kernel's
- * rules for ptrace(2) access, of which a process is asked at each record, since it may run a setuid
- * program from one moment to the next.
+/* Decides whether a thread belongs to a process that a user without capabilities may inspect, by
+ * the kernel's rules for ptrace(2) access. The decision is made for each record, because a process
+ * may start a setuid program at any time.
  *
- * For recorders that work with capabilities of ctprof's file (lent_user.hpp). Where a field of the
- * kernel has another form than those below, no process is the user's.
+ * For recorders that work with the file capabilities of ctprof's executable (lent_user.hpp). If a
+ * field of the kernel has another layout than those below, no process belongs to the user.
  */
 #ifndef CTPROF_SHARED_OWN_USER_BPF_H
 #define CTPROF_SHARED_OWN_USER_BPF_H
@@ -14,7 +14,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* Set by the reader before anything is recorded; 0: stacks of all processes are recorded. */
+/* Set by the reader before recording starts; 0: stacks of all processes are recorded. */
 __u32 is_lent = 0;
 __u32 lent_user = 0;
 __u32 lent_group = 0;

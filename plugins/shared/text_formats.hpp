@@ -1,4 +1,4 @@
-// Formats in which the kernel prints many files: lists of CPUs, flat keyed text, and scheduling
+// Parses formats that the kernel uses in many files: lists of CPUs, flat keyed text, and scheduling
 // policies.
 //
 //   0-3,8             a list of CPUs: Cpus_allowed_list, /sys/devices/system/cpu/online
@@ -6,7 +6,7 @@
 //                     memory.events of a cgroup, or root/events of sched_ext
 //   policy : 3        a scheduling policy, by the numbers of sched_setscheduler(2)
 //
-// Newer kernels add keys, so whoever wants all of them takes what is there.
+// Newer kernels add keys, so a reader of all keys accepts unknown ones.
 
 #pragma once
 
@@ -22,22 +22,23 @@ namespace ctprof {
 
 inline constexpr std::uint64_t kMaxCpus = 65536;
 
-// Puts the CPUs into `words`, one bit each. False, and the words undefined, when the text is not a
-// list, is empty, or names a CPU of kMaxCpus or above.
+// Sets one bit in `words` for each CPU of the list. Returns false, and leaves the words undefined,
+// if the text is not a list, is empty, or names a CPU of kMaxCpus or above.
 bool parse_cpu_list(std::string_view list, std::vector<std::uint64_t>& words);
 
-// Puts all lines into `entries`, as views into `text`. False when there is no line, or one is not a
-// key, a space and a number.
+// Parses all lines into `entries`, as views into `text`. Returns false if there is no line, or if a
+// line is not a key, a space and a number.
 bool parse_flat_keyed(std::string_view text, std::vector<ctprof_entry>& entries);
 
-// The value of one key: Unsupported when no line has it, Malformed when it is not a number.
+// Returns the value of one key: Unsupported if no line has it, Malformed if it is not a number.
 sdk::Reading<std::uint64_t> flat_value(std::string_view text, std::string_view key);
 
 using PolicyRoom = std::array<char, 40>;
 
-// The name of a policy; it lives as long as `room`, which an unknown number is written into.
+// Returns the name of a policy. For an unknown number, the name is written into `room`, and is
+// valid as long as `room`.
 inline std::string_view policy_name(std::uint64_t policy, PolicyRoom& room) {
-  // 4 was never given.
+  // The number 4 was never assigned.
   constexpr std::array<std::string_view, 8> kNames{"SCHED_OTHER",    "SCHED_FIFO", "SCHED_RR",
                                                    "SCHED_BATCH",    "",           "SCHED_IDLE",
                                                    "SCHED_DEADLINE", "SCHED_EXT"};
@@ -47,8 +48,8 @@ inline std::string_view policy_name(std::uint64_t policy, PolicyRoom& room) {
   return {room.data(), static_cast<std::size_t>(size)};
 }
 
-// Whether the fair scheduler, or a BPF scheduler in its place, grants slices under this policy:
-// OTHER, BATCH and EXT.
+// Returns whether the fair scheduler, or a BPF scheduler in its place, grants slices under this
+// policy: OTHER, BATCH and EXT.
 constexpr bool has_fair_slice(std::uint64_t policy) {
   return policy == 0 || policy == 3 || policy == 7;
 }

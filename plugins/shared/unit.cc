@@ -1,4 +1,4 @@
-// All sources of plugins/shared, which are compiled as one.
+// Compiles all sources of plugins/shared as one translation unit.
 
 #include "plugins/shared/bpf_refusal.cc"
 #include "plugins/shared/helper_confinement.cc"

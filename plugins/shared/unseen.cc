@@ -12,7 +12,8 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD
-// Fields of stat after the name: a blank and the state, the parent, ... the flags, ... the start.
+// The stat file has these fields after the name: a blank and the state, the parent, ... the flags,
+// ... the start.
 constexpr int kFieldsBeforeParent = 2;
 constexpr int kFieldsBetweenParentAndFlags = 4;
 constexpr int kFieldsBetweenFlagsAndStart = 12;
@@ -22,7 +23,7 @@ std::uint64_t number_after(std::string_view& fields, int skipped) {
   return sdk::number<std::uint64_t>(sdk::take(fields, ' ')).value;
 }
 
-// The names that are numbers in a directory under `proc`.
+// Returns the names that are numbers in a directory under `proc`.
 std::vector<std::uint64_t> numbers_in(int proc, const char* path) {
   std::vector<std::uint64_t> numbers;
   sdk::Fd fd(::openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -1,13 +1,12 @@
-// Threads that the kernel keeps from BPF programs, though /proc shows them.
+// Finds threads that the kernel hides from BPF programs, although /proc shows them.
 //
-// The kernels that we know show all. Some hosts run one that hides processes of their keeper, the
-// first among them: so where a pass over all did not meet process 1, or one over some processes did
-// not meet each, what it met is compared with /proc. That costs a walk; a pass that met process 1
-// costs nothing.
+// Known kernels show all threads. Some hosts run a kernel that hides the processes of their
+// operator, including process 1. Therefore, if a pass over all threads does not visit process 1, or
+// a pass over some processes does not visit each of them, the visited processes are compared with
+// /proc. That costs a walk of /proc; a pass that visits process 1 costs nothing.
 //
-// What is here:   finding them, and who they are.
-// What is not:    their figures: of a list the core has other sources fill them, of a recording
-//                 they are gaps.
+// This file identifies the threads only. The values of a listed thread come from other sources; in
+// a recording they are gaps.
 
 #pragma once
 
@@ -34,13 +33,14 @@ inline constexpr std::uint32_t kFirstProcess = 1;
 
 class Unseen {
  public:
-  // Who started after `now_ns` (CLOCK_BOOTTIME), when the pass began, is new, not hidden.
+  // A thread that started after `now_ns` (CLOCK_BOOTTIME), the start of the pass, is new, not
+  // hidden.
   Unseen(const sdk::Host& host, std::uint64_t now_ns);
 
-  // Of the first process, where a pass over all begins with another: it would come first, and who
-  // hides it may hide more.
+  // Returns the threads of process 1. Call it if a pass over all threads begins with another
+  // process, because process 1 would come first. A kernel that hides it may hide more.
   std::vector<UnseenThread> first();
-  // `seen`: the processes that were met, ascending. `pids`: only these were wanted; none: all.
+  // `seen`: the visited processes, ascending. `pids`: the selected processes; empty: all.
   std::vector<UnseenThread> find(std::span<const std::uint32_t> seen,
                                  std::span<const std::uint64_t> pids);
 
@@ -53,7 +53,7 @@ class Unseen {
   sdk::TextFile file_;
 };
 
-// Name, start, parent and flags out of a stat file; false when it is none.
+// Parses name, start, parent and flags of a stat file; returns false if the text is not one.
 bool parse_unseen(std::string_view stat, UnseenThread& thread);
 
 }  // namespace ctprof

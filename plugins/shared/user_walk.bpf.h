@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The walk of user stacks (user_walk.h) in a BPF program. Loaded from Linux 6.1 on, where a process
- * keeps its mappings in a maple tree; on x86-64.
+/* The walk of user stacks (user_walk.h) in a BPF program. It needs x86-64 and Linux 6.1, which
+ * stores the mappings of a process in a maple tree.
  *
- * Contexts. Programs run where a thread was interrupted, also by an NMI, so nothing here waits or
- * takes a lock that the interrupted code may hold:
+ * Contexts. Programs run where a thread was interrupted, also by an NMI, so no function here waits
+ * or takes a lock that the interrupted code may hold:
  *   - array maps and per-CPU arrays: a lookup computes an address;
  *   - the map of files is preallocated: a lookup follows a list under RCU, and an insertion takes
  *     the lock of a bucket only if no interrupted code holds it on this CPU. Otherwise it fails,
  *     and the file is requested at a later sample;
- *   - bpf_probe_read_kernel and _user copy with page faults off, and _user asks first whether the
- *     page tables are usable in an NMI: they return an error instead of waiting;
+ *   - bpf_probe_read_kernel and _user copy with page faults disabled, and _user first checks
+ *     whether the page tables are usable in an NMI: they return an error instead of waiting;
  *   - bpf_perf_event_output writes into a perf ring, as perf itself does in an NMI, and guards its
  *     scratch space by a nesting level;
  *   - bpf_get_current_task_btf, bpf_task_pt_regs, bpf_get_current_pid_tgid, bpf_ktime_get_ns:
  *     read per-CPU data; the clock has a variant for NMIs, which the helper uses.
  *
- * A program does not interrupt itself on one CPU: the kernel skips a perf program while another is
- * running there. So per-CPU scratch space needs no lock.
+ * A program does not interrupt itself on one CPU, because the kernel skips a perf program while
+ * another is running there. Therefore per-CPU scratch space needs no lock.
  *
  * See also: walk_code.bpf.h (mappings of a process), walk_rules.bpf.h (unwind rules).
  */
@@ -28,7 +28,7 @@
 
 /* --- memory of the stack --- */
 
-/* Reads a word into the scratch space, and what is near it: the next frames are. */
+/* Reads a word into the scratch space, with its surroundings, which contain the next frames. */
 __attribute__((noinline)) int walk_word_at(struct walk_scratch* scratch, __u64 address) {
   if (!scratch) return 0;
   ++scratch->work;
@@ -50,7 +50,7 @@ __attribute__((noinline)) int walk_code_word_at(struct walk_scratch* scratch, __
   return scratch && bpf_probe_read_user(&scratch->code_word, 8, (void*)address) == 0;
 }
 
-/* --- what user_walk.h asks for --- */
+/* --- functions that user_walk.h requires --- */
 
 static __always_inline int walk_find_code(struct walk* walk, __u64 ip) {
   return walk_code_at((struct walk_scratch*)walk, ip);
@@ -91,16 +91,17 @@ static __always_inline void walk_keep(struct walk* walk, __u32 number, __u64 fra
 
 /* --- a whole walk --- */
 
-/* Of one walk, which hostile stacks use up; a copy takes some microseconds. The clock costs as much
- * as two frames, so it is not read before WALK_CLOCK_WORK, which takes no longer than that. */
+/* The time limit of one walk, which hostile stacks use up; a copy takes some microseconds. Reading
+ * the clock costs as much as two frames. Therefore the clock is not read before WALK_CLOCK_WORK
+ * units, which take at most WALK_UNTIMED_NS. */
 enum { WALK_MOST_NS = 32 * 1000, WALK_UNTIMED_NS = 4 * 1000 };
 
-/* One frame. An enum walk_end. */
+/* Walks one frame. Returns an enum walk_end. */
 __attribute__((noinline)) int walk_frame_of(struct walk_scratch* scratch) {
   return scratch ? (int)walk_step(&scratch->walk) : WALK_GIVES_UP;
 }
 
-/* Walks from the registers of user space in `walk`. As walk_stack. */
+/* Walks from the user-space registers in `walk`. Parameters and result are those of walk_stack. */
 static __always_inline __u32 walk_frames(struct walk_scratch* scratch, __u32 most) {
   for (__u32 i = 0; i < WALK_MOST_FRAMES; ++i) {
     const int end = walk_frame_of(scratch);
@@ -132,9 +133,10 @@ static __always_inline void walk_prepare(struct walk_scratch* scratch,
   if ((scratch->lock_sequence & 1) == 0) scratch->mm_id = mm->context.ctx_id;
 }
 
-/* Walks the stack of the running thread, whose memory is `mm`, from these registers of user space.
- * Returns the tag of what it found (enum walk_tag), which is in `words`, or 0 where it gave up.
- * `most`: of frames; if that is more than WALK_MOST_FRAMES, it gives up on deeper stacks. */
+/* Walks the stack of the running thread, whose memory is `mm`, from these user-space registers.
+ * Returns the tag of the result (enum walk_tag), whose frames are in `words`, or 0 if it gave up.
+ * `most` is the largest number of frames; if that is more than WALK_MOST_FRAMES, the walk gives up
+ * on deeper stacks. */
 static __always_inline __u32 walk_stack(struct walk_scratch* scratch, struct mm_struct___walk* mm,
                                         __u64 ip, __u64 sp, __u64 bp, __u32 most) {
   const __u32 tgid = bpf_get_current_pid_tgid() >> 32;

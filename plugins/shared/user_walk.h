@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The walk from the registers of a user thread to the frames of its stack, by
- * tables of unwind rules (ctprof/abi/unwind.h). Compiled into BPF programs, and
- * into tests for user space.
+/* Walks from the registers of a user thread to the frames of its stack, by tables of unwind rules
+ * (ctprof/abi/unwind.h). It is compiled into BPF programs, and into tests for user space.
  *
- * It finds the same frames as the Unwinder of ctprof, or gives up
- * (WALK_GIVES_UP): then the caller takes a copy of the stack, which ctprof
- * walks. It gives up wherever the Unwinder would not reach the thread's root,
- * and where a table cannot express a rule.
+ * It finds the same frames as the Unwinder of ctprof, or gives up (WALK_GIVES_UP). Then the caller
+ * copies the stack, and ctprof walks the copy. It gives up wherever the Unwinder would not reach
+ * the thread's root, and where a table cannot express a rule.
  *
- * Stack and registers may be anything: each frame is further up the stack than
- * the one before, and the caller bounds their number.
+ * Stack and registers may contain anything: each frame is further up the stack than the previous
+ * one, and the caller limits their number.
  *
- * The file that includes this defines, before that, the five functions that are declared first.
+ * The file that includes this one first defines the five functions that are declared below.
  */
 #ifndef CTPROF_SHARED_USER_WALK_H
 #define CTPROF_SHARED_USER_WALK_H
@@ -19,16 +17,16 @@
 #include "ctprof/abi/unwind.h"
 #include "plugins/shared/walk_state.h"
 
-/* Sets `code` to the range of executable memory that holds `ip`. 0: there is none, or its table is
- * unknown; `reason` is set. */
+/* Sets `code` to the range of executable memory that contains `ip`. Returns 0 if there is none, or
+ * if its table is unknown; then `reason` is set. */
 static int walk_find_code(struct walk* walk, __u64 ip);
-/* The rule for a place in the module of `code`. */
+/* Returns the rule for a place in the module of `code`. */
 static struct ctprof_unwind_rule walk_find_rule(struct walk* walk, __u64 place);
-/* Reads a word of the user's stack. 0: it cannot be read. */
+/* Reads a word of the user's stack. Returns 0 if it cannot be read. */
 static int walk_read(struct walk* walk, __u64 address, __u64* value);
-/* Reads eight bytes of the code of `code`, at any address. 0: they cannot be read. */
+/* Reads eight bytes of the module's code, at any address. Returns 0 if they cannot be read. */
 static int walk_read_code(struct walk* walk, __u64 address, __u64* value);
-/* Stores a frame; numbers count up from 0. */
+/* Stores a frame; numbers start at 0. */
 static void walk_keep(struct walk* walk, __u32 number, __u64 frame);
 
 static __always_inline enum walk_end walk_give_up(struct walk* walk, enum walk_reason reason) {
@@ -36,7 +34,7 @@ static __always_inline enum walk_end walk_give_up(struct walk* walk, enum walk_r
   return WALK_GIVES_UP;
 }
 
-/* rbp, which is read from the stack only when a rule needs it. */
+/* Returns rbp, which is read from the stack only when a rule needs it. */
 static __always_inline int walk_bp(struct walk* walk, __u64* bp) {
   if (walk->bp_at != 0) {
     if (!walk_read(walk, walk->bp_at, &walk->bp)) return 0;
@@ -52,8 +50,9 @@ static __always_inline __u64 walk_frame(const struct walk* walk, __u64 ip, __u64
   return guessed | (__u64)walk->code.table << WALK_FRAME_TABLE | place;
 }
 
-/* Whether the eight bytes before a return address end with a call: opcode e8 with a distance, or
- * opcode ff with an operand and /2 or /3 (far). Prefixes do not matter: they precede the opcode. */
+/* Returns whether the eight bytes before a return address end with a call: opcode e8 with a
+ * distance, or opcode ff with an operand and /2 or /3 (far). Prefixes do not matter, because they
+ * precede the opcode. */
 static __always_inline int walk_ends_with_call(__u64 bytes) {
   enum { NEAR = 0xe8, INDIRECT = 0xff, SIB = 4, BASE_OR_IP = 5 };
   if (((bytes >> 24) & 0xff) == NEAR) return 1;
@@ -69,7 +68,8 @@ static __always_inline int walk_ends_with_call(__u64 bytes) {
   return 0;
 }
 
-/* Remembers the range that holds the function that was called, if it is of a file. */
+/* Finds the code of the caller. Saves the range of the called function, if that belongs to a file.
+ * */
 static __always_inline int walk_move_to(struct walk* walk, __u64 ip) {
   if (ip - walk->code.start < walk->code.end - walk->code.start) return 1;
   walk->callee_start = walk->code.table != 0 ? walk->code.start : 0;
@@ -77,7 +77,8 @@ static __always_inline int walk_move_to(struct walk* walk, __u64 ip) {
   return walk_find_code(walk, ip);
 }
 
-/* Whether what a frame pointer led to is a return address: in code of no file, or behind a call. */
+/* Returns whether a value found through a frame pointer is a return address: it is in code of no
+ * file, or follows a call. */
 static __always_inline int walk_is_return(struct walk* walk, __u64 ip) {
   __u64 bytes = 0;
   if (!walk_move_to(walk, ip - 1)) return 0;
@@ -86,14 +87,13 @@ static __always_inline int walk_is_return(struct walk* walk, __u64 ip) {
          walk_ends_with_call(bytes);
 }
 
-/* Whether code is what the kernel returns to from a signal's handler: mov $15,%rax or %eax;
- * syscall.
- */
+/* Returns whether the code is the one that a signal handler returns to: mov $15,%rax or %eax;
+ * syscall. */
 static __always_inline int walk_is_signal_return(__u64 first) {
   return first == 0x0f0000000fc0c748 || (first & 0xffffffffffffff) == 0x050f0000000fb8;
 }
 
-/* Whether code is that of __start_context, to which the first function of a context of
+/* Returns whether the code is that of __start_context, to which the first function of a context of
  * makecontext(3) returns: [endbr64;] mov %rbx,%rsp; mov (%rsp),%rdi or pop %rdi; test %rdi,%rdi. */
 static __always_inline int walk_is_start_context(__u64 first, __u64 second) {
   if ((__u32)first == 0xfa1e0ff3) {
@@ -105,7 +105,7 @@ static __always_inline int walk_is_start_context(__u64 first, __u64 second) {
          ((__u32)rest == 0xff85485f || (rest & 0xffffffffffffff) == 0xff8548243c8b48);
 }
 
-/* At a return address that no call precedes, which was made up. */
+/* Handles a return address that does not follow a call, so that no call pushed it. */
 static __always_inline enum walk_end walk_enter_made_up(struct walk* walk) {
   __u64 first = 0, second = 0;
   if (!walk_read_code(walk, walk->ip, &first) || !walk_read_code(walk, walk->ip + 8, &second))
@@ -113,9 +113,10 @@ static __always_inline enum walk_end walk_enter_made_up(struct walk* walk) {
   return walk_is_start_context(first, second) ? WALK_ROOT : WALK_GOES_ON;
 }
 
-/* Notes the frame that runs here, and finds its rule. The call counts, not what follows it, for a
- * call that never returns may be the last instruction of its function. An address that no call
- * precedes (the kernel made it for a signal, or a programmer by hand) counts itself. */
+/* Stores the frame of the code at ip, and finds its rule. The rule is that of the call, not of the
+ * next instruction, because a call that never returns may be the last instruction of its function.
+ * An address that does not follow a call (the kernel wrote it for a signal, or a programmer by
+ * hand) counts itself. */
 static __always_inline enum walk_end walk_enter(struct walk* walk,
                                                 struct ctprof_unwind_rule* rule) {
   const __u64 ip = walk->is_exact ? walk->ip : walk->ip - 1;
@@ -141,8 +142,8 @@ static __always_inline enum walk_end walk_to(struct walk* walk, __u64 ip, __u64 
   return ip == 0 ? WALK_ROOT : WALK_GOES_ON;
 }
 
-/* By the frame pointer: the caller's is stored there, and above it the return address. Zero is the
- * end of a chain, and what code without frames leaves there. */
+/* Uses the frame pointer: it points to the caller's frame pointer, and the return address is above
+ * it. Zero ends a chain, and code without frames also leaves zero there. */
 static __always_inline enum walk_end walk_chain(struct walk* walk, int was_in_chain) {
   __u64 bp = 0, ip = 0, caller_bp = 0;
   if (!walk_bp(walk, &bp)) return walk_give_up(walk, WALK_UNREADABLE);
@@ -158,9 +159,9 @@ static __always_inline enum walk_end walk_chain(struct walk* walk, int was_in_ch
   return walk_to(walk, ip, bp + 16, 0);
 }
 
-/* Python's frames for perf (-X perf): generated code with 16 bytes of stack, that was called by the
- * file that it calls. 1: it is such a frame, and `ip` is its return address; 0: it is none. -1: it
- * cannot be told. */
+/* Detects Python's frames for perf (-X perf): generated code with 16 bytes of stack whose caller
+ * and callee are the same file. Returns 1 for such a frame and sets `ip` to its return address, 0
+ * for another frame, and -1 if it is uncertain. */
 static __always_inline int walk_is_trampoline(struct walk* walk, __u64* ip) {
   const __u64 start = walk->callee_start, size = walk->callee_end - start;
   __u64 code = 0;
@@ -169,13 +170,13 @@ static __always_inline int walk_is_trampoline(struct walk* walk, __u64* ip) {
   if (walk_is_return(walk, *ip)) return 1;
   if (*ip >= walk->code.end || !walk_read_code(walk, *ip, &code)) return -1;
   const struct ctprof_unwind_rule rule = walk_find_rule(walk, *ip - walk->code.shift);
-  /* A signal's rule that a table cannot express is unknown. */
+  /* The rule of a signal frame is unknown if a table cannot express it. */
   const int may_be_signal = rule.kind == CTPROF_UNWIND_SIGNAL || rule.kind == CTPROF_UNWIND_UNKNOWN;
   return walk_is_signal_return(code) || may_be_signal ? -1 : 0;
 }
 
-/* Code without a rule. The Unwinder reads that of files, and finds more than a chain. Code that was
- * generated uses frame pointers. */
+/* Handles code without a rule. For code of a file it gives up, because the Unwinder reads that code
+ * and finds more than a chain of frame pointers. Generated code uses frame pointers. */
 static __always_inline enum walk_end walk_guess(struct walk* walk, int was_in_chain) {
   __u64 ip = 0;
   walk->is_guessed = 1;
@@ -184,7 +185,7 @@ static __always_inline enum walk_end walk_guess(struct walk* walk, int was_in_ch
   if (is_trampoline < 0) return walk_give_up(walk, WALK_NO_CHAIN);
   const enum walk_end end =
       is_trampoline ? walk_to(walk, ip, walk->sp + 16, 0) : walk_chain(walk, was_in_chain);
-  walk->callee_start = walk->callee_end = 0; /* the callee of the next frame is of no file */
+  walk->callee_start = walk->callee_end = 0; /* the callee of the next frame belongs to no file */
   return end;
 }
 
@@ -210,8 +211,8 @@ static __always_inline int walk_cfa(struct walk* walk, struct ctprof_unwind_rule
   return 1;
 }
 
-/* In an epilogue, compilers go on to say that rbp is where it was already popped from, below the
- * stack pointer: then it is in its register. */
+/* Finds the caller's rbp. In an epilogue, the rules of compilers still locate rbp in the slot that
+ * it was already popped from, below the stack pointer. In this case rbp is in its register. */
 static __always_inline int walk_caller_bp(struct walk* walk, struct ctprof_unwind_rule rule,
                                           __u64 cfa) {
   __u64 base = 0;
@@ -227,7 +228,7 @@ static __always_inline int walk_caller_bp(struct walk* walk, struct ctprof_unwin
   return 1;
 }
 
-/* One frame. After WALK_GOES_ON the next one can be taken. */
+/* Walks one frame. After WALK_GOES_ON, the caller may walk the next one. */
 static __always_inline enum walk_end walk_step(struct walk* walk) {
   struct ctprof_unwind_rule rule;
   __u64 cfa = 0, ip = 0;
@@ -248,7 +249,7 @@ static __always_inline enum walk_end walk_step(struct walk* walk) {
   return walk_to(walk, ip, cfa, 0);
 }
 
-/* Begins at the registers of a thread that runs. */
+/* Starts at the registers of a running thread. */
 static __always_inline void walk_begin(struct walk* walk, __u64 ip, __u64 sp, __u64 bp) {
   walk->ip = ip;
   walk->sp = sp;

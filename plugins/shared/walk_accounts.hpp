@@ -1,5 +1,4 @@
-// The accounts of processes whose stacks a BPF program walks (walk_account.h), as its reader sees
-// them.
+// Reads the accounts of processes whose stacks a BPF program walks (walk_account.h).
 //
 //   auto accounts = WalkAccounts::open(map);
 //   const std::string remark = accounts->take_remark("on-cpu");  // for the user
@@ -19,25 +18,27 @@
 
 namespace ctprof {
 
-// A sentence about walks that were refused for their cost; empty if none was. Names the process of
-// which the most were, and how many others there are.
+// Returns a sentence about walks that were refused for their cost; empty if none was refused. It
+// names the process with the most refusals, and the number of other processes.
 std::string refused_in_words(const std::string& recorder, std::span<const walk_account> accounts);
 
 class WalkAccounts {
  public:
-  // `map`: the program's, which outlives it. Null, and errno, where it cannot be read.
+  // `map` is the map of the program, which outlives this object. Returns null, and sets errno, if
+  // it cannot be mapped.
   static std::unique_ptr<WalkAccounts> open(int map);
   ~WalkAccounts();
   WalkAccounts(const WalkAccounts&) = delete;
   WalkAccounts& operator=(const WalkAccounts&) = delete;
 
-  // The sentence about all refused walks, if some were refused since the last call; else empty.
+  // Returns the sentence about all refused walks if some were refused since the last call;
+  // otherwise empty.
   std::string take_remark(const std::string& recorder);
 
  private:
   explicit WalkAccounts(const walk_account* accounts) : accounts_(accounts) {}
 
-  const walk_account* accounts_;  // WALK_ACCOUNTS of them, shared with the kernel
+  const walk_account* accounts_;  // WALK_ACCOUNTS elements, shared with the kernel
   std::uint64_t reported_ = 0;
 };
 

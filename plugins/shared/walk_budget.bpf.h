@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The accounts of processes (walk_account.h), and how often walks succeed and give up. */
+/* The accounts of processes (walk_account.h), and the numbers of successful and failed walks. */
 #ifndef CTPROF_SHARED_WALK_BUDGET_BPF_H
 #define CTPROF_SHARED_WALK_BUDGET_BPF_H
 
@@ -15,7 +15,7 @@ struct {
   __type(value, struct walk_account);
 } walk_accounts SEC(".maps");
 
-/* Numbers of walks, by CPU: [0] of those that succeeded, and of others by their reason. */
+/* Numbers of walks, by CPU: successful ones in [0], failed ones at their reason. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, WALK_REASONS);
@@ -23,7 +23,7 @@ struct {
   __type(value, __u64);
 } walk_counts SEC(".maps");
 
-/* The end of a second in which some process has spent its budget; 0: none has. */
+/* The end of a second in which a process has spent its budget; 0: no process has. */
 __u64 walk_over_until = 0;
 
 static __always_inline void walk_count(__u32 reason) {
@@ -47,7 +47,7 @@ static __always_inline int walk_is_over_budget(__u32 tgid) {
   return account && walk_is_refused(account, now);
 }
 
-/* `begun`: 0 if the walk was too short to look at the clock. */
+/* Charges a walk. `begun` is 0 if the walk was too short to read the clock. */
 static __always_inline void walk_charge(__u32 tgid, __u64 begun) {
   struct walk_account* account = begun != 0 ? walk_account_of(tgid) : 0;
   if (!account) return;

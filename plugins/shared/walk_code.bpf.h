@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The code that a process has mapped at an address, and the module that it is of.
+/* Finds the code that a process has mapped at an address, and the module of that code.
  *
  * Mappings are read without the lock of the process's memory. Nodes of the tree and files are freed
- * only after a grace period of RCU, which a program delays; the memory of a mapping may be used
- * again for another one, also of another process. So what was read of a mapping is read once more
- * after its file was identified: it must still be of this process, and say the same. Otherwise the
- * walk gives up.
+ * only after an RCU grace period, which the program delays. The memory of a mapping may be reused
+ * for another mapping, even of another process. Therefore a mapping is read again after its file
+ * was identified: it must still belong to this process and be unchanged. Otherwise the walk gives
+ * up.
  *
- * bpf_find_vma() is no alternative: where interrupts are off it defers unlocking to one piece of
- * work per CPU, so it finds one mapping per interrupt and fails for the next.
+ * bpf_find_vma() is no alternative: with interrupts disabled it defers unlocking to one work item
+ * per CPU, so it finds one mapping per interrupt and fails for the next one.
  */
 #ifndef CTPROF_SHARED_WALK_CODE_BPF_H
 #define CTPROF_SHARED_WALK_CODE_BPF_H
@@ -19,18 +19,18 @@ enum { WALK_MAPPED_EXECUTABLE = 4 };                      /* VM_EXEC */
 enum { WALK_LEAF = 1, WALK_RANGE = 2, WALK_ARRANGE = 3 }; /* enum maple_type */
 enum { WALK_ROOT_NODE = 2, WALK_ROOT_MASK = 3 };
 enum { WALK_TREE_DEPTH = 6, WALK_RANGE_SLOTS = 16, WALK_ARRANGE_SLOTS = 10 };
-/* The time of the file's last change has a flag of the kernel's in its highest bit. */
+/* The highest bit of the file's ctime nanoseconds is a flag of the kernel. */
 enum { WALK_NANOSECONDS = 0x7fffffff };
 
-/* Counts up each time that the reader looks; kept ranges are not older than that. */
+/* Incremented at each drain of the reader; cached ranges of older epochs are invalid. */
 __u32 walk_epoch = 0;
 
-/* Ranges of code that were looked up; each CPU has its own. One holds as long as the mappings of
- * its process do: every change of them is made with the lock of the memory held for writing, and
- * mm_lock_seq counts when that is taken and when it is given up (Linux 6.14). It is even while
- * nobody holds it so; a range is kept only if the count was even and the same before and after its
- * mapping was read, and is used only while the count is still that. The id of a memory is given
- * only once. That a mapped file changes in place shows after the next look of the reader. */
+/* A cache of code ranges; each CPU has its own. A range is valid as long as the mappings of its
+ * process are unchanged. Each change is made with the mmap lock held for writing, and mm_lock_seq
+ * counts when that lock is taken and released (Linux 6.14); it is odd while the lock is held. A
+ * range is cached only if the count was even and equal before and after its mapping was read, and
+ * is used only while the count has this value. The id of an address space is never reused. A change
+ * of a mapped file in place is detected after the next drain of the reader. */
 struct walk_known_range {
   __u64 mm_id;
   __u32 lock_sequence, epoch;
@@ -44,7 +44,7 @@ struct {
   __type(value, struct walk_known_range);
 } walk_known_ranges SEC(".maps");
 
-/* Odd where it is not known. */
+/* Returns an odd number if the sequence is unknown. */
 static __always_inline __u32 walk_lock_sequence(struct mm_struct___walk* mm) {
   struct mm_struct___since_6_14* memory = (void*)mm;
   __u32 sequence = 1;
@@ -53,7 +53,8 @@ static __always_inline __u32 walk_lock_sequence(struct mm_struct___walk* mm) {
   return sequence;
 }
 
-/* The slot of the node that leads to the address; `count`: of the node's slots.
+/* Returns the slot of the node that leads to the address; `count` is the number of slots of the
+ * node.
  */
 static __always_inline __u32 walk_slot(const struct walk_node* node, __u64 address, __u32 count) {
   __u32 i = 0;
@@ -65,7 +66,7 @@ static __always_inline __u32 walk_slot(const struct walk_node* node, __u64 addre
   return i;
 }
 
-/* The mapping that may hold an address; 0: none. */
+/* Returns the mapping that may contain an address; 0: none. */
 __attribute__((noinline)) __u64 walk_mapping_at(struct walk_scratch* scratch, __u64 address) {
   struct maple_range_64* range = 0;
   struct maple_arange_64* arranged = 0;
@@ -97,7 +98,7 @@ __attribute__((noinline)) __u64 walk_mapping_at(struct walk_scratch* scratch, __
   return 0;
 }
 
-/* What is read of a mapping. */
+/* The fields of a mapping that are read. */
 struct walk_mapped {
   __u64 start, end, mm, flags, offset, file;
 };
@@ -147,9 +148,9 @@ static __always_inline void walk_read_file(struct walk_file* to, __u64 file) {
   walk_read_change(to, inode);
 }
 
-/* The module of a file; null: it has none yet. Requests it from the reader, unless an earlier walk
- * has. The vDSO, whose key is all zero, is never requested: the reader adds it by itself, and an
- * entry of a walk could replace the reader's. */
+/* Returns the module of a file, or null if it has none yet. Then it requests the module from the
+ * reader, unless an earlier walk has done so. The vDSO, whose key is all zero, is never requested:
+ * the reader adds it without a request, and an entry of a walk could replace the reader's. */
 static __always_inline struct walk_module* walk_module_of(struct walk_scratch* scratch,
                                                           const struct walk_mapped* mapped,
                                                           struct walk_file* file) {
@@ -167,8 +168,7 @@ static __always_inline struct walk_module* walk_module_of(struct walk_scratch* s
   }
   index = *number;
   struct walk_module* module = index != 0 ? bpf_map_lookup_elem(&walk_modules, &index) : 0;
-  /* An entry of the map of files may be used for another file while it is read.
-   */
+  /* The kernel may reuse an entry of the map of files for another file while it is read. */
   if (!module || module->file.inode != file->inode || module->file.device != file->device ||
       module->file.changed_s != file->changed_s || module->file.changed_ns != file->changed_ns ||
       module->file.size != file->size || module->file.generation != file->generation)
@@ -176,8 +176,8 @@ static __always_inline struct walk_module* walk_module_of(struct walk_scratch* s
   return module;
 }
 
-/* Whether memory of no file may be a copy of a part of a file that it replaces, as programs make it
- * for huge pages: code of a file is right before it. Then frame pointers are not followed. */
+/* Returns whether memory of no file may be a copy of a part of a file, as programs create it to use
+ * huge pages: code of a file is directly before it. Then frame pointers are not followed. */
 static __always_inline int walk_may_be_copied_code(struct walk_scratch* scratch, __u64 start) {
   struct walk_mapped before = {};
   const __u64 mapping = walk_mapping_at(scratch, start - 1);
@@ -185,7 +185,7 @@ static __always_inline int walk_may_be_copied_code(struct walk_scratch* scratch,
          before.end == start && before.file != 0 && (before.flags & WALK_MAPPED_EXECUTABLE) != 0;
 }
 
-/* Finds the module of a mapping, and fills in `code`. 0: it has no table. */
+/* Finds the module of a mapping, and fills in `code`. Returns 0 if the module has no table. */
 static __always_inline int walk_identify(struct walk_scratch* scratch,
                                          const struct walk_mapped* mapped) {
   struct walk_file file = {};
@@ -234,11 +234,11 @@ static __always_inline int walk_look_up_code(struct walk_scratch* scratch, __u64
   }
   code->start = mapped.start;
   code->end = mapped.end;
-  scratch->walk.reason = WALK_NO_TABLE; /* unless it is known */
+  scratch->walk.reason = WALK_NO_TABLE; /* applies only if the module is unknown */
   return is_known;
 }
 
-/* From what was looked up before. 0: it is not there. */
+/* Looks up the code in the cache entry. Returns 0 if the entry is for other code. */
 static __always_inline int walk_known_code_at(struct walk_scratch* scratch, __u64 address,
                                               const struct walk_known_range* known) {
   if (known->mm_id != scratch->mm_id || known->epoch != walk_epoch ||
@@ -249,7 +249,7 @@ static __always_inline int walk_known_code_at(struct walk_scratch* scratch, __u6
   return 1;
 }
 
-/* Fills in `code` with the range that holds an address. 0: it cannot. Stacks go back and forth
+/* Fills in `code` with the range that contains an address. Returns 0 on failure. Stacks alternate
  * between a program and a library, so the range before the last one is tried first. */
 __attribute__((noinline)) int walk_code_at(struct walk_scratch* scratch, __u64 address) {
   if (!scratch) return 0;

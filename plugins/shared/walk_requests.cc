@@ -3,7 +3,7 @@
 namespace ctprof {
 namespace {
 
-// Of files that were mapped while the recorder works; when there are more, all are forgotten.
+// Limits the stored paths of mapped files. When it is reached, all paths are dropped.
 constexpr std::size_t kMostPaths = 16 << 10;
 
 std::uint64_t key_of(std::uint32_t device, std::uint64_t inode) {

@@ -1,11 +1,11 @@
-// Asks ctprof for unwind tables of files that a program in the kernel met, and hands the answers to
-// the maps of the program.
+// Requests unwind tables from ctprof for files that a BPF program encountered, and stores the
+// answers in the maps of the program.
 //
-//   requests.note(tgid, miss);                // of a record of the program
+//   requests.note(tgid, miss);                // for a record of the program
 //   requests.exchange(records, tables);       // at each drain
 //
-// A process may have exited before its file is opened, and another that maps the file may live: so
-// a file without a table is asked for again, some times.
+// A process may exit before its file is opened, while another process that maps the file lives on.
+// Therefore a file without a table is requested again, a few times.
 //
 // Threads: one at a time.
 
@@ -22,23 +22,23 @@
 
 namespace ctprof {
 
-// Two remarks in one; either may be empty.
+// Joins two remarks; either may be empty.
 std::string joined_remarks(const std::string& first, const std::string& second);
 
 class WalkRequests {
  public:
   static constexpr unsigned kMostAttempts = 8;  // of one file
 
-  // The vDSO is asked for first.
+  // The first request is for the vDSO.
   WalkRequests() : requests_(1) {}
 
-  // The path of a file that a process maps. `device` is as the kernel numbers it inside of it.
+  // Records the path of a file that a process maps. `device` is the kernel-internal device number.
   void note_path(std::uint32_t device, std::uint64_t inode, std::string_view path);
-  // A process runs code of a file that has no table yet. A miss without a file is of the vDSO,
-  // which the first request asks for: it is ignored.
+  // Records that a process runs code of a file without a table. A miss without a file refers to the
+  // vDSO and is ignored, because the first request is for the vDSO.
   void note(std::uint64_t tgid, const walk_miss& miss);
   void exchange(const sdk::Records& records, WalkTables& tables);
-  // A sentence for the user about files whose tables found no space; empty if there are none.
+  // Returns a sentence for the user about files whose tables did not fit; empty if there are none.
   std::string remark(const std::string& recorder) const;
 
  private:
@@ -49,10 +49,10 @@ class WalkRequests {
 
   void ask(const sdk::Records& records, std::uint64_t number) const;
 
-  std::vector<Request> requests_;  // by number
+  std::vector<Request> requests_;  // indexed by request number
   std::size_t asked_ = 0;
-  std::uint64_t refused_ = 0;                             // tables for which there was no space
-  std::unordered_map<std::uint64_t, unsigned> failed_;    // attempts, by device and inode
+  std::uint64_t refused_ = 0;                             // tables that did not fit
+  std::unordered_map<std::uint64_t, unsigned> failed_;    // attempts by device and inode
   std::unordered_map<std::uint64_t, std::string> paths_;  // of files, by device and inode
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The unwind rule at a place of a module, by the tables that the reader of a BPF program fills in
- * (walk_tables.hpp).
+/* Finds the unwind rule for a place in a module, in tables that the reader of a BPF program fills
+ * in (walk_tables.hpp).
  */
 #ifndef CTPROF_SHARED_WALK_RULES_BPF_H
 #define CTPROF_SHARED_WALK_RULES_BPF_H
@@ -38,7 +38,7 @@ struct {
   __type(key, __u32);
   __type(value, struct walk_page);
 } walk_pages SEC(".maps");
-/* By number; 0 is none. They are written once, before their number is in `walk_files`. */
+/* Indexed by number; 0 is none. They are written once, before their number is in `walk_files`. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, WALK_MOST_MODULES);
@@ -46,7 +46,7 @@ struct {
   __type(key, __u32);
   __type(value, struct walk_module);
 } walk_modules SEC(".maps");
-/* The number of a file's module; 0: it has none, or was asked for. */
+/* The number of a file's module; 0: it has none, or was requested. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 2 * WALK_MOST_MODULES);
@@ -54,9 +54,8 @@ struct {
   __type(value, __u32);
 } walk_files SEC(".maps");
 
-/* Rules that were looked up, by place. All CPUs write them without a lock:
- * `check` is the place, xor the rule, so an entry that two of them wrote is of
- * no place. */
+/* A cache of rules, by place. All CPUs write it without a lock. `check` is the place XOR the rule,
+ * so an entry that two CPUs wrote at the same time matches no place. */
 struct walk_known_rule {
   __u64 check;
   __u64 rule;
@@ -69,8 +68,8 @@ struct {
   __type(value, struct walk_known_rule);
 } walk_known_rules SEC(".maps");
 
-/* The last row of the page that is not above `key`. Without a branch that depends on what is read:
- * half of them would be mispredicted. */
+/* Returns the rule of the last row of the page that is not above `key`. No branch depends on the
+ * rows, because half of such branches would be mispredicted. */
 static __always_inline __u32 walk_search(struct walk_chunk* chunk, struct walk_page* page,
                                          __u16 key) {
   __u32 at = page->first, count = (__u32)page->last + 1 - at;
@@ -83,7 +82,7 @@ static __always_inline __u32 walk_search(struct walk_chunk* chunk, struct walk_p
   return chunk->rows[at & (WALK_CHUNK_ROWS - 1)].rule;
 }
 
-/* The number of a rule in its table; UINT32_MAX: no table has the page. */
+/* Returns the number of a rule in its table; UINT32_MAX: no table has the page. */
 static __always_inline __u32 walk_row_rule(__u32 page_number, __u16 key) {
   struct walk_page* page = bpf_map_lookup_elem(&walk_pages, &page_number);
   if (!page) return ~0u;
@@ -94,10 +93,10 @@ static __always_inline __u32 walk_row_rule(__u32 page_number, __u16 key) {
   return chunk ? walk_search(chunk, page, key) : ~0u;
 }
 
-/* The rule in its page, as a number: a global function returns no struct. `id`
- * is of the place. */
+/* Returns the rule in its page, as a number, because a global function returns no struct. `id` is
+ * that of the place. */
 __attribute__((noinline)) __u64 walk_look_up_rule(__u64 id, __u32 first_rule) {
-  const __u64 unknown = CTPROF_UNWIND_UNKNOWN; /* its first byte is the kind */
+  const __u64 unknown = CTPROF_UNWIND_UNKNOWN; /* the first byte is the kind */
   __u32 slot = (id * 0x9e3779b97f4a7c15ull) >> (64 - WALK_KNOWN_BITS);
   struct walk_known_rule* known = bpf_map_lookup_elem(&walk_known_rules, &slot);
   const __u32 in_table = walk_row_rule(id >> WALK_PAGE_BITS, id);
@@ -113,7 +112,7 @@ __attribute__((noinline)) __u64 walk_look_up_rule(__u64 id, __u32 first_rule) {
   return found;
 }
 
-/* The rule of a place of the module where the walk is, as a number. */
+/* Returns the rule for a place in the current module of the walk, as a number. */
 static __always_inline __u64 walk_rule_at(struct walk_scratch* scratch, __u64 place) {
   const struct walk_code* code = &scratch->walk.code;
   const __u64 page = (place >> WALK_PAGE_BITS) - code->page_base;

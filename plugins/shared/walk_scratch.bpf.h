@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* What a BPF program knows while it walks a user stack; the structures of the kernel that it reads.
+/* The state of a BPF program during a walk of a user stack, and the kernel structures that it
+ * reads.
  *
- * See also: user_walk.bpf.h, which begins a walk.
+ * See also: user_walk.bpf.h, which starts a walk.
  */
 #ifndef CTPROF_SHARED_WALK_SCRATCH_BPF_H
 #define CTPROF_SHARED_WALK_SCRATCH_BPF_H
@@ -13,8 +14,8 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* Names of their own (CO-RE drops what is behind the three underscores), for programs have other
- * views of these structures. */
+/* The structs have names of their own, because programs have other views of these structures. CO-RE
+ * ignores the part of a name after three underscores. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct super_block {
@@ -89,34 +90,35 @@ struct task_struct___walk {
 #pragma clang attribute pop
 
 enum { WALK_WINDOW = 512, WALK_USER_PAGE = 4096 };
-/* Work, in units of what a frame takes: between two readings of the clock, and to find code. */
+/* Work in units of the time for one frame: the work between two readings of the clock, and the work
+ * of finding code. */
 enum { WALK_CLOCK_WORK = 24, WALK_CODE_WORK = 8 };
 
-/* A node of a maple tree, as large as the largest. */
+/* A node of a maple tree, with the size of the largest node type. */
 struct walk_node {
   __u64 parent;
   __u64 rest[31];
 };
 
 struct walk_scratch {
-  struct walk walk;             /* first: user_walk.h knows this alone */
+  struct walk walk;             /* first, because user_walk.h only has a pointer to this member */
   struct walk_code code_before; /* the range before that of `walk` */
   __u64 mm;
-  __u64 mm_id; /* 0: ranges of this walk are not to be kept */
-  __u64 begun; /* when the walk began; 0: the clock was not read yet */
-  __u64 tree;  /* the root of its mappings; 0: not read yet */
+  __u64 mm_id; /* 0: ranges of this walk are not cached */
+  __u64 begun; /* start of the walk, in ns; 0: the clock was not read yet */
+  __u64 tree;  /* the root of the process's mappings; 0: not read yet */
   __u32 lock_sequence;
   __u32 has_miss;
   __u32 window_end;   /* words begin below this offset of the window; 0: there is no window */
-  __u32 work;         /* since the clock was read last */
-  __u64 word;         /* that was read last */
-  __u64 code_word;    /* that was read last of code */
-  __u64 window_start; /* of memory of the stack that was read ahead */
+  __u32 work;         /* since the last reading of the clock */
+  __u64 word;         /* the last word that was read */
+  __u64 code_word;    /* the last word of code that was read */
+  __u64 window_start; /* address of the stack memory that was read ahead */
   __u64 window[WALK_WINDOW / 8];
   struct walk_node node;
   struct walk_miss miss;
   __u32 padding;
-  __u32 tag; /* and behind it what goes with it */
+  __u32 tag; /* followed by `words` */
   __u64 words[WALK_MOST_FRAMES + 1];
 };
 

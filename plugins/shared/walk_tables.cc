@@ -25,11 +25,11 @@ int create_chunk() {
   return static_cast<int>(call_bpf(BPF_MAP_CREATE, attributes));
 }
 
-// Programs write frames by their own names of these numbers.
+// Programs encode frames with their own copies of these constants.
 static_assert(WALK_FRAME_ADDRESS == CTPROF_FRAME_ADDRESS);
 static_assert(WALK_FRAME_GUESSED == CTPROF_FRAME_GUESSED);
 static_assert(int{WALK_FRAME_TABLE} == int{CTPROF_FRAME_TABLE_SHIFT});
-// The number of a table is below the two flags.
+// The number of a table is below the two flag bits.
 static_assert(std::uint64_t{WALK_MOST_TABLES} << WALK_FRAME_TABLE == WALK_FRAME_GUESSED);
 
 template <class Item>
@@ -39,7 +39,7 @@ void put(void* array, std::size_t index, const Item& item) {
 
 }  // namespace
 
-// The kernel maps whole pages.
+// Maps whole pages, as the kernel requires.
 bool WalkTables::map(int fd, std::size_t bytes, Mapped& mapped) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t whole = (bytes + page - 1) / page * page;
@@ -85,7 +85,7 @@ bool WalkTables::add_chunk() {
   return true;
 }
 
-// The rows of a page are in one chunk.
+// Adds a page. The rows of a page are in one chunk.
 bool WalkTables::add_page(const ctprof_unwind_table& table, const ctprof_unwind_page& page) {
   if (page.rows_count == 0 || page.rows_count > WALK_CHUNK_ROWS) return false;
   const bool fits = !chunks_.empty() && rows_in_last_ + page.rows_count <= WALK_CHUNK_ROWS;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Unwind tables as BPF programs read them: see walk_rules.bpf.h (reads) and walk_tables.hpp
- * (fills). The file that includes this defines __u32 and its kind.
+/* Unwind tables in the form that BPF programs read. walk_rules.bpf.h reads them, walk_tables.hpp
+ * fills them. The file that includes this one defines __u32 and the other integer types.
  */
 #ifndef CTPROF_SHARED_WALK_TABLES_H
 #define CTPROF_SHARED_WALK_TABLES_H
 
 enum {
-  /* Rows of all tables, in pieces that are made as they are needed: 256 KiB each. */
+  /* Rows of all tables, in chunks of 256 KiB that are created on demand. */
   WALK_CHUNK_ROWS = 1 << 16,
   WALK_MOST_CHUNKS = 256,
   /* Pages of 64 KiB of code, rules and modules of all tables. */
   WALK_MOST_PAGES = 1 << 16,
   WALK_MOST_RULES = 1 << 17,
   WALK_MOST_MODULES = 4096,
-  WALK_MOST_TABLES = 1 << 22, /* numbers of tables, in a frame */
+  WALK_MOST_TABLES = 1 << 22, /* numbers of tables in a frame */
   WALK_PAGE_BITS = 16
 };
 
-/* A file, as the kernel has it. One that is overwritten, or replaced under the same inode, is
- * another. All zero: the vDSO. */
+/* Identifies a file in the kernel. A file that is overwritten, or replaced under the same inode,
+ * has a different identity. All zero: the vDSO. */
 struct walk_file {
   __u64 inode;
   __u64 size;
@@ -30,7 +30,7 @@ struct walk_file {
 };
 
 struct walk_module {
-  struct walk_file file; /* the one that it describes */
+  struct walk_file file; /* the file that it describes */
   __u64 page_base;       /* the number of its first page in the file */
   __u32 table;
   __u32 first_page;
@@ -38,24 +38,24 @@ struct walk_module {
   __u32 first_rule;
 };
 
-/* Rows of one page of code. */
+/* The rows of one page of code. */
 struct walk_page {
   __u32 chunk;
-  __u16 first, last; /* in the chunk */
+  __u16 first, last; /* indices in the chunk */
 };
 
-/* What a program writes about a walk, as the raw data of a perf event: a word that says what it is,
- * and words of 64 bits. A sample that has a copy instead has registers there, whose first word of
- * 64 bits is a small number: its upper half is 0. */
+/* The output of a program about a walk, as the raw data of a perf event: a word with the type, then
+ * 64-bit words. A sample that has a copy of the stack instead contains registers, whose first
+ * 64-bit word is a small number, so its upper half is 0. */
 enum walk_tag {
   WALK_STACK = 1 << 24,
   WALK_DEEP_STACK = 2 << 24, /* frames are missing at the root */
   WALK_MISS = 3 << 24,       /* a module without a table: a struct walk_miss */
-  WALK_WORDS = (1 << 24) - 1 /* the number of words */
+  WALK_WORDS = (1 << 24) - 1 /* mask of the number of words */
 };
 enum { WALK_MOST_FRAMES = 511 };
 
-/* Code of a file that no table describes yet, and where it is mapped. */
+/* Code of a file without a table, and its mapping. */
 struct walk_miss {
   struct walk_file file;
   __u64 start, end, offset;

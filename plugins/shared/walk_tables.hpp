@@ -1,10 +1,10 @@
-// Brings unwind tables into the maps of a BPF program that walks user stacks (walk_rules.bpf.h).
+// Writes unwind tables into the maps of a BPF program that walks user stacks (walk_rules.bpf.h).
 //
 //   auto tables = WalkTables::open(maps);
 //   while (records.next_table(table)) tables->add(table, file);
 //
-// A table is written once and never changes; its file is entered last, so a program sees it whole
-// or not at all. What has no room is refused, and programs take copies of such stacks.
+// A table is written once and never changes. Its file is entered last, so a program sees the whole
+// table or none. Tables that do not fit are refused, and programs copy stacks that need them.
 //
 // Threads: one at a time.
 
@@ -23,7 +23,7 @@
 
 namespace ctprof {
 
-// Devices as the kernel numbers them inside of it, and in a walk_file.
+// Device numbers as the kernel encodes them internally, and in a walk_file.
 inline constexpr unsigned kDeviceMinorBits = 20;
 inline std::uint32_t walk_device(std::uint32_t major, std::uint32_t minor) {
   return major << kDeviceMinorBits | minor;
@@ -35,26 +35,26 @@ inline std::uint32_t minor_of(std::uint32_t walk_device) {
 
 class WalkTables {
  public:
-  // Descriptors of maps, which outlive it.
+  // Descriptors of maps, which outlive this object.
   struct Maps {
     int chunks = -1, rules = -1, pages = -1, modules = -1, files = -1;
   };
 
-  // Null, and an errno, where the maps cannot be written.
+  // Returns null, and sets `error` to an errno, if the maps cannot be written.
   static std::unique_ptr<WalkTables> open(const Maps& maps, int& error);
   virtual ~WalkTables();
   WalkTables(const WalkTables&) = delete;
   WalkTables& operator=(const WalkTables&) = delete;
 
-  // The rules of a file. False: there is no room.
+  // Adds the rules of a file. Returns false if they do not fit.
   virtual bool add(const ctprof_unwind_table& table, const walk_file& file);
-  // Programs ask for the file again when a stack leads into it. REQUIRES: it has no table.
+  // Makes programs request the file again when a stack leads into it. REQUIRES: it has no table.
   virtual void forget(const walk_file& file);
-  // Memory of the kernel that tables use.
+  // Returns the kernel memory that the tables use.
   std::size_t bytes() const;
 
  protected:
-  // Without maps: for tests, which replace what uses them.
+  // Creates an object without maps, for tests that override the methods.
   WalkTables() = default;
 
  private:
@@ -75,7 +75,7 @@ class WalkTables {
   std::vector<sdk::Fd> chunk_maps_;
   std::vector<Mapped> chunks_;
   std::size_t rows_in_last_ = 0;
-  std::uint32_t rules_count_ = 0, pages_count_ = 0, modules_count_ = 1;  // module 0 is none
+  std::uint32_t rules_count_ = 0, pages_count_ = 0, modules_count_ = 1;  // module 0 means none
 };
 
 }  // namespace ctprof
