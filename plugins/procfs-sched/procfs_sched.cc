@@ -1,12 +1,12 @@
-// procfs-sched: what /proc says about scheduling, faults, I/O and memory of threads and processes.
+// procfs-sched: scheduling, faults, I/O and memory of threads and processes, from /proc.
 //
 // Source: /proc/<tgid>/task/<tid>/{stat,schedstat,io,status,sched}, sched_getaffinity(2), and
-// /proc/<tgid>/smaps_rollup. Always below task/ for a thread: outside of it some files give the
-// sums of the whole process. A file is opened when a wanted column needs it.
+// /proc/<tgid>/smaps_rollup. Files of a thread are always read below task/, because outside of it
+// some files contain sums over the whole process. A file is opened when a selected column needs it.
 //
-// What is here:   what this host's /proc lacks, the two sources, and the plugin's table.
-// What is not:    which file has what (thread_files.cc), formats (a reader for each file), what the
-//                 tallies mean (summary.cc).
+// Contents: the probe, the two sources, and the plugin's table.
+// See also: thread_files.hpp for the columns of each file, the readers for formats, summary.hpp for
+// the meaning of the tallies.
 
 #include <cerrno>
 #include <cstdio>
@@ -24,14 +24,15 @@
 namespace ctprof::procfs {
 namespace {
 
-// --- what this host's /proc lacks, found by looking at one thread that exists ---
+// --- the probe, which determines what this host's /proc lacks by reading one existing thread ---
 //
-// A missing file or key is refused here once, with the kernel option or switch that would bring it.
-// So a file that is missing later went away with its thread. Permission is not probed, as it may be
-// there for some threads and not for others; what /proc keeps closed to ctprof of other users'
-// processes is reported as a lack, with its remedy.
+// A missing file or key is refused here once, with the kernel option or switch that provides it.
+// Therefore a file that is missing later disappeared with its thread. Permission is not probed,
+// because it can differ between threads. Files of other users' processes that /proc does not let
+// ctprof read are reported as a lack, with the remedy.
 
-// Whether the sample thread has no file of this name. A file that may not be read is not missing.
+// Returns whether the sample thread has no file of this name. A file without read permission is not
+// missing.
 bool is_missing(const sdk::Host& host, const char* name) {
   sdk::TextFile file;
   return !file.read(host, host.sample(), name) && file.last_errno() == ENOENT;
@@ -50,7 +51,7 @@ void refuse_statistics(const sdk::Probe& probe, Gap gap, std::string_view reason
   probe.refuse(vocabulary::voluntary_sleep_ns, gap, reason, remedy);
 }
 
-// The statistics are not printed: for want of the option, or because the switch is off.
+// Refuses statistics that are not printed: the kernel lacks the option, or the switch is off.
 void why_no_statistics(const sdk::Host& host, const sdk::Probe& probe) {
   switch (state_of(host, kScheduleStatistics)) {
     case Switch::Unknown:
@@ -103,8 +104,8 @@ void probe_sched(const sdk::Host& host, const sdk::Probe& probe, std::string_vie
 
 constexpr auto kMayTrace = sdk::by_capabilities("cap_sys_ptrace");
 
-// Whether a line of mountinfo is about a procfs mounted there with hidepid. An option that is off
-// is not printed.
+// Returns whether a line of mountinfo describes a procfs mounted at `place` with hidepid. The
+// kernel does not print an option that is off.
 bool hides(std::string_view line, std::string_view place) {
   for (int field = 0; field < 4; ++field) sdk::take(line, ' ');
   return sdk::take(line, ' ') == place && line.find(" - proc ") != line.npos &&
@@ -119,15 +120,15 @@ bool is_mounted_with_hidepid(const sdk::Host& host) {
   return false;
 }
 
-// The mount may make an exception for our group, so try to read a file of process 1, which is
-// root's.
+// The mount may exempt our group. Therefore the function tries to read a file of process 1, which
+// belongs to root.
 bool hides_processes(const sdk::Host& host) {
   return is_mounted_with_hidepid(host) && !sdk::TextFile().read(host.proc(), "1/stat");
 }
 
-// What /proc does not show ctprof of other users' threads, with its remedy. The io files take
-// CAP_SYS_PTRACE, and CAP_DAC_READ_SEARCH for their mode of 0400. A /proc that is mounted with
-// hidepid does not even list processes that ctprof may not trace.
+// Reports what /proc hides from ctprof about other users' threads, with the remedy. The io files
+// require CAP_SYS_PTRACE, and CAP_DAC_READ_SEARCH because of their mode 0400. A /proc that is
+// mounted with hidepid does not even list processes that ctprof may not trace.
 void tell_of_closed_threads(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live()) return;
   if (hides_processes(host))
@@ -139,7 +140,7 @@ void tell_of_closed_threads(const sdk::Host& host, const sdk::Probe& probe) {
                   sdk::by_capabilities("cap_dac_read_search,cap_sys_ptrace"));
 }
 
-// The same of processes: smaps_rollup takes CAP_SYS_PTRACE alone.
+// Does the same for processes: smaps_rollup only requires CAP_SYS_PTRACE.
 void tell_of_closed_processes(const sdk::Host& host, const sdk::Probe& probe) {
   if (host.live() && !has_capabilities({CAP_SYS_PTRACE}))
     SmapsRollupField::lacks(
@@ -164,12 +165,12 @@ void probe_threads(const sdk::Host& host, const sdk::Probe& probe) {
 }
 
 void probe_processes(const sdk::Host& host, const sdk::Probe& probe) {
-  // In a recorded tree some processes have the file and some not, whatever the kernel.
+  // In a recorded tree the file may be missing for some processes, regardless of the kernel.
   if (!host.live()) return;
   char path[64];
   std::snprintf(path, sizeof path, "%llu/smaps_rollup",
                 static_cast<unsigned long long>(host.sample().tgid));
-  // Reading it would walk the whole of our memory.
+  // Do not read the file: that would walk the whole memory of ctprof.
   if (is_absent(host.proc(), path))
     SmapsRollupField::refuse(
         probe, Gap::Unsupported,
@@ -235,8 +236,8 @@ class Processes : public sdk::ProcessSource {
   }
 
  private:
-  // NotApplicable says that the process has no memory, as a thread of the kernel's: smaps_rollup
-  // would say the same at twice the cost.
+  // NotApplicable means that the process has no memory, like a kernel thread. Then smaps_rollup is
+  // not read: it would give the same result at twice the cost.
   Gap put_resident(ResidentField& field, std::uint32_t row, std::uint64_t tgid) {
     const auto bytes = resident_.of_process(tgid);
     field.put(row, bytes);
@@ -248,7 +249,8 @@ class Processes : public sdk::ProcessSource {
     field.put(row, entries);
     if (!entries && is_failure(entries.gap)) count_failure(batch, Tally::SmapsRollup, entries.gap);
   }
-  // A process without memory has no file to read, and malformed text was read.
+  // Returns whether the gap is a failed read. A process without memory has no file to read, and
+  // malformed text was read.
   static bool is_failure(Gap gap) { return gap != Gap::NotApplicable && gap != Gap::Malformed; }
 
   Resident resident_;

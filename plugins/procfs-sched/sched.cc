@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kExtEnabled = "ext.enabled";
 
-// Keys by a hash without collisions, for sixty look-ups a thread. REQUIRES: at least kShortest
-// letters.
+// Looks up keys by a hash without collisions, because each thread needs sixty lookups. REQUIRES:
+// the key has at least kShortest letters.
 constexpr std::size_t kSlots = 128;
 constexpr std::size_t kShortest = 3;
 constexpr std::size_t slot_of(std::string_view key) {
@@ -39,8 +39,8 @@ static_assert(
     }(),
     "two keys share a slot: change slot_of");
 
-// The first word of a line: up to a blank or the colon, and where the part after its last dot
-// begins. One loop, as this is done sixty times a thread.
+// The first word of a line, up to a blank or the colon, and its part after the last dot. Both are
+// found in one loop, because each thread has sixty lines.
 struct Word {
   std::string_view all;
   std::string_view last_part;
@@ -54,7 +54,7 @@ Word first_word(std::string_view line) {
   return {line.substr(0, end), line.substr(part, end - part)};
 }
 
-// Its position in kSchedKeys; kNoKey when it is none of ours.
+// Returns its position in kSchedKeys, or kNoKey if the key is not read.
 std::uint8_t find_key(const Word& word) {
   const std::string_view key = word.all == kExtEnabled ? word.all : word.last_part;
   if (key.size() < kShortest) return kNoKey;
@@ -75,8 +75,8 @@ void parse_line(std::string_view line, Sched& sched) {
   if (negative) ++sched.negatives;
 }
 
-// Takes all up to the line of dashes off, and that line. The run is longer than any name, so that
-// no name can pass for it.
+// Removes the text up to and including the line of dashes. The line is longer than any thread name,
+// so no name can imitate it.
 bool skip_header(std::string_view& text) {
   constexpr std::string_view kDashes = "\n--------------------------------";
   const auto dashes = text.find(kDashes);
@@ -92,7 +92,8 @@ bool take_minus(std::string_view& text) {
   return true;
 }
 
-// `text` as nanoseconds after a decimal point before milliseconds: cut or filled up to six digits.
+// Returns the digits after the decimal point of a number of milliseconds as nanoseconds: cut or
+// padded to six digits.
 sdk::Reading<std::uint64_t> fraction_ns(std::string_view text) {
   constexpr std::size_t kDigits = 6;
   if (text.empty()) return Gap::Malformed;

@@ -1,12 +1,13 @@
-// /proc/<tgid>/task/<tid>/sched: a header, then about sixty lines `key   :   value`.
+// Parses /proc/<tgid>/task/<tid>/sched: a header, then about sixty lines `key   :   value`.
 //
-// Keys are spelled `se.statistics.wait_sum` (5.10), `stats.wait_sum` or `wait_sum` (newer): what
-// follows the last dot counts, save for `ext.enabled`, which is taken whole. Times are
-// `milliseconds.nanoseconds`, six digits after the dot. The header holds the thread's name, raw: a
-// newline in it can forge a line, so that everything before the line of dashes is passed over.
+// Keys are spelled `se.statistics.wait_sum` (5.10), `stats.wait_sum` or `wait_sum` (newer): only
+// the part after the last dot is used, except for `ext.enabled`, which is used as a whole. Times
+// are `milliseconds.nanoseconds`, with six digits after the dot. The header contains the thread's
+// name without escapes. A newline in it can forge a line, so everything before the line of dashes
+// is skipped.
 //
-// The file needs CONFIG_SCHED_DEBUG (always there in new kernels); most keys need CONFIG_SCHEDSTATS
-// and kernel.sched_schedstats=1.
+// The file needs CONFIG_SCHED_DEBUG (always present in new kernels); most keys need
+// CONFIG_SCHEDSTATS and kernel.sched_schedstats=1.
 
 #pragma once
 
@@ -24,10 +25,10 @@
 
 namespace ctprof::procfs {
 
-// How a value is printed: a number as it is, or milliseconds with nanoseconds behind a dot.
+// How a value is printed: as a plain number, or as milliseconds with nanoseconds after a dot.
 enum class Number : std::uint8_t { Plain, Dotted };
 
-// A key, spelled as after the last dot. To read another metric of the file, add its line below.
+// A key, spelled as after the last dot, and its metric. To read another key, add a line below.
 template <const auto& kOf, sdk::Name kIs, Number kPrinted = Number::Plain>
 struct SchedKey : sdk::Fields<kOf> {
   using sdk::Fields<kOf>::Fields;
@@ -49,7 +50,7 @@ struct SchedKeys : sdk::Groups<Keys...> {
 
 using SchedPlain = SchedKeys<SchedKey<vocabulary::nr_migrations, "nr_migrations">>;
 
-// There while kernel.sched_schedstats is 1.
+// Keys that exist while kernel.sched_schedstats is 1.
 using SchedStatistics =
     SchedKeys<SchedKey<vocabulary::nr_wakeups, "nr_wakeups">,
               SchedKey<vocabulary::nr_wakeups_local, "nr_wakeups_local">,
@@ -86,7 +87,7 @@ constexpr auto infos_of(SchedKeys<Keys...>*, bool needs_schedstats) {
   return std::array{SchedKeyInfo{Keys::kKey.view(), Keys::kNumber, needs_schedstats}...};
 }
 
-// All keys that are read: those of columns, and those that others are computed from.
+// All keys that are read: those of columns, and those from which other columns are computed.
 inline constexpr auto kSchedKeys = [] {
   constexpr auto kPlain = infos_of(static_cast<SchedPlain*>(nullptr), false);
   constexpr auto kStatistics = infos_of(static_cast<SchedStatistics*>(nullptr), true);
@@ -101,13 +102,13 @@ inline constexpr auto kSchedKeys = [] {
   return all;
 }();
 
-// What one file says. A key that it has not is SwitchedOff where it depends on the switch, and
-// Unsupported where not.
+// The values of one file. A missing key is SwitchedOff if it depends on the switch, and Unsupported
+// otherwise.
 class Sched {
  public:
   Sched();
 
-  // By position in kSchedKeys, and by the key's text, which has to be one of them.
+  // Access by position in kSchedKeys, and by the text of a key in kSchedKeys.
   const sdk::Reading<std::uint64_t>& operator[](std::size_t at) const { return readings_[at]; }
   sdk::Reading<std::uint64_t>& operator[](std::size_t at) { return readings_[at]; }
   template <sdk::Name kKey>
@@ -117,7 +118,7 @@ class Sched {
     return readings_[kAt];
   }
 
-  // Times that the kernel printed as less than zero; each is kept as zero.
+  // Number of times that the kernel printed as less than zero; each is stored as zero.
   std::uint32_t negatives = 0;
 
  private:
@@ -130,14 +131,14 @@ class Sched {
   std::array<sdk::Reading<std::uint64_t>, kSchedKeys.size()> readings_;
 };
 
-// Times are in nanoseconds. Every key is Malformed when the text has no header.
+// Returns times in nanoseconds. Every key is Malformed if the text has no header.
 Sched parse_sched(std::string_view text);
 
-// `ms.frac` in nanoseconds; without a dot the number is taken as it is. Less than zero becomes
-// zero, and `negative` true.
+// Returns `ms.frac` in nanoseconds; a number without a dot is returned unchanged. A negative time
+// becomes zero, and sets `negative`.
 sdk::Reading<std::uint64_t> dotted_ns(std::string_view text, bool& negative);
 
-// Uninterruptible sleep is part of all sleep; none of either, no difference.
+// Returns total sleep minus uninterruptible sleep; a gap if either is missing.
 sdk::ReadingOf<sdk::MonotonicNs> voluntary_sleep(const Sched& sched);
 // The kernel prints a slice for the policies OTHER, BATCH and EXT only.
 sdk::ReadingOf<sdk::GaugeNs> fair_slice(const Sched& sched);
@@ -155,7 +156,7 @@ class SchedFile : public sdk::Groups<SchedPlain, SchedStatistics, SchedComputed>
 
   void fill(const sdk::Thread& thread, std::string_view text);
 
-  // Times less than zero in all that was filled.
+  // Number of negative times in all files so far.
   std::uint64_t negatives() const { return negatives_; }
 
  private:

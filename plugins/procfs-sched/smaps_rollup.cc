@@ -12,7 +12,7 @@
 namespace ctprof::procfs {
 namespace {
 
-// False when the line should be a size but is not. A line of another kind adds nothing.
+// Returns false if the line should be a size but is malformed. A line of another kind adds nothing.
 bool parse_line(std::string_view line, std::vector<ctprof_entry>& entries) {
   const std::string_view key = sdk::take(line, ':');
   const bool header = key.find_first_of(" -") != key.npos;
@@ -24,7 +24,8 @@ bool parse_line(std::string_view line, std::vector<ctprof_entry>& entries) {
   return true;
 }
 
-// Directories of threads that may have the memory which the main thread has no more.
+// Returns the directories of other threads, which may still have the memory if the main thread has
+// none.
 std::vector<std::string> directories_of_others(int proc, std::uint64_t tgid) {
   std::vector<std::string> directories;
   for (const std::uint64_t tid : sdk::other_threads(proc, tgid))

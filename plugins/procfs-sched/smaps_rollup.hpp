@@ -1,14 +1,15 @@
-// The memory of a process, from two files:
+// Reads the memory of a process from two files:
 //
-// /proc/<tgid>/smaps_rollup: by kind, lines `Key:   number kB` under a line with the address range.
-// Costly to read: the kernel walks all page tables. It needs CONFIG_PROC_PAGE_MONITOR and the right
-// to ptrace the target. A process without memory (a kernel thread, a zombie) fails to open it.
+// /proc/<tgid>/smaps_rollup: sizes by kind, lines `Key:   number kB` below a line with the address
+// range. Expensive to read: the kernel walks all page tables. It needs CONFIG_PROC_PAGE_MONITOR and
+// permission to ptrace the target. Opening it fails for a process without memory (a kernel thread,
+// a zombie).
 //
-// /proc/<tgid>/statm: its size and what of it is resident, "size resident ...", in pages. Cheap,
-// and open to everybody. All are zero where there is no memory.
+// /proc/<tgid>/statm: size and resident size, "size resident ...", in pages. Cheap, and readable by
+// everyone. All values are zero if the process has no memory.
 //
-// A main thread that has exited has no memory although others of its process live. Then the files
-// are those of another thread, /proc/<tgid>/task/<tid>/.
+// An exited main thread has no memory, even if other threads of its process are alive. Then the
+// files of another thread are read, /proc/<tgid>/task/<tid>/.
 
 #pragma once
 
@@ -26,10 +27,11 @@ namespace ctprof::procfs {
 
 using SmapsRollupField = sdk::Fields<vocabulary::process_smaps_rollup>;
 
-// Entries are views into `text`, and in KiB. False when a line is malformed, or none is a size.
+// Parses entries as views into `text`, in KiB. Returns false if a line is malformed, or none is a
+// size.
 bool parse_smaps_rollup(std::string_view text, std::vector<ctprof_entry>& entries);
 
-// Reads the file of a process, or tells why there is none. One per worker; what it returns is valid
+// Reads the file of a process, or determines its gap. Each worker has one object; a result is valid
 // until the next call.
 class SmapsRollup {
  public:
@@ -47,10 +49,11 @@ class SmapsRollup {
 
 using ResidentField = sdk::Fields<vocabulary::rss_bytes>;
 
-// What is resident, in bytes of pages of that size; NotApplicable where there is no memory.
+// Returns the resident size in bytes, for pages of `page` bytes; NotApplicable if there is no
+// memory.
 sdk::ReadingOf<sdk::GaugeBytes> parse_statm(std::string_view text, std::uint64_t page);
 
-// The same of a process. One per worker.
+// Reads the resident size of a process. Each worker has one object.
 class Resident {
  public:
   explicit Resident(const sdk::Host& host);

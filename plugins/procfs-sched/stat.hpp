@@ -1,9 +1,9 @@
-// /proc/<tgid>/task/<tid>/stat: one line of 52 fields, with blanks between.
+// Parses /proc/<tgid>/task/<tid>/stat: one line of 52 fields, separated by blanks.
 //
-// Field 2 is the thread's name in parentheses, raw: it may hold blanks, parentheses and newlines,
-// so the next field begins after the last ')'. Outside task/ the fault and time fields are sums
-// over the process. A field that is missing, or not a number, is Malformed; the others are not
-// affected.
+// Field 2 is the thread's name in parentheses, without escapes. It may contain blanks, parentheses
+// and newlines, so the next field begins after the last ')'. Outside task/ the fault and time
+// fields are sums over the process. A field that is missing, or not a number, is Malformed; other
+// fields are not affected.
 
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace ctprof::procfs {
 
-// Fields by their numbers in proc_pid_stat(5), beginning after the name.
+// The fields by their numbers in proc_pid_stat(5), starting after the name.
 struct StatWords
     : sdk::WordText<3, sdk::WordAside<3, sdk::as_text>,  // the state: one letter
                     sdk::WordAside<9>,                   // flags: PF_* of the kernel
@@ -34,7 +34,7 @@ using Stat = StatWords::Values;
 
 Stat parse_stat(std::string_view text);
 
-// Whether the stat file is that of a kernel thread or a zombie: neither has memory.
+// Returns whether the stat file is that of a kernel thread or a zombie: neither has memory.
 bool has_no_memory(const Stat& stat);
 
 struct StatFile : sdk::Groups<StatWords, sdk::Fields<vocabulary::policy>> {

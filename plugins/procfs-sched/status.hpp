@@ -1,11 +1,11 @@
-// /proc/<tgid>/task/<tid>/status: lines `Key:\tvalue`; and on which CPUs a thread may run, which
-// sched_getaffinity(2) or this file tells.
+// Parses /proc/<tgid>/task/<tid>/status: lines `Key:<tab>value`; and reads the CPUs that a thread
+// may run on, from sched_getaffinity(2) or from this file.
 //
-// The kernel escapes newlines in the name here, so a name cannot forge a line. Values that are
-// texts are views into the file's; a line that is missing or malformed makes its value Malformed.
+// The kernel escapes newlines in the name here, so a name cannot forge a line. Text values are
+// views into the file's text; a line that is missing or malformed makes its value Malformed.
 //
-// The system call is cheaper than the line Cpus_allowed_list and needs no file, but takes only
-// thread ids of our own PID namespace. It leaves out offline CPUs, which the line keeps.
+// The system call is cheaper than the line Cpus_allowed_list and needs no file, but only accepts
+// thread ids of our own PID namespace. It omits offline CPUs, which the line contains.
 
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace ctprof::procfs {
 
-// The one letter that says the state, of "S (sleeping)".
+// Returns the letter of the state, from text such as "S (sleeping)".
 sdk::ReadingOf<sdk::Char> state_letter(std::string_view text);
 
 struct StatusFile
@@ -33,20 +33,22 @@ struct StatusFile
   using KeyedText::KeyedText;
   static constexpr const char* kName = "status";
   static constexpr Tally kFailures = Tally::Status;
-  // Threads is a figure of the whole process: it fills the leader's row, and applies to no other.
+  // Threads is a value of the whole process: it fills the leader's row, and is NotApplicable to
+  // other threads.
   void fill(const sdk::Thread& thread, Values status);
 };
 using Status = StatusFile::Values;
 
 using AffinityField = sdk::Fields<vocabulary::cpu_affinity>;
 
-// Reads masks into a buffer that it keeps; what it returns is valid until the next call. One per
-// worker.
+// Reads masks into a buffer of its own; a result is valid until the next call. Each worker has one
+// object.
 class Affinity {
  public:
-  // By the system call: ThreadGone, or another gap where the status line may tell more.
+  // Uses the system call. Returns ThreadGone if the thread exited; after another gap the status
+  // line may have the value.
   sdk::Reading<sdk::Words> of_thread(std::uint64_t tid);
-  // From the value of Cpus_allowed_list.
+  // Parses the value of Cpus_allowed_list.
   sdk::Reading<sdk::Words> of_list(const sdk::Reading<std::string_view>& list);
 
  private:

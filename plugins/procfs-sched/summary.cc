@@ -31,8 +31,8 @@ Failures failures_of(const sdk::Summary& summary) {
 }
 
 void put_dominant(const sdk::Summary& summary, const Failures& failures) {
-  const auto most =
-      std::max_element(failures.by_file.begin(), failures.by_file.end());  // the first of equals
+  const auto most = std::max_element(failures.by_file.begin(),
+                                     failures.by_file.end());  // the first of equal ones
   if (*most == 0) return summary.put_null("dominant_read_failure");
   summary.put("dominant_read_failure",
               std::string_view(kFiles[static_cast<std::size_t>(most - failures.by_file.begin())]));

@@ -1,9 +1,9 @@
-// Failed reads of /proc: what they mean, and how many there were: `parse_summary` of the file.
+// Counts failed reads of /proc by cause, for `parse_summary` of the file.
 //
-// Fields of the reference: tids_walked, read_failures, read_failures_by_file,
-// dominant_read_failure, kernel_config_dominant, negative_dotted_values; and one of ours,
-// read_failures_denied. A failure is a file that could not be read; what a readable file lacks is a
-// gap, and is not counted here.
+// Its fields are those of the reference: tids_walked, read_failures, read_failures_by_file,
+// dominant_read_failure, kernel_config_dominant, negative_dotted_values; and one of ctprof:
+// read_failures_denied. A failure is a file that could not be read. Values that are missing from a
+// readable file are gaps, and are not counted here.
 
 #pragma once
 
@@ -24,15 +24,15 @@ enum class Tally : std::uint32_t {
   SmapsRollup,
   Stat,
   Status,
-  Denied,         // of all failures: for want of permission
-  Configuration,  // of schedstat and io: because the kernel was built without
+  Denied,         // of all failures: no permission
+  Configuration,  // of schedstat and io: the kernel was built without the option
   NegativeDotted,
 };
 inline constexpr std::uint32_t kTallies = 9;
 
-// What it means that a file is missing, as ThreadGone says. On a live host it went away with its
-// thread, for probing has found out what the kernel lacks. In a recorded tree no thread comes or
-// goes: what is missing there was not recorded, and is Unsupported.
+// Returns the gap of a missing file. On a live host ThreadGone is right: the file disappeared with
+// its thread, because the probe has determined what the kernel lacks. In a recorded tree no thread
+// starts or exits: a missing file was not recorded, and is Unsupported.
 inline Gap gap_of_missing(const sdk::Host& host, Gap gap) {
   return gap == Gap::ThreadGone && !host.live() ? Gap::Unsupported : gap;
 }

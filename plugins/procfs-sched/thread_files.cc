@@ -20,7 +20,8 @@ void ThreadFiles::fill(File& file, const sdk::Thread& thread, const sdk::Batch& 
   text ? file.fill(thread, text.value) : file.fail(thread.row, text.gap);
 }
 
-// schedstat, and when it was read: other files, and a busy host, may take long before it.
+// Reads schedstat and the time of that read, because reading the files before it may take long on a
+// busy host.
 void ThreadFiles::fill_times(ThreadColumns& columns, const sdk::Thread& thread,
                              const sdk::Batch& batch) {
   if (!columns.schedstat) return columns.read_at.fail(thread.row, Gap::NotApplicable);
@@ -31,7 +32,7 @@ void ThreadFiles::fill_times(ThreadColumns& columns, const sdk::Thread& thread,
   columns.schedstat.fill(thread, text.value);
 }
 
-// The status file has the list of CPUs too, for threads that the system call does not find.
+// The status file also contains the list of CPUs, for threads that the system call does not find.
 void ThreadFiles::fill_status(ThreadColumns& columns, const sdk::Thread& thread,
                               const sdk::Batch& batch) {
   const bool list_wanted = columns.affinity && !fill_affinity(columns.affinity, thread);
@@ -46,7 +47,7 @@ void ThreadFiles::fill_status(ThreadColumns& columns, const sdk::Thread& thread,
     columns.affinity.put(thread.row, masks_.of_list(status.key<"Cpus_allowed_list">()));
 }
 
-// By the system call; false where the list in the status file is needed instead.
+// Uses the system call. Returns false if the list in the status file is needed instead.
 bool ThreadFiles::fill_affinity(AffinityField& affinity, const sdk::Thread& thread) {
   if (!host_.own_tids()) return false;
   const auto mask = masks_.of_thread(thread.tid);

@@ -1,8 +1,7 @@
-// All that /proc says of a thread, file by file, into the columns that are wanted.
+// Fills the selected columns from the files in /proc of a thread, and contains the two smallest
+// formats, io and schedstat.
 //
-// What is here:   which file is read for which columns, and the two smallest files, io and
-// schedstat. What is not:    the formats of the others (a reader for each), processes
-// (procfs_sched.cc).
+// See also: the readers for the other formats; procfs_sched.cc for processes.
 
 #pragma once
 
@@ -19,9 +18,9 @@
 
 namespace ctprof::procfs {
 
-// /proc/<tgid>/task/<tid>/schedstat: three numbers: ns on a CPU, ns waiting for one, and how often
-// the thread was put on one. Needs CONFIG_SCHED_INFO, but neither CONFIG_SCHEDSTATS nor
-// kernel.sched_schedstats.
+// /proc/<tgid>/task/<tid>/schedstat: three numbers: ns on a CPU, ns waiting for one, and the number
+// of times that the thread was put on one. Needs CONFIG_SCHED_INFO, but neither CONFIG_SCHEDSTATS
+// nor kernel.sched_schedstats.
 struct SchedstatFile : sdk::WordText<1, sdk::WordLine<vocabulary::run_time_ns, 1>,
                                      sdk::WordLine<vocabulary::wait_time_ns, 2>,
                                      sdk::WordLine<vocabulary::timeslices, 3>> {
@@ -35,8 +34,8 @@ struct SchedstatFile : sdk::WordText<1, sdk::WordLine<vocabulary::run_time_ns, 1
 // /proc/<tgid>/task/<tid>/io: seven lines `key: number`, bytes and calls. Outside task/ it is a sum
 // over the process. A line that is missing or not a number is Malformed.
 //
-// The file needs CONFIG_TASK_IO_ACCOUNTING, and the right to ptrace the thread: CAP_SYS_PTRACE for
-// other users' threads, and CAP_DAC_READ_SEARCH as well, since its mode is 0400.
+// The file needs CONFIG_TASK_IO_ACCOUNTING, and permission to ptrace the thread: CAP_SYS_PTRACE for
+// other users' threads, and also CAP_DAC_READ_SEARCH, because its mode is 0400.
 struct IoFile
     : sdk::KeyedText<
           ':', sdk::KeyLine<vocabulary::rchar, "rchar">, sdk::KeyLine<vocabulary::wchar, "wchar">,
@@ -76,12 +75,13 @@ struct ThreadColumns {
   ReadAtField read_at;
 };
 
-// One per worker. Failures are counted in the batch, by Tally.
+// Reads the files of a thread. Each worker has one object. Failures are counted in the batch, by
+// Tally.
 class ThreadFiles {
  public:
   explicit ThreadFiles(const sdk::Host& host) : host_(host) {}
 
-  // `listed` is the stat file, if the lister has read it.
+  // `listed` is the text of the stat file, if the lister has read it.
   void fill(ThreadColumns& columns, const sdk::Thread& thread,
             const sdk::Reading<std::string_view>& listed, const sdk::Batch& batch);
 

@@ -1,4 +1,4 @@
-// All sources of plugins/procfs-sched, which are compiled as one.
+// Compiles all sources of plugins/procfs-sched as one translation unit.
 
 #include "plugins/procfs-sched/sched.cc"
 #include "plugins/procfs-sched/smaps_rollup.cc"
