@@ -1,8 +1,7 @@
-// The metrics that a taskstats answer fills, each with its field: what the source offers, and the
-// columns of a batch.
+// Maps metrics to the fields of a taskstats answer: the offers of the source, and the columns of a
+// batch.
 //
-// The last seven are metrics that /proc has as well; the kernel copies both from the same
-// variables.
+// The last seven metrics are also in /proc; the kernel copies both from the same variables.
 
 #pragma once
 
@@ -21,7 +20,7 @@
 
 namespace ctprof::taskstats {
 
-// The newtype that each kind of figure has as a metric.
+// Returns the newtype of the metrics of each kind of value.
 constexpr std::string_view newtype_of(Figure figure) {
   constexpr std::array<std::string_view, 5> kNewtypes{"MonotonicCount", "MonotonicNs", "PeakNs",
                                                       "PeakBytes", "Bytes"};
@@ -40,7 +39,8 @@ struct Line {
 
 template <class... Lines>
 struct Metrics {
-  // Of the first fields, one each. In the order of Field, whatever the order of the lines.
+  // The offers of the first fields, one each, in the order of Field regardless of the order of the
+  // lines.
   static constexpr auto kOffers = [] {
     sdk::Offers<sizeof...(Lines)> offers{};
     ((offers[index_of(Lines::kField)] = Lines::kMetric.abi), ...);
@@ -50,7 +50,7 @@ struct Metrics {
                             [](const ctprof_metric& metric) { return metric.name != nullptr; }),
                 "two metrics from one field");
 
-  // Whatever is wanted of a batch, each with its field.
+  // A selected column of a batch, with its field.
   struct Cells {
     Field field;
     sdk::Column<CTPROF_U64> column;
@@ -108,11 +108,11 @@ using MetricsAnd = Metrics<Line<vocabulary::cpu_delay_count, Field::CpuCount>,
                            Line<vocabulary::minflt, Field::MinorFaults>,
                            Line<vocabulary::majflt, Field::MajorFaults>, More...>;
 
-// Of threads that live.
+// Metrics of living threads.
 using Offered = MetricsAnd<>;
 static_assert(Offered::kOffers.size() == kExactFields, "one metric for each field");
 
-// Of threads that end, of which nothing else can be asked.
+// Metrics of exited threads. The I/O counters are included because they have no other source.
 using OfferedOfEnded =
     MetricsAnd<Line<vocabulary::rchar, Field::ReadChars>,
                Line<vocabulary::wchar, Field::WriteChars>,

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMessageHeader = NLMSG_HDRLEN;
 constexpr std::size_t kAttributes = NLMSG_HDRLEN + GENL_HDRLEN;
 
-// The beginning of `bytes` as a T. REQUIRES: there are as many.
+// Copies the first bytes into a T. REQUIRES: there are enough bytes.
 template <class T>
 T copy_of(Bytes bytes) {
   T value;
@@ -23,7 +23,8 @@ T copy_of(Bytes bytes) {
   return value;
 }
 
-// What the first attribute of a type holds; empty when there is none, or the list is cut short.
+// Returns the contents of the first attribute of a type; empty if there is none, or the list is
+// truncated.
 Bytes attribute(Bytes list, std::uint16_t type) {
   while (list.size() >= NLA_HDRLEN) {
     const auto header = copy_of<nlattr>(list);
@@ -37,7 +38,8 @@ Bytes attribute(Bytes list, std::uint16_t type) {
 
 Answer failed(std::uint32_t sequence, int error) { return {.sequence = sequence, .error = error}; }
 
-// nlmsgerr begins with a negative errno. Zero is an acknowledgement, which was not asked for.
+// Returns the error in an nlmsgerr, which begins with a negative errno. Zero is an acknowledgement,
+// which was not requested here.
 int error_in(Bytes body) {
   const int error = body.size() < sizeof(int) ? 0 : copy_of<int>(body);
   return error < 0 && error > INT32_MIN ? -error : EBADMSG;
@@ -51,9 +53,9 @@ std::uint64_t bytes_of(std::uint64_t kib) {
 
 constexpr std::uint16_t kInterleaved = 15;
 
-// What is about a thread (or a process) among attributes: its id and its struct.
+// The part of the attributes that describes a thread (or a process): its id and its struct.
 struct About {
-  std::uint32_t id = 0;  // 0: there is nothing of the kind
+  std::uint32_t id = 0;  // 0: the attributes have no such part
   Bytes stats{};
 };
 
@@ -65,7 +67,8 @@ About about(Bytes attributes, std::uint16_t aggregate, std::uint16_t id_type) {
   return {copy_of<std::uint32_t>(id), stats};
 }
 
-// Where the struct says who it is about. What version 15 put into the middle shifts it.
+// Offsets of identifying fields in the struct, and how far the fields that version 15 inserted in
+// the middle shift them.
 constexpr std::size_t kComm = 80, kCommSize = 32, kParent = 132, kLived = 144, kTgid = 368;
 constexpr std::size_t kShift = 48, kShiftOfTgid = 96;
 constexpr std::uint16_t kSinceTgid = 12;

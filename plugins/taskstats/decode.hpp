@@ -1,18 +1,15 @@
-// A netlink message from the kernel, taken apart: whose answer it is, and struct taskstats in it or
-// the error instead.
+// Decodes netlink messages of the kernel: the request that an answer belongs to, and its struct
+// taskstats or its error.
 //
-// Lengths in the bytes are checked before they are believed. The struct begins 4 bytes off an
-// 8-byte boundary, so its fields are copied out.
+// All lengths are checked before use. The struct begins 4 bytes off an 8-byte boundary, so its
+// fields are copied.
 //
-// Where the struct holds each figure follows from the version that it states, and from how much of
-// it there is. Versions 1 to 14, 16 and 17 only ever appended. Version 15 put the longest and the
-// shortest delay behind each total, in the middle, and is as long as 16: only the version field
-// tells the two apart. An unknown version is read as 17, as far as it reaches.
+// The offset of each field depends on the version in the struct, and on the received length.
+// Versions 1 to 14, 16 and 17 only appended fields. Version 15 inserted the longest and the
+// shortest delay after each total, in the middle, and is as long as 16: only the version field
+// distinguishes the two. An unknown version is read as 17, up to its length.
 //
-// What is here:   messages as bytes, the table of fields, fields as readings, what an error means
-// for
-//                 the cells.
-// What is not:    sending and receiving (socket.hpp), which metric a field fills (columns.hpp).
+// See also: socket.hpp for sending and receiving, columns.hpp for the metric of each field.
 
 #pragma once
 
@@ -31,32 +28,32 @@ namespace ctprof::taskstats {
 
 using Bytes = std::span<const std::byte>;
 
-// What came for one request: an error, or the bytes of a struct.
+// The answer to one request: an error, or the bytes of a struct.
 struct Answer {
   std::uint32_t sequence = 0;
-  std::uint32_t tid = 0;  // that the answer is about; 0 with an error
-  // An errno; EBADMSG for what is not a message, EMSGSIZE for a message that is cut short.
+  std::uint32_t tid = 0;  // of the thread in the answer; 0 with an error
+  // An errno; EBADMSG if the bytes are not a message, EMSGSIZE if the message is truncated.
   int error = 0;
-  Bytes stats{};  // into the message
+  Bytes stats{};  // a view into the message
 };
 
-// Takes one datagram apart; `family` is the number of generic netlink that answers must have.
+// Parses one datagram; `family` is the generic netlink number that answers must have.
 Answer parse_answer(Bytes message, std::uint16_t family);
 
-// What the kernel says to a request about nothing in particular: 0 or an errno. Nothing where the
-// message is not about that request.
+// Returns the error in an acknowledgement of a request: 0 or an errno. Returns no value if the
+// message does not belong to that request.
 std::optional<int> acknowledgement(Bytes message, std::uint32_t sequence);
 
-// What the kernel sends when a thread ends: the thread's struct, and behind that of a process's
-// last thread its process, with another struct, which is the sum of all others that ended.
+// The message that the kernel sends when a thread exits: the thread's struct and, for the last
+// thread of a process, a second struct with the sum over all exited threads of the process.
 struct Exit {
-  std::uint32_t tid = 0;   // 0: the message is no such thing
-  std::uint32_t tgid = 0;  // 0: it does not say
-  Bytes stats{};           // of the thread, into the message
+  std::uint32_t tid = 0;   // 0: not such a message
+  std::uint32_t tgid = 0;  // 0: not in the message
+  Bytes stats{};           // of the thread, a view into the message
 };
 Exit parse_exit(Bytes message, std::uint16_t family);
 
-// The figures that we want. Those of a kind of delay are next to each other, cpu's first.
+// The fields that are read. Those of one kind of delay are adjacent, the cpu kind first.
 enum class Field : std::uint8_t {
   CpuCount,
   CpuTotal,
@@ -93,13 +90,13 @@ enum class Field : std::uint8_t {
   HiwaterRss,  // in KiB
   HiwaterVm,   // in KiB
   CpuRunVirtual,
-  RunDelay,  // CpuTotal, by its name in schedstat
+  RunDelay,  // CpuTotal, as in schedstat
   Pcount,    // CpuCount, likewise
   VoluntaryCsw,
   InvoluntaryCsw,
   MinorFaults,
   MajorFaults,
-  // Rounded down to multiples of 1,024 by the kernel: of use where there is nothing better.
+  // Rounded down to multiples of 1,024 by the kernel: used only if there is no better source.
   ReadChars,
   WriteChars,
   ReadBytes,
@@ -107,29 +104,29 @@ enum class Field : std::uint8_t {
   CancelledWriteBytes,
 };
 inline constexpr std::size_t kFields = 46;
-// Those that are told of a thread that lives: all but what is rounded.
+// The fields that are offered for living threads: all except the rounded ones.
 inline constexpr std::size_t kExactFields = static_cast<std::size_t>(Field::ReadChars);
 
 constexpr std::size_t index_of(Field field) { return static_cast<std::size_t>(field); }
 
-// What kind of figure a field is.
+// The kind of value of a field.
 enum class Figure : std::uint8_t {
   Count,
-  Time,     // in ns, adding up
+  Time,     // in ns, cumulative
   Extreme,  // in ns, of one wait
   Peak,     // of memory, in KiB
-  Bytes,    // adding up
+  Bytes,    // cumulative
 };
 
 struct FieldInfo {
   Field field;
   Figure figure;
-  std::uint16_t since;   // the version that brought it; 1 for all that is older than version 10
-  std::uint16_t offset;  // of its 64 bits, in all versions but 15
+  std::uint16_t since;   // the version that introduced it; 1 for all versions before 10
+  std::uint16_t offset;  // of its 64 bits, in all versions except 15
   std::uint16_t offset_in_15;
 };
 
-// One line a field, in the order of Field.
+// One line per field, in the order of Field.
 inline constexpr std::array<FieldInfo, kFields> kFieldInfos{{
     {Field::CpuCount, Figure::Count, 1, 16, 16},
     {Field::CpuTotal, Figure::Time, 1, 24, 24},
@@ -197,10 +194,10 @@ class Layout {
  public:
   static constexpr std::uint16_t kAbsent = UINT16_MAX;
 
-  // `size` is how many bytes of the struct came.
+  // `size` is the number of received bytes of the struct.
   Layout(std::uint16_t version, std::size_t size);
 
-  // Offset of the field's 64 bits, or kAbsent.
+  // Returns the offset of the field's 64 bits, or kAbsent.
   std::uint16_t offset(Field field) const { return offsets_[index_of(field)]; }
   bool is_of(std::uint16_t version, std::size_t size) const {
     return version == version_ && size == size_;
@@ -213,27 +210,27 @@ class Layout {
   std::array<std::uint16_t, kFields> offsets_;
 };
 
-// The version that a struct states; 0 when it is too short to hold one.
+// Returns the version in a struct; 0 if the struct is too short to contain one.
 std::uint16_t version_of(Bytes stats);
 
-// The field, or Unsupported when this version does not have it, or the struct is cut short of it.
+// Returns the field, or Unsupported if this version does not have it, or the struct ends before it.
 sdk::Reading<std::uint64_t> read_field(Bytes stats, const Layout& layout, Field field);
 
-// The field as the value of a metric. A thread without address space (one of the kernel's, or a
-// zombie) has no high-water marks: a zero would say that it had no memory.
+// Returns the field as the value of a metric. High-water marks of a thread without address space (a
+// kernel thread, or a zombie) are NotApplicable, because zero would mean that it had no memory.
 sdk::Reading<std::uint64_t> read_figure(Bytes stats, const Layout& layout, Field field);
 
-// Who a struct is about.
+// The identity of the thread that a struct describes.
 struct Who {
-  std::string_view comm;       // into the struct
-  std::uint64_t lived_us = 0;  // since it was created
-  std::uint32_t parent = 0;    // the process whose child its process is
-  std::uint32_t tgid = 0;      // 0: the struct is older than version 12, which brought it
+  std::string_view comm;       // a view into the struct
+  std::uint64_t lived_us = 0;  // time since it was created
+  std::uint32_t parent = 0;    // the parent process of its process
+  std::uint32_t tgid = 0;      // 0: the struct is older than version 12, which introduced it
 };
-// Nothing, where the struct is cut short.
+// Returns no value if the struct is truncated.
 std::optional<Who> who_of(Bytes stats);
 
-// What an error means for the cells of the thread.
+// Returns the gap for the cells of the thread after an error.
 constexpr Gap gap_of_answer(int error) {
   switch (error) {
     case EPERM: return Gap::Denied;
@@ -247,7 +244,7 @@ constexpr Gap gap_of_answer(int error) {
   }
 }
 
-// Whether to ask for the thread once more, alone: the answer was lost, or found no room among
+// Returns whether to request the thread once more, alone: the answer was lost, or did not fit among
 // others.
 constexpr bool is_worth_asking_again(int error) {
   return gap_of_answer(error) == Gap::Busy || error == EMSGSIZE;

@@ -9,9 +9,10 @@ namespace ctprof::taskstats {
 namespace {
 
 constexpr std::uint64_t kNsPerUs = 1'000;
-// KB_MASK of the kernel's tsacct.c, for all counters of bytes.
+// KB_MASK of the kernel's tsacct.c, which applies to all byte counters.
 constexpr std::uint64_t kRoundedTo = 1024;
-// At a time: as many as the socket's buffer holds, and more. A storm may send faster than we read.
+// Limit of one drain: more than the socket's buffer holds. A burst may produce messages faster than
+// ctprof reads them.
 constexpr std::size_t kMostAtDrain = 65'536;
 
 }  // namespace
@@ -66,7 +67,8 @@ void Ends::drain(const sdk::Listing& listing) {
   lost_told_ = lost;
 }
 
-// False where it is lost: it cannot be understood, or ctprof has no room.
+// Returns false if the message is lost: it cannot be parsed, or ctprof has no capacity for another
+// row.
 bool Ends::take(Rows& rows, const Exit& exit, const Between& came) {
   const auto who = exit.tid == 0 ? std::nullopt : who_of(exit.stats);
   if (!who) return false;
@@ -77,7 +79,8 @@ bool Ends::take(Rows& rows, const Exit& exit, const Between& came) {
   return true;
 }
 
-// The thread ended at any moment between the two; the middle is at most half of that off.
+// Writes a row. The thread exited at an unknown time in the interval; the middle is off by at most
+// half of it.
 void Ends::put(Rows& rows, const Exit& exit, const Who& who, const Between& came) {
   Columns& columns = rows.columns();
   const std::uint32_t row = rows.row();

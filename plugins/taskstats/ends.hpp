@@ -1,14 +1,12 @@
-// The source that tells of threads that end while a window is open, where BPF is not to be had.
+// The source of threads that exit while a window is open, for hosts without BPF.
 //
 // Source: the message that the kernel sends over generic netlink, family TASKSTATS, when a thread
-// ends (TASKSTATS_CMD_ATTR_REGISTER_CPUMASK). It is sent before the thread has ended: what it does
-// from then on, to its last switch, is in none of the figures. It has no start time: that is made
-// of when the message came and how long the thread had lived. It has no cgroup,
-// and its byte counters are rounded. README.md has the rest.
+// exits (TASKSTATS_CMD_ATTR_REGISTER_CPUMASK). The kernel sends it before the exit is complete: the
+// values do not include the time from then until the last switch. The message has no start time.
+// The source computes it from the time of arrival and the age of the thread. The message has no
+// cgroup, and its byte counters are rounded. README.md has the details.
 //
-// What is here:   the rows.
-// What is not:    the socket (socket.hpp), the struct (decode.hpp), what the host lacks
-//                 (probe.hpp).
+// See also: socket.hpp for the socket, decode.hpp for the struct, probe.hpp for the probe.
 
 #pragma once
 
@@ -49,7 +47,7 @@ class Ends : public sdk::ExitedSource {
  private:
   struct Columns;
   using Rows = sdk::ListedRows<Columns>;
-  // Between these two moments, on CLOCK_BOOTTIME, everything that is taken came.
+  // The interval, on CLOCK_BOOTTIME, in which all messages of one call arrived.
   struct Between {
     std::uint64_t first_ns, last_ns;
   };
@@ -58,7 +56,7 @@ class Ends : public sdk::ExitedSource {
   void put(Rows& rows, const Exit& exit, const Who& who, const Between& came);
 
   sdk::Host host_;
-  std::vector<std::uint64_t> pids_;  // sorted; none: all
+  std::vector<std::uint64_t> pids_;  // sorted; empty: all
   std::unique_ptr<ExitInput> input_;
   Layout layout_{0, 0};
   std::uint64_t drained_ns_ = 0;

@@ -1,8 +1,7 @@
-// What the source of exited threads takes from the kernel: messages about threads that ended, and
-// clocks.
+// The input of the source of exited threads: kernel messages about exited threads, and clocks.
 //
-// `Socket` listens to a running kernel. Tests replay messages that were recorded from one, so that
-// all figures can be checked exactly (tests/recorded).
+// `Socket` listens to a running kernel. Tests replay recorded messages, so that all values can be
+// checked exactly (tests/recorded).
 //
 // Threads: one at a time.
 
@@ -17,7 +16,7 @@
 
 namespace ctprof::taskstats {
 
-// Why there is no socket: an errno, and words.
+// The reason why a socket operation failed: an errno, and a message. An errno of 0 means success.
 struct Refused {
   int error = 0;
   std::string why;
@@ -25,20 +24,21 @@ struct Refused {
 
 class ExitInput : public Clocks {
  public:
-  // Connects to the kernel. An error of 0: it is open; ENOENT: the kernel was built without
+  // Connects to the kernel. An error of 0 means success, ENOENT that the kernel was built without
   // taskstats.
   virtual Refused open() = 0;
-  // Has the kernel send the figures of threads that end on these CPUs ("0-7,12"). REQUIRES: open,
-  // and nothing is asked any more.
+  // Makes the kernel send the values of threads that exit on these CPUs ("0-7,12"). REQUIRES:
+  // open() succeeded, and no further requests for threads are sent.
   virtual Refused listen(const std::string& cpus) = 0;
-  // What was sent until then still comes.
+  // Stops listening. Messages that were sent before still arrive.
   virtual void stop_listening() = 0;
-  // The number of generic netlink that messages have. REQUIRES: open.
+  // Returns the generic netlink number of messages. REQUIRES: open.
   virtual std::uint16_t family() const = 0;
-  // Messages about threads that ended and were not handed over yet, some at a time; none: no more
-  // have come. Does not wait. They live until the next call.
+  // Returns the next messages about exited threads, a few at a time; empty if there are no more.
+  // Does not wait. They are valid until the next call.
   virtual std::span<const Bytes> exit_messages() = 0;
-  // Threads that ended since listen(), and for which there was no room.
+  // Returns the number of threads that exited since listen() and whose message did not fit into the
+  // buffer.
   virtual std::uint64_t lost() const = 0;
 };
 

@@ -19,7 +19,8 @@
 namespace ctprof::taskstats {
 namespace {
 
-// A member of `struct rq` that is there only with the option. Names in BTF are between zero bytes.
+// A member of `struct rq` that exists only with the option. Names in BTF are separated by zero
+// bytes.
 constexpr std::string_view kMember{"\0prev_irq_time\0", 15};
 
 bool has_file(const sdk::Host& host, const char* path) {
@@ -56,8 +57,8 @@ void no_answer(const sdk::Probe& probe, int error) {
                    "asking for the taskstats of a thread: " + std::string(std::strerror(error)));
 }
 
-// The first release whose struct surely has what came with a version, for versions after that of
-// Linux 5.10.
+// Returns the first release whose struct certainly has the fields of a version, for versions after
+// that of Linux 5.10.
 sdk::Remedy with_version(std::uint16_t version) {
   if (version <= 11) return sdk::by_kernel("Linux 5.17 or newer");
   if (version <= 13) return sdk::by_kernel("Linux 6.0 or newer");
@@ -79,17 +80,17 @@ void probe_version(const sdk::Probe& probe, const Layout& layout, std::size_t fi
   }
 }
 
-// Refuses all that delay accounting fills, the cpu's figures included.
+// Refuses all fields of delay accounting, including those of the cpu kind.
 void refuse_delays(const sdk::Probe& probe, Gap gap, std::string_view reason,
                    const sdk::Remedy& remedy) {
   refuse_range(probe, 0, kPastKinds, gap, reason, remedy);
   for (const Field field : {Field::CpuRunVirtual, Field::RunDelay, Field::Pcount})
     refuse(probe, field, gap, reason, remedy);
-  probe.refuse(sdk::kReadAt, gap, reason, remedy);  // of these three
+  probe.refuse(sdk::kReadAt, gap, reason, remedy);  // the time of reading these three
 }
 
-// Delay accounting was switched on at run time: threads that ran already have no delays, and look
-// like threads that never waited.
+// Reports that delay accounting was enabled at run time: threads that were already running have no
+// delays, and cannot be distinguished from threads that never waited.
 void tell_of_older_threads(const sdk::Probe& probe) {
   for (std::size_t i = kFirstOtherKind; i < kPastKinds; ++i)
     probe.lacks(static_cast<std::uint32_t>(i),
@@ -137,9 +138,9 @@ void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe) {
 void probe_fields(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields, Bytes stats) {
   const Layout layout(version_of(stats), stats.size());
   const auto counts = [&](Field field) { return read_field(stats, layout, field).value > 0; };
-  probe_accounting(
-      host, probe,
-      counts(Field::Pcount));  // not our run time: with a coarse clock a young thread has none yet
+  probe_accounting(host, probe,
+                   counts(Field::Pcount));  // not the run time: with a coarse clock it may be 0 for
+                                            // a young thread
   probe_interrupts(host, probe);
   if (!counts(Field::HiwaterVm))
     refuse_range(probe, index_of(Field::HiwaterRss), index_of(Field::CpuRunVirtual),

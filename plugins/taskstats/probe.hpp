@@ -1,8 +1,9 @@
-// What this host's taskstats lack, found by asking for one thread that exists: ourselves.
+// Determines what this host's taskstats lack, by requesting one existing thread: that of ctprof
+// itself.
 //
-// Rights, the version of the struct and the switches are the same for all threads, so one answer
-// settles them. What the kernel was built without shows as a zero that cannot be true: we did run
-// on a CPU, and do have memory.
+// Permissions, the version of the struct and the switches are the same for all threads, so one
+// answer is sufficient. Options that the kernel was built without appear as impossible zeros:
+// ctprof did run on a CPU, and has memory.
 
 #pragma once
 
@@ -14,27 +15,28 @@
 
 namespace ctprof::taskstats {
 
-// Refuses what cannot be had of the first `fields` offers, which are those of Field, or all offers.
+// Refuses the unavailable ones of the first `fields` offers, which are those of Field, or all
+// offers.
 void probe_host(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields);
 
-// The same for threads that end: also whether the kernel tells us of them.
+// Does the same for exited threads: also checks whether the kernel reports them to ctprof.
 void probe_listening(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields);
 
-// All CPUs that the host may ever have, as the kernel writes them ("0-7"), or why that is not
-// known.
+// Returns all CPUs that the host can ever have, in the kernel's format ("0-7"), or the reason why
+// they are unknown.
 sdk::Reading<std::string> possible_cpus(const sdk::Host& host);
 
-// Whether delay accounting may have been switched on when threads were running already, which are
-// not accounted for then. Not so where the kernel was started with it, or has no switch
-// (before 5.14).
+// Returns whether delay accounting may have been enabled while threads were already running, whose
+// earlier delays are then missing. Returns false if the kernel was started with it, or has no
+// switch (before 5.14).
 bool was_switched_on_later(const sdk::Host& host);
 
-// Whether the kernel measures how long interrupts take (CONFIG_IRQ_TIME_ACCOUNTING). Where it does
-// not, taskstats has zeros for them, which look like values.
+// Returns whether the kernel measures the time of interrupts (CONFIG_IRQ_TIME_ACCOUNTING). If it
+// does not, taskstats has zeros for them, which look like values.
 //
-// There are two signs: /proc/pressure has `irq` under the same option; where pressure is off or was
-// left out, the kernel's own types (BTF) have a member for it in the scheduler's queue. A gap where
-// neither can be read.
+// There are two indications: /proc/pressure has `irq` under the same option. If pressure is
+// disabled or not built in, the kernel's types (BTF) have a member for it in the run queue. Returns
+// a gap if neither can be read.
 sdk::Reading<bool> measures_interrupts(const sdk::Host& host);
 
 }  // namespace ctprof::taskstats

@@ -21,13 +21,14 @@
 namespace ctprof::taskstats {
 namespace {
 
-constexpr std::size_t kAnswerBytes = 2048;  // of which version 17 needs 724
+constexpr std::size_t kAnswerBytes = 2048;  // version 17 needs 724
 constexpr std::size_t kRoomBytes = Socket::kMostAtOnce * kAnswerBytes;
 constexpr int kReceiveBufferBytes =
-    1024 * 1024;  // a batch of answers takes some 150 KiB of the kernel's memory
-// Of threads that end while nobody reads: some 10,000, a quarter of a second of the worst storm.
+    1024 * 1024;  // a batch of answers takes about 150 KiB of kernel memory
+// Capacity for threads that exit between two drains: about 10,000, a quarter of a second of the
+// worst burst.
 constexpr int kListeningBufferBytes = 16 * 1024 * 1024;
-// Of threads that end while we register: more than the buffer holds.
+// Limit for threads that exit while ctprof registers: more than the buffer holds.
 constexpr std::size_t kMostPassedOver = 65'536;
 constexpr timeval kLongestWait{.tv_sec = 1, .tv_usec = 0};
 
@@ -46,7 +47,7 @@ Request request(std::uint16_t family, std::uint32_t sequence, std::uint32_t tid)
           .tid = tid};
 }
 
-// The number of the family, or an error of libnl's, which is negative.
+// Returns the number of the family, or a negative error of libnl.
 int resolve_family() {
   const std::unique_ptr<nl_sock, void (*)(nl_sock*)> socket(::nl_socket_alloc(), &::nl_socket_free);
   if (!socket) return -NLE_NOMEM;
@@ -62,7 +63,7 @@ Refused refused(const char* action, int error) {
   return {error, std::string(action) + ": " + std::strerror(error)};
 }
 
-// A connected socket receives nothing from anyone but the kernel.
+// Connects the socket, so that it receives messages only from the kernel.
 bool connect_to_kernel(int socket) {
   sockaddr_nl kernel{};
   kernel.nl_family = AF_NETLINK;
@@ -91,7 +92,8 @@ Refused Socket::open() {
     return refused("connecting a generic netlink socket", errno);
   if (::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &kLongestWait, sizeof kLongestWait) != 0)
     return refused("bounding the wait of a netlink socket", errno);
-  // More room is for busy kernels; the usual size does for the batches that we send.
+  // A larger buffer helps on busy kernels; the default size is sufficient for the batches of
+  // ctprof.
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBufferBytes,
                sizeof kReceiveBufferBytes);
   return {};
@@ -100,7 +102,7 @@ Refused Socket::open() {
 std::span<const Answer> Socket::ask(std::span<const std::uint64_t> tids) {
   if (!all_came_) forget_leftovers();
   for (std::size_t i = 0; i < tids.size(); ++i) answers_[i] = {.error = ETIMEDOUT};
-  // A thread that is asked for alone has all the room.
+  // A single thread may use the whole buffer.
   pieces_[0].iov_len = tids.size() == 1 ? kRoomBytes : kAnswerBytes;
   send(tids);
   receive(tids.size());
@@ -119,11 +121,11 @@ void Socket::send(std::span<const std::uint64_t> tids) {
   while (sent < 0 && errno == EINTR);
   if (sent < 0)
     throw std::system_error(errno, std::generic_category(), "sending taskstats requests");
-  answered_ns_ = clock_ns(CLOCK_BOOTTIME);  // the kernel has, when the call returns
+  answered_ns_ = clock_ns(CLOCK_BOOTTIME);  // the kernel has answered when the call returns
 }
 
-// Receives until all answers have come, or no more do. After an overflow, in which the kernel drops
-// some, only what is there already is taken.
+// Receives until all answers have arrived, or no more arrive. After an overflow, in which the
+// kernel drops some answers, it only takes those that are already queued.
 void Socket::receive(std::size_t count) {
   std::size_t answered = 0, used = 0;
   for (int flags = 0; answered < count && used < count;) {
@@ -144,7 +146,7 @@ void Socket::receive(std::size_t count) {
     throw std::runtime_error("the kernel left taskstats requests without an answer");
 }
 
-// Matches messages with the requests that they answer; returns how many did match.
+// Matches messages with their requests; returns the number of matches.
 std::size_t Socket::take(std::size_t first, std::size_t got, std::size_t count) {
   std::size_t answered = 0;
   for (std::size_t i = first; i < first + got; ++i) {
@@ -158,7 +160,7 @@ std::size_t Socket::take(std::size_t first, std::size_t got, std::size_t count) 
   return answered;
 }
 
-// Drops answers to earlier requests, which came too late or found no room.
+// Drops answers to earlier requests, which arrived after the timeout or did not fit.
 void Socket::forget_leftovers() {
   for (;;) {
     const ssize_t got = ::recv(socket_.get(), room_.get(), kRoomBytes, MSG_DONTWAIT);
@@ -167,7 +169,7 @@ void Socket::forget_leftovers() {
 }
 
 Refused Socket::listen(const std::string& cpus) {
-  // A full buffer is no error, and drops only what does not fit.
+  // A full buffer causes no error, and only drops messages that do not fit.
   constexpr int kYes = 1;
   ::setsockopt(socket_.get(), SOL_NETLINK, NETLINK_NO_ENOBUFS, &kYes, sizeof kYes);
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kListeningBufferBytes,
@@ -184,8 +186,8 @@ void Socket::stop_listening() {
   listens_to_.clear();
 }
 
-// Sends a request about a set of CPUs, and returns an errno. The kernel has done it when the call
-// returns.
+// Sends a request about a set of CPUs, and returns an errno. The kernel has processed it when the
+// call returns.
 int Socket::tell(std::uint16_t attribute, const std::string& cpus, std::uint16_t flags) {
   const std::size_t size = NLA_HDRLEN + cpus.size() + 1;
   Request head = request(family_, next_sequence_++, 0);
@@ -198,8 +200,8 @@ int Socket::tell(std::uint16_t attribute, const std::string& cpus, std::uint16_t
   return ::send(socket_.get(), message.data(), message.size(), 0) < 0 ? errno : 0;
 }
 
-// The answer to a request that was just sent: it is there already, and behind it, or before it,
-// threads that ended meanwhile, which are passed over.
+// Receives the answer to a request that was just sent. The answer is already queued, but messages
+// about exited threads may precede or follow it; they are skipped.
 int Socket::acknowledged(std::uint32_t sequence) {
   for (std::size_t passed = 0; passed < kMostPassedOver; ++passed) {
     const ssize_t got = ::recv(socket_.get(), room_.get(), kRoomBytes, MSG_DONTWAIT);

@@ -1,16 +1,15 @@
-// A generic netlink socket that asks the kernel for the taskstats of threads, many at a time, or is
-// sent those of threads that end.
+// A generic netlink socket that requests the taskstats of threads, many at a time, or receives
+// those of exited threads.
 //
-// Requests are sent together, and the kernel answers them before that call returns; the answers are
-// then received together. Asking one by one takes half as much time again. An answer may still be
-// missing: the buffer was full, or too small for the struct of a future kernel.
+// Requests are sent together, and the kernel answers them before the call returns; the answers are
+// then received together. Single requests take half as much time again. An answer may be missing:
+// the buffer was full, or too small for the struct of a future kernel.
 //
-// The kernel sends the last figures of threads to each socket that registered, one by one, so two
-// do not disturb each other; and it forgets a socket that was closed. What finds no room in a
-// socket's buffer is dropped, and counted.
+// The kernel sends the last values of exited threads to each registered socket separately, so two
+// sockets do not disturb each other. It forgets a socket that was closed. Messages that do not fit
+// into a socket's buffer are dropped and counted.
 //
-// What is here:   opening, asking, listening.
-// What is not:    what answers hold (decode.hpp), who asks again (taskstats.cc).
+// See also: decode.hpp for the contents of answers, taskstats.cc for repeated requests.
 
 #pragma once
 
@@ -29,7 +28,7 @@
 
 namespace ctprof::taskstats {
 
-// One per worker. Answers live until the next question.
+// Each worker has one object. Answers are valid until the next request.
 class Socket final : public ExitInput {
  public:
   static constexpr std::size_t kMostAtOnce = 64;
@@ -40,23 +39,23 @@ class Socket final : public ExitInput {
 
   Refused open() override;
 
-  // One answer for each of at most kMostAtOnce threads, in their order. Their errors are the
-  // kernel's, or
-  //   ETIMEDOUT  no answer came
-  //   EMSGSIZE   it did not fit; a thread that is asked for alone has ample room
-  //   EBADMSG    it cannot be understood, or is about another thread
+  // Returns one answer for each of at most kMostAtOnce threads, in their order. Their errors are
+  // the kernel's, or
+  //   ETIMEDOUT  no answer arrived
+  //   EMSGSIZE   it did not fit; the request of a single thread has ample space
+  //   EBADMSG    it cannot be parsed, or is about another thread
   //
-  // Throws std::runtime_error when requests could not be sent, or none of them was answered within
-  // a second.
+  // Throws std::runtime_error if requests could not be sent, or none of them was answered within a
+  // second.
   std::span<const Answer> ask(std::span<const std::uint64_t> tids);
 
-  // When the kernel answered what was asked last, on CLOCK_BOOTTIME.
+  // Returns the time when the kernel answered the last request, on CLOCK_BOOTTIME.
   std::uint64_t answered_ns() const { return answered_ns_; }
 
   Refused listen(const std::string& cpus) override;
   void stop_listening() override;
   std::uint16_t family() const override { return family_; }
-  // At most kMostAtOnce.
+  // Returns at most kMostAtOnce messages.
   std::span<const Bytes> exit_messages() override;
   std::uint64_t lost() const override;
 
@@ -69,11 +68,11 @@ class Socket final : public ExitInput {
   void forget_leftovers();
 
   std::uint16_t family_ = 0;
-  std::uint32_t first_sequence_ = 0;  // of the question under way
+  std::uint32_t first_sequence_ = 0;  // of the current request
   std::uint32_t next_sequence_ = 1;
-  bool all_came_ = true;  // of the last question's answers
+  bool all_came_ = true;  // whether all answers to the last request arrived
   sdk::Fd socket_;
-  std::unique_ptr<std::byte[]> room_;  // touched as answers fill it
+  std::unique_ptr<std::byte[]> room_;  // its pages are touched only as answers fill it
   std::uint64_t answered_ns_ = 0;
   std::array<iovec, kMostAtOnce> pieces_{};
   std::array<mmsghdr, kMostAtOnce> headers_{};

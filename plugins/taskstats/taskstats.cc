@@ -1,13 +1,12 @@
-// taskstats: a thread's delays, as the kernel accounts for them, and the most memory that its
-// process ever had.
+// taskstats: a thread's delays from the kernel's delay accounting, and the peak memory of its
+// process.
 //
-// Source: generic netlink, family TASKSTATS, one request a thread; needs CAP_NET_ADMIN. Seven
-// figures that /proc has too are offered with a better rank, as they cost nothing more here. Bytes
-// and calls of I/O are not: taskstats rounds them down to multiples of 1,024.
+// Source: generic netlink, family TASKSTATS, one request per thread; needs CAP_NET_ADMIN. Seven
+// metrics that /proc also has are offered with a better rank, because they have no additional cost
+// here. I/O bytes and calls are not offered: taskstats rounds them down to multiples of 1,024.
 //
-// What is here:   the source of living threads, the summary and the plugin's table.
-// What is not:    threads that end (ends.cc), the socket (socket.cc), the struct (decode.cc), what
-//                 the host lacks (probe.cc).
+// Contents: the source of living threads, the summary and the plugin's table.
+// See also: ends.hpp for exited threads, socket.hpp, decode.hpp and probe.hpp.
 
 #include <algorithm>
 #include <cerrno>
@@ -29,17 +28,18 @@ namespace {
 
 // The tallies of a capture, which become `taskstats_summary` of the file.
 //
-// Fields of the reference: ok_count, eperm_count, esrch_count, other_err_count; and one of ours,
-// asked_again_count, of threads whose answer was lost at first.
+// Its fields are those of the reference: ok_count, eperm_count, esrch_count, other_err_count; and
+// one of ctprof: asked_again_count, the number of threads whose first answer was lost.
 
-// Threads, by what became of their answer.
+// Threads by the result of their request.
 enum class Tally : std::uint32_t {
   Ok,
   Denied,
   Gone,
   Other,
   AskedAgain,
-  MayPredate,  // of Ok: only cpu delays are recorded; the thread may be older than the switch
+  MayPredate,  // included in Ok: only cpu delays are recorded; the thread may be older than the
+               // switch
 };
 constexpr std::uint32_t kTallies = 6;
 
@@ -99,7 +99,7 @@ class Threads : public sdk::ThreadSource {
   }
 
  private:
-  // A batch, and the fields that are wanted of it.
+  // A batch, and its selected fields.
   struct Rows {
     explicit Rows(const sdk::Batch& of) : batch(of), wanted(Offered::wanted(of)), read_at(of) {
       for (const sdk::Thread thread : batch.threads()) tids.push_back(thread.tid);
@@ -139,7 +139,7 @@ class Threads : public sdk::ThreadSource {
     if (may_predate_switch_ && !has_delays(stats)) count(rows.batch, Tally::MayPredate);
   }
 
-  // Whether any delay but cpu's was recorded.
+  // Returns whether any delay except those of the cpu kind was recorded.
   bool has_delays(Bytes stats) const {
     for (std::size_t i = kFirstOtherKind; i < kPastKinds; i += kFiguresOfKind)
       if (read_field(stats, layout_, static_cast<Field>(i)).value > 0) return true;
@@ -148,7 +148,7 @@ class Threads : public sdk::ThreadSource {
 
   Socket socket_;
   Layout layout_{0, 0};
-  std::vector<std::uint32_t> lost_;  // rows whose answers did not come
+  std::vector<std::uint32_t> lost_;  // rows whose answers did not arrive
   bool may_predate_switch_;
 };
 

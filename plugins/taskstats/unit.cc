@@ -1,4 +1,4 @@
-// All sources of plugins/taskstats, which are compiled as one.
+// Compiles all sources of plugins/taskstats as one translation unit.
 
 #include "plugins/taskstats/decode.cc"
 #include "plugins/taskstats/ends.cc"
