@@ -280,5 +280,5 @@ constexpr sdk::Extra kAlways = [] {
 
 CTPROF_PLUGIN_WITH(
     "host", "1.0",
-    "The host's CPU time by state, its interrupts, and what tells it from another host.",
+    "The host's CPU time by state, its interrupts, and the properties that identify it.",
     ctprof::host::kAlways, ctprof::host::OfHost)

@@ -81,7 +81,7 @@ class PressureFile {
   static void refuse_what_no_kernel_has(const sdk::Probe& probe) {
     if (kLines == Lines::FullAlone)
       Some::refuse(probe, Gap::NotApplicable,
-                   "no kernel has it: interrupts have a line `full` alone");
+                   "no kernel has it: interrupts have only a line `full`");
   }
 
  private:

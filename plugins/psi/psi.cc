@@ -46,7 +46,7 @@ Refusal why_no_pressure(const sdk::Host& host) {
             "the kernel keeps pressure only with psi=1 on its command line "
             "(CONFIG_PSI_DEFAULT_DISABLED)",
             sdk::by_boot("psi=1")};
-  return {Gap::Unsupported, "the kernel has CONFIG_PSI, and shows no pressure here all the same"};
+  return {Gap::Unsupported, "the kernel has CONFIG_PSI but shows no pressure files here"};
 }
 
 // The option may occur several times; the kernel applies all of its occurrences.
@@ -85,7 +85,8 @@ void probe_file(const sdk::Probe& probe, int dir, const char* name, const Refusa
                              sdk::by_kernel("Linux 5.13 or newer"));
   if (text) return;
   if (file.last_errno() == EOPNOTSUPP)
-    File::refuse(probe, Gap::SwitchedOff, "the kernel was started without pressure; psi=1 gives it",
+    File::refuse(probe, Gap::SwitchedOff,
+                 "the kernel was started without pressure; psi=1 enables it",
                  sdk::by_boot("psi=1"));
   if (file.last_errno() != ENOENT) return;
   is_irq&& whole.gap == Gap::None ? File::refuse(probe, Gap::Unsupported, kNoIrq, kWithIrq)

@@ -47,7 +47,7 @@ BpfRefusal unsuitable_for_bpf(const sdk::Host& host) {
             {}};
   if (!is_in(host, FirstNamespace::Pid))
     return {Gap::Unsupported,
-            "ctprof runs in a PID namespace of its own, and BPF counts threads as the host does: "
+            "ctprof runs in a PID namespace of its own, and BPF uses the host's thread ids: "
             "start ctprof on the host",
             {}};
   if (!is_in(host, FirstNamespace::Time))
