@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostProcesses = 100'000;
 
-// The thread's own part of the kernel's frames, copied, for a record need not be aligned.
+// Returns the thread's own part of the kernel frames, copied, because a record need not be aligned.
 std::span<const std::uint64_t> kernel_part(const off_place& place,
                                            std::uint64_t (&kernel)[OFF_FRAMES], std::size_t own) {
   const std::size_t frames = kernel_frames(place);
@@ -72,7 +72,7 @@ void Handover::put_place(const sdk::Records& records, const Whose& whose, const 
     record.set_user_copy(place.ip, place.sp, place.bp, place.lr, stack);
     if (stack.empty()) record.flags |= CTPROF_RECORD_NO_USER;
   } else if (place.memory != 0) {
-    record.flags |= CTPROF_RECORD_NO_USER;  // of 32 bits
+    record.flags |= CTPROF_RECORD_NO_USER;  // user space of 32 bits
   }
   if (kernel_frames(place) >= most_frames_) record.flags |= CTPROF_RECORD_CUT;
   records.put(record);
@@ -88,8 +88,8 @@ void Handover::put_walked(const sdk::Records& records, const Whose& whose, const
   records.put(record);
 }
 
-// Whatever changes its code, changes how much of it there is, or the whole space; what does
-// neither, as a library in the place of another of the same size, is not seen.
+// A change of the code changes its size, or the whole address space. Other changes, such as a
+// library that replaces another one of the same size, are not detected.
 void Handover::follow_memory(const sdk::Records& records, const off_who& who,
                              const off_place& place) {
   if (place.memory == 0) return;

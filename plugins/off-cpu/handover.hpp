@@ -1,7 +1,7 @@
-// Records and changes, as ctprof wants them, of what the programs told.
+// Converts the output of the BPF programs to records and changes of ctprof.
 //
-// Whose a record is, is said with the time as of which it is: a name goes to another thread when
-// that takes its leader's place by exec.
+// The thread of a record is identified together with a time, because a tid passes to another thread
+// when that one takes the place of its leader by exec.
 //
 // Threads: one at a time.
 
@@ -27,43 +27,43 @@ enum Offer : std::uint32_t {
   kOfferTotal,
   kOfferLongest,
   kOfferShortest,
-  kOfferKinds,  // from here on a count and a time for each kind, as off_state has them
+  kOfferKinds,  // from here on a count and a time for each kind, in the order of off_state
   kOffers = kOfferKinds + 2 * OFF_KINDS
 };
 
 struct Whose {
   off_who who;
-  std::uint64_t at;  // on CLOCK_MONOTONIC
+  std::uint64_t at;  // the time of the identity, on CLOCK_MONOTONIC
 };
 
-// Frames of user space, in words of CTPROF_USER_FRAMES.
+// Frames of user space, encoded as CTPROF_USER_FRAMES.
 struct WalkedFrames {
   std::span<const std::uint64_t> frames;
-  bool is_deep = false;  // some are missing at the root
+  bool is_deep = false;  // frames are missing at the root
 };
 
-// How many addresses of the kernel the place has.
+// Returns the number of kernel addresses in the place.
 std::size_t kernel_frames(const off_place& place);
 
 class Handover {
  public:
-  // Reads `clocks` as long as it is there.
+  // Keeps a reference to `clocks`, which must outlive this object.
   Handover(const sdk::Host& host, const Clocks& clocks);
 
-  // `stack`: memory from the place's stack pointer on; empty where it could not be read. `own`: so
-  // many kernel frames, from the leaf on, are not the thread's.
+  // Writes a stack. `stack`: memory from the place's stack pointer on; empty if it could not be
+  // read. `own`: the number of kernel frames, from the leaf on, that belong to tracing.
   void put_place(const sdk::Records& records, const Whose& whose, const off_place& place,
                  std::span<const std::uint8_t> stack, std::uint64_t weight, std::size_t own = 0);
-  // The same with a user part that a program walked.
+  // Does the same with a user part that a program walked.
   void put_walked(const sdk::Records& records, const Whose& whose, const off_place& place,
                   const WalkedFrames& walked, std::uint64_t weight, std::size_t own = 0);
-  // Of the stacks, what is of none.
+  // Writes the waiting time that is charged to no stack.
   void put_rest(const sdk::Records& records, const Whose& whose, std::uint64_t weight) const;
   void put_numbers(const sdk::Records& records, const Whose& whose, const Happened& happened) const;
   void put_process(const sdk::Records& records, const off_process& process);
 
  private:
-  // What the process had mapped when it was last seen.
+  // The memory of the process at its previous record.
   struct Memory {
     std::uint64_t space = 0, code = 0;
   };
@@ -76,7 +76,7 @@ class Handover {
   const Clocks& clocks_;
   std::uint64_t ns_per_tick_;
   std::uint64_t to_boottime_ns_;
-  std::size_t most_frames_;  // of the kernel's part: a stack of so many may go on
+  std::size_t most_frames_;  // of the kernel part: a stack of this depth may be truncated
   std::unordered_map<std::uint32_t, Memory> memory_;  // by tgid
 };
 

@@ -1,6 +1,6 @@
-/* The few structures of the kernel that the programs look into, and of each the few fields. The
- * loader moves every access to where the running kernel has the field (CO-RE); so neither the order
- * here nor what is left out matters. What some kernels lack is asked for with
+/* The kernel structures that the programs read, with only the fields that they read. The loader
+ * adjusts every access to the field's offset in the running kernel (CO-RE), so the order of fields
+ * and omitted fields do not matter. Fields that some kernels lack are tested with
  * bpf_core_field_exists.
  */
 #ifndef CTPROF_OFF_CPU_KERNEL_H
@@ -18,8 +18,8 @@ struct kernfs_node {
 struct cgroup;
 struct cgroup_subsys_state {
   struct cgroup* cgroup;
-  struct cgroup_subsys_state* parent; /* of the cgroup above */
-  __u64 serial_nr;                    /* in the order in which they were made */
+  struct cgroup_subsys_state* parent; /* of the parent cgroup */
+  __u64 serial_nr;                    /* in the order of creation */
 };
 struct cgroup {
   struct cgroup_subsys_state self;
@@ -30,10 +30,10 @@ struct css_set {
 };
 
 struct mm_struct {
-  unsigned long exec_vm; /* pages of code that are mapped */
+  unsigned long exec_vm; /* mapped pages of code */
 };
 
-/* What user space had in its registers. Of x86-64, and of arm64. */
+/* User-space registers, of x86-64 and of arm64. */
 struct pt_regs {
   unsigned long bp;
   unsigned long di;
@@ -56,10 +56,10 @@ struct cfs_rq {
 };
 struct sched_entity {
   struct cfs_rq* cfs_rq;
-  __u64 sum_exec_runtime; /* up to the switch, when a thread leaves its CPU */
+  __u64 sum_exec_runtime; /* updated at the switch, when a thread leaves its CPU */
 };
 struct sched_info {               /* CONFIG_SCHED_INFO */
-  unsigned long long last_queued; /* on the clock of the queue */
+  unsigned long long last_queued; /* on the clock of the run queue */
 };
 
 struct signal_struct {
@@ -71,7 +71,7 @@ struct task_struct {
   struct sched_info sched_info;
   unsigned int __state;
   unsigned int flags;
-  unsigned int on_cpu; /* one byte from Linux 7.3 on: what is unsigned may change its size */
+  unsigned int on_cpu; /* one byte from Linux 7.3 on: an unsigned field may change its size */
   int exit_state;
   int pid;
   int tgid;

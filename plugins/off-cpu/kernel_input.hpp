@@ -1,12 +1,11 @@
-// What the recorder takes from the kernel, other than through files: records of the BPF programs,
+// The interface between the recorder and the kernel, apart from files: records of the BPF programs,
 // memory of sleeping threads, and clocks.
 //
-// `Programs` reads a running kernel. Tests replay input that was recorded from one, so that all
-// figures can be checked exactly (tests/recorded).
+// `Programs` reads a running kernel. Tests replay recorded input, so that all values can be checked
+// exactly (tests/recorded).
 //
-// What is here:   the calls, what each of them guarantees, and the types that they exchange.
-// What is not:    the BPF programs and how they are loaded (programs.hpp), what the records mean
-//                 (waits.hpp).
+// See also: programs.hpp for the BPF programs and how they are loaded, waits.hpp for the meaning of
+// the records.
 //
 // Threads: one at a time.
 
@@ -34,22 +33,23 @@ using Bytes = std::span<const std::byte>;
 using Take = std::function<void(Bytes)>;
 using Counters = std::array<std::uint64_t, OFF_COUNTERS>;
 
-// Where stacks are taken.
+// The hook where stacks of resuming threads are recorded.
 enum class Way { ExitTracepoint, EndOfSchedule, FinishedSwitch, None };
 
 struct Setup {
-  std::vector<std::uint64_t> pids = {};  // none: all
-  bool inherits = false;                 // also what they fork while they are followed
-  std::uint64_t cgroup = 0;              // only what is in it or below it, by its id; 0: all
+  std::vector<std::uint64_t> pids = {};  // empty: all
+  bool inherits = false;                 // whether to follow processes that the followed ones fork
+  std::uint64_t cgroup = 0;              // only threads in it or below it, by its id; 0: all
   std::uint64_t period_ns = 1'000'000;
   bool every_stack = false;
   bool all_waits = false;
   std::uint64_t ring_bytes = 16 << 20;
-  bool walks = false;         // user stacks in the kernel, where it can
-  std::uint32_t depth = 127;  // of a user stack that is walked there
+  bool walks = false;         // whether to walk user stacks in the kernel, if possible
+  std::uint32_t depth = 127;  // of a user stack that is walked
 };
 
-// What the kernel did not let us do, once it had taken the programs, and its answer.
+// The kernel refused an operation after it had loaded the programs. Contains the operation and the
+// errno.
 struct Refused : std::runtime_error {
   Refused(const std::string& what_for, int answer)
       : std::runtime_error(what_for + ": " + std::strerror(answer)),
@@ -62,40 +62,42 @@ struct Refused : std::runtime_error {
 class KernelInput : public Clocks {
  public:
   virtual Way way() const = 0;
-  // False where somebody asked for a cgroup, and this kernel does not tell programs of them: all
-  // threads are followed then.
+  // Returns false if a cgroup was selected, and programs cannot read cgroups on this kernel. Then
+  // all threads are followed.
   virtual bool knows_cgroups() const = 0;
-  // Throws Refused, as a look does.
+  // Throws Refused, as look() does.
   virtual void attach() = 0;
   virtual void detach() = 0;
 
-  // Looks at all threads; take(bytes) is called for each record that was written.
+  // Visits all threads, and calls take(bytes) for each record that the program writes.
   virtual void look(off_look_for what, const Take& take) = 0;
-  // Has the window of this number begin in a moment, and waits until it has. Returns when it began,
-  // on CLOCK_MONOTONIC; no event from then on counts for the one before.
+  // Opens the window of this number, slightly in the future, and waits until that time. Returns the
+  // time on CLOCK_MONOTONIC. No later event counts for the previous window.
   virtual std::uint64_t open_window(std::uint32_t number) = 0;
-  // Calls take(bytes) for each stack since the last time. False if there may be more: it stops
-  // sooner or later, however fast they come.
+  // Calls take(bytes) for each stack since the previous call. Returns false if there may be more:
+  // the number of records per call is limited, so the call returns however fast they arrive.
   virtual bool read_stacks(const Take& take) = 0;
-  // The same for all else. The stacks of a thread come before its end, if ends are read first.
+  // Does the same for all other records. The stacks of a thread precede its exit record if exit
+  // records are read first.
   virtual void read_others(const Take& take) = 0;
   // See StackTops.
   virtual std::vector<StackTop> read_user_stacks(std::vector<StackTop> wanted, std::size_t size,
                                                  std::chrono::milliseconds patience) = 0;
-  // Asks for unwind tables that the programs lack, and takes those that were made.
+  // Requests unwind tables that the programs lack, and stores those that are available.
   virtual void exchange_tables(const sdk::Records&) {}
-  // Sentences about processes whose stacks were copied because walks of them cost too much, if
-  // there are more such stacks since the last call, and about files whose tables found no space.
+  // Returns sentences about processes whose stacks were copied because walking them was too
+  // expensive, if there are more such stacks since the last call, and about files whose tables did
+  // not fit.
   virtual std::string refused_walks() { return {}; }
   virtual void set_period(std::uint64_t period_ns, bool every_stack) = 0;
-  // Names the function of the kernel that an address is in; empty where this kernel does not tell.
-  // Then the programs leave out their own frames, by number.
+  // Returns the name of the kernel function at an address; empty if the kernel does not provide
+  // names. In that case the programs skip a fixed number of their own frames.
   virtual std::string symbol_of(std::uint64_t address) { return static_cast<void>(address), ""; }
 
-  // Since the programs were attached.
+  // Returns the counters since the programs were attached.
   virtual Counters counters() const = 0;
-  // What all of them together cost until now, for each switch of a thread, as the kernel measured
-  // it while that was switched on; 0: not known.
+  // Returns the cost of all programs together for each switch of a thread, as the kernel measured
+  // it while that was enabled; 0: unknown.
   virtual void begin_measuring() = 0;
   virtual void end_measuring() = 0;
   virtual double ns_per_switch() const = 0;

@@ -11,7 +11,7 @@
 namespace ctprof::off_cpu {
 namespace {
 
-// Whole pieces are copied, so that a page that is not there costs what is behind it, and no more.
+// Copies whole pieces, so that a missing page only loses the memory after it.
 constexpr std::size_t kPiece = 1024, kMostPieces = 64;
 
 void read_top(StackTop& top, std::size_t size) {
@@ -30,7 +30,7 @@ void read_top(StackTop& top, std::size_t size) {
   top.bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
 }
 
-// What the reader and we share: it belongs to whoever is the last to need it.
+// State that the reader thread and its caller share; the last one to use it frees it.
 struct Work {
   std::mutex guard;
   std::condition_variable changed;

@@ -1,8 +1,9 @@
-// The tops of other threads' stacks, read while the threads sleep.
+// Reads the tops of other threads' stacks while the threads sleep.
 //
-// Memory of another process may be a file's, or be handed out by whoever likes to make us wait. So
-// a thread reads that nobody waits for longer than a moment: who is too slow has no copy, and the
-// thread is left behind with all that it holds. The kernel ends it with the process.
+// Memory of another process may be backed by a file, or by a process that delays the read on
+// purpose. Therefore a separate thread reads it, and the caller waits for it only a limited time.
+// Stacks that are not read in time have no copy. The thread is then abandoned with all its memory;
+// the kernel ends it with the process.
 
 #pragma once
 
@@ -18,14 +19,14 @@ namespace ctprof::off_cpu {
 struct StackTop {
   std::uint64_t tgid = 0;
   std::uint64_t from = 0;
-  std::size_t number = 0;                // the caller's
-  std::vector<std::uint8_t> bytes = {};  // as many as could be had
+  std::size_t number = 0;                // an index of the caller
+  std::vector<std::uint8_t> bytes = {};  // as many as could be read
 };
 
 class StackTops {
  public:
-  // Reads `size` bytes from each address on, or as much as there is in time. Once it had to leave a
-  // reader behind, it reads no more.
+  // Reads `size` bytes from each address, or as much as is read in time. Once it has abandoned a
+  // reader thread, it reads no more.
   std::vector<StackTop> read(std::vector<StackTop> wanted, std::size_t size,
                              std::chrono::milliseconds patience);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The programs that follow each thread off its CPU and back: at each switch, each wake-up, each
- * birth, and as a thread resumes, where its stack is taken when one is due. And one that looks at
- * all threads, for who sleeps tells nothing.
+/* Programs that follow each thread off its CPU and back: at each switch, each wake-up and each
+ * creation, and when a thread resumes, where its stack is recorded if one is due. One more program
+ * visits all threads, because sleeping threads cause no events.
  *
- * What is here:   the events.
- * What is not:    what they mean (thread.bpf.h), stacks (stack.bpf.h), who loads and reads
- * (programs.cc, waits.cc).
+ * See also: thread.bpf.h for the effect of events, stack.bpf.h for stacks, programs.cc and waits.cc
+ * for loading and reading.
  */
 #include "stack.bpf.h"
 #ifndef OFF_CPU_WITHOUT_WALK
@@ -26,7 +25,8 @@ static __always_inline void give_origin(struct off_thread* thread, struct task_s
   thread->origin.unused = 0;
 }
 
-/* `first`: what is known of it if it was not. Null where it is not wanted. */
+/* Returns the state of a thread, which is set to `first` if it was not known. Returns null if the
+ * thread is not selected. */
 static __always_inline struct off_thread* make_known(struct task_struct* task,
                                                      const struct off_thread* first) {
   if (!is_wanted(task)) return 0;
@@ -42,7 +42,7 @@ static __always_inline struct off_thread* make_known(struct task_struct* task,
   return thread;
 }
 
-/* Its figures are final, and nobody will find it any more. */
+/* Reports an exiting thread. Its values are final, and its state is not found any more. */
 static __always_inline void tell_end(struct task_struct* task, struct off_thread* thread,
                                      __u64 now) {
   struct off_end* out = thread->window == 0 ? 0 : bpf_ringbuf_reserve(&told, sizeof *out, 0);
@@ -61,10 +61,10 @@ static __always_inline void tell_end(struct task_struct* task, struct off_thread
   bpf_map_delete_elem(&threads_by_tid, &tid);
 }
 
-/* When a thread left its CPU, by the kernel's account of its run time. That ends before the kernel
- * looks for another thread to run, which may take longer than a short wait, and leaves out what the
- * hypervisor took. It also begins a little before the thread is seen to arrive; so the turn may end
- * a little later than now, and what comes next begins then. */
+/* Returns when a thread left its CPU, by the kernel's accounting of its run time. That ends before
+ * the kernel selects the next thread, which may take longer than a short wait, and excludes steal
+ * time. It also begins slightly before the program sees the thread arrive. Therefore the result may
+ * be slightly after `now`, and the next state begins then. */
 static __always_inline __u64 left_at(struct task_struct* task, struct off_thread* thread,
                                      __u64 now) {
   if (thread->state != OFF_RUNS || thread->arrived == 0) return now;
@@ -79,9 +79,9 @@ static __always_inline void arrive(struct task_struct* task, struct off_thread* 
   thread->ran = task_field(task, se.sum_exec_runtime);
 }
 
-/* A kernel may hide threads, and run no program while one of them is on a CPU. So it may happen
- * that nobody saw the thread being woken up: since when it stands in a queue, the scheduler knows;
- * ... */
+/* Reconstructs a wake-up. A kernel may hide threads, and runs no program while one of them is on a
+ * CPU, so the wake-up of a thread may have been missed. The scheduler knows since when the thread
+ * is in the run queue. */
 static __always_inline void make_up_wakeup(struct task_struct* task, struct off_thread* thread,
                                            __u64 now) {
   if (!bpf_core_field_exists(task->se.cfs_rq) ||
@@ -93,7 +93,8 @@ static __always_inline void make_up_wakeup(struct task_struct* task, struct off_
   enter(thread, OFF_QUEUED, now - (clock - queued), 1);
 }
 
-/* ... or given its CPU: then it has run since, for as long as the scheduler says. */
+/* Reconstructs a missed switch to the thread: it has run since then, for as long as the scheduler's
+ * run time shows. */
 static __always_inline void make_up_arrival(struct task_struct* task, struct off_thread* thread,
                                             __u64 now) {
   const __u64 ran = task->se.sum_exec_runtime - thread->ran;
@@ -117,16 +118,16 @@ static __always_inline void leave(struct task_struct* task, __u64 now, int preem
 }
 
 SEC("tp_btf/sched_switch")
-int on_switch(__u64* arguments) { /* whether preempted, previous, next, and why it leaves */
+int on_switch(__u64* arguments) { /* preempted or not, previous, next, previous state */
   struct task_struct* previous = (struct task_struct*)arguments[1];
   struct task_struct* next = (struct task_struct*)arguments[2];
   const __u64 now = bpf_ktime_get_ns();
   __u64 bits = state_bits(previous);
-  /* Its state may have changed since, by who wakes it; but not to 0, unless it was never put to
-   * sleep, for a signal was there. */
+  /* A waker may have changed the state since. It is 0 only if the thread was not put to sleep,
+   * because a signal was pending. */
   if (has_previous_state && bits != 0) bits = (__u32)arguments[3];
   struct off_cpu_state* cpu = this_cpu();
-  if (!cpu) return 0; /* never: but the verifier wants to see it */
+  if (!cpu) return 0; /* never happens, but the verifier requires the check */
   ++cpu->counters[OFF_SWITCHES];
   if (previous->pid != 0) leave(previous, now, (__u8)arguments[0], bits);
   struct off_thread* arriving = next->pid != 0 ? known(next) : 0;
@@ -138,10 +139,11 @@ int on_switch(__u64* arguments) { /* whether preempted, previous, next, and why 
 }
 
 SEC("tp_btf/sched_wakeup")
-int on_wakeup(__u64* arguments) { /* who; by whom would stand here, as the thread that runs */
+int on_wakeup(__u64* arguments) { /* the thread; the current thread is the waker */
   struct off_thread* thread = known((struct task_struct*)arguments[0]);
   if (!thread) return 0;
-  if (thread->state > OFF_BLOCKED && thread->state != OFF_UNKNOWN) return 0; /* did not sleep yet */
+  if (thread->state > OFF_BLOCKED && thread->state != OFF_UNKNOWN)
+    return 0; /* was not asleep yet */
   enter(thread, OFF_QUEUED, bpf_ktime_get_ns(), 0);
   count(OFF_WAKEUPS);
   return 0;
@@ -159,13 +161,13 @@ static __always_inline void tell_process(__u32 kind, struct task_struct* task, _
 }
 
 SEC("tp_btf/sched_wakeup_new")
-int on_birth(__u64* arguments) { /* who */
+int on_birth(__u64* arguments) { /* the thread */
   struct task_struct* task = (struct task_struct*)arguments[0];
   follow_child(task, BPF_CORE_READ(task, real_parent, tgid));
   struct off_thread* thread = make_known(task, &nothing);
   if (!thread) return 0;
   const __u64 now = bpf_ktime_get_ns();
-  if (!has_task_storage) { /* of one that had its id */
+  if (!has_task_storage) { /* data of an earlier thread with the same id */
     __builtin_memset(thread, 0, sizeof *thread);
     give_origin(thread, task);
   }
@@ -178,7 +180,8 @@ int on_birth(__u64* arguments) { /* who */
   return 0;
 }
 
-/* Of a thread that is no leader the kernel has just changed the id into its leader's. */
+/* Moves the state of a thread that is not the leader, and whose tid the kernel has just changed to
+ * its leader's. */
 static __always_inline void follow_id(struct task_struct* task, __u32 old) {
   __u32 tid = task->pid;
   struct off_thread* thread = tid != old ? bpf_map_lookup_elem(&threads_by_tid, &old) : 0;
@@ -188,7 +191,7 @@ static __always_inline void follow_id(struct task_struct* task, __u32 old) {
 }
 
 SEC("tp_btf/sched_process_exec")
-int on_exec(__u64* arguments) { /* who, and its tid before */
+int on_exec(__u64* arguments) { /* the thread, and its tid before */
   struct task_struct* task = (struct task_struct*)arguments[0];
   if (!has_task_storage) follow_id(task, (__u32)arguments[1]);
   if (window_number != 0 && known(task)) tell_process(OFF_EXEC, task, 0);
@@ -199,14 +202,14 @@ static __always_inline struct task_struct* this_task(void) {
   return has_task_storage ? bpf_get_current_task_btf() : (void*)bpf_get_current_task();
 }
 
-/* The thread whose stack is due; null: none is. */
+/* Returns the current thread if its stack is due; null otherwise. */
 static __always_inline struct off_thread* due_thread(struct task_struct* task) {
   struct off_cpu_state* cpu = this_cpu();
-  if (!cpu || (cpu->task == (__u64)task && !cpu->due)) return 0; /* mostly */
+  if (!cpu || (cpu->task == (__u64)task && !cpu->due)) return 0; /* the usual case */
   struct off_thread* thread = known(task);
   if (!thread) return 0;
   cpu->due = 0;
-  /* Nobody saw it arrive: see make_up_wakeup. */
+  /* Its arrival was missed: see make_up_wakeup. */
   if (thread->state < OFF_KINDS) arrive(task, thread, bpf_ktime_get_ns());
   return thread->charge != 0 ? thread : 0;
 }
@@ -218,7 +221,7 @@ static __always_inline int resume(void* breakpoint) {
   return 0;
 }
 
-/* One of these is attached: the first that the kernel has. */
+/* Only one of these is attached: the first that the kernel supports. */
 SEC("tp_btf/sched_exit_tp")
 int on_resume(__u64* arguments) { return resume(0); }
 
@@ -228,7 +231,7 @@ int on_resume_fexit(__u64* arguments) {
 }
 
 #ifndef OFF_CPU_WITHOUT_WALK
-/* The same, where the kernel has what the walk of user stacks needs. */
+/* The same for kernels that support the walk of user stacks. */
 static __always_inline int resume_walked(void) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct off_thread* thread = due_thread(task);
@@ -246,15 +249,16 @@ int on_resume_fexit_walked(__u64* arguments) { return resume_walked(); }
 SEC("kprobe")
 int on_resume_kprobe(void* registers) { return resume(registers); }
 
-/* What it does now, by the kernel's own word. Of those just being switched it may be wrong. */
+/* Returns the state of a thread from the kernel's fields. It may be wrong for threads that are
+ * being switched. */
 static __always_inline __u32 seen_state(struct task_struct* task) {
   const __u64 bits = state_bits(task);
   if (task->on_cpu) return OFF_RUNS;
   return bits == 0 || bits == kWaking ? OFF_QUEUED : blocked_state(bits);
 }
 
-/* Kernels before 5.12 refuse a program that has such an instruction, even where it is never run;
- * there an event that comes between both halves is lost. */
+/* Kernels before 5.12 reject a program that contains such an instruction, even if it never runs.
+ * There an event between both halves is lost. */
 static __always_inline void replace(__u32* state, __u32 old, __u32 new, int atomic) {
   if (atomic)
     __sync_val_compare_and_swap(state, old, new);
@@ -262,8 +266,8 @@ static __always_inline void replace(__u32* state, __u32 old, __u32 new, int atom
     *(volatile __u32*)state = new;
 }
 
-/* Who came into the cgroup is followed from now on, whatever it does. `first` holds what is known
- * of it before an event on another CPU can add to that. */
+/* Follows a thread that moved into the cgroup from now on, in any state. `first` contains its
+ * initial state, before an event on another CPU can change it. */
 static __always_inline void adopt(struct task_struct* task, struct off_thread* first, int atomic) {
   if (known(task)) return;
   __builtin_memset(first, 0, sizeof *first);
@@ -274,10 +278,11 @@ static __always_inline void adopt(struct task_struct* task, struct off_thread* f
   if (thread) replace(&thread->state, OFF_UNKNOWN, seen_state(task), atomic);
 }
 
-/* One at a time: the kernel holds a lock meanwhile. Of a process with several threads it names the
- * leader, and the reader has the others looked at. */
+/* Runs one at a time, because the kernel holds a lock. For a process with several threads the
+ * kernel reports only the leader; the reader makes a pass over the others. */
 SEC("tp_btf/cgroup_attach_task")
-int on_move(__u64* arguments) { /* where to, its path, who, whether all its threads */
+int on_move(__u64* arguments) { /* destination, its path, the thread, whether all its threads move
+                                 * */
   static struct off_thread first;
   struct task_struct* task = (struct task_struct*)arguments[2];
   if (look_for == OFF_FIRST_LOOK || !is_wanted(task)) return 0;
@@ -286,11 +291,11 @@ int on_move(__u64* arguments) { /* where to, its path, who, whether all its thre
   return 0;
 }
 
-/* An event that comes meanwhile knows better, and is not overwritten. */
+/* Does not overwrite the state of an event that occurs meanwhile, because that is more accurate. */
 static __always_inline void look_first(struct task_struct* task, int atomic) {
   see_cgroup(task);
   struct off_thread* thread = known(task);
-  if (thread) return; /* it was born since */
+  if (thread) return; /* it was created since */
   thread = make_known(task, &nothing);
   if (!thread) return;
   if (thread->events == 0) replace(&thread->state, 0, OFF_UNKNOWN, atomic);
@@ -299,7 +304,8 @@ static __always_inline void look_first(struct task_struct* task, int atomic) {
   thread->seen = thread->events;
 }
 
-/* Of whom there was no event since the first look, what the kernel says has settled. */
+/* Updates threads that had no event since the first pass: the kernel's state of them is stable now.
+ * */
 static __always_inline void look_again(struct task_struct* task, int atomic) {
   struct off_thread* thread = known(task);
   if (!thread || thread->born != 0 || thread->events != thread->seen) return;
@@ -310,7 +316,7 @@ static __always_inline void look_again(struct task_struct* task, int atomic) {
   if (!fits) replace(&thread->state, old, state, atomic);
 }
 
-/* Whether it is one state of things. */
+/* Copies the state of a thread. Returns whether the copy is consistent. */
 static __always_inline int copied(struct off_thread* to, struct off_thread* thread) {
   volatile __u32* version = &thread->version;
   const __u32 before = *version;
@@ -320,7 +326,8 @@ static __always_inline int copied(struct off_thread* to, struct off_thread* thre
   return (before & 1) == 0 && *version == before;
 }
 
-/* After some tries whatever there is. Not as a loop: kernels before Linux 6.12 refuse it. */
+/* Copies the state of a thread, with a few attempts at a consistent copy. This is not a loop,
+ * because kernels before Linux 6.12 reject it. */
 static __always_inline void copy_thread(struct off_thread* to, struct off_thread* thread) {
   if (copied(to, thread) || copied(to, thread) || copied(to, thread) || copied(to, thread)) return;
   copied(to, thread);
@@ -376,7 +383,7 @@ static __always_inline int look_for_it(struct bpf_iter__task* ctx, int atomic) {
   return 0;
 }
 
-/* The first; where there is no task storage, the second. */
+/* The first is for kernels with task storage, the second for those without. */
 SEC("iter/task")
 int look_at(struct bpf_iter__task* ctx) { return look_for_it(ctx, 1); }
 

@@ -1,13 +1,12 @@
-// off-cpu: where threads wait, and for how long: every switch counted, and a stack for so much
-// waiting.
+// off-cpu: where threads wait, and for how long. Counts every switch, and records a stack per
+// period of waiting time.
 //
-// Source: BPF programs at sched_switch, sched_wakeup and sched_wakeup_new, which keep sums with
-// each thread, and take its stack as it resumes. Needs CAP_BPF and CAP_PERFMON, BTF, the host's PID
-// namespace, and Linux 5.10.
+// Source: BPF programs at sched_switch, sched_wakeup and sched_wakeup_new, which store sums with
+// each thread and record its stack when it resumes. Needs CAP_BPF and CAP_PERFMON, BTF, the host's
+// PID namespace, and Linux 5.10.
 //
-// What is here:   the recorder, its metrics, the plugin's table.
-// What is not:    the programs (off_cpu.bpf.c), what they tell (waits.cc), what the host lacks
-//                 (probe.cc).
+// Contents: the recorder, its metrics, the plugin's table.
+// See also: off_cpu.bpf.c for the programs, waits.hpp for their output, probe.hpp for the probe.
 
 #include <algorithm>
 #include <bit>
@@ -27,7 +26,7 @@ namespace {
 constexpr std::uint64_t kRing = 16 << 20, kRingOfMany = 64 << 20, kMostOfRings = 512 << 20;
 
 constexpr const char* kSection = "off-cpu";
-// Rows hold no windows.
+// For metrics that are not in rows files, because these contain no windows.
 constexpr const char* kNoPlace = "none";
 constexpr const char* kSwitches = "BPF: sched_switch";
 constexpr const char* kWakeups = "BPF: sched_switch, sched_wakeup";
@@ -37,16 +36,16 @@ inline constexpr sdk::Metric<sdk::StackNs, sdk::StackSum> kStacks{
      .section = "stacks",
      .source = kWakeups,
      .description = "Time that threads were blocked, by the call stack that waited.",
-     .caveat = "By --offcpu-stacks all it is all time off a CPU. A thread's stacks weigh as much "
-               "as it waited, to the nanosecond; what was too short for a stack of its own and "
-               "met none is under [rest].",
+     .caveat = "With --offcpu-stacks all it covers all time off a CPU. The weights of a thread's "
+               "stacks add up to its waiting time, to the nanosecond; time that is charged to no "
+               "stack is under [rest].",
      .role = "waiting-stacks"}};
 inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kCount{
     {.name = "offcpu_count",
      .section = kSection,
      .source = kSwitches,
      .description = "Times that a thread was off its CPU: blocked, preempted, or both in a row.",
-     .caveat = "A wait that the window's beginning or end cut in two counts, for the part inside.",
+     .caveat = "A wait that the edge of the window splits counts with the part inside.",
      .file_path = kNoPlace}};
 inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kTotal{
     {.name = "offcpu_ns",
@@ -89,7 +88,7 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kBlockCount{
      .source = kWakeups,
      .description = "Times that a thread was blocked where no signal wakes it.",
      .file_path = kNoPlace}};
-// A group that is blocked for 1 % of the time is no longer quiet.
+// A group that is blocked for 1 % of the time is above the floor.
 inline constexpr ctprof_headline kBlockHeadline{.size = sizeof(ctprof_headline),
                                                 .order = 36,
                                                 .label = "%D",
@@ -108,30 +107,30 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kQueueCount{
     {.name = "offcpu_queued_count",
      .section = kSection,
      .source = kWakeups,
-     .description = "Times that a thread waited for a CPU after it was woken up, or was born.",
+     .description = "Times that a thread waited for a CPU after it was woken up or created.",
      .file_path = kNoPlace}};
 inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kQueueTotal{
     {.name = "offcpu_queued_ns",
      .section = kSection,
      .source = kWakeups,
-     .description = "Time that a thread waited for a CPU after it was woken up, or was born.",
-     .caveat = "From sched_wakeup on, when it stands in a queue; what it takes to get it there is "
-               "time blocked.",
+     .description = "Time that a thread waited for a CPU after it was woken up or created.",
+     .caveat = "Counts from sched_wakeup, when the thread is on a run queue; the time before that "
+               "is blocked time.",
      .file_path = kNoPlace}};
 inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kPreemptCount{
     {.name = "offcpu_preempted_count",
      .section = kSection,
      .source = kSwitches,
-     .description = "Times that a thread lost its CPU while it could have run on, or gave it up.",
+     .description = "Times that a runnable thread was preempted, or yielded its CPU.",
      .file_path = kNoPlace}};
 inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kPreemptTotal{
     {.name = "offcpu_preempted_ns",
      .section = kSection,
      .source = kSwitches,
-     .description = "Time that a thread waited for a CPU though it never slept.",
+     .description = "Time that a thread waited for a CPU without having slept.",
      .file_path = kNoPlace}};
 
-// The last is what delays know of time off a CPU, as total_offcpu_delay_ns has it.
+// The subtracted term is the delay part of the time off a CPU, as in total_offcpu_delay_ns.
 constexpr std::array kDerived{ctprof_derived{
     .size = sizeof(ctprof_derived),
     .entity = CTPROF_THREAD,
@@ -146,9 +145,9 @@ constexpr std::array kDerived{ctprof_derived{
     .sched_class = nullptr,
     .config_gates = nullptr,
     .applies_to = nullptr,
-    .description = "Time off a CPU that delay accounting does not know: sleep, locks, pipes.",
-    .caveat = "What is off a CPU, less the recorded delays; a delay that was spent on a CPU, as "
-              "copying a page, is taken off too. No value where the delays exceed the time off a "
+    .description = "Time off a CPU that delay accounting does not cover: sleep, locks, pipes.",
+    .caveat = "Time off a CPU minus the recorded delays; a delay that was spent on a CPU, such as "
+              "copying a page, is subtracted, too. No value if the delays exceed the time off a "
               "CPU, because they overlap.",
     .headline = nullptr,
     .role = nullptr}};

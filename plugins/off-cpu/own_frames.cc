@@ -6,27 +6,27 @@
 namespace ctprof::off_cpu {
 namespace {
 
-// Frames of tracing are fewer on all kernels; frames of the thread beyond are not looked up.
+// Tracing frames are fewer on all kernels; deeper frames of the thread are not looked up.
 constexpr std::size_t kMostOwn = 16;
-// Addresses of the leaves of stacks. All are looked up anew beyond that.
+// Limits the cached addresses of leaf frames. When it is reached, the cache is cleared.
 constexpr std::size_t kMostKnown = 1 << 16;
 
-// What takes the stack, innermost first.
+// Functions that record the stack, innermost first.
 constexpr std::array<std::string_view, 7> kTakers{
     "arch_stack_walk",   "stack_trace_save_tsk", "get_callchain_entry_for_task",
     "__bpf_get_stack",   "bpf_get_stack",        "__bpf_get_task_stack",
     "bpf_get_task_stack"};
-// What runs a program: its own name and those of the trampolines end in numbers.
+// Functions that run a program: its own name and those of trampolines end in numbers.
 constexpr std::array<std::string_view, 3> kRunners{"bpf_trace_run", "bpf_trampoline_",
                                                    "__traceiter_"};
 constexpr std::string_view kTracepoint = "__bpf_trace_", kProgram = "bpf_prog_";
-// Functions of off_cpu.bpf.c, behind the program's tag.
+// Functions of off_cpu.bpf.c, after the program's tag.
 constexpr std::string_view kOwnProgram = "_on_resume";
 
 }  // namespace
 
-// A compiler may have made copies of a function, such as "__bpf_get_stack.part.0"; a module stands
-// behind a blank.
+// A compiler may have made copies of a function, such as "__bpf_get_stack.part.0"; the module name
+// follows a blank.
 bool is_of_tracing(std::string_view function) {
   function = function.substr(0, function.find_first_of(". "));
   const auto begins = [&](std::string_view part) { return function.starts_with(part); };
@@ -35,7 +35,7 @@ bool is_of_tracing(std::string_view function) {
   return begins(kProgram) && function.find(kOwnProgram) != function.npos;
 }
 
-// The address is where the call returns to, which may be the next function's.
+// The address is the return address, which may belong to the next function.
 bool OwnFrames::is_own(std::uint64_t address) {
   if (const auto known = known_.find(address); known != known_.end()) return known->second;
   if (known_.size() >= kMostKnown) known_.clear();

@@ -1,9 +1,10 @@
-// The frames at the leaf of a kernel stack that belong to tracing, and not to the thread: the BPF
-// program that takes the stack as a thread resumes, its helpers, and what the kernel runs it with.
+// Finds the frames at the leaf of a kernel stack that belong to tracing and not to the thread: the
+// BPF program that records the stack of a resuming thread, its helpers, and the kernel functions
+// that run it.
 //
-// How many there are depends on the kernel, and on who else traces: with a second program at the
-// same tracepoint the kernel adds a frame. So they are recognised by the functions that their
-// addresses are in, and not counted.
+// Their number depends on the kernel and on other tracers: with a second program at the same
+// tracepoint the kernel adds a frame. Therefore they are recognised by the names of the functions,
+// not by their number.
 //
 //   OwnFrames own([&](std::uint64_t address) { return programs.symbol_of(address); });
 //   frames = frames.subspan(own.count(frames));
@@ -25,12 +26,12 @@ namespace ctprof::off_cpu {
 
 class OwnFrames {
  public:
-  // Names the function of the kernel that an address is in; empty where that is unknown.
+  // Returns the name of the kernel function at an address; empty if it is unknown.
   using NameOf = std::function<std::string(std::uint64_t address)>;
 
   explicit OwnFrames(NameOf name_of) : name_of_(std::move(name_of)) {}
 
-  // How many of these return addresses, from the leaf on, belong to tracing.
+  // Returns how many of these return addresses, from the leaf on, belong to tracing.
   std::size_t count(std::span<const std::uint64_t> kernel);
 
  private:
@@ -40,7 +41,8 @@ class OwnFrames {
   std::unordered_map<std::uint64_t, bool> known_;  // by address
 };
 
-// Whether the function takes a stack, or runs a BPF program at a tracepoint or around a function.
+// Returns whether the function records a stack, or runs a BPF program at a tracepoint or around a
+// function.
 bool is_of_tracing(std::string_view function);
 
 }  // namespace ctprof::off_cpu

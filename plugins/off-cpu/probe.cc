@@ -16,8 +16,8 @@ constexpr BpfPrograms kPrograms{.what = "the BPF programs that follow threads",
                                 .first = "5.10",
                                 .newer = "Linux 5.10 or newer"};
 
-// Whether the kernel takes any program at all of the kind that is attached to tracepoints: one that
-// returns 0. 0, or an errno.
+// Tries to load the smallest possible program of the type for tracepoints: one that returns 0.
+// Returns 0, or an errno.
 int try_smallest() {
   const bpf_insn program[] = {
       {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},

@@ -1,4 +1,4 @@
-// Whether this host lets us follow its threads, and what it lacks.
+// Determines whether this host allows the BPF programs that follow threads, and what it lacks.
 
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace ctprof::off_cpu {
 
-// Why the kernel does not take the programs, and what would change that.
+// Explains why the kernel refuses the programs, with the remedy.
 BpfRefusal refusal(const sdk::Host& host, int error);
 
-// Cheap: loads no more than a program of two instructions.
+// Refuses all metrics if the programs cannot run. Cheap: loads only a program of two instructions.
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 
 }  // namespace ctprof::off_cpu

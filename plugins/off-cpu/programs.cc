@@ -21,22 +21,23 @@
 namespace ctprof::off_cpu {
 namespace {
 
-// Between setting an edge and reaching it; every CPU sees it by then.
+// Delay between setting an edge and reaching it; by then every CPU sees the edge.
 constexpr std::uint64_t kAhead = 500'000;
-// Processes at a time, with those that they fork: some 4 MiB, for a program that holds a lock of
-// the scheduler cannot allocate.
+// Limit of followed processes, including those that they fork: about 4 MiB, allocated in advance,
+// because a program that holds a lock of the scheduler cannot allocate.
 constexpr std::uint32_t kMostFollowed = 1 << 16;
-// Without task storage: of threads at a time.
+// Limit of threads on kernels without task storage.
 constexpr std::uint32_t kMostThreads = 64 << 10;
-// Frames of the program that takes a stack, where they cannot be named: on the kernels before 5.14.
+// Number of frames of the program that records a stack, for kernels before 5.14, which cannot name
+// them.
 constexpr std::uint32_t kOwnFrames = 4;
-// Of one reading; what is more waits for the next.
+// Limit of records in one read; the others remain for the next read.
 constexpr std::size_t kMostRecords = 100'000;
 constexpr std::size_t kLookBuffer = 256 * 1024;
 
 [[noreturn]] void fail(const std::string& deed, int error) { throw Refused(deed, error); }
 
-// What the kernel says of itself.
+// The kernel's own types (BTF).
 class Types {
  public:
   Types() : btf_(btf__load_vmlinux_btf()) {}
@@ -47,7 +48,8 @@ class Types {
   bool has(const char* name, std::uint32_t kind) const {
     return btf_ && btf__find_by_name_kind(btf_, name, kind) > 0;
   }
-  // How many arguments a tracepoint has, less the one that all have.
+  // Returns the number of arguments of a tracepoint, without the first one, which all tracepoints
+  // have.
   unsigned arguments(const char* tracepoint) const {
     const int id = btf_ ? btf__find_by_name_kind(btf_, tracepoint, BTF_KIND_TYPEDEF) : -1;
     if (id < 0) return 0;
@@ -55,7 +57,7 @@ class Types {
     if (type && btf_is_ptr(type)) type = btf__type_by_id(btf_, type->type);
     return type && btf_is_func_proto(type) && btf_vlen(type) > 0 ? btf_vlen(type) - 1u : 0;
   }
-  // Of enum bpf_func_id.
+  // Returns whether enum bpf_func_id contains the helper.
   bool has_helper(const char* name) const {
     const int id = btf_ ? btf__find_by_name_kind(btf_, "bpf_func_id", BTF_KIND_ENUM) : -1;
     if (id < 0) return false;
@@ -70,7 +72,8 @@ class Types {
   btf* btf_;
 };
 
-// The function that a resumed thread runs first may have been renamed by the compiler.
+// Returns the name of the function that a resumed thread runs first. The compiler may have renamed
+// it.
 std::string finish_task_switch() {
   std::ifstream symbols("/proc/kallsyms");
   for (std::string address, type, name, rest; symbols >> address >> type >> name;) {
@@ -97,7 +100,7 @@ std::unique_ptr<Programs> Programs::load(const Setup& setup, int& error) {
       if (walks && !(setup.walks && can_walk)) continue;
       std::unique_ptr<Programs> programs(new Programs());
       error = programs->try_way(setup, way, walks);
-      if (error == 0) return programs;  // what one way was refused for says nothing of the next
+      if (error == 0) return programs;  // the error of one hook does not predict that of the next
     }
   }
   return nullptr;
@@ -105,7 +108,7 @@ std::unique_ptr<Programs> Programs::load(const Setup& setup, int& error) {
 
 Programs::~Programs() = default;
 
-// 0, or an errno.
+// Tries one hook. Returns 0, or an errno.
 int Programs::try_way(const Setup& setup, Way way, bool walks) {
   way_ = way;
   walks_ = walks;
@@ -118,7 +121,8 @@ int Programs::try_way(const Setup& setup, Way way, bool walks) {
     if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.processes), &key, &yes, BPF_ANY) != 0)
       return errno;
   }
-  // Whether it can be attached there only trying shows; and Linux 5.10 lets it be tried but once.
+  // Only an attempt shows whether the program can be attached there, and Linux 5.10 allows only one
+  // attempt.
   if (way != Way::None) {
     resume_.reset(attach_resume());
     if (!resume_) return errno ? errno : ENOENT;
@@ -143,7 +147,7 @@ ring_buffer* Programs::new_ring(int map) {
       this, nullptr);
 }
 
-// False where this kernel has no such way.
+// Opens the skeleton. Returns false if this kernel does not have the hook.
 bool Programs::open(const Setup& setup, Way way) {
   static const Types types;
   if (way == Way::ExitTracepoint && !types.has("btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF))
@@ -182,7 +186,7 @@ bool Programs::open(const Setup& setup, Way way) {
   return true;
 }
 
-// Which programs and maps of the walk this kernel gets.
+// Selects the programs and maps to load on this kernel.
 void Programs::choose_programs() {
   const auto& programs = skeleton_->progs;
   const auto& facts = *skeleton_->rodata;

@@ -1,18 +1,19 @@
-// The programs' way into the kernel, and what they share with us.
+// Loads and attaches the BPF programs, and accesses the data that they share with user space.
 //
 //   auto programs = Programs::load({.pids = {}, .period_ns = 1'000'000}, failed);
 //   programs->attach();
 //   programs->look(OFF_FIRST_LOOK, {});
 //   const std::uint64_t opened = programs->open_window(1);
 //
-// They are there as long as the object is, or the process, however that ends: nothing is pinned.
-// Stacks are taken at the first place that this kernel lets us have: sched_exit_tp (Linux 6.17),
-// the end of schedule(), or the kernel's function that finishes a switch. Where it is none, `way`
-// is None, and all else is counted as well. At the first two, user stacks are walked by unwind
-// tables if the kernel has what that needs, else copied.
+// The programs exist as long as the object or the process, however that ends: nothing is pinned.
+// Stacks are recorded at the first available hook: sched_exit_tp (Linux 6.17), the end of
+// schedule(), or the kernel function that finishes a switch. If there is none, `way` is None, and
+// everything except stacks is still counted. At the first two hooks, user stacks are walked by
+// unwind tables if the kernel supports that, and copied otherwise.
 //
-// What is here:   loading, attaching, looks, edges of windows, what it costs.
-// What is not:    what the records mean (waits.hpp).
+// Contents: loading, attaching, passes over all threads, edges of windows, the cost of the
+// programs.
+// See also: waits.hpp for the meaning of the records.
 //
 // Threads: one at a time.
 
@@ -39,7 +40,7 @@ namespace ctprof::off_cpu {
 
 class Programs final : public KernelInput {
  public:
-  // Null, and an errno, where the kernel does not take them.
+  // Returns null, and sets `error` to an errno, if the kernel refuses the programs.
   static std::unique_ptr<Programs> load(const Setup& setup, int& error);
   ~Programs() override;
   Programs(const Programs&) = delete;
@@ -83,12 +84,13 @@ class Programs final : public KernelInput {
   };
   std::unique_ptr<off_cpu_bpf, Destroy> skeleton_;
   std::unique_ptr<off_cpu_symbol_bpf, Destroy> symbols_;  // null: this kernel names no addresses
-  std::unique_ptr<bpf_link, Destroy> resume_;             // attached already, where threads resume
+  std::unique_ptr<bpf_link, Destroy> resume_;             // attached already, at the hook where
+                                                          // threads resume
   std::vector<std::unique_ptr<bpf_link, Destroy>> links_;
   std::unique_ptr<bpf_link, Destroy> looks_;
   std::unique_ptr<ring_buffer, Destroy> stacks_, told_;
   StackTops tops_;
-  const Take* take_ = nullptr;  // while reading
+  const Take* take_ = nullptr;  // during a read
   std::size_t taken_ = 0;
   Way way_ = Way::None;
   bool walks_ = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Where a thread waited: the kernel's part of its stack, the registers that user space had, and the
- * top of the user's stack.
+/* Records where a thread waited: the kernel part of its stack, the user-space registers, and the
+ * top of the user stack.
  */
 #ifndef CTPROF_OFF_CPU_STACK_BPF_H
 #define CTPROF_OFF_CPU_STACK_BPF_H
@@ -13,16 +13,16 @@ struct {
   __uint(max_entries, 16 << 20);
 } stacks SEC(".maps");
 
-/* All else: sums of who ended are not to be lost where stacks are many. */
+/* All other records, so that sums of exited threads are not lost when there are many stacks. */
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 16 << 20);
 } told SEC(".maps");
 
-/* At the leaf of a stack that is taken as a thread resumes are frames of this program, and of what
- * called it: the reader removes them (own_frames.hpp). Only where it cannot name functions, so many
- * are left out here. The scheduler's own functions the kernel leaves out by itself, as it does of
- * threads that sleep; where a breakpoint brought us here, they are there, and no frames of ours. */
+/* The leaf of the stack of a resuming thread contains frames of this program and of its callers;
+ * the reader removes them (own_frames.hpp). Only if it cannot name functions, the program skips
+ * this number of frames. The kernel skips the scheduler's own functions by itself, as for sleeping
+ * threads. In a kprobe they are present, and the program has no frames of its own. */
 const volatile __u32 own_frames = 0;
 enum { kSchedulerFrames = 3 };
 
@@ -55,14 +55,14 @@ static __always_inline void copy_registers(struct off_place* place, struct task_
   }
 }
 
-/* Whether the kernel made the thread for its own use: also a worker of io_uring, though it belongs
- * to a process. */
+/* Returns whether the kernel created the thread for its own use. This includes workers of io_uring,
+ * although they belong to a process. */
 static __always_inline int is_kernels_own(struct task_struct* task) {
   return (task_field(task, flags) & (PF_KTHREAD | PF_IO_WORKER)) != 0;
 }
 
-/* Of a kernel thread there is none. Other workers that belong to a process, as those of vhost, have
- * registers of user space that are all zero. */
+/* Copies the user-space registers. A kernel thread has none. Other workers that belong to a
+ * process, such as those of vhost, have user-space registers that are all zero. */
 static __always_inline void copy_user_place(struct off_place* place, struct task_struct* task) {
   struct mm_struct* memory = 0;
   place->memory = place->code = place->ip = place->sp = place->bp = place->lr = 0;
@@ -78,7 +78,8 @@ static __always_inline void copy_user_place(struct off_place* place, struct task
   place->has_user = 0;
 }
 
-/* The top of the stack of the thread that runs here, as far as it is in memory. */
+/* Copies the top of the current thread's stack, up to the first page that is not in memory. Returns
+ * the number of pieces. */
 static __always_inline __u32 copy_user_stack(__u8* to, __u64 sp) {
   const __u64 from = sp & ~(OFF_PIECE - 1ull);
 #pragma unroll
@@ -88,7 +89,7 @@ static __always_inline __u32 copy_user_stack(__u8* to, __u64 sp) {
   return OFF_PIECES;
 }
 
-/* All but the user's stack. */
+/* Fills in everything except the user stack. */
 static __always_inline void fill_stack(struct off_stack* out, void* breakpoint,
                                        struct task_struct* task, struct off_thread* thread,
                                        __u64 now, __u64 weight) {
@@ -108,15 +109,15 @@ static __always_inline void fill_stack(struct off_stack* out, void* breakpoint,
   out->pieces = out->unused = 0;
 }
 
-/* A thread is back on its CPU, and a stack is due. Whatever finds no room stays in the thread's
- * sums. */
+/* Writes the stack of a thread that resumes, if one is due. Stacks that do not fit remain in the
+ * thread's sums. */
 static __always_inline void tell_stack(void* breakpoint, struct task_struct* task,
                                        struct off_thread* thread) {
   const __u64 weight = thread->charge;
   const __u64 now = bpf_ktime_get_ns();
   thread->charge = 0;
   if (thread->window == 0 || thread->window != window_at(now)) return;
-  if (!may_show_stack(task)) return; /* its weight stays in the thread's sums */
+  if (!may_show_stack(task)) return; /* its weight remains in the thread's sums */
   count(OFF_RESUMES);
   if (is_kernels_own(task)) {
     struct off_stack* out = bpf_ringbuf_reserve(&stacks, OFF_STACK_WITHOUT_USER, 0);

@@ -5,10 +5,10 @@
 namespace ctprof::off_cpu {
 namespace {
 
-// Brings what is known up to the end of the window, as the programs do at the next event
+// Completes the state up to the end of the window, as the programs do at the next event
 // (thread.bpf.h).
 void finish(const Span& span, off_thread& thread, bool all_waits, Happened& out) {
-  if (thread.window != span.number) {  // nothing happened in all of it
+  if (thread.window != span.number) {  // no event occurred in the window
     out.sums = {};
     thread.uncharged = 0;
     thread.since = std::max<std::uint64_t>(thread.since, span.opened_ns);

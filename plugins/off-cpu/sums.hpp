@@ -1,4 +1,4 @@
-// What happened to a thread in a window, from what is known of the thread. Pure.
+// Computes the sums of a thread over a window from its state. Pure functions.
 
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace ctprof::off_cpu {
 
-// All times are of CLOCK_MONOTONIC.
+// A window. All times are on CLOCK_MONOTONIC.
 struct Span {
   std::uint32_t number = 0;
   std::uint64_t opened_ns = 0;
@@ -17,26 +17,26 @@ struct Span {
 
 struct Happened {
   off_sums sums{};
-  std::uint64_t wall_ns = 0;  // for how long the thread was there
+  std::uint64_t wall_ns = 0;  // how long the thread existed
   std::uint64_t going_on_ns =
-      0;  // of the wait that went on at the end: what no stack is charged for
+      0;  // the part of the unfinished wait at the end that no stack is charged with
 
   std::uint64_t off_cpu_ns() const {
     return sums.ns[OFF_SLEEPS] + sums.ns[OFF_BLOCKED] + sums.ns[OFF_QUEUED] +
            sums.ns[OFF_PREEMPTED];
   }
-  // What all stacks together weigh.
+  // Returns the total weight of all stacks.
   std::uint64_t stacks_ns(bool all_waits) const {
     return all_waits ? off_cpu_ns() : sums.ns[OFF_SLEEPS] + sums.ns[OFF_BLOCKED];
   }
-  // By how much running and waiting differ from the time that there was.
+  // Returns the difference between running plus waiting time and wall time.
   std::int64_t error_ns() const {
     return static_cast<std::int64_t>(off_cpu_ns() + sums.ns[OFF_RUNS] - wall_ns);
   }
 };
 
-// Of a thread that was known like that after the window's end, or when it ended inside, which then
-// is the end of the span.
+// Returns the sums for a window. `thread` is the state after the end of the window, or at the exit
+// of the thread; then the exit is the end of the span.
 Happened happened_in(const Span& span, const off_thread& thread, bool all_waits);
 
 }  // namespace ctprof::off_cpu

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Names the function of the kernel that an address is in, also where /proc/kallsyms hides addresses
- * from the user. Run once for each address (Linux 5.14).
+/* Returns the name of the kernel function at an address, even if /proc/kallsyms hides addresses
+ * from the user. It runs once per address (Linux 5.14).
  *
  * See also: own_frames.hpp, which compares the names.
  */
@@ -12,7 +12,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Set by the reader before each run. */
 __u64 address = 0;
-/* The program's result, with a NUL at its end. */
+/* The result of the program, terminated by NUL. */
 char name[128] = {};
 
 SEC("syscall")

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* What is known of a thread, and how events change it.
+/* The state of a thread, and how events change it.
  *
- * The scheduler's locks put the events of one thread in a row: leaving a CPU, being woken up,
- * being given a CPU. So one event at a time changes what is known of it, on whatever CPU; only the
- * reader's looks go on beside it, and see by `version` whether they saw one state of things.
+ * The scheduler's locks serialize the events of one thread: leaving a CPU, being woken up, being
+ * given a CPU. Therefore only one event at a time changes the state, on any CPU. Only the reader's
+ * passes run concurrently; `version` shows whether they read a consistent state.
  *
- * A window begins at a time that the reader sets ahead, and each thread's sums begin anew with its
- * first event from then on. Until then the reader adds what goes on by itself.
+ * A window begins at a time that the reader sets ahead, and each thread's sums restart with its
+ * first event after that time. Until then the reader adds the time of the unfinished state.
  */
 #ifndef CTPROF_OFF_CPU_THREAD_BPF_H
 #define CTPROF_OFF_CPU_THREAD_BPF_H
@@ -18,16 +18,17 @@
 
 #include "told.h"
 
-/* What this kernel can; set before loading, so that the rest is not even looked at. */
+/* Features of this kernel; set before loading, so that the verifier ignores unsupported code. */
 const volatile __u32 has_task_storage = 1;
-const volatile __u32 has_previous_state = 1; /* the tracepoint says why a thread left its CPU */
+const volatile __u32 has_previous_state = 1; /* the tracepoint reports why a thread left its CPU */
 const volatile __u32 has_user_registers = 1;
 
-/* A field of a task. Before task storage there was no way to the thread that runs here but by an
- * address, which the verifier lets nobody follow directly. */
+/* Reads a field of a task. Without task storage, the current thread is available only as an
+ * address, which the verifier does not allow to dereference directly. */
 #define task_field(task, field) (has_task_storage ? (task)->field : BPF_CORE_READ(task, field))
 
-/* The reader's. Windows are numbered from 1; the one of this number may still be to come. */
+/* Set by the reader. Windows are numbered from 1; the window of this number may not have begun yet.
+ * */
 __u32 window_number = 0;
 __u64 window_opened[OFF_WINDOWS] = {};
 __u64 period_ns = 1000000;
@@ -41,7 +42,7 @@ struct {
   __type(value, struct off_thread);
 } threads SEC(".maps");
 
-/* The same by tid, where there is no such storage. */
+/* The same by tid, for kernels without task storage. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 1);
@@ -78,7 +79,7 @@ static __always_inline void copy_who(struct off_who* who, struct task_struct* ta
   who->start_boottime = task_field(task, start_boottime);
 }
 
-/* TASK_INTERRUPTIBLE and kin, of linux/sched.h. */
+/* TASK_INTERRUPTIBLE and other states of linux/sched.h. */
 enum { kUninterruptible = 2, kDead = 0x80, kWaking = 0x200, kNoLoad = 0x400 };
 
 static __always_inline __u64 state_bits(struct task_struct* task) {
@@ -87,7 +88,8 @@ static __always_inline __u64 state_bits(struct task_struct* task) {
   return older->state;
 }
 
-/* Of a thread that is not runnable. Kernel threads that idle say that they are no load. */
+/* Returns the state of a thread that is not runnable. Idle kernel threads have the flag
+ * TASK_NOLOAD. */
 static __always_inline __u32 blocked_state(__u64 bits) {
   return (bits & kUninterruptible) && !(bits & kNoLoad) ? OFF_BLOCKED : OFF_SLEEPS;
 }
@@ -107,27 +109,28 @@ static __always_inline void add_wait(struct off_sums* sums, __u64 length) {
   if (sums->shortest == 0 || length < sums->shortest) sums->shortest = length;
 }
 
-/* Adds the time of a state that is over, or cut in two by a window's edge. */
+/* Adds the time of a state that has ended, or was split at the edge of a window. */
 static __always_inline void add_time(struct off_sums* sums, __u32 state, __u64 length) {
   if (state >= OFF_STATES) return;
   sums->ns[state & 7] += length;
   if (state < OFF_KINDS) ++sums->counts[state & 3];
 }
 
-/* The period give or take its half: so no wait that is shorter than a period meets a third point.
+/* Returns a random threshold between half and one and a half periods. Therefore at most two points
+ * are within a wait that is shorter than a period.
  */
 static __always_inline __u64 draw_threshold(void) {
   const __u64 random = bpf_get_prandom_u32() >> 8;
   return period_ns / 2 + (random * period_ns >> 24);
 }
 
-/* Ends the thread's last window at the edge, and begins this one. */
+/* Ends the thread's previous window at the edge, and begins this one. */
 static __always_inline void begin_window(struct off_thread* thread, __u32 number) {
   const __u64 edge = window_opened[number % OFF_WINDOWS];
   const __u64 before = window_opened[(number - 1) % OFF_WINDOWS];
   struct off_sums* last = &thread->sums[(number - 1) & 1];
   struct off_sums* next = &thread->sums[number & 1];
-  if (thread->window != number - 1) { /* nothing happened in all of it */
+  if (thread->window != number - 1) { /* no event occurred in the previous window */
     __builtin_memset(last, 0, sizeof *last);
     if (thread->since < before) thread->since = before;
     if (thread->away < before) thread->away = before;
@@ -141,8 +144,7 @@ static __always_inline void begin_window(struct off_thread* thread, __u32 number
     thread->away = edge;
   }
   __builtin_memset(next, 0, sizeof *next);
-  if (thread->since > edge &&
-      thread->born < edge) { /* a turn that ended a little later than it was told */
+  if (thread->since > edge && thread->born < edge) { /* the state ended slightly after the event */
     last->ns[OFF_RUNS] -= thread->since - edge;
     next->ns[OFF_RUNS] += thread->since - edge;
   }
@@ -151,9 +153,10 @@ static __always_inline void begin_window(struct off_thread* thread, __u32 number
   thread->window = number;
 }
 
-/* What of a wait that is over is charged to its stack. One that is long has it for itself. Else a
- * stack is due at random points of the time spent waiting, and is charged with what lies between
- * its point and the last one: so places are met in proportion to the time that is spent there. */
+/* Charges a finished wait to stacks. A long wait is charged to its own stack. Otherwise a stack is
+ * due at random points of the concatenated waiting time, and is charged with the time between its
+ * point and the previous one. Therefore places are sampled in proportion to the time that is spent
+ * there. */
 static __always_inline void charge(struct off_thread* thread) {
   const __u64 waited = thread->uncharged;
   thread->uncharged = 0;
@@ -173,7 +176,7 @@ static __always_inline void charge(struct off_thread* thread) {
   thread->until = draw_threshold();
 }
 
-/* The thread goes from what it did until now to another state. */
+/* Changes the state of a thread, and accounts for the time in the old state. */
 static __always_inline void enter(struct off_thread* thread, __u32 state, __u64 now, int odd) {
   const __u32 number = window_at(now);
   thread->version++;
@@ -181,7 +184,7 @@ static __always_inline void enter(struct off_thread* thread, __u32 state, __u64 
   if (thread->window != number) begin_window(thread, number);
   const __u32 old = thread->state;
   const __u64 length = now > thread->since ? now - thread->since : 0;
-  if (now < thread->since) now = thread->since; /* clocks of two CPUs */
+  if (now < thread->since) now = thread->since; /* the clocks of two CPUs differ */
   struct off_sums* sums = &thread->sums[number & 1];
   sums->odd += odd;
   add_time(sums, old, length);

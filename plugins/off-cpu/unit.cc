@@ -1,4 +1,4 @@
-// All sources of plugins/off-cpu, which are compiled as one.
+// Compiles all sources of plugins/off-cpu as one translation unit.
 
 #include "plugins/off-cpu/handover.cc"
 #include "plugins/off-cpu/memory.cc"

@@ -9,11 +9,12 @@
 namespace ctprof::off_cpu {
 namespace {
 
-// For threads that are being switched while they are looked at first.
+// Delay between the first two passes, for threads that are being switched during the first one.
 constexpr useconds_t kSettleUs = 2000;
-// For all stacks of those who sleep at a window's end.
+// Timeout for reading all stacks of threads that sleep at the end of a window.
 constexpr std::chrono::milliseconds kPatience{300};
-// Of each of these stacks: as much as fits in memory, for many threads as much as a program copies.
+// Size of each of these stacks: limited by total memory, and with many threads the size that a
+// program copies.
 constexpr std::size_t kLeastStack = OFF_PIECES * OFF_PIECE, kMostStack = 32 << 10;
 constexpr std::size_t kMostStacks = 64 << 20;
 
@@ -89,7 +90,8 @@ void Waits::window_ends() {
   look_for_hidden();
 }
 
-// Who is kept from the programs has no event, and is not to be taken for somebody who never waited.
+// Finds threads that are hidden from the programs. They have no events, and must not be reported as
+// threads that never waited.
 void Waits::look_for_hidden() {
   std::vector<std::uint32_t> met;
   Unseen unseen(host_, programs_->now_ns(CLOCK_BOOTTIME));
@@ -100,7 +102,7 @@ void Waits::look_for_hidden() {
   hidden_ = unseen.find(met, setup_.pids);
 }
 
-// The user's part of the stacks of those who wait, and whether they still did when it was read.
+// Reads the user stacks of waiting threads, and checks whether the threads still waited afterwards.
 void Waits::look_at_sleepers() {
   std::vector<StackTop> wanted;
   std::unordered_map<Key, std::size_t, Hash> by_key;
@@ -137,13 +139,13 @@ void Waits::drain(const sdk::Records& records) {
   tell(records);
 }
 
-// Of a process that came into the cgroup the programs saw the leader come.
+// For a process that moved into the cgroup, the programs only see the leader.
 void Waits::adopt_moved() {
   if (programs_->counters()[OFF_MOVES] != told_[OFF_MOVES])
     programs_->look(OFF_ADOPT, [](Bytes) {});
 }
 
-// Ends are handed over behind the stacks of those who ended.
+// Exits are handed over after the stacks of the exited threads.
 void Waits::read(const sdk::Records& records) {
   programs_->read_others([&](Bytes bytes) {
     kind_of(bytes) == OFF_END ? void(ends_.emplace_back(bytes.begin(), bytes.end()))
@@ -158,8 +160,8 @@ void Waits::finish_window(const sdk::Records& records) {
   for (const Thread& thread : at_end_) put_thread(records, thread, over_);
   char text[256];
   std::snprintf(text, sizeof text,
-                "off-cpu: running and waiting add up to the time that there was, to the "
-                "nanosecond, for %llu of %llu threads",
+                "off-cpu: running and waiting times add up to the wall time, to the nanosecond, "
+                "for %llu of %llu threads",
                 static_cast<unsigned long long>(closure_.exact),
                 static_cast<unsigned long long>(closure_.threads));
   closure_remark_ = text;
@@ -171,29 +173,28 @@ void Waits::finish_window(const sdk::Records& records) {
   if (closure_.surprises > 0)
     closure_remark_ += "; " + std::to_string(closure_.surprises) + " wake-ups or switches of " +
                        std::to_string(closure_.surprised) +
-                       " threads were not told, as by who is hidden from BPF";
+                       " threads were missed, for example because of threads hidden from BPF";
   closure_ = {};
   walk_remark_ = programs_->refused_walks();
   for (const UnseenThread& thread : hidden_)
     for (std::uint32_t offer = 0; offer < kOffers; ++offer)
       records.put_unseen(thread.tgid, thread.tid, thread.start_ticks, offer);
   hidden_remark_ = hidden_.empty() ? ""
-                                   : "this kernel keeps " + std::to_string(hidden_.size()) +
-                                         " threads from BPF programs: whether they wait is not "
-                                         "known";
+                                   : "this kernel hides " + std::to_string(hidden_.size()) +
+                                         " threads from BPF programs: their waits are unknown";
   weights_.clear();
   at_end_.clear();
   is_over_ = false;
   has_news_ = true;
 }
 
-// What came after the last window's end is nobody's.
+// Records after the end of the last window are dropped.
 void Waits::stop() {
   programs_->detach();
   is_stopped_ = true;
 }
 
-// --- what the programs told ---
+// --- records of the programs ---
 
 bool Waits::is_later(Bytes bytes) const {
   if (!is_over_) return false;
@@ -231,7 +232,7 @@ void Waits::take(const sdk::Records& records, Bytes bytes) {
   }
 }
 
-// Of a window that was handed over already it is part of the rest.
+// A stack of a window that was already handed over is part of the rest.
 void Waits::put_stack(const sdk::Records& records, const off_stack& stack, std::size_t size) {
   const Span& span = is_over_ ? over_ : open_;
   if (stack.window != span.number) return;
@@ -258,7 +259,7 @@ void Waits::put_walked_stack(const sdk::Records& records, const off_stack& stack
   weights_[key_of(stack.origin)] += stack.weight;
 }
 
-// How many of the kernel's frames are of tracing.
+// Returns the number of kernel frames that belong to tracing.
 std::size_t Waits::own_frames_of(const off_place& place) {
   std::uint64_t kernel[OFF_FRAMES];
   const std::size_t frames = kernel_frames(place);
@@ -266,10 +267,10 @@ std::size_t Waits::own_frames_of(const off_place& place) {
   return own_frames_.count({kernel, frames});
 }
 
-// It may have ended in the window that goes on, and the one before is still to be handed over.
+// The thread may have exited in the open window while the previous window is not handed over yet.
 void Waits::put_end(const sdk::Records& records, const off_end& end) {
   Thread thread{end.who, end.thread, {}, {}};
-  // A leader that another thread takes the place of may have got that one's id by now.
+  // A leader whose place another thread takes may already have that thread's id.
   if (end.thread.origin.tid == end.who.tgid) thread.who.tid = end.who.tgid;
   if (is_over_ && end.thread.window > over_.number) {
     if (!found_.contains(key_of(end.thread.origin))) put_thread(records, thread, over_);
@@ -310,7 +311,7 @@ void Waits::check(const Happened& happened) {
   if (happened.sums.odd > 0) ++closure_.surprised;
 }
 
-// --- what is missing, and what it cost ---
+// --- losses and cost ---
 
 void Waits::count_missing(const sdk::Records& records) {
   const Counters now = programs_->counters();
@@ -326,14 +327,15 @@ void Waits::count_cost(const sdk::Records& records) {
     programs_->end_measuring();
     measuring_since_ns_ = 0;
   }
-  if (programs_->ns_per_switch() == 0) return;  // counted once it is known
+  if (programs_->ns_per_switch() == 0) return;  // counted when it is known
   const std::uint64_t switches = told_[OFF_SWITCHES] - costed_switches_;
   costed_switches_ = told_[OFF_SWITCHES];
   records.count_cpu_ns(
       static_cast<std::uint64_t>(static_cast<double>(switches) * programs_->ns_per_switch()));
 }
 
-// Stacks are what can be had more cheaply: there are half as many when the period is twice as long.
+// Reduces the number of stacks, which is the adjustable cost: twice the period means half as many
+// stacks.
 void Waits::keep_to_budget() {
   const std::uint64_t now = programs_->now_ns(CLOCK_MONOTONIC);
   if (budget_ppm_ == 0 || programs_->ns_per_switch() == 0 || now - budgeted_ns_ < kNsPerSecond / 4)
@@ -352,10 +354,11 @@ void Waits::keep_to_budget() {
   programs_->begin_measuring();
   measuring_since_ns_ = now;
   char text[128];
-  std::snprintf(text, sizeof text,
-                "off-cpu: the budget was nearly used up: from then on a stack for %.3f ms of "
-                "waiting, on average",
-                static_cast<double>(setup_.period_ns) / 1e6);
+  std::snprintf(
+      text, sizeof text,
+      "off-cpu: the budget was nearly used up: stacks are now %.3f ms of waiting apart, on "
+      "average",
+      static_cast<double>(setup_.period_ns) / 1e6);
   budget_remark_ = text;
   has_news_ = true;
 }

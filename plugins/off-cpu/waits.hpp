@@ -1,11 +1,12 @@
-// From what the programs tell to records: sums of each thread, and stacks that weigh as much.
+// Converts the records of the programs to records of ctprof: sums of each thread, and stacks whose
+// weights add up to them.
 //
-// A thread's stacks of a window weigh as much as it waited, to the nanosecond: what no stack was
-// charged for is handed over as the rest, whether it was too short for a stack of its own, or its
-// stack found no room. Who still waits when the window ends has its place looked at then.
+// The stacks of a thread in a window weigh as much as it waited, to the nanosecond. Time that is
+// charged to no stack is handed over as the rest: it was too short for a stack of its own, or its
+// stack did not fit. The stack of a thread that still waits when the window ends is recorded then.
 //
-// What happens after the window's end, and was read before it was handed over, is kept for the next
-// one.
+// Events after the end of a window that are read before it is handed over are stored for the next
+// window.
 //
 // Threads: one at a time.
 
@@ -33,19 +34,19 @@ class Waits {
   Waits(const sdk::Host& host, std::unique_ptr<KernelInput> programs, const Setup& setup,
         std::uint64_t budget_ppm);
 
-  // Begins to follow all threads; the first window is open when it returns.
+  // Starts to follow all threads; the first window is open on return.
   void start();
-  // A window begins, and the one that was open is discarded. REQUIRES: the last window that ended
-  // was drained.
+  // Opens a window, and discards the one that is open. REQUIRES: the last window that ended was
+  // drained.
   void window_opens();
-  // The window is over, and the next one begins.
+  // Ends the window, and opens the next one.
   void window_ends();
   void drain(const sdk::Records& records);
   void stop();
 
  private:
-  // No two threads that live at the same time have the same id; of one after the other, not the
-  // same start.
+  // Identifies a thread. Two threads that exist at the same time differ in tid; consecutive threads
+  // with one tid differ in start.
   struct Key {
     std::uint64_t start;
     std::uint32_t tid;
@@ -63,7 +64,7 @@ class Waits {
     std::vector<std::uint8_t> stack;
     bool moved_on = false;
   };
-  // How well a window's times add up.
+  // How well the times of a window add up.
   struct Closure {
     std::uint64_t threads = 0, exact = 0, surprised = 0, surprises = 0;
     std::uint64_t worst_ns = 0;
@@ -94,15 +95,18 @@ class Waits {
   std::uint64_t budget_ppm_;
   Handover handover_;
   OwnFrames own_frames_;
-  Span open_;                                             // the window that goes on
-  Span over_;                                             // one that is to be handed over
-  bool is_over_ = false;                                  // ... and there is one
-  std::vector<Thread> at_end_;                            // as they were found at its end
-  std::unordered_set<Key, Hash> found_;                   // origins of those
-  std::unordered_map<Key, std::uint64_t, Hash> weights_;  // of stacks handed over, by origin
-  std::vector<std::vector<std::byte>> ends_;              // read, and not handed over yet
-  std::vector<std::vector<std::byte>> later_;             // read, and of the next window
-  std::vector<UnseenThread> hidden_;                      // threads, at its end
+  Span open_;                                             // the current window
+  Span over_;                                             // the window that is to be handed over
+  bool is_over_ = false;                                  // whether there is such a window
+  std::vector<Thread> at_end_;                            // threads at its end
+  std::unordered_set<Key, Hash> found_;                   // origins of these threads
+  std::unordered_map<Key, std::uint64_t, Hash> weights_;  // of stacks that were handed over, by
+                                                          // origin
+  std::vector<std::vector<std::byte>> ends_;              // exits that were read and not handed
+                                                          // over yet
+  std::vector<std::vector<std::byte>> later_;             // records of the next window that were
+                                                          // already read
+  std::vector<UnseenThread> hidden_;                      // hidden threads at its end
   Closure closure_;
   Counters told_{};
   std::uint64_t costed_switches_ = 0;

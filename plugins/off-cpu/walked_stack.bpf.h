@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The user's part of a stack, walked where the thread resumes (plugins/shared/user_walk.bpf.h), in
- * place of a copy of the stack's top.
+/* Walks the user part of a stack when the thread resumes (plugins/shared/user_walk.bpf.h), instead
+ * of copying the top of the stack.
  *
- * A thread that resumes may be preempted here and there; the kernel does not run the program again
- * on this CPU until it is done, so scratch space of the CPU is its own.
+ * A resuming thread may be preempted during the program. The kernel does not run the program again
+ * on this CPU until it is finished, so the CPU's scratch space has one user at a time.
  */
 #ifndef CTPROF_OFF_CPU_WALKED_STACK_BPF_H
 #define CTPROF_OFF_CPU_WALKED_STACK_BPF_H
@@ -15,7 +15,7 @@
 enum { CODE_64 = 0x33 }; /* user space of 64 bits */
 const volatile __u32 walk_depth = OFF_FRAMES;
 
-/* Where there is no room, the file is asked for again. */
+/* If the record does not fit, the file is requested again. */
 static __always_inline void send_miss(struct walk_scratch* scratch, struct task_struct* task) {
   struct off_miss* out = bpf_ringbuf_reserve(&told, sizeof *out, 0);
   if (!out) {
@@ -28,7 +28,7 @@ static __always_inline void send_miss(struct walk_scratch* scratch, struct task_
   bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
 }
 
-/* 0: the walk gave up. */
+/* Returns 0 if the walk gave up. */
 static __always_inline __u32 walk_user_stack(struct walk_scratch* scratch,
                                              struct task_struct* task) {
   struct mm_struct___walk* memory = ((struct task_struct___walk*)task)->mm;
@@ -49,7 +49,7 @@ static __always_inline void fill_walked_stack(struct off_stack* out, struct walk
   out->pieces = scratch->walk.frames;
 }
 
-/* 0: it has to be copied. */
+/* Returns 0 if the stack must be copied. */
 static __always_inline int send_walked_stack(struct task_struct* task, struct off_thread* thread,
                                              __u64 now, __u64 weight) {
   struct walk_scratch* scratch = walk_scratch();
@@ -73,7 +73,7 @@ static __always_inline int send_walked_stack(struct task_struct* task, struct of
   return 1;
 }
 
-/* As tell_stack. */
+/* Like tell_stack, with a walked user part. */
 static __always_inline void tell_stack_walked(struct task_struct* task, struct off_thread* thread) {
   const __u64 weight = thread->charge;
   const __u64 now = bpf_ktime_get_ns();

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Who is followed: all threads, or those of some processes, or of one cgroup and those below it.
- * Asked once of each thread, as it is met; who was met is followed until it ends.
+/* Selects the followed threads: all, or those of some processes, or of one cgroup and its
+ * descendants. The decision is made once for each thread, when it is first seen; a selected thread
+ * is followed until it exits.
  */
 #ifndef CTPROF_OFF_CPU_WANTED_BPF_H
 #define CTPROF_OFF_CPU_WANTED_BPF_H
 
 #include "thread.bpf.h"
 
-/* Whether somebody asked for some processes, and which. */
+/* Whether only some processes are selected, and which. */
 const volatile __u32 only_processes = 0;
-/* Whether processes that these fork are followed, too, and theirs. */
+/* Whether processes that these fork are followed, and their descendants. */
 const volatile __u32 follows_children = 0;
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -18,16 +19,16 @@ struct {
   __type(value, __u8);
 } processes SEC(".maps");
 
-/* The id of the cgroup that somebody asked for, in the unified hierarchy; 0: nobody did. */
+/* The id of the selected cgroup, in the unified hierarchy; 0: none is selected. */
 const volatile __u64 only_cgroup = 0;
 
-/* Of the one look that there is at a time. */
+/* The purpose of the current pass; there is only one at a time. */
 __u32 look_for = OFF_FIRST_LOOK;
 
 enum { kDeepest = 32 }; /* levels below it */
 
-/* A service that is started anew may be given a cgroup of the same name and another id. So who is
- * in a cgroup that was made since the first look is followed, too, and ctprof decides by the name.
+/* A restarted service may get a cgroup with the same name and another id. Therefore threads in
+ * cgroups that were created since the first pass are followed, too, and ctprof decides by the name.
  */
 static __u64 newest_cgroup = 0;
 
@@ -41,7 +42,8 @@ static __always_inline void see_cgroup(struct task_struct* task) {
   if (number > newest_cgroup) newest_cgroup = number;
 }
 
-/* By the parents, since where a cgroup keeps its ancestors has changed (Linux 6.1). */
+/* Searches the parents, because the field with the ancestors of a cgroup has changed (Linux 6.1).
+ * */
 static __noinline int is_in_cgroup(struct task_struct* task) {
   struct cgroup* cgroup = cgroup_of(task);
   if (look_for != OFF_FIRST_LOOK && BPF_CORE_READ(cgroup, self.serial_nr) > newest_cgroup) return 1;
@@ -58,7 +60,8 @@ static __always_inline int is_wanted(struct task_struct* task) {
   return !only_cgroup || is_in_cgroup(task);
 }
 
-/* A new process is followed if its parent is. Its id may have been that of another one, which was.
+/* Follows a new process if its parent is followed. Its id may be that of an earlier process, which
+ * was followed.
  */
 static __always_inline void follow_child(struct task_struct* task, __u32 parent) {
   __u32 tgid = task->tgid;
@@ -70,7 +73,7 @@ static __always_inline void follow_child(struct task_struct* task, __u32 parent)
     count(OFF_UNKNOWN_THREADS);
 }
 
-/* The process is over, unless other threads outlive their leader. */
+/* Stops following the process, unless other threads outlive their leader. */
 static __always_inline void forget_process(struct task_struct* task) {
   __u32 tgid = task->tgid;
   if (follows_children && task->pid == task->tgid && BPF_CORE_READ(task, signal, nr_threads) <= 1)

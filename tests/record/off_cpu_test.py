@@ -235,7 +235,7 @@ class Whole(Case):
 
     def test_a_budget_that_is_too_small_is_told(self):
         done, window = self.recorded("--budget", "0.01%", "--offcpu-period", "10us", "--", WAITS, "crowd", "3")
-        self.assertRegex(done.stderr, r"the budget was nearly used up: from then on a stack for [\d.]+ ms of waiting")
+        self.assertRegex(done.stderr, r"the budget was nearly used up: stacks are now [\d.]+ ms of waiting apart")
         self.assert_whole(window)
 
 
@@ -329,7 +329,7 @@ class Hidden(Case):
         """Some kernels keep threads from BPF programs. Who hardly waits was seen."""
         with harness.busy() as busy:
             done, window = self.recorded("-d", "300ms")
-        hidden = re.search(r"off-cpu: .*this kernel keeps (\d+) threads from BPF programs: whether they wait is not known", done.stderr)
+        hidden = re.search(r"off-cpu: .*this kernel hides (\d+) threads from BPF programs: their waits are unknown", done.stderr)
         unknown = [thread for thread in window.threads if thread.cells["offcpu_ns"] is None]
         self.assertEqual(len(unknown), int(hidden[1]) if hidden else 0, done.stderr)
         for thread in unknown:
