@@ -47,7 +47,7 @@ void Columns::put(std::uint32_t row, const record& task, const Facts& facts) {
   always_.put(row, task, facts, scratch_);
   times_.put(row, cpu_times(task), facts);
   if (affinity_) affinity_.put(row, task, facts, scratch_);
-  // The kernel makes room for them when a thread is born while the switch is on, and never later.
+  // The kernel allocates them when a thread is created while the switch is on, and never later.
   (task.of & RECORD_OF_DELAYS) != 0 ? delays_.put(row, task)
                                     : delays_.fail(row, Gap::PredatesSwitch);
   if (has(task, RECORD_HAS_STATISTICS)) statistics_.put(row, task);

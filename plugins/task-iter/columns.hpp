@@ -1,10 +1,9 @@
-// The columns that a record fills by itself, in groups that this kernel has or has not: which
-// column comes from which member.
+// The columns that a record fills, in groups that a kernel supports or lacks as a whole: maps each
+// column to its member, and offers, fills and refuses the groups. Also declares the hidden columns
+// that a reader of memory needs.
 //
-// What is here:   offering, filling and refusing them; the hidden columns that a reader of memory
-//                 needs.
-// What is not:    what a figure means (decode.hpp), names and cgroups, for which other files are
-// asked (names.hpp).
+// See also: decode.hpp for the meaning of values; names.hpp for names and cgroups, which need other
+// files.
 
 #pragma once
 
@@ -21,21 +20,21 @@
 
 namespace ctprof::task_iter {
 
-// The same for all threads of the host.
+// Values that are the same for all threads of the host.
 struct Facts {
   std::uint64_t ns_per_tick = 10'000'000;
   std::uint64_t page = 4096;
-  std::vector<std::uint64_t> online;  // the CPUs that are
+  std::vector<std::uint64_t> online;  // the online CPUs
   sdk::Reading<std::uint64_t> extensible_class = std::uint64_t{0};
 };
 
-// Where a text and a set of CPUs are made; each holds until the next record.
+// Buffers for a text and a set of CPUs; each is valid until the next record.
 struct Scratch {
   PolicyRoom policy;
   std::vector<std::uint64_t> words;
 };
 
-// What depends on more than the record.
+// Values that depend on more than the record.
 sdk::Figure<sdk::IdU64> start_ticks(const record& task, const Facts& facts, Scratch&);
 sdk::Figure<sdk::Flag> is_kernel(const record& task, const Facts&, Scratch&);
 sdk::Figure<sdk::CategoricalString> policy(const record& task, const Facts&, Scratch& scratch);
@@ -44,19 +43,19 @@ sdk::ReadingOf<sdk::Flag> is_extensible(const record& task, const Facts& facts, 
 sdk::ReadingOf<sdk::PeakBytes> peak_rss(const record& task, const Facts& facts, Scratch&);
 sdk::ReadingOf<sdk::PeakBytes> peak_vm(const record& task, const Facts& facts, Scratch&);
 
-// User or system time, which are computed together.
+// Returns user or system time, which are computed together.
 template <auto kMember>
 sdk::Figure<sdk::ClockTicks> ticks(const CpuTimes& times, const Facts& facts) {
   return times.*kMember / facts.ns_per_tick;
 }
 
-// One figure of one kind of delay.
+// Returns one value of one kind of delay.
 template <int kKind, auto kMember>
 auto delay(const record& task) {
   return task.delays[kKind].*kMember;
 }
 
-// A time that the kernel keeps with a sign.
+// Returns a time that the kernel stores with a sign.
 template <class N>
 constexpr sdk::Figure<N> without_sign(SignedFigure<N> time) {
   return unsigned_ns(time);
@@ -113,7 +112,7 @@ using Io =
 using Memory = sdk::Table<Fill<vocabulary::hiwater_rss_bytes, peak_rss>,
                           Fill<vocabulary::hiwater_vm_bytes, peak_vm>>;
 
-// What each kind of delay has, and what it has since Linux 6.14.
+// The values of each kind of delay, and those that exist since Linux 6.14.
 template <int kKind, const auto& kCount, const auto& kTotal>
 using DelayOf = sdk::Table<FillDelay<kCount, kKind, &record_delay::count>,
                            FillDelay<kTotal, kKind, &record_delay::total>>;
@@ -169,8 +168,8 @@ using Statistics = sdk::Table<FillTime<vocabulary::wait_sum, &record::wait_sum>,
                               FillTime<vocabulary::slice_max, &record::slice_max>>;
 using Forceidle = sdk::Table<FillTime<vocabulary::core_forceidle_sum, &record::core_forceidle_sum>>;
 
-// Filled for every thread; for those whose delays are accounted; and where the kernel keeps the
-// scheduler's statistics.
+// Columns that are filled for every thread; for threads whose delays are accounted; and if the
+// kernel has the scheduler's statistics.
 using Always = sdk::Groups<Scheduling, Slice, Extensible, Counters, InProgress, Waits, WaitExtremes,
                            Io, Memory>;
 using AllDelays = sdk::Groups<Delays, Copies, Interrupts, DelayExtremes, InterruptExtremes>;
@@ -184,7 +183,7 @@ class Columns {
 
   explicit Columns(const sdk::Batch& batch);
   void put(std::uint32_t row, const record& task, const Facts& facts);
-  // The same reason for all but who the thread is.
+  // Writes the same gap to all columns except the identity.
   void fail(std::uint32_t row, Gap gap);
 
  private:
@@ -199,8 +198,8 @@ class Columns {
   Scratch scratch_{};
 };
 
-// Hidden columns, for sources that read the memory of a user thread: where its own storage is, and
-// which program it runs.
+// Hidden columns for sources that read the memory of a user thread: the address of its thread-local
+// storage, and its program.
 inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kThreadPointer{
     {.name = "thread_pointer",
      .description = "Where the thread's own storage is.",
@@ -218,7 +217,7 @@ inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kStackStart{
      .description = "Where the first thread's stack begins.",
      .flags = CTPROF_METRIC_HIDDEN}};
 
-// Kernel threads, and threads that have ended, have none of these.
+// Kernel threads and exited threads have none of these.
 template <auto kMember>
 sdk::ReadingOf<sdk::IdU64> place(const record& task) {
   if ((task.of & RECORD_OF_MEMORY) == 0) return Gap::NotApplicable;

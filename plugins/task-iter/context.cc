@@ -20,7 +20,7 @@ constexpr const char* kSchedExtState = "kernel/sched_ext/state";
 Context::Context(const sdk::Host& host) : host_(host) {
   if (!may_have_pass(host)) return;
   loader_ = in_background([this] {
-    int error = 0;  // whoever asks for the program tries again, and tells
+    int error = 0;  // program() repeats the attempt, and reports the error
     program_ = Program::load(error);
   });
 }

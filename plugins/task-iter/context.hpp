@@ -1,9 +1,11 @@
-// What the plugin keeps while it is open: the loaded program, where the kernel's class of BPF
-// schedulers is, and who looks into heaps.
+// The state of the plugin while it is open: the loaded program, the address of the kernel's class
+// of BPF schedulers, and the helper that reads heaps.
 //
-// The program is loaded ahead, while ctprof loads other plugins, for every probe asks for it; the
-// others are got when they are first asked for. All sources and workers of the plugin share it,
-// from any thread.
+// The program is loaded in advance, while ctprof loads other plugins, because every probe needs it.
+// The other parts are created on first use. All sources and workers of the plugin share the
+// context.
+//
+// Threads: any.
 
 #pragma once
 
@@ -25,21 +27,23 @@ namespace ctprof::task_iter {
 
 class Context {
  public:
-  // Begins to load the program where it may be of use, while the other plugins are opened.
+  // Starts to load the program, if it may be needed, while the other plugins are opened.
   explicit Context(const sdk::Host& host);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // Null, and the errno in `error`, when the kernel refuses it. It lives as long as the context.
+  // Returns null, and sets `error` to the errno, if the kernel refuses the program. The program
+  // lives as long as the context.
   Program* program(int& error);
-  // Where the class is; it stays there as long as the kernel runs. Denied: the kernel keeps
-  // addresses from us; Unsupported: it does not know the name.
+  // Returns the address of the class, which does not change while the kernel runs. Denied: the
+  // kernel hides addresses from ctprof; Unsupported: it does not know the name.
   sdk::Reading<std::uint64_t> address_of_extensible_class();
-  // Who looks into heaps. Defined in heap.cc: a build without the code for that has none.
+  // Returns the helper that reads heaps. Defined in heap.cc: a build without the code for heaps has
+  // none.
   jemalloc::HeapHelper& heaps();
 
-  // What `prepare` is to do ahead of a pass whose thread pointers somebody wants.
+  // Sets the action of prepare(), which runs before a pass whose thread pointers are needed.
   void before_pointers(void (*deed)(Context&)) { before_pointers_ = deed; }
   void prepare() {
     if (before_pointers_) before_pointers_(*this);
@@ -55,18 +59,19 @@ class Context {
   unsigned long long extensible_class_ = 0;  // 0: not known yet
 };
 
-// The plugin's: the program takes longer to load than all other plugins together.
+// The plugin is opened in advance, because the program takes longer to load than all other plugins
+// together.
 inline constexpr sdk::Extra kExtra = sdk::with_context<Context>({.flags = CTPROF_PLUGIN_AHEAD});
 
-// Which threads a BPF scheduler (sched_ext) is in charge of: while one is loaded, those whose
-// scheduling class is the kernel's for that. Only then is the kernel asked where that class is, and
-// once: that takes a program of its own, a millisecond, and leave to be told addresses.
+// A BPF scheduler (sched_ext) controls the threads whose scheduling class is the kernel's class for
+// BPF schedulers, while one is loaded. Only then is the address of that class looked up, and only
+// once, because that takes a program of its own, a millisecond, and permission to see addresses.
 
-// Whether the kernel can have BPF schedulers at all.
+// Returns whether the kernel supports BPF schedulers.
 bool has_extensible_class(const sdk::Host& host);
 
-// Where the class is; 0 while no scheduler is loaded. Denied: the kernel keeps addresses from us;
-// Unsupported: it does not know the name.
+// Returns the address of the class; 0 while no scheduler is loaded. Denied: the kernel hides
+// addresses from ctprof; Unsupported: it does not know the name.
 sdk::Reading<std::uint64_t> extensible_class(const sdk::Host& host);
 
 }  // namespace ctprof::task_iter

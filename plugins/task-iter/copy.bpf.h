@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* What task_struct says of a thread, copied into a record: shared by the program that lists threads
- * and by the one that sees them end. It computes nothing: that is left to where it can be tested.
+/* Copies fields of task_struct into a record. The program that lists threads and the one for exited
+ * threads share this code. It computes nothing; computations are in user space, where they can be
+ * tested.
  *
- * Pointers are followed by reading memory (bpf_core_read), not by the verifier's leave: that search
- * through all of the kernel's types takes it four times as long as everything else in loading.
+ * Pointers are followed by reading memory (bpf_core_read), not as trusted pointers of the verifier,
+ * because the search through all of the kernel's types takes the verifier four times as long as
+ * everything else in loading.
  */
 #ifndef CTPROF_TASK_ITER_COPY_H
 #define CTPROF_TASK_ITER_COPY_H
@@ -17,7 +19,7 @@
 
 enum { kKernelThread = 0x00200000 }; /* PF_KTHREAD of linux/sched.h */
 
-/* Room to read the delays into in one piece, and to take them apart where they lie. */
+/* Size of a buffer for the delays, which are read as one block and then decoded in place. */
 enum { kDelaysRoom = 1024 };
 
 static __always_inline void copy_identity(struct record* out, struct task_struct* task) {
@@ -70,10 +72,11 @@ static __always_inline void copy_times(struct record* out, struct task_struct* t
   }
 }
 
-/* What has begun and is not counted yet. The stamps are of the queue's own clocks, which stand
- * still between its events; so they are compared with these, and never with time. Of who sleeps
- * nothing has begun, whatever its stamp: a thread that goes to sleep may stay queued for a while
- * (DELAY_DEQUEUE, since Linux 6.12), and to move it to another CPU stamps it. */
+/* Copies times in progress that are not yet accounted. The timestamps come from the clocks of the
+ * run queue, which stand still between its events. Therefore they are compared with these clocks,
+ * and never with monotonic time. A sleeping thread has no time in progress, whatever its timestamp:
+ * a thread that goes to sleep may stay queued for a while (DELAY_DEQUEUE, since Linux 6.12), and a
+ * move to another CPU sets the timestamp. */
 static __always_inline void copy_in_progress(struct record* out, struct task_struct* task) {
   struct rq* queue = 0;
   __u64 clock = 0, since = 0;
@@ -106,7 +109,7 @@ static __always_inline void copy_io(struct record* out, struct task_struct* task
   out->cancelled_write_bytes = task->ioac.cancelled_write_bytes;
 }
 
-/* As it was saved when the thread last left a CPU: it is set once in a thread's life. */
+/* The value that was saved when the thread last left a CPU. It is set once in a thread's life. */
 static __always_inline void copy_thread_pointer(struct record* out, struct task_struct* task) {
   struct task_struct___aarch64* other = (void*)task;
   if (bpf_core_field_exists(task->thread.fsbase)) {

@@ -14,16 +14,16 @@ namespace {
 constexpr std::uint32_t kUninterruptible = 0x0002;
 constexpr std::uint32_t kParked = 0x0040;
 constexpr std::uint32_t kReported = 2 * kParked - 1;
-constexpr std::uint32_t kIdle = 0x0402;      // uninterruptible, but no load
-constexpr std::uint32_t kLockWait = 0x1000;  // told as uninterruptible
+constexpr std::uint32_t kIdle = 0x0402;      // uninterruptible, but not counted as load
+constexpr std::uint32_t kLockWait = 0x1000;  // shown as uninterruptible
 constexpr std::uint32_t kFrozen = 0x8000;    // likewise
 constexpr std::string_view kLetters = "RSDTtXZPI";
 
-// As the kernel counts priorities, with a sign.
+// The kernel's priorities, which are signed here.
 constexpr int kFirstFairPriority = 100;
 constexpr int kPriorityOfNiceZero = 120;
 
-// a * b / c, without losing what does not fit 64 bits. REQUIRES: c > 0
+// Returns a * b / c without overflow of the intermediate result. REQUIRES: c > 0
 std::uint64_t scaled(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>(Wide{a} * b / c);

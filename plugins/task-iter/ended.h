@@ -1,4 +1,4 @@
-/* What the program that sees threads end writes, and its reader reads. */
+/* The records that the BPF program for exited threads writes and its reader reads. */
 #ifndef CTPROF_TASK_ITER_ENDED_H
 #define CTPROF_TASK_ITER_ENDED_H
 
@@ -6,20 +6,21 @@
 
 enum ended_kind {
   ENDED_THREAD = 1, /* a thread's last record: struct ended_thread */
-  ENDED_EXEC = 2,   /* a thread that was no leader took its leader's place: struct ended_exec */
-  ENDED_CGROUP = 3, /* the name of a cgroup that a record names by its id: struct ended_cgroup */
-  ENDED_BIRTH = 4,  /* a process was forked that descends from the command, or from processes whose
-                       children are followed: struct ended_birth */
+  ENDED_EXEC = 2,   /* a thread that was not the leader took its leader's place: struct ended_exec
+                     * */
+  ENDED_CGROUP = 3, /* the name of a cgroup whose id is in a record: struct ended_cgroup */
+  ENDED_BIRTH = 4,  /* a followed process, or one that descends from the command, was forked: struct
+                     * ended_birth */
 };
 
 enum { ENDED_LEVELS = 16, ENDED_NAME = 128 };
-/* Processes that are followed at a time. */
+/* Limit of processes that are followed at the same time. */
 enum { ENDED_FOLLOWED = 1 << 18 };
 
 struct ended_exec {
   unsigned int kind;
   unsigned int tgid;
-  unsigned int tid;         /* until then */
+  unsigned int tid;         /* before the exec */
   unsigned int of_followed; /* whether its process is a followed child */
   unsigned long long at_boottime;
 };
@@ -30,8 +31,8 @@ struct ended_birth {
   unsigned long long start_boottime;
 };
 
-/* From the cgroup up; the root has no name. Of one whose names are longer, or whose tree is deeper,
- * the last name is not empty, or one fills its room. */
+/* The names from the cgroup up to the root, which has no name. If a name is longer, or the tree is
+ * deeper, a name fills its buffer, or the last name is not empty. */
 struct ended_cgroup {
   unsigned int kind;
   unsigned int unused;
@@ -39,11 +40,11 @@ struct ended_cgroup {
   char names[ENDED_LEVELS][ENDED_NAME];
 };
 
-/* Without the set of CPUs. `state` and what the thread was in the middle of mean nothing. */
+/* Without the set of CPUs. `state` and the times in progress are meaningless. */
 struct ended_thread {
   unsigned int kind;
   unsigned int unused;
-  unsigned long long maxrss; /* of the process, in pages; 0: not known */
+  unsigned long long maxrss; /* of the process, in pages; 0: unknown */
   char pcomm[RECORD_COMM];
   struct record task;
 };

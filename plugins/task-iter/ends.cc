@@ -7,14 +7,15 @@
 namespace ctprof::task_iter {
 namespace {
 
-// Of cgroups whose paths are kept; those of a host that makes more are not all told.
+// Limit of cgroups whose paths are stored. On a host that creates more, the paths of the others are
+// missing.
 constexpr std::size_t kMostPaths = 100'000;
 
 std::string_view text_of(const char* name, std::size_t room) {
   return {name, ::strnlen(name, room)};
 }
 
-// The record at the front of the bytes, if they are enough of it.
+// Returns the record at the front of the bytes, or null if there are too few bytes.
 template <class Record>
 const Record* as(std::span<const std::byte> bytes, std::size_t size = sizeof(Record)) {
   return bytes.size() >= size ? reinterpret_cast<const Record*>(bytes.data()) : nullptr;
@@ -81,12 +82,12 @@ void Ends::drain(const sdk::Listing& listing) {
   lost_told_ = lost;
 }
 
-// `is_followed`: it descends from those, as the programs saw it.
+// `is_followed`: the programs saw that the process descends from the selected ones.
 bool Ends::is_wanted(std::uint64_t tgid, bool is_followed) const {
   return pids_.empty() || (follows_ && is_followed) || std::ranges::binary_search(pids_, tgid);
 }
 
-// False when ctprof has no room; the record comes again.
+// Returns false if ctprof has no capacity for another row; the record is then delivered again.
 bool Ends::take(Rows& rows, std::span<const std::byte> bytes) {
   const auto* kind = as<std::uint32_t>(bytes);
   if (!kind) return true;
@@ -121,7 +122,7 @@ void Ends::put(Rows& rows, const ended_thread& ended) {
   put_cgroup(columns.cgroup, row, ended.task.cgroup_id);
 }
 
-// Its start is its leader's already; what it was before, nobody knows any more.
+// Its start is already that of its leader; its earlier identity is unknown.
 void Ends::put(Rows& rows, const ended_exec& exec) {
   record task{};
   task.tgid = exec.tgid;
@@ -140,7 +141,7 @@ void Ends::put(Rows& rows, const ended_birth& birth) {
   rows.columns().was_born.put(rows.row(), true);
 }
 
-// What is known of a thread at a moment that was not its end.
+// Writes the known values of a thread that did not exit.
 void Ends::put_no_end(Rows& rows, const record& task, std::uint64_t at_ns) {
   Columns& columns = rows.columns();
   const std::uint32_t row = rows.row();

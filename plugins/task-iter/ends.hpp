@@ -1,13 +1,10 @@
-// The source that tells of threads that end while a window is open, with the figures of their last
-// moment.
+// The source of threads that exit while a window is open, with their final values.
 //
 // Source: BPF programs at sched_switch and sched_process_exec (task_ends.bpf.c). They are loaded
-// when a window opens, and go when it closes, or with ctprof, however that ends.
+// when a window opens, and unloaded when it closes, or when ctprof ends in any way.
 //
-// What is here:   reading their records into rows.
-// What is not:    the programs (ends_input.hpp), what figures mean (decode.hpp), what the host
-// lacks
-//                 (probe.hpp).
+// See also: ends_input.hpp for the programs, decode.hpp for the meaning of values, probe.hpp for
+// the probe.
 
 #pragma once
 
@@ -28,7 +25,7 @@
 
 namespace ctprof::task_iter {
 
-// What is final of a thread that ended.
+// The columns with final values of an exited thread.
 class EndedColumns {
  public:
   using Final = sdk::Table<
@@ -45,7 +42,7 @@ class EndedColumns {
 
   explicit EndedColumns(const sdk::Batch& batch);
   void put(std::uint32_t row, const record& task, const Facts& facts);
-  // Who it was, and the same reason for all else.
+  // Writes the identity, and the same gap to all other columns.
   void put_identity(std::uint32_t row, const record& task, const Facts& facts, Gap gap);
 
  private:
@@ -90,14 +87,15 @@ class Ends : public sdk::ExitedSource {
 
   sdk::Host host_;
   Facts facts_;
-  std::vector<std::uint64_t> pids_;  // sorted; none: all
-  bool follows_ = false;             // children of those, and theirs
+  std::vector<std::uint64_t> pids_;  // sorted; empty: all
+  bool follows_ = false;             // whether to include descendants of those processes
   std::unique_ptr<EndsInput> input_;
   std::uint64_t lost_told_ = 0;
   std::unordered_map<std::uint64_t, std::string> paths_;  // by cgroup id
 };
 
-// The path of a cgroup by its own name and those above it; nothing where they are cut off.
+// Returns the path of a cgroup from its own name and those above it; no value if they are
+// truncated.
 std::optional<std::string> path_of(const ended_cgroup& cgroup);
 
 }  // namespace ctprof::task_iter

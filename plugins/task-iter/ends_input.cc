@@ -10,7 +10,7 @@
 namespace ctprof::task_iter {
 namespace {
 
-// Some 13,000 threads: a third of a second of the worst storm that was seen.
+// About 13,000 threads: a third of a second of the worst burst that was observed.
 constexpr std::uint32_t kRingBytes = 16 << 20;
 
 [[noreturn]] void fail(const char* deed, int error) {

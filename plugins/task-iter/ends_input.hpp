@@ -1,7 +1,7 @@
-// What the source of exited threads takes from the kernel: records of the BPF programs.
+// The input of the source of exited threads: records of the BPF programs.
 //
-// `KernelEnds` loads the programs and reads their buffer. Tests replay records that were recorded
-// from a kernel, so that all figures can be checked exactly (tests/recorded).
+// `KernelEnds` loads the programs and reads their buffer. Tests replay records from a real kernel,
+// so that all values can be checked exactly (tests/recorded).
 //
 // Threads: one at a time.
 
@@ -25,17 +25,18 @@ class EndsInput {
   using Take = std::function<bool(std::span<const std::byte>)>;
 
   virtual ~EndsInput() = default;
-  // Begins to see threads end. `command`: a process that does not run yet, whose descendants are to
-  // be marked; 0: none. Throws std::runtime_error when the kernel refuses.
+  // Starts to record exits. `command`: a process that does not run yet, whose descendants are
+  // marked; 0: none. Throws std::runtime_error if the kernel refuses.
   virtual void start(std::uint32_t command) = 0;
-  // Processes whose children are to be told as births, too, and theirs. Before start().
+  // Selects processes whose descendants are reported when they are created. REQUIRES: start() was
+  // not called.
   virtual void follow(std::span<const std::uint64_t> processes) { static_cast<void>(processes); }
-  // Sees no more; what is in the buffer can still be read.
+  // Stops recording; records in the buffer can still be read.
   virtual void stop() = 0;
   // Calls `take(bytes)` for each record, a struct of ended.h, until `take` returns false. A record
-  // that was not taken comes again.
+  // that was refused is delivered again.
   virtual void read(const Take& take) = 0;
-  // Threads that ended since start(), and whose record found no room.
+  // Returns the number of threads that exited since start() and whose record did not fit.
   virtual std::uint64_t lost() const = 0;
 };
 

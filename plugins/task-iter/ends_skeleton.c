@@ -1,6 +1,6 @@
 #include "plugins/task-iter/ends_skeleton.h"
 
-/* The generated code wants these. */
+/* The generated code needs these. */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -22,7 +22,7 @@ struct task_ends_skeleton* task_ends_skeleton_load(unsigned int buffer_size, int
   return NULL;
 }
 
-/* Marks the process as the one whose descendants are meant. */
+/* Marks the process of the command, so that its descendants are marked, too. */
 static int mark(struct task_ends* programs, unsigned int command) {
   const unsigned char yes = 1;
   const int process = (int)syscall(SYS_pidfd_open, command, 0);

@@ -1,4 +1,4 @@
-/* The way into the kernel of the programs that see threads end, in C; see skeleton.h. */
+/* Loads the programs for exited threads into the kernel, in C; see skeleton.h. */
 #ifndef CTPROF_TASK_ITER_ENDS_SKELETON_H
 #define CTPROF_TASK_ITER_ENDS_SKELETON_H
 
@@ -8,20 +8,20 @@ extern "C" {
 
 struct task_ends_skeleton;
 
-/* Loads the programs, and makes a buffer of that size, a power of two of pages; NULL, and the errno
- * in `error`, when that fails. */
+/* Loads the programs, and creates a buffer of that size, a power of two of pages. Returns NULL, and
+ * sets `error` to the errno, on failure. */
 struct task_ends_skeleton* task_ends_skeleton_load(unsigned int buffer_size, int* error);
-/* Begins to see. `command`: a process that does not run yet, and whose descendants are told; 0:
- * none. Less than zero, and errno, when that fails. */
+/* Starts recording. `command`: a process that does not run yet, whose descendants are reported; 0:
+ * none. Returns less than zero, and sets errno, on failure. */
 int task_ends_skeleton_attach(struct task_ends_skeleton* skeleton, unsigned int command);
-/* Has the processes that this one forks, and their children, be told as births. Before
- * task_ends_skeleton_attach(). Less than zero, and errno, when that fails. */
+/* Reports the descendants of this process when they are created. Call it before
+ * task_ends_skeleton_attach(). Returns less than zero, and sets errno, on failure. */
 int task_ends_skeleton_follow(struct task_ends_skeleton* skeleton, unsigned int process);
-/* Sees no more; what is in the buffer stays there. */
+/* Stops recording; records remain in the buffer. */
 void task_ends_skeleton_detach(struct task_ends_skeleton* skeleton);
 void task_ends_skeleton_unload(struct task_ends_skeleton* skeleton);
 
-/* The buffer, a BPF ring buffer, and how many ends found no room in it until now. */
+/* Return the buffer, a BPF ring buffer, and the number of exits that did not fit into it so far. */
 int task_ends_skeleton_buffer(const struct task_ends_skeleton* skeleton);
 unsigned long long task_ends_skeleton_lost(const struct task_ends_skeleton* skeleton);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Asks the kernel where its scheduling class of BPF schedulers is. Run once, by hand; apart from
- * the program that lists threads, so that who has no BPF scheduler loaded does not pay for it, and
- * who may not be told addresses can list threads all the same.
+/* Looks up the address of the kernel's scheduling class of BPF schedulers. It runs once, on demand.
+ * It is separate from the program that lists threads, so that hosts without a BPF scheduler have no
+ * cost, and threads can be listed without permission to see addresses.
  */
 #include "kernel.h"
 

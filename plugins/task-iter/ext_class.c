@@ -1,6 +1,6 @@
 #include "plugins/task-iter/ext_class.h"
 
-/* The generated code wants these. */
+/* The generated code needs these. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -10,7 +10,7 @@
 namespace ctprof::task_iter {
 namespace {
 
-// No user memory is there: stands for a pointer that the kernel keeps from us.
+// Represents a pointer that the kernel hides from ctprof. No user memory has this address.
 constexpr std::uint64_t kKept = UINT64_MAX;
 
 bool is_ended(char state) { return state == 'Z' || state == 'X'; }
@@ -29,8 +29,8 @@ void Heap::probe(const sdk::Host& host, const sdk::Probe& probe) {
   host.context<Context>().before_pointers([](Context& context) { context.heaps().prepare(); });
 }
 
-// Memory is read as well of a thread that is stopped; so what the state says is only whether it has
-// any.
+// Collects the identity of a thread. The memory of a stopped thread can also be read, so the state
+// only shows whether the thread has memory.
 jemalloc::HeapReader::Known Heap::look_at(const sdk::Thread& thread, const sdk::Batch& batch) {
   const auto pointer = batch.input<Heap, kThreadPointer>().at(thread.row);
   if (pointer.gap == Gap::Denied) return {.image = image_now(thread), .pointer = kKept};
@@ -52,7 +52,7 @@ std::uint64_t Heap::get_pointers(std::span<jemalloc::Tracee> tracees) {
 
 }  // namespace ctprof::task_iter
 
-// The plugin's table with this source; task_iter.cc has the one without.
+// The plugin's table with this source; task_iter.cc has the table without it.
 CTPROF_PLUGIN_WITH("task-iter", "1.0",
                    "Every thread and most of its figures in one pass of a BPF program over the "
                    "kernel's list; heaps without a stop.",

@@ -1,9 +1,8 @@
-// How much each thread obtained from jemalloc, and gave back, without stopping it: the pass has the
-// thread pointers already, and the counters are read out of the running process.
+// Reads the bytes that each thread allocated and freed through jemalloc, without stopping it: the
+// pass provides the thread pointers, and the counters are read from the running process.
 //
-// What is here:   the source.
-// What is not:    whose counters are read, and how (jemalloc-ptrace's heap_reader.hpp), where they
-// are (its finder/).
+// See also: heap_reader.hpp of jemalloc-ptrace for the reading, its finder/ for the location of the
+// counters.
 
 #pragma once
 

@@ -1,7 +1,7 @@
-/* The few structures of the kernel that the program looks into, and of each the few fields. The
- * loader moves every access to where the running kernel has the field (CO-RE); so neither the order
- * here nor what is left out matters, and the kernel of the machine that builds does not either.
- * What some kernels lack is asked for with bpf_core_field_exists.
+/* The kernel structures that the program reads, with only the fields that it reads. The loader
+ * adjusts every access to the field's offset in the running kernel (CO-RE), so the order of fields,
+ * omitted fields and the kernel of the build machine do not matter. Fields that some kernels lack
+ * are tested with bpf_core_field_exists.
  */
 #ifndef CTPROF_TASK_ITER_KERNEL_H
 #define CTPROF_TASK_ITER_KERNEL_H
@@ -14,11 +14,11 @@ struct thread_info {
   __u32 cpu;
 };
 
-/* The queue of a CPU. */
+/* The run queue of a CPU. */
 struct rq {
   __u64 prev_irq_time; /* CONFIG_IRQ_TIME_ACCOUNTING */
   __u64 clock;
-  __u64 clock_task; /* less what interrupts and the hypervisor took */
+  __u64 clock_task; /* without interrupt and steal time */
 };
 
 struct cfs_rq {
@@ -36,8 +36,8 @@ struct sched_entity {
 struct sched_info { /* CONFIG_SCHED_INFO */
   unsigned long pcount;
   unsigned long long run_delay;
-  unsigned long long last_queued;   /* 0: it does not wait */
-  unsigned long long max_run_delay; /* Linux 6.14, as min */
+  unsigned long long last_queued;   /* 0: it is not waiting */
+  unsigned long long max_run_delay; /* Linux 6.14, like min */
   unsigned long long min_run_delay;
 };
 
@@ -73,11 +73,11 @@ struct prev_cputime {
 };
 
 struct task_io_accounting {
-  __u64 rchar; /* CONFIG_TASK_XACCT, as the three below */
+  __u64 rchar; /* CONFIG_TASK_XACCT, like the three below */
   __u64 wchar;
   __u64 syscr;
   __u64 syscw;
-  __u64 read_bytes; /* CONFIG_TASK_IO_ACCOUNTING, as the two below */
+  __u64 read_bytes; /* CONFIG_TASK_IO_ACCOUNTING, like the two below */
   __u64 write_bytes;
   __u64 cancelled_write_bytes;
 };
@@ -110,7 +110,7 @@ struct mm_struct {
   struct percpu_counter rss_stat[NR_MM_COUNTERS]; /* Linux 6.2 */
 };
 
-/* Before that. */
+/* Before Linux 6.2. */
 struct mm_rss_stat {
   struct {
     long counter;
@@ -138,7 +138,7 @@ struct css_set {
 
 struct signal_struct {
   int nr_threads;
-  unsigned long maxrss; /* in pages, once the last thread let go of the memory */
+  unsigned long maxrss; /* in pages, set when the last thread releases the memory */
 };
 
 struct cpumask {
@@ -153,10 +153,10 @@ struct pid;
 struct sched_class;
 struct task_struct {
   struct thread_info thread_info;
-  unsigned int on_cpu; /* one byte from Linux 7.3 on: what is unsigned may change its size */
+  unsigned int on_cpu; /* one byte from Linux 7.3 on: an unsigned field may change its size */
   struct task_struct* group_leader;
   struct task_struct* real_parent;
-  struct pid* thread_pid; /* null once the thread is not in the table any more */
+  struct pid* thread_pid; /* null after the thread was removed from the pid table */
   unsigned int __state;
   unsigned int flags;
   int exit_state;
@@ -188,7 +188,7 @@ struct task_struct {
   struct thread_struct thread;
 };
 
-/* Where aarch64 has it. */
+/* The thread pointer of aarch64. */
 struct thread_struct___aarch64 {
   struct {
     unsigned long tp_value;

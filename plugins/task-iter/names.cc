@@ -11,7 +11,8 @@ namespace {
 
 bool is_worker(const record& task) { return (task.flags & kWorker) != 0; }
 
-// A name that fills its room may have been longer; user threads have no longer ones.
+// Returns whether the name may be truncated: it fills its buffer. User threads have no longer
+// names.
 bool is_cut(const record& task) {
   return (task.flags & kKernelThread) != 0 && short_name(task).size() == RECORD_COMM - 1;
 }

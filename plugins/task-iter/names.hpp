@@ -1,13 +1,14 @@
-// The two texts that a record lacks, from /proc: long names of kernel threads, and paths of
+// Reads the two texts that a record lacks from /proc: long names of kernel threads, and paths of
 // cgroups.
 //
-// A name in a record is cut off after 15 bytes, which matters for kernel threads only: their whole
-// names are read once each, those of workers each time, as they change with the work.
+// A name in a record is truncated after 15 bytes, which only affects kernel threads. Their full
+// names are read once each; those of workers are read every time, because they change with the
+// work.
 //
 // The path of a cgroup comes from the file of a thread in it, so that it is the same text in every
-// capture: relative to our cgroup namespace. As a thread may move between the record and the read,
-// a path is kept for an id only if the directory of that path has that id. A path that cannot be
-// found that way (outside our namespace, deleted) is read again for each thread.
+// capture: relative to the cgroup namespace of ctprof. A thread may move between the record and the
+// read, so a path is stored for an id only if the directory at that path has this id. A path that
+// cannot be found that way (outside the namespace, deleted) is read again for each thread.
 
 #pragma once
 
@@ -29,7 +30,7 @@ class Names {
  public:
   explicit Names(const sdk::Host& host) : host_(host) {}
 
-  // The name; valid until the next call, or as long as the record.
+  // Returns the name; valid until the next call, or as long as the record.
   std::string_view of(const record& task);
 
  private:
@@ -44,9 +45,9 @@ class Cgroups {
  public:
   explicit Cgroups(const sdk::Host& host) : host_(host) {}
 
-  // The path; valid until the next call.
+  // Returns the path; valid until the next call.
   sdk::Reading<std::string_view> of(const record& task);
-  // The same by the thread's file, without an id.
+  // Returns the path in the thread's file, without an id.
   sdk::Reading<std::string_view> read(std::uint64_t tgid, std::uint64_t tid);
 
  private:
@@ -57,7 +58,7 @@ class Cgroups {
   std::unordered_map<std::uint64_t, std::string> paths_;
 };
 
-// What follows "0::" in a thread's cgroup file; Unsupported when there is no such line.
+// Returns the text after "0::" in a thread's cgroup file; Unsupported if there is no such line.
 sdk::Reading<std::string_view> unified_path(std::string_view text);
 
 }  // namespace ctprof::task_iter

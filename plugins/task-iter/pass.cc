@@ -13,8 +13,8 @@
 namespace ctprof::task_iter {
 namespace {
 
-// At most so much is asked for at a time: whole records, for the kernel cuts off what does not fit.
-// It has eight pages ready.
+// Limits one read, to whole records, because the kernel truncates what does not fit. The kernel has
+// a buffer of eight pages.
 constexpr std::size_t kReadBytes = 32 * 1024;
 
 [[noreturn]] void fail(const std::string& deed) {
@@ -49,7 +49,7 @@ std::size_t Pass::read_into(std::byte* room) {
   while (got < 0 && (errno == EINTR || errno == EAGAIN));
   if (got < 0) fail("reading the threads by BPF");
   if (static_cast<std::size_t>(got) % record_size_ != 0)
-    throw std::runtime_error("reading the threads by BPF: a record in pieces");
+    throw std::runtime_error("reading the threads by BPF: incomplete record");
   return static_cast<std::size_t>(got);
 }
 

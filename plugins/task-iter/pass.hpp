@@ -1,11 +1,10 @@
-// A pass over all threads of the host: the kernel runs our program for each, and we read what it
-// wrote.
+// A pass over all threads of the host: the kernel runs the BPF program for each thread, and ctprof
+// reads its records.
 //
-// Loading is what costs, a few milliseconds: the plugin's context (context.hpp) keeps the program.
-// It has room for one record, so that passes take turns.
+// Loading takes a few milliseconds, so the plugin's context (context.hpp) keeps the program. The
+// program has space for one record, so passes run one after the other.
 //
-// What is here:   loading, and reading records.
-// What is not:    what a record says (decode.hpp), what a host lacks (probe.cc).
+// See also: decode.hpp for the meaning of records, probe.hpp for the probe.
 
 #pragma once
 
@@ -23,14 +22,15 @@ struct task_iter_skeleton;
 
 namespace ctprof::task_iter {
 
-// Bytes of a record whose set of CPUs has so many words.
+// Returns the size of a record whose set of CPUs has this number of words.
 constexpr std::size_t record_size(std::uint32_t cpu_words) {
   return RECORD_FIXED + cpu_words * sizeof(std::uint64_t);
 }
 
 class Program {
  public:
-  // Loads and attaches it; null, and the errno in `error`, when the kernel refuses it.
+  // Loads and attaches the program. Returns null, and sets `error` to the errno, if the kernel
+  // refuses it.
   static std::unique_ptr<Program> load(int& error);
   ~Program();
   Program(const Program&) = delete;
@@ -44,30 +44,31 @@ class Program {
   std::mutex turn_;
 };
 
-// Which threads, and how many words of their sets of CPUs.
+// The selected process, and the number of words in sets of CPUs.
 struct Wanted {
   std::uint32_t tgid = 0;  // 0: all
   std::uint32_t cpu_words = 1;
 };
 
-// One pass. It holds the program's turn until it is gone. Throws std::runtime_error when the kernel
-// does not play along.
+// One pass. It locks the program during its lifetime. Throws std::runtime_error if the kernel
+// reports an error.
 class Pass {
  public:
   Pass(Program& program, const Wanted& wanted);
 
-  // Some more records, one after the other, record_size apart; none at the end. They live until the
-  // next call.
+  // Returns the next records, consecutive, record_size apart; none at the end. They are valid until
+  // the next call.
   std::span<const std::byte> read();
-  // The same into memory of the caller's. REQUIRES: room for most_bytes().
+  // Reads into memory of the caller. REQUIRES: `room` has at least most_bytes() bytes.
   std::size_t read_into(std::byte* room);
   std::size_t most_bytes() const { return asked_; }
 
  private:
   std::lock_guard<std::mutex> turn_;
   std::size_t record_size_;
-  std::size_t asked_;              // bytes at a time: whole records
-  std::vector<std::byte> buffer_;  // with room behind, for the last record is shorter than its type
+  std::size_t asked_;              // bytes per read: whole records
+  std::vector<std::byte> buffer_;  // has space at the end, because the last record is shorter than
+                                   // its type
   sdk::Fd records_;
 };
 

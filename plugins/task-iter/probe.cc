@@ -23,7 +23,7 @@ constexpr BpfPrograms kPrograms{.what = "the BPF program that lists threads",
                                 .first = "5.17",
                                 .newer = "Linux 5.17 or newer"};
 
-// Null, and all is refused, where there can be no pass.
+// Returns the program, or null if no pass is possible; then everything is refused.
 Program* program_of(const sdk::Host& host, const sdk::Probe& probe) {
   BpfRefusal why = unsuitable_for_bpf(host);
   if (why.gap == Gap::None) {
@@ -35,18 +35,18 @@ Program* program_of(const sdk::Host& host, const sdk::Probe& probe) {
   return nullptr;
 }
 
-// Our own record, to see what there is in it.
+// Returns the record of ctprof itself, which shows the available fields.
 record own_record(Program& program) {
   record own{};
   Pass pass(program, {.tgid = static_cast<std::uint32_t>(::getpid()), .cpu_words = 0});
   for (auto records = pass.read(); !records.empty(); records = pass.read())
     std::memcpy(&own, records.data(), RECORD_FIXED);
   if (own.tid == 0)
-    throw std::runtime_error("a pass over the threads by BPF did not meet ctprof itself");
+    throw std::runtime_error("the BPF pass over the threads did not visit ctprof itself");
   return own;
 }
 
-// Whether the kernel counts the time of some CPUs as it passes, not by ticks.
+// Returns whether the kernel measures CPU time on some CPUs without ticks.
 bool has_tickless_cpus(const sdk::Host& host) {
   sdk::TextFile file;
   const auto text = file.read(host.sys(), "devices/system/cpu/nohz_full");
@@ -54,7 +54,7 @@ bool has_tickless_cpus(const sdk::Host& host) {
 }
 
 constexpr std::string_view kNoExtremes =
-    "the kernel keeps no extremes of delays; Linux 6.14 brought them";
+    "the kernel has no extremes of delays; Linux 6.14 introduced them";
 constexpr auto kWithExtremes = sdk::by_kernel("Linux 6.14 or newer");
 
 void probe_waits(const sdk::Probe& probe, const record& own) {
@@ -75,7 +75,7 @@ void probe_interrupts(const sdk::Probe& probe, const record& own) {
   if (!has(own, RECORD_HAS_IRQ))
     return refuse_all_of<Interrupts, InterruptExtremes>(
         probe, Gap::Unsupported,
-        "the kernel does not account for interrupts by thread; Linux 6.4 brought it",
+        "the kernel does not account for interrupts by thread; Linux 6.4 introduced it",
         sdk::by_kernel("Linux 6.4 or newer"));
   if (!has(own, RECORD_HAS_IRQ_TIME))
     refuse_all_of<Interrupts, InterruptExtremes>(
@@ -84,7 +84,8 @@ void probe_interrupts(const sdk::Probe& probe, const record& own) {
         sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y"));
 }
 
-// The switch came after the kernel: who ran already has no delays.
+// Reports that the switch was turned on after boot: threads that were already running have no
+// delays.
 void tell_of_older_threads(const sdk::Probe& probe) {
   const auto tell = [&]<class... Groups>() {
     (Groups::lacks(probe,
@@ -105,7 +106,7 @@ void probe_delays(const sdk::Host& host, const sdk::Probe& probe, const record& 
     return refuse(Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT",
                   sdk::by_kernel("CONFIG_TASK_DELAY_ACCT=y"));
   const Switch state = state_of(host, kDelayAccounting);
-  // A thread that was born while it was on has delays, and ctprof is young.
+  // A thread that was created while it was on has delays, and ctprof was created recently.
   if (state == Switch::Unknown && (own.of & RECORD_OF_DELAYS) == 0)
     refuse(Gap::Unsupported, unknown_switch("kernel.task_delayacct"), {});
   else if (state == Switch::Off)
@@ -115,13 +116,13 @@ void probe_delays(const sdk::Host& host, const sdk::Probe& probe, const record& 
            sdk::by_command("sysctl -w kernel.task_delayacct=1"));
   else if (state == Switch::On && is_known_to_lack(host, "delayacct"))
     tell_of_older_threads(probe);
-  // What the kernel cannot at all, no switch gives.
+  // Refuses what the kernel does not support, regardless of the switch.
   if (!has(own, RECORD_HAS_DELAY_EXTREMES))
     refuse_all_of<DelayExtremes, InterruptExtremes>(probe, Gap::Unsupported, kNoExtremes,
                                                     kWithExtremes);
   if (!has(own, RECORD_HAS_WPCOPY))
     Copies::refuse(probe, Gap::Unsupported,
-                   "the kernel does not account for copies on write; Linux 6.0 brought it",
+                   "the kernel does not account for copies on write; Linux 6.0 introduced it",
                    sdk::by_kernel("Linux 6.0 or newer"));
   probe_interrupts(probe, own);
 }
@@ -151,7 +152,8 @@ bool hides_addresses_from_all(const sdk::Host& host) {
   return restricted && sdk::trimmed(restricted.value) == "2";
 }
 
-// Which threads a BPF scheduler is in charge of, an address tells, and addresses are secrets.
+// The address of the scheduling class shows which threads a BPF scheduler controls, and addresses
+// require privileges.
 void probe_extensible(const sdk::Host& host, const sdk::Probe& probe) {
   if (!has_extensible_class(host))
     return Extensible::refuse(probe, Gap::Unsupported,
@@ -179,10 +181,10 @@ void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& 
   if (!has(own, RECORD_HAS_PREV_CPUTIME) || has_tickless_cpus(host))
     Times::refuse(
         probe, Gap::Unsupported,
-        "the kernel accounts for CPU time in another way than by ticks, and /proc says it better");
+        "the kernel does not account for CPU time by ticks, and /proc has more accurate values");
   if (!has(own, RECORD_HAS_SLICE))
     Slice::refuse(probe, Gap::Unsupported,
-                  "the kernel's fair scheduler keeps no slice; Linux 6.6 brought it",
+                  "the kernel's fair scheduler has no slice field; Linux 6.6 introduced it",
                   sdk::by_kernel("Linux 6.6 or newer"));
   if (!has(own, RECORD_HAS_IO))
     Io::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_IO_ACCOUNTING",
@@ -208,7 +210,8 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   Program* program = program_of(host, probe);
   if (!program) return;
   probe_record(host, probe, own_record(*program));
-  // Without a mount of it no path can be made sure of, and ctprof reads them by itself.
+  // Without a cgroup mount no path can be verified; then ctprof reads the paths without this
+  // plugin.
   if (host.cgroup() < 0)
     probe.refuse(sdk::kCgroup, Gap::Unsupported, "no cgroup v2 hierarchy is mounted");
 }
@@ -218,7 +221,7 @@ bool probe_pointers(const sdk::Host& host, const sdk::Probe& probe) {
   if (!program) return false;
   if (has(own_record(*program), RECORD_HAS_THREAD_POINTER)) return true;
   probe.refuse_all(Gap::Unsupported,
-                   "where this machine's kernel keeps thread pointers is not known");
+                   "the location of thread pointers is unknown for this machine's kernel");
   return false;
 }
 

@@ -1,8 +1,7 @@
-// What this host's kernel lacks for a pass, or in its records: found by loading the program and
-// reading the record of one thread, ourselves.
+// Determines what this host's kernel lacks for a pass, or in its records, by loading the program
+// and reading the record of ctprof itself. Contains every refusal with its message.
 //
-// What is here:   every refusal, with its sentence, and what is the same for all threads.
-// What is not:    loading and reading (pass.hpp).
+// See also: pass.hpp for loading and reading.
 
 #pragma once
 
@@ -13,14 +12,15 @@
 
 namespace ctprof::task_iter {
 
-// Whether the host has what a pass needs, as far as files tell.
+// Returns whether the host has the requirements of a pass, as far as files show.
 bool may_have_pass(const sdk::Host& host);
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
-// The same for a source that needs nothing but the pass and thread pointers; whether they are
-// there.
+// Does the same for a source that only needs the pass and thread pointers. Returns whether they are
+// available.
 bool probe_pointers(const sdk::Host& host, const sdk::Probe& probe);
 
-// Online CPUs and the like. How many words a set of CPUs has is the size of `online`.
+// Returns online CPUs and other facts. The number of words in a set of CPUs is the size of
+// `online`.
 Facts facts_of(const sdk::Host& host);
 
 }  // namespace ctprof::task_iter

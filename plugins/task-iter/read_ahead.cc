@@ -5,7 +5,8 @@
 namespace ctprof::task_iter {
 namespace {
 
-// Of records handed over at a time: some 200 threads, so that waking each other costs little.
+// Size of the records that are handed over together: about 200 threads, so that the two threads
+// wake each other rarely.
 constexpr std::size_t kSlotBytes = 128 * 1024;
 
 }  // namespace
@@ -69,7 +70,7 @@ void ReadAhead::run() {
   changed_.notify_all();
 }
 
-// With room behind, for the last record is shorter than its type.
+// Allocates space at the end, because the last record is shorter than its type.
 void ReadAhead::fill(Slot& slot) {
   if (!slot.bytes)
     slot.bytes.reset(new std::byte[kSlotBytes + pass_.most_bytes() + sizeof(record)]);

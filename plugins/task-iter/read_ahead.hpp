@@ -1,5 +1,5 @@
-// Reads a pass ahead of whoever makes rows of its records, in a thread of its own: the kernel takes
-// as long to write records as we to take them apart. Where no thread can be had, the caller reads.
+// Reads a pass ahead of its consumer, in a separate thread, because the kernel takes as long to
+// write records as ctprof takes to decode them. If no thread can be created, the caller reads.
 
 #pragma once
 
@@ -20,9 +20,8 @@
 
 namespace ctprof::task_iter {
 
-// A thread for what can go on beside the rest, without signals: those are for the threads that
-// work. None (not joinable) where the system has no more threads to give: the caller does the work
-// then.
+// Starts a thread for background work, with all signals blocked, because other threads handle them.
+// Returns no thread (not joinable) if the system cannot create one; then the caller does the work.
 template <class Work>
 sdk::WorkThread in_background(Work work) {
   sigset_t all, before;
@@ -39,14 +38,14 @@ sdk::WorkThread in_background(Work work) {
 
 class ReadAhead {
  public:
-  // Where records may be few, the caller reads the first of them, so that no thread is begun for
-  // nothing. REQUIRES: the pass outlives it, and nobody else reads it.
+  // If there may be few records, the caller reads the first ones itself, so that no thread is
+  // started unnecessarily. REQUIRES: the pass outlives this object, and no one else reads it.
   ReadAhead(Pass& pass, bool may_be_few);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  // As Pass::read, and throws what that throws.
+  // Like Pass::read, with the same exceptions.
   std::span<const std::byte> read();
 
  private:
@@ -60,21 +59,21 @@ class ReadAhead {
   std::span<const std::byte> read_here();
   void run();
   void fill(Slot& slot);
-  // The slot to fill next; null when nobody wants more.
+  // Returns the slot to fill next; null if no more are needed.
   Slot* wait_for_room();
 
   Pass& pass_;
-  std::size_t bytes_before_ = 0;  // that the caller still reads itself
+  std::size_t bytes_before_ = 0;  // bytes that the caller still reads itself
   std::array<Slot, kSlots> slots_;
-  std::mutex mutex_;  // for what follows
+  std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   std::size_t filled_ = 0;  // slots handed over so far
-  std::size_t taken_ = 0;   // slots that the caller is done with
-  bool reading_ = false;    // whether the caller holds the slot after those
+  std::size_t taken_ = 0;   // slots that the caller has finished
+  bool reading_ = false;    // whether the caller uses the slot after those
   bool ended_ = false;
   bool abandoned_ = false;
   std::exception_ptr thrown_;
-  sdk::WorkThread thread_;  // none: the caller reads
+  sdk::WorkThread thread_;  // not joinable: the caller reads
 };
 
 }  // namespace ctprof::task_iter

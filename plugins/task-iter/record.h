@@ -1,19 +1,19 @@
-/* What the BPF program says of one thread, as both sides see it: raw figures of the kernel, before
- * any of them is given a meaning.
+/* The record that the BPF program writes for one thread, shared by both sides: raw kernel values
+ * without interpretation.
  *
- * The program and this plugin are built together, so that the layout needs no version. Every field
- * is there in every record; what the bits of `has` and `of` say that there is not holds nothing of
- * meaning. The set of CPUs comes last, and as long as the host needs it: a record is kRecordFixed
- * bytes and eight for each 64 possible CPUs.
+ * The program and this plugin are built together, so the layout needs no version. Every field is
+ * present in every record; fields that the bits of `has` and `of` mark as missing are meaningless.
+ * The set of CPUs is last, and only as long as the host needs: a record is RECORD_FIXED bytes plus
+ * eight for each 64 possible CPUs.
  *
- * What is here:   the layout, in C, for three compilers.
- * What is not:    filling it (task_iter.bpf.c), what it means (decode.hpp).
+ * Three compilers read this file, so it is written in C.
+ * See also: task_iter.bpf.c fills records, decode.hpp interprets them.
  */
 #ifndef CTPROF_TASK_ITER_RECORD_H
 #define CTPROF_TASK_ITER_RECORD_H
 
-/* The same eight bytes for both sides; in C++ they know what they count, so that no table can put
- * them into a column of another kind. Signed ones are as the kernel has them. */
+/* The same eight bytes for both sides. In C++ they have a newtype, so that no table can write them
+ * into a column of another type. Signed values are signed in the kernel. */
 #ifdef __cplusplus
 #include "ctprof/gap.hpp"
 #include "ctprof/metric.hpp"
@@ -34,7 +34,8 @@ struct SignedFigure {
 #define RECORD_SIGNED(newtype) long long
 #endif
 
-/* Bits of `has`: what this kernel's structures hold. The same in all records of a pass. */
+/* Bits of `has`: features of this kernel's structures. They are the same in all records of a pass.
+ * */
 enum record_has {
   RECORD_HAS_SCHED_INFO = 1 << 0,
   RECORD_HAS_SCHED_INFO_EXTREMES = 1 << 1,
@@ -48,11 +49,11 @@ enum record_has {
   RECORD_HAS_WPCOPY = 1 << 9,
   RECORD_HAS_IRQ = 1 << 10,
   RECORD_HAS_THREAD_POINTER = 1 << 11,
-  RECORD_HAS_IRQ_TIME = 1 << 12, /* the kernel measures how long interrupts take */
+  RECORD_HAS_IRQ_TIME = 1 << 12, /* the kernel measures the time of interrupts */
   RECORD_HAS_IN_PROGRESS = 1 << 13,
 };
 
-/* Bits of `of`: what this thread has. */
+/* Bits of `of`: properties of this thread. */
 enum record_of {
   RECORD_OF_DELAYS = 1 << 0,   /* its delays are accounted */
   RECORD_OF_MEMORY = 1 << 1,   /* it has an address space */
@@ -86,11 +87,11 @@ struct record {
   unsigned int of;
   unsigned int tid;
   unsigned int tgid;
-  unsigned int parent; /* the process whose child its process is; 0 of one that ended */
+  unsigned int parent; /* the parent process of its process; 0 for an exited thread */
   unsigned int unused;
   char comm[RECORD_COMM];
   unsigned long long start_boottime;
-  unsigned long long now_boottime; /* when the record was made */
+  unsigned long long now_boottime; /* when the record was written */
   unsigned long long cgroup_id;
 
   unsigned int flags;
@@ -114,7 +115,7 @@ struct record {
   RECORD_FIGURE(MonotonicNs) sum_exec_runtime;
   RECORD_FIGURE(MonotonicCount) nr_migrations;
   RECORD_FIGURE(GaugeNs) slice;
-  unsigned long long sched_class; /* where it is */
+  unsigned long long sched_class; /* its address */
 
   RECORD_FIGURE(MonotonicCount) pcount;
   RECORD_FIGURE(MonotonicNs) run_delay;
@@ -138,7 +139,7 @@ struct record {
   unsigned long long total_vm;
   unsigned long long rss;
 
-  /* Of user threads: addresses in their memory. */
+  /* For user threads: addresses in their memory. */
   unsigned long long thread_pointer;
   unsigned long long start_code;
   unsigned long long end_code;

@@ -9,7 +9,7 @@
 namespace ctprof::task_iter {
 namespace {
 
-// The word before each record, and another one that says where its page is.
+// The length word before each record, and a second word with the page offset.
 constexpr std::size_t kHeader = 8;
 
 std::byte* map(int buffer, std::size_t size, int protection, std::size_t offset) {
@@ -53,7 +53,7 @@ Ring::Found Ring::next() const {
   if (position >= loaded<std::uint64_t>(written_)) return {};
   const std::byte* record = written_ + page_ + (position & (size_ - 1));
   const auto header = loaded<std::uint32_t>(record);
-  if ((header & kBusy) != 0) return {};  // somebody is writing it
+  if ((header & kBusy) != 0) return {};  // the record is still being written
   return {header, {record + kHeader, header & ~kDiscarded}};
 }
 

@@ -1,8 +1,8 @@
-// A BPF ring buffer, read by hand: pages that the kernel writes and we see.
+// Reads a BPF ring buffer through its memory mapping.
 //
-// The kernel writes records one after the other, each behind a word that says how long it is and
-// whether it is done; we say up to where we have read. The data are mapped twice in a row, so that
-// a record that goes over the end is in one piece all the same.
+// The kernel writes consecutive records, each after a word with its length and state. The reader
+// publishes its own position. The data are mapped twice in a row, so that a record that crosses the
+// end is contiguous.
 //
 // Threads: one reads.
 
@@ -17,15 +17,15 @@ namespace ctprof::task_iter {
 
 class Ring {
  public:
-  // Maps the buffer behind the descriptor, which stays the caller's. `size`: as it was made. Throws
-  // std::system_error when the kernel refuses.
+  // Maps the buffer of the descriptor, which the caller owns. `size` is the size at creation.
+  // Throws std::system_error if the kernel refuses.
   Ring(int buffer, std::size_t size);
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  // Calls `take(bytes)` for each record until `take` returns false, or there is none that is done.
-  // A record that was not taken comes again. The bytes live until the call returns.
+  // Calls `take(bytes)` for each record until `take` returns false, or no finished record is left.
+  // A record that was refused is delivered again. The bytes are valid until the call returns.
   template <class Take>
   void read(Take take) {
     for (Found found; (found = next()).header != 0; skip(found))
@@ -45,8 +45,8 @@ class Ring {
 
   std::size_t size_;
   std::size_t page_;
-  std::byte* read_until_;  // the page of our position
-  std::byte* written_;     // the page of the kernel's, and the data twice
+  std::byte* read_until_;  // the page of the reader's position
+  std::byte* written_;     // the page of the kernel's position, and the data twice
 };
 
 }  // namespace ctprof::task_iter

@@ -1,5 +1,5 @@
-/* The program's way into the kernel, in C: the generated skeleton, and the code that it brings
- * along, are not C++. */
+/* Loads the program into the kernel, in C, because the generated skeleton and its code are not C++.
+ * */
 #ifndef CTPROF_TASK_ITER_SKELETON_H
 #define CTPROF_TASK_ITER_SKELETON_H
 
@@ -9,12 +9,12 @@ extern "C" {
 
 struct task_iter_skeleton;
 
-/* Loads and attaches the program; NULL, and the errno in `error`, when that fails. */
+/* Loads and attaches the program. Returns NULL, and sets `error` to the errno, on failure. */
 struct task_iter_skeleton* task_iter_skeleton_load(int* error);
 void task_iter_skeleton_unload(struct task_iter_skeleton* skeleton);
 
-/* Says what the next pass is to be about, and opens it for reading; less than zero, and errno, when
- * that fails. */
+/* Sets the parameters of the next pass, and opens it for reading. Returns less than zero, and sets
+ * errno, on failure. */
 int task_iter_skeleton_begin(struct task_iter_skeleton* skeleton, unsigned int only_tgid,
                              unsigned int cpu_words);
 

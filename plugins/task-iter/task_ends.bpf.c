@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The programs that see threads end: each is copied at its last switch, when its counters are
- * final. At sched_process_exit, which one would think of first, a thread still has to run for most
- * of a millisecond.
+/* Programs that record exiting threads: each thread is copied at its last switch, when its counters
+ * are final. At sched_process_exit, the more obvious hook, a thread still has to run for most of a
+ * millisecond.
  *
- * What is here:   the last record of a thread, execs by threads that are no leaders, who descends
- * from the window's command, and the names of cgroups, which may be gone when the reader asks.
- * What is not:    the copying (copy.bpf.h), the reading (ends.cc).
+ * Contents: the last record of a thread, execs by threads that are not leaders, descendants of the
+ * window's command, and the names of cgroups, which may be removed before the reader looks them up.
+ * See also: copy.bpf.h for the copying, ends.cc for the reading.
  */
 #include "copy.bpf.h"
 
@@ -13,7 +13,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Threads that ended, and whose record found no room. */
+/* Number of threads that exited and whose record did not fit. */
 __u64 lost = 0;
 
 struct {
@@ -21,7 +21,7 @@ struct {
   __uint(max_entries, 16 << 20);
 } ended SEC(".maps");
 
-/* Cgroups whose names the reader was told. */
+/* Cgroups whose names were already sent to the reader. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 4096);
@@ -29,7 +29,8 @@ struct {
   __type(value, __u8);
 } named SEC(".maps");
 
-/* Threads that descend from the command: it is marked before it runs, and a mark is inherited. */
+/* Threads that descend from the command. The command is marked before it runs, and children inherit
+ * the mark. */
 struct {
   __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -72,7 +73,7 @@ static __always_inline void tell_name(struct kernfs_node* node, __u64 id) {
   __u8 yes = 1;
   if (bpf_map_lookup_elem(&named, &id)) return;
   struct ended_cgroup* told = bpf_ringbuf_reserve(&ended, sizeof *told, 0);
-  if (!told) return; /* next time */
+  if (!told) return; /* retried at the next exit */
   told->kind = ENDED_CGROUP;
   told->unused = 0;
   told->id = id;
@@ -94,16 +95,18 @@ static __always_inline void copy_process(struct ended_thread* out, struct task_s
 }
 
 SEC("tp_btf/sched_switch")
-int see_last_switch(__u64* arguments) { /* whether preempted, previous, next */
+int see_last_switch(__u64* arguments) { /* preempted or not, previous, next */
   struct task_struct* task = (struct task_struct*)arguments[1];
   __u32 first = 0;
   struct kernfs_node* node = 0;
   if (!(task->__state & kDead)) return 0;
   node = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn);
   const __u64 id = BPF_CORE_READ(node, id);
-  tell_name(node, id); /* first, so that the reader knows it by then */
+  tell_name(node, id); /* before the record, so that the reader already knows the name */
   struct delays_room* room = bpf_map_lookup_elem(&rooms, &first);
-  if (!room) return 0; /* never: but the verifier wants to see it, and before it lends a record */
+  if (!room)
+    return 0; /* never happens, but the verifier requires the check, before the record is
+               * reserved */
   struct ended_thread* out = bpf_ringbuf_reserve(&ended, ENDED_THREAD_SIZE, 0);
   if (!out) {
     __sync_fetch_and_add(&lost, 1);
@@ -127,7 +130,7 @@ int see_last_switch(__u64* arguments) { /* whether preempted, previous, next */
 }
 
 SEC("tp_btf/sched_process_exec")
-int see_exec(__u64* arguments) { /* the thread, its id until now, the program */
+int see_exec(__u64* arguments) { /* the thread, its previous id, the program */
   struct task_struct* task = (struct task_struct*)arguments[0];
   const int old_tid = arguments[1];
   if (task->pid == old_tid) return 0;
@@ -142,8 +145,8 @@ int see_exec(__u64* arguments) { /* the thread, its id until now, the program */
   return 0;
 }
 
-/* Whether the new process is followed, because its parent is. Its id may have been that of another
- * process, which was. */
+/* Returns whether the new process is followed, because its parent is. Its id may be that of an
+ * earlier process, which was followed. */
 static __always_inline int follow(__u32 parent, __u32 child) {
   const __u8 yes = 1;
   if (is_followed(parent)) return bpf_map_update_elem(&followed, &child, &yes, BPF_ANY) == 0;
@@ -160,7 +163,7 @@ int see_fork(__u64* arguments) { /* the parent, the child */
   if (child->pid != child->tgid) return 0;
   if (!follow(parent->tgid, child->tgid) && !descends) return 0;
   struct ended_birth* out = bpf_ringbuf_reserve(&ended, sizeof *out, 0);
-  if (!out) return 0; /* it is marked all the same, and its end will say so */
+  if (!out) return 0; /* the process is still marked, and its exit record shows it */
   out->kind = ENDED_BIRTH;
   out->tgid = child->tgid;
   out->start_boottime = child->start_boottime;
@@ -168,7 +171,7 @@ int see_fork(__u64* arguments) { /* the parent, the child */
   return 0;
 }
 
-/* Nobody has its id any more. */
+/* The id is free now. */
 SEC("tp_btf/sched_process_free")
 int see_free(__u64* arguments) { /* the thread */
   struct task_struct* task = (struct task_struct*)arguments[0];

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The program that the kernel runs once for each thread: it copies what task_struct says into a
+/* The program that the kernel runs once for each thread: it copies fields of task_struct into a
  * record, and the record into the reader's buffer.
  *
- * What is here:   one pass, and what it knows of the thread before.
- * What is not:    the copying (copy.bpf.h), what the figures mean (decode.cc), who loads and reads
- * (pass.cc), where scheduling classes are (ext_class.bpf.c).
+ * See also: copy.bpf.h for the copying, decode.cc for the meaning of values, pass.cc for loading
+ * and reading, ext_class.bpf.c for the address of the scheduling class.
  */
 #include "copy.bpf.h"
 
@@ -12,19 +11,19 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Set by the reader before a pass. */
 __u32 only_tgid = 0; /* 0: every process */
-__u32 cpu_words = 0; /* how many words of the set of CPUs are wanted */
+__u32 cpu_words = 0; /* number of requested words of the set of CPUs */
 
-/* The process of the thread before, 0 at first: threads of a process come one after the other,
- * mostly share memory and cgroup, and what the record says of these is then right already. */
+/* The process of the previous thread, 0 at first. Threads of a process are consecutive and usually
+ * share memory and cgroup, so these fields of the record are already correct. */
 __u32 last_tgid = 0;
 static struct mm_struct* last_memory;
 static struct css_set* last_cgroups;
 
-/* Of the one pass that there is at a time. */
+/* Used by one pass at a time. */
 static struct record record;
 static char delays_room[kDelaysRoom];
 
-/* By a mask, from which verifiers of all kernels see that there is room. */
+/* Uses a mask, which proves to the verifiers of all kernels that the size is in range. */
 static __u32 cpu_bytes(void) {
   _Static_assert((RECORD_CPU_WORDS & (RECORD_CPU_WORDS + 1)) == 0, "a mask");
   return (cpu_words & RECORD_CPU_WORDS) * 8;
@@ -38,7 +37,7 @@ static void copy_cgroup(struct task_struct* task) {
   record.cgroup_id = BPF_CORE_READ(cgroups, dfl_cgrp, kn, id);
 }
 
-/* The kernel's get_mm_counter: a sum that may be less than zero for a moment counts as zero. */
+/* Mirrors the kernel's get_mm_counter: a sum that is temporarily below zero counts as zero. */
 static __u64 pages(__s64 count) { return count > 0 ? count : 0; }
 
 static __u64 resident(struct mm_struct* mm) {
@@ -68,11 +67,11 @@ static void copy_figures(struct mm_struct* mm) {
   record.start_stack = BPF_CORE_READ(mm, start_stack);
 }
 
-/* Nothing keeps an address space from going while it is read, and its memory from being another's:
- * a thread that exits or runs another program lets go of the pointer before that, so figures are
- * good if it still stands there behind them. */
+/* An address space may be freed while it is read, and its memory reused. A thread that exits or
+ * executes another program clears the pointer before that. Therefore the values are valid if the
+ * pointer is unchanged after the read. */
 static void copy_memory(struct task_struct* task) {
-  if (task->flags & kKernelThread) return; /* its address space is borrowed */
+  if (task->flags & kKernelThread) return; /* a kernel thread has a borrowed address space */
   for (int attempt = 0; attempt < 2; ++attempt) {
     struct mm_struct* mm = memory_of(task);
     if (!mm) return;
@@ -86,9 +85,9 @@ static void copy_memory(struct task_struct* task) {
   last_memory = 0;
 }
 
-/* A thread that was taken out of the kernel's tables is not told when its parent goes, and must not
- * be asked for it: getppid and /proc say 0. Of one that is in there, the parent's memory stays
- * until this program is over, for it runs in an RCU section. */
+/* The parent pointer of a thread that was removed from the kernel's tables is not updated when the
+ * parent exits, so it must not be followed: getppid and /proc return 0. For other threads the
+ * parent's memory remains valid until this program ends, because it runs in an RCU section. */
 static void copy_parent(struct task_struct* task) {
   record.parent = 0;
   if (BPF_CORE_READ(task, thread_pid)) record.parent = BPF_CORE_READ(task, real_parent, tgid);

@@ -1,15 +1,14 @@
-// task-iter: who the threads are, and nearly all that is known of them, in one pass through the
-// kernel's own list.
+// task-iter: lists the threads and reads most of their metrics, in one pass through the kernel's
+// own list.
 //
 // Source: a BPF program that the kernel runs for each thread (iter/task), which copies some hundred
-// bytes of task_struct and of what hangs on it. No file is opened for a thread but to learn the
-// names of kernel threads, and one for each cgroup. The figures are those of procfs-sched and
-// taskstats, at a twentieth of the cost and all within milliseconds; those sources fill what this
-// one cannot.
+// bytes of task_struct and of structures that it points to. Files are opened only for the names of
+// kernel threads, and one for each cgroup. The values are those of procfs-sched and taskstats, at a
+// twentieth of the cost and all within milliseconds; those sources fill what this one cannot.
 //
-// What is here:   the plugin's table, where the code that finds jemalloc was not built;
-// heap.cc has the one where it was. What is not:    the source (tasks.cc), the program
-// (task_iter.bpf.c).
+// Contents: the plugin's table for builds without the code that finds jemalloc; heap.cc has the
+// table for builds with it.
+// See also: tasks.hpp for the source, task_iter.bpf.c for the program.
 
 #include "plugins/task-iter/context.hpp"
 #include "plugins/task-iter/ends.hpp"

@@ -12,7 +12,7 @@
 namespace ctprof::task_iter {
 namespace {
 
-// Only some processes' threads; none: all.
+// Returns whether the thread belongs to one of the processes; empty: all.
 bool is_wanted(const record& task, std::span<const std::uint64_t> pids) {
   return pids.empty() || std::find(pids.begin(), pids.end(), task.tgid) != pids.end();
 }
@@ -37,8 +37,8 @@ Tasks::Tasks(const sdk::Host& host)
 
 void Tasks::summarise(const sdk::Summary& summary) {
   if (summary.tally(kUnseen) > 0)
-    summary.note("task-iter: this kernel keeps " + std::to_string(summary.tally(kUnseen)) +
-                 " threads from BPF programs; other sources fill in for them");
+    summary.note("task-iter: this kernel hides " + std::to_string(summary.tally(kUnseen)) +
+                 " threads from BPF programs; other sources provide their values");
 }
 
 void Tasks::list(const sdk::Listing& listing) {
@@ -90,7 +90,7 @@ Wanted Tasks::wanted_of(std::span<const std::uint64_t> pids) const {
               std::min<std::size_t>(facts_.online.size(), RECORD_CPU_WORDS))};
 }
 
-// Makes sure that there is a row to fill; false when ctprof has had enough.
+// Ensures that there is a row to fill. Returns false if ctprof accepts no more rows.
 bool Tasks::has_room(const sdk::Listing& listing, std::optional<Room>& room) {
   if (room && room->rows < CTPROF_MAX_ROWS) return true;
   if (room) listing.commit(room->rows);
@@ -108,7 +108,8 @@ void Tasks::put(Room& room, const record& task) {
   if (room.cgroup) room.cgroup.put(row, cgroups_.of(task));
 }
 
-// Of a thread that the pass did not meet: who it is, out of /proc. The rest is for other sources.
+// Writes a thread that the pass did not visit: its identity from /proc. Other sources provide the
+// rest.
 void Tasks::put(Room& room, const UnseenThread& thread) {
   const std::uint32_t row = room.rows++;
   room.batch.tally(kUnseen);

@@ -1,8 +1,8 @@
-// The source that lists the threads, and fills nearly all that is known of them on the way.
+// The source that lists the threads, and fills most of their metrics in the same pass. It also
+// writes rows for threads that the pass did not visit.
 //
-// What is here:   one pass, record by record, into rows; and rows for what the pass did not meet.
-// What is not:    loading and reading (pass.hpp), what figures mean (decode.hpp), what the host
-// lacks (probe.hpp).
+// See also: pass.hpp for loading and reading, decode.hpp for the meaning of values, probe.hpp for
+// the probe.
 
 #pragma once
 
@@ -24,7 +24,7 @@ namespace ctprof::task_iter {
 class Tasks : public sdk::ListSource {
  public:
   static constexpr const char* kName = "tasks";
-  static constexpr std::int32_t kRank = 20;  // before taskstats, and /proc
+  static constexpr std::int32_t kRank = 20;  // before taskstats and /proc
   static constexpr auto kOffers =
       sdk::joined(Columns::kOffers, sdk::offers(sdk::kComm, sdk::kCgroup), Places::kOffers);
   static constexpr std::uint32_t kUnseen = 0;
@@ -37,7 +37,7 @@ class Tasks : public sdk::ListSource {
   void list(const sdk::Listing& listing);
 
  private:
-  // A room of a listing, and its columns.
+  // A block of rows of a listing, and its columns.
   struct Room {
     explicit Room(const sdk::Batch& of);
 
@@ -49,7 +49,7 @@ class Tasks : public sdk::ListSource {
     std::uint32_t rows = 0;
   };
 
-  // False when ctprof has had enough.
+  // Returns false if ctprof accepts no more rows.
   bool list_seen(const sdk::Listing& listing, Unseen& unseen, std::optional<Room>& room);
   bool list(const sdk::Listing& listing, std::span<const UnseenThread> threads,
             std::optional<Room>& room);
@@ -62,7 +62,7 @@ class Tasks : public sdk::ListSource {
   Facts facts_;
   Names names_;
   Cgroups cgroups_;
-  std::vector<std::uint32_t> seen_;  // processes, ascending
+  std::vector<std::uint32_t> seen_;  // visited processes, ascending
 };
 
 }  // namespace ctprof::task_iter

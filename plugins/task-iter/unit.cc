@@ -1,4 +1,4 @@
-// All sources of plugins/task-iter, which are compiled as one.
+// Compiles all sources of plugins/task-iter as one translation unit.
 
 #include "plugins/task-iter/columns.cc"
 #include "plugins/task-iter/context.cc"

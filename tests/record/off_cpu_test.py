@@ -339,7 +339,7 @@ class Hidden(Case):
         if not hidden:
             self.skipTest("this kernel hides nobody")
         done, window = self.recorded("-d", "100ms", "-p", 1)
-        self.assertRegex(done.stderr, r"off-cpu: .*this kernel keeps \d+ threads from BPF programs")
+        self.assertRegex(done.stderr, r"off-cpu: .*this kernel hides \d+ threads from BPF programs")
         self.assertEqual({thread.cells.get("offcpu_ns") for thread in window.of(1)}, {None})
 
 
