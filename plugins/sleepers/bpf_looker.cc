@@ -10,17 +10,18 @@
 namespace ctprof::sleepers {
 namespace {
 
-// The kernel has room for 32 KiB, and runs the program again for a thread whose record finds none:
-// so much less is asked for that each finds room. And copies are to be made soon after the look.
+// The kernel has a buffer of 32 KiB, and runs the program again for a thread whose record does not
+// fit. This smaller size ensures that each record fits, and that copies are made soon after the
+// sample.
 constexpr std::size_t kAsked = 8 * 1024;
-// Looks and copies of one thread; who runs on each time has a user part in some other pass.
+// Attempts for one thread. A thread that runs each time gets a user part in another pass.
 constexpr int kTries = 6;
-// Nobody has threads for more.
+// Far more than the threads of any host.
 constexpr std::size_t kMostRecords = 4 << 20;
-// A thread pointer behind a stack that is larger is that of somebody else.
+// Limit of a stack. A thread pointer farther above belongs to something else.
 constexpr std::uint64_t kMostStack = 64 << 20;
 
-// How far the stack goes, by where it may begin; 0: not known.
+// Returns the extent of the stack, from its possible bases; 0: unknown.
 std::uint64_t depth_of(const ::look& record) {
   std::uint64_t depth = 0;
   for (const std::uint64_t begin : {record.thread_pointer, record.start_stack})
@@ -35,9 +36,9 @@ std::uint64_t depth_of(const ::look& record) {
 BpfLooker::BpfLooker(std::unique_ptr<LookInput> input, std::uint64_t ns_per_tick)
     : input_(std::move(input)), ns_per_tick_(ns_per_tick), buffer_(kAsked + sizeof(::look)) {}
 
-// Calls moved(sleeper, look) for each of these that has run on since it was looked at, for what was
-// copied of its stack then is of another moment: `look` is null where it does not sleep now. Where
-// the kernel cannot tell, for none.
+// Calls moved(sleeper, look) for each of these threads that has run since it was sampled, because
+// the copy of its stack is from another time. `look` is null if the thread does not sleep now.
+// Calls nothing if the kernel does not support the check.
 template <class Moved>
 void BpfLooker::find_moved(const Pass& pass, std::span<const std::uint32_t> sleepers, Moved moved) {
   rechecked* threads = input_->recheck_room();
@@ -63,7 +64,7 @@ void BpfLooker::look(std::uint32_t round, Pass& pass) {
   read_all(pass);
 }
 
-// What was copied of the users that were read last may be incomplete: they are copied anew.
+// The last copies may be incomplete, so these users are copied again.
 void BpfLooker::go_on(Pass& pass) {
   copy_users(pass);
   read_all(pass);
@@ -77,7 +78,7 @@ void BpfLooker::read_all(Pass& pass) {
     copy_users(pass);
     if (pass.sleepers() > kMostRecords) break;
   }
-  if (kept_ > 0) throw std::runtime_error("reading the sleepers by BPF: a record in pieces");
+  if (kept_ > 0) throw std::runtime_error("reading the sleepers by BPF: incomplete record");
 }
 
 void BpfLooker::find_users(const Pass& pass, std::size_t first) {
@@ -86,8 +87,8 @@ void BpfLooker::find_users(const Pass& pass, std::size_t first) {
     if (pass.fresh[i].user == UserPart::Copied) users_.push_back(static_cast<std::uint32_t>(i));
 }
 
-// Who runs on while it is copied is looked at and copied once more, as soon as it sleeps again, and
-// at last has no user part.
+// Copies user stacks. A thread that runs meanwhile is sampled and copied again when it sleeps, and
+// has no user part after the last attempt.
 void BpfLooker::copy_users(Pass& pass) {
   for (int tries = kTries; !users_.empty(); --tries) {
     input_->copy(pass, users_);
@@ -102,7 +103,7 @@ void BpfLooker::copy_users(Pass& pass) {
   }
 }
 
-// What is left of a record that was not read to its end goes to the front.
+// Handles complete records. The rest of an incomplete record moves to the front of the buffer.
 void BpfLooker::take_all(Pass& pass, std::size_t size) {
   std::size_t at = 0;
   ::look record;
@@ -110,7 +111,7 @@ void BpfLooker::take_all(Pass& pass, std::size_t size) {
     std::memcpy(&record.head, buffer_.data() + at, sizeof record.head);
     const std::size_t whole = record.head.size;
     if (whole < sizeof record.head || whole > sizeof record)
-      throw std::runtime_error("reading the sleepers by BPF: a record of no size");
+      throw std::runtime_error("reading the sleepers by BPF: invalid record size");
     if (whole > size - at) break;
     std::memcpy(&record, buffer_.data() + at, whole);
     take(pass, record);

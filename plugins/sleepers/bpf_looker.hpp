@@ -1,9 +1,8 @@
-// Looks at sleepers with the BPF program: kernel stacks and registers come out of the kernel, user
-// stacks are copied while those are read.
+// Samples sleepers with the BPF program: it delivers kernel stacks and registers, and user stacks
+// are copied while its records are read.
 //
-// What is here:   reading the program's records.
-// What is not:    loading the program (look_input.hpp), the records (look.h), copying (copier.hpp),
-//                 what a host lacks (probe.cc).
+// See also: look_input.hpp for loading the program, look.h for the records, copier.hpp for copying,
+// probe.hpp for the probe.
 
 #pragma once
 
@@ -23,9 +22,9 @@ namespace ctprof::sleepers {
 
 class BpfLooker : public Looker {
  public:
-  // `ns_per_tick`: of the kernel's clock, in which start times are told.
+  // `ns_per_tick` is that of the kernel's clock for start times.
   BpfLooker(std::unique_ptr<LookInput> input, std::uint64_t ns_per_tick);
-  // Of the running kernel. The other arguments: see Copier.
+  // Reads the running kernel. For the other arguments see Copier.
   BpfLooker(std::unique_ptr<Program> program, std::uint64_t ns_per_tick, std::size_t most_copied,
             std::set<std::uint32_t> avoided)
       : BpfLooker(
@@ -52,10 +51,10 @@ class BpfLooker : public Looker {
 
   std::unique_ptr<LookInput> input_;
   std::uint64_t ns_per_tick_;
-  std::vector<std::uint32_t> users_;  // sleepers of a pass whose stacks are to be copied
-  std::vector<std::uint32_t> moved_;  // of these, to be copied once more
+  std::vector<std::uint32_t> users_;  // sleepers of a pass whose stacks must be copied
+  std::vector<std::uint32_t> moved_;  // those of them that must be copied again
   std::vector<std::byte> buffer_;
-  std::size_t kept_ = 0;  // of a record whose rest was not read yet
+  std::size_t kept_ = 0;  // bytes of a record whose rest was not read yet
 };
 
 }  // namespace ctprof::sleepers

@@ -10,17 +10,17 @@
 namespace ctprof::sleepers {
 namespace {
 
-// What a record may hold.
+// The limit of a record.
 constexpr std::size_t kMostOfRecord = 256 * 1024;
-// What every stack has, if it goes so far; the whole stack of all but a few sleepers.
+// The part that every stack gets; the whole stack of all but a few sleepers.
 constexpr std::size_t kForAll = 64 * 1024;
 // The whole stack of 96 in 100 sleepers.
 constexpr std::size_t kUsualCopy = 16 * 1024;
-// Of all stacks in a pass. Who has so much is told without user part.
+// Limit of all stacks in a pass. Stacks beyond it have no user part.
 constexpr std::size_t kMostOfPass = 64 << 20;
-// Of what lies beyond kForAll. Who comes later in the pass has no more than that.
+// Limit of the parts beyond kForAll in a pass. Stacks after that only get kForAll.
 constexpr std::size_t kMostBeyond = 16 << 20;
-// The kernel takes 1024; where one cannot be read, all behind it are asked for again.
+// The kernel accepts 1024. After an unreadable stack, all later ones are requested again.
 constexpr std::size_t kMostAtOnce = 256;
 
 }  // namespace
@@ -67,7 +67,7 @@ void Copier::copy_process(Pass& pass, std::span<const std::uint32_t> sleepers) {
     done += read(pass, std::span(wanted_).subspan(done));
 }
 
-// The other thread waits for memory, and what it reads goes where nobody looks.
+// The other thread waits for memory, and its result is written to a buffer that is no longer used.
 bool Copier::take_over(std::uint32_t process, Pass& pass) {
   if (!reads_from_.compare_exchange_strong(process, 0)) return false;
   avoided_.insert(process);
@@ -75,8 +75,8 @@ bool Copier::take_over(std::uint32_t process, Pass& pass) {
   return true;
 }
 
-// The kernel reads one after the other and stops where memory ends, often in the middle of one: the
-// bytes before that are there.
+// The kernel reads the stacks one after the other and stops where memory ends, often in the middle
+// of a stack. The bytes before that are valid.
 std::size_t Copier::read(Pass& pass, std::span<const Wanted> wanted) {
   wanted = wanted.first(std::min(wanted.size(), kMostAtOnce));
   std::size_t total = 0;

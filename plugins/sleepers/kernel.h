@@ -1,6 +1,6 @@
-/* The few structures of the kernel that the programs look into, and of each the few fields. The
- * loader moves every access to where the running kernel has the field (CO-RE); what some kernels
- * lack is asked for with bpf_core_field_exists.
+/* The kernel structures that the programs read, with only the fields that they read. The loader
+ * adjusts every access to the field's offset in the running kernel (CO-RE). Fields that some
+ * kernels lack are tested with bpf_core_field_exists.
  */
 #ifndef CTPROF_SLEEPERS_KERNEL_H
 #define CTPROF_SLEEPERS_KERNEL_H
@@ -19,7 +19,7 @@ struct thread_struct {
 };
 
 struct task_struct {
-  unsigned int on_cpu; /* one byte from Linux 7.3 on: what is unsigned may change its size */
+  unsigned int on_cpu; /* one byte from Linux 7.3 on: an unsigned field may change its size */
   unsigned int __state;
   unsigned int flags;
   int exit_state;
@@ -41,7 +41,7 @@ struct pt_regs { /* x86_64 */
   unsigned long sp;
 };
 
-/* Where aarch64 has them. */
+/* The same for aarch64. */
 struct pt_regs___aarch64 {
   __u64 regs[31];
   __u64 sp;

@@ -13,7 +13,8 @@
 namespace ctprof::sleepers {
 namespace {
 
-// What stands before the first character that ends it, taken off the front of the text.
+// Removes the text up to the first character of `ends` from the front, and returns it without that
+// character.
 std::string_view cut(std::string_view& text, std::string_view ends) {
   const std::size_t size = std::min(text.find_first_of(ends), text.size());
   const std::string_view word = text.substr(0, size);
@@ -43,7 +44,8 @@ bool KernelNames::tell_addresses(const sdk::Host& host) {
   std::array<char, 16> first{};
   if (!file || ::read(file.get(), first.data(), first.size()) != ssize_t{first.size()})
     return false;
-  // The first symbols are often at zero, being offsets into each CPU's memory: look further.
+  // The first symbols are often zero, because they are offsets into each CPU's memory. Therefore
+  // later ones are read, too.
   std::array<char, 1 << 16> text{};
   for (int piece = 0; piece < 64; ++piece) {
     const ssize_t got = ::read(file.get(), text.data(), text.size());

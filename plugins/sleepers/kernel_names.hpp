@@ -1,9 +1,9 @@
-// Where functions of the kernel are, by name: what /proc/PID/task/TID/stack tells without
+// Looks up addresses of kernel functions by name, because /proc/PID/task/TID/stack has no
 // addresses.
 //
-// Source: /proc/kallsyms, read once, which takes some tens of milliseconds; with addresses only for
-// CAP_SYSLOG, and for nobody where kernel.kptr_restrict is 2. Of several functions of one name the
-// first stands for all: its address has that name.
+// Source: /proc/kallsyms, read once, which takes some tens of milliseconds. It shows addresses only
+// with CAP_SYSLOG, and never if kernel.kptr_restrict is 2. Of several functions with one name the
+// first represents all, because its address has that name.
 
 #pragma once
 
@@ -21,11 +21,11 @@ namespace ctprof::sleepers {
 class KernelNames {
  public:
   static bool tell_addresses(const sdk::Host& host);
-  // Reads them. Throws std::runtime_error where they cannot be read.
+  // Reads the symbols. Throws std::runtime_error if they cannot be read.
   explicit KernelNames(const sdk::Host& host);
 
-  // The addresses in a text as that file has it, leaf first; a frame that has no address is left
-  // out. "[<0>] do_sys_poll+0x1a/0x40 [module]"
+  // Appends the addresses in a text with the format of that file, leaf first; frames without an
+  // address are skipped. "[<0>] do_sys_poll+0x1a/0x40 [module]"
   void find(std::string_view stack, std::vector<std::uint64_t>& addresses) const;
 
  private:

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The program that the kernel runs once for each thread in a pass: of one that sleeps it writes the
- * kernel's part of the stack, and the registers with which it went into the kernel. Of one that has
- * not run since, which most have not, it writes only that.
+/* The program that the kernel runs once for each thread in a pass. For a sleeping thread it writes
+ * the kernel part of the stack, and the registers at the entry into the kernel. For a thread that
+ * has not run since the previous pass, the most frequent case, it writes only that fact.
  *
- * A thread is off its CPU as often as it was switched out. So one that is off its CPU, and has been
- * switched out as often as when it was looked at last, has not run since.
+ * A thread leaves its CPU once per switch. Therefore a thread that is off its CPU, and has the same
+ * number of switches as at the previous sample, has not run since.
  *
- * What is here:   who is looked at, and what is known of the look before.
- * What is not:    one look (look.bpf.h), user stacks, which are read from outside (copier.cc); who
- * keeps the time (watch.cc).
+ * See also: look.bpf.h for the sample of one thread, copier.cc for user stacks, which are read from
+ * outside, watch.cc for the schedule.
  */
 #include "look.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Set by the reader before a pass. */
-__u32 this_round = 0;     /* a thread is written whole once in each at least; never 0 */
-__u32 only_processes = 0; /* how many were requested; 0: all are looked at */
-__u32 only_tgid = 0;      /* the reader's: the one process that passes visit; 0: all are visited */
+__u32 this_round = 0;     /* each thread is written completely at least once per round; never 0 */
+__u32 only_processes = 0; /* the number of requested processes; 0: all are visited */
+__u32 only_tgid = 0;      /* set by the reader: the only process that passes visit; 0: all are
+                           * visited */
 
-/* Processes that are requested; with those that they fork, and theirs, where see_fork is attached.
- */
+/* Requested processes; with their descendants if see_fork is attached. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, LOOK_MOST_PROCESSES);
@@ -41,14 +40,14 @@ struct {
   __type(value, struct seen);
 } looked SEC(".maps");
 
-/* Of the one pass that there is at a time. */
+/* Used by one pass at a time. */
 static struct look out;
 
 static __always_inline int is_wanted(__u32 tgid) {
   return !only_processes || bpf_map_lookup_elem(&processes, &tgid) != 0;
 }
 
-/* 0: it is written. */
+/* Returns 0 on success. */
 static __always_inline long write(struct seq_file* seq, __u32 addresses) {
   _Static_assert((LOOK_ADDRESSES & (LOOK_ADDRESSES - 1)) == 0, "a mask");
   const __u32 bytes = addresses & (LOOK_ADDRESSES * 8 - 1);
@@ -63,7 +62,7 @@ static __always_inline int write_head(struct seq_file* seq, struct task_struct* 
   return 0;
 }
 
-/* So that who was met in no way can be told from who was always awake. */
+/* Distinguishes processes that were not visited from those that were always awake. */
 static __always_inline int write_awake(struct seq_file* seq, struct task_struct* task) {
   return task->pid == task->tgid ? write_head(seq, task, LOOK_AWAKE) : 0;
 }
@@ -87,7 +86,8 @@ int look(struct bpf_iter__task* ctx) {
   return 0;
 }
 
-/* A new process is followed if its parent is. Its id may have been that of another one, which was.
+/* Follows a new process if its parent is followed. Its id may be that of an earlier process, which
+ * was followed.
  */
 SEC("tp_btf/sched_process_fork")
 int see_fork(__u64* arguments) { /* the parent, the child */
@@ -103,7 +103,7 @@ int see_fork(__u64* arguments) { /* the parent, the child */
   return 0;
 }
 
-/* Nobody has its id any more. */
+/* The id is free now. */
 SEC("tp_btf/sched_process_free")
 int see_free(__u64* arguments) { /* the thread */
   struct task_struct* task = (struct task_struct*)arguments[0];

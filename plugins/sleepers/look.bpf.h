@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* One look at a thread, copied into a record: shared by the program that looks at all of them and
- * by the one that looks once more at those that ran meanwhile.
+/* Samples one thread, and copies the result into a record. The program that visits all threads and
+ * the one that samples threads again share this code.
  */
 #ifndef CTPROF_SLEEPERS_LOOK_BPF_H
 #define CTPROF_SLEEPERS_LOOK_BPF_H
@@ -74,17 +74,18 @@ static __always_inline void copy_user(struct look* out, struct task_struct* task
   copy_memory(out, task);
   copy_thread_pointer(out, task);
   copy_registers(out, task);
-  if (out->ip == 0 && out->sp == 0) out->head.flags |= LOOK_KERNEL; /* a worker, as of vhost */
+  if (out->ip == 0 && out->sp == 0)
+    out->head.flags |= LOOK_KERNEL; /* a worker, such as one of vhost */
 }
 
-/* Bytes of kernel stack. */
+/* Returns the size of the kernel stack in bytes. */
 static __always_inline __u32 copy_kernel(struct look* out, struct task_struct* task) {
   const long got = bpf_get_task_stack(task, out->kernel, LOOK_MOST_FRAMES * 8, 0);
   return got > 0 ? got : 0;
 }
 
-/* Bytes of kernel stack. What is there once more in the end is that of a thread that slept all the
- * while; less than 0: it ran, and will again. */
+/* Returns the size of the kernel stack in bytes. If state and switches are unchanged at the end,
+ * the thread slept all the time. Otherwise it ran meanwhile; returns a negative number. */
 static __always_inline long take_look(struct look* out, struct task_struct* task) {
   const __u64 switches = switches_of(task);
   if (!may_show_stack(task)) return -1;

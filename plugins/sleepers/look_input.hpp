@@ -1,14 +1,12 @@
-// What a pass over sleepers takes from the kernel: records of the BPF programs, and memory of the
-// threads.
+// The input of a pass over sleepers: records of the BPF programs, and memory of the threads.
 //
-// `KernelLooks` reads a running kernel. Tests replay input that was recorded from one, so that all
-// figures can be checked exactly (tests/recorded).
+// `KernelLooks` reads a running kernel. Tests replay recorded input, so that all values can be
+// checked exactly (tests/recorded).
 //
-// What is here:   the calls, and their implementation for the running kernel.
-// What is not:    the records (look.h, recheck.h), what they mean (bpf_looker.hpp), copying
-//                 (copier.hpp).
+// See also: look.h and recheck.h for the records, bpf_looker.hpp for their meaning, copier.hpp for
+// copying.
 //
-// Threads: one at a time, but for reads_from().
+// Threads: one at a time, except for reads_from().
 
 #pragma once
 
@@ -31,16 +29,16 @@ namespace ctprof::sleepers {
 class LookInput {
  public:
   virtual ~LookInput() = default;
-  // Begins a pass over all threads. Throws std::runtime_error when the kernel refuses, as read()
-  // does.
+  // Starts a pass over all threads. Like read(), throws std::runtime_error if the kernel refuses.
   virtual void begin(std::uint32_t round) = 0;
-  // Some more bytes of its records (struct look); 0 at the end. A record may come in pieces.
+  // Returns more bytes of its records (struct look); 0 at the end. A record may be split.
   virtual std::size_t read(std::span<std::byte> room) = 0;
   // Copies the user stacks of these sleepers of the pass; see Copier.
   virtual void copy(Pass& pass, std::span<const std::uint32_t> sleepers) = 0;
-  // Room for RECHECK_MOST threads that are to be looked at again; null where the kernel cannot.
+  // Returns space for RECHECK_MOST threads to sample again; null if the kernel does not support
+  // this.
   virtual rechecked* recheck_room() = 0;
-  // Looks at the first `count` of them. False where the kernel failed.
+  // Samples the first `count` of them again. Returns false if the kernel failed.
   virtual bool recheck(std::size_t count) = 0;
   // See Looker.
   virtual std::uint32_t reads_from() const = 0;
@@ -51,17 +49,17 @@ class LookInput {
   }
 };
 
-// The loaded program; nothing of it stays in the kernel once it is gone.
+// The loaded program. It is unloaded with this object.
 class Program {
  public:
-  // Null, and the errno in `error`, when the kernel refuses it.
+  // Returns null, and sets `error` to the errno, if the kernel refuses the program.
   static std::unique_ptr<Program> load(int& error);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // Only of these processes; none: all. `inherits`: also of those that they fork from now on, and
-  // their children. Throws std::runtime_error when the kernel refuses.
+  // Limits passes to these processes; empty: all. `inherits` also includes processes that they fork
+  // from now on, and their descendants. Throws std::runtime_error if the kernel refuses.
   void want(std::span<const std::uint64_t> pids, bool inherits);
   sdk::Fd begin(std::uint32_t round);
 
@@ -73,7 +71,7 @@ class Program {
 
 class KernelLooks final : public LookInput {
  public:
-  // `most_copied`, `avoided`: see Copier. Linux 6.2 brought what looking again takes.
+  // For `most_copied` and `avoided` see Copier. Sampling again needs Linux 6.2.
   KernelLooks(std::unique_ptr<Program> program, std::size_t most_copied,
               std::set<std::uint32_t> avoided);
 
@@ -97,8 +95,8 @@ class KernelLooks final : public LookInput {
 
   std::unique_ptr<Program> program_;
   Copier copier_;
-  std::unique_ptr<sleepers_recheck, Unload> recheck_;  // null: there is none
-  sdk::Fd records_;                                    // of the pass under way
+  std::unique_ptr<sleepers_recheck, Unload> recheck_;  // null: not supported
+  sdk::Fd records_;                                    // of the current pass
 };
 
 }  // namespace ctprof::sleepers

@@ -1,7 +1,7 @@
-// What one look at all threads found: who sleeps, and where.
+// The result of one pass over all threads: which ones sleep, and where.
 //
-// A pass is filled by a Looker, in a thread of its own, and handed over to the core by a Tally. It
-// is used again for a later pass, so that its memory need not be got anew.
+// A Looker fills a pass, in a thread of its own, and a Tally hands it over to the core. Passes are
+// reused, so that their memory need not be allocated again.
 
 #pragma once
 
@@ -13,46 +13,48 @@
 
 namespace ctprof::sleepers {
 
-// What tells one process's code from that of another, or from its own a while ago.
+// Identifies the code of a process, and changes when the process maps other code.
 struct CodeMark {
   std::uint64_t memory = 0, pages = 0, execs = 0;
   bool operator==(const CodeMark&) const = default;
 };
 
 enum class UserPart {
-  None,     // a thread of the kernel
-  Lacking,  // it could not be had
+  None,     // a kernel thread
+  Lacking,  // it could not be read
   Copied
 };
 
-// A thread that sleeps and that has run since the pass before, or is new.
+// A sleeping thread that is new or has run since the previous pass.
 struct Sleeper {
   std::uint32_t tgid = 0, tid = 0;
   std::uint64_t start_ticks = 0;
-  std::uint64_t start_ns = 0, switches = 0;      // by which to tell that it has not run since
+  std::uint64_t start_ns = 0, switches = 0;      // to detect that it has not run since
   std::size_t first_address = 0, addresses = 0;  // of its kernel part, in Pass::addresses
   UserPart user = UserPart::None;
   std::uint64_t ip = 0, sp = 0, bp = 0, lr = 0;
-  // How much there is from `sp` to where the stack begins, at most; 0: not known.
+  // The largest possible distance from `sp` to the base of the stack; 0: unknown.
   std::uint64_t depth = 0;
   std::size_t copy_at = 0, copied = 0;  // in Pass::copies
   CodeMark code;
 };
 
-// A thread that sleeps as it did in the pass before; or of which no more is known.
+// A thread that sleeps as in the previous pass, or of which nothing else is known.
 struct Asleep {
   std::uint32_t tgid = 0, tid = 0;
   std::uint64_t start_ticks = 0;
 };
 
-// Memory that is not zeroed when it grows, nor kept as it was.
+// A growing buffer that does not initialise its memory, and only copies the part that is needed.
 class Bytes {
  public:
-  // REQUIRES: what stood there before `used` is all that is still needed.
+  // Returns space for `more` bytes at offset `used`. REQUIRES: only the first `used` bytes are
+  // still needed.
   std::uint8_t* room(std::size_t used, std::size_t more);
-  // Keeps what room() returned alive, for a system call that may outlive this object.
+  // Keeps the memory that room() returned alive, for a system call that may outlive this object.
   std::shared_ptr<const std::uint8_t[]> shared() const { return bytes_; }
-  // Moves the first `used` bytes elsewhere: a system call may yet write to those behind them.
+  // Moves the first `used` bytes to new memory, because a system call may still write to the bytes
+  // after them.
   void move_away(std::size_t used);
   std::span<const std::uint8_t> part(std::size_t at, std::size_t size) const {
     return {bytes_.get() + at, size};
@@ -64,49 +66,51 @@ class Bytes {
 };
 
 struct Pass {
-  std::uint32_t window = 0;  // the first has 0
-  std::uint64_t at_ns = 0;   // CLOCK_BOOTTIME, when it began
-  std::uint64_t cpu_ns = 0;  // what it cost
-  std::uint64_t unseen = 0;  // sleepers that could not be looked at
+  std::uint32_t window = 0;  // the first window has 0
+  std::uint64_t at_ns = 0;   // start, on CLOCK_BOOTTIME
+  std::uint64_t cpu_ns = 0;  // its cost
+  std::uint64_t unseen = 0;  // sleepers that could not be sampled
   std::vector<Sleeper> fresh;
   std::vector<Asleep> again;
-  std::vector<Asleep> closed;      // whose stacks we may not see
-  std::vector<std::uint32_t> met;  // processes, asleep or not; none where whoever looks meets all
+  std::vector<Asleep> closed;      // whose stacks may not be read
+  std::vector<std::uint32_t> met;  // processes, sleeping or not; empty if the looker visits all
   std::vector<std::uint64_t> addresses;
   Bytes copies;
-  std::size_t copied = 0;         // of `copies`
-  std::size_t copied_beyond = 0;  // of those, of stacks that go unusually far
+  std::size_t copied = 0;         // used bytes of `copies`
+  std::size_t copied_beyond = 0;  // those of them that exceed the normal size of a stack
 
   void clear();
   std::uint64_t sleepers() const { return fresh.size() + again.size() + closed.size(); }
 };
 
-// Thrown in a thread whose pass was taken over, while it waited for the memory of a process. It
-// must touch neither the pass nor the looker any more.
+// Thrown in a thread whose pass was taken over while it waited for the memory of a process. The
+// thread must not access the pass or the looker any more.
 struct LeftBehind {};
 
-// Looks at all threads that sleep.
+// Samples all sleeping threads.
 //
-// In each round a thread is told whole before it is told as one that is still asleep; so whoever
-// begins a new round can forget what was told until then. Throws std::runtime_error when the kernel
-// does not play along.
+// In each round a thread is written completely before it is written as still asleep. Therefore a
+// caller that starts a new round can drop the results of earlier rounds. Throws std::runtime_error
+// if the kernel reports an error.
 class Looker {
  public:
   virtual ~Looker() = default;
   virtual void look(std::uint32_t round, Pass& pass) = 0;
-  // The process that it is reading from, and that may hold it up; 0: none. From any thread.
+  // Returns the process that it is reading from, and that may block it; 0: none. May be called from
+  // any thread.
   virtual std::uint32_t reads_from() const = 0;
-  // Since when, on the monotonic clock.
+  // Returns when that read started, on CLOCK_MONOTONIC.
   virtual std::uint64_t reads_since_ns() const { return 0; }
 
-  // Takes the pass from the thread that reads from this process, if it still does: when the process
-  // answers, look() or go_on() throws LeftBehind there. The pass has all that was copied before. No
-  // memory of this process is read any more. From another thread than look().
+  // Takes the pass from the thread that reads from this process, if it still does. When the process
+  // answers, look() or go_on() throws LeftBehind in that thread. The pass contains everything that
+  // was copied before. Memory of this process is not read any more. Call it from another thread
+  // than look().
   virtual bool take_over(std::uint32_t process, Pass& pass) {
     static_cast<void>(process), static_cast<void>(pass);
     return false;
   }
-  // Goes on with a pass that was taken over.
+  // Continues a pass that was taken over.
   virtual void go_on(Pass& pass) { static_cast<void>(pass); }
 };
 

@@ -45,9 +45,10 @@ std::optional<BpfRefusal> refused_proc(const sdk::Host& host) {
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live() || !host.own_tids())
-    return probe.refuse_all(Gap::Unsupported,
-                            "sleepers are those of the running kernel, by thread ids of our own "
-                            "PID namespace; this tree is another");
+    return probe.refuse_all(
+        Gap::Unsupported,
+        "the recorder samples threads of the running kernel, by thread ids of our own "
+        "PID namespace; this tree is another");
   BpfRefusal why;
   if (load_program(host, why)) {
     if (!has_capabilities({CAP_SYS_PTRACE}, true))
@@ -57,7 +58,7 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   }
   if (const auto refused = refused_proc(host))
     return probe.refuse_all(why.gap, why.why + "; " + refused->why, why.remedy);
-  probe.all_lack("stacks are of the kernel alone, from /proc: " + why.why, why.remedy);
+  probe.all_lack("stacks have only their kernel part, from /proc: " + why.why, why.remedy);
 }
 
 }  // namespace ctprof::sleepers

@@ -1,4 +1,4 @@
-// Whether this host's sleepers can be looked at, by what, and what it lacks.
+// Determines whether and how this host's sleepers can be sampled, and what it lacks.
 
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace ctprof::sleepers {
 
-// The program; null, and why, where the host or the kernel does not let us have it.
+// Returns the program, or null and the reason if the host or the kernel does not support it.
 std::unique_ptr<Program> load_program(const sdk::Host& host, BpfRefusal& why);
 
-// Why stacks cannot be read from /proc either; nothing: they can.
+// Returns why stacks cannot be read from /proc either; no value if they can.
 std::optional<BpfRefusal> refused_proc(const sdk::Host& host);
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);

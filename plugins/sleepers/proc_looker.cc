@@ -15,14 +15,14 @@
 namespace ctprof::sleepers {
 namespace {
 
-// Sleeping, waiting for a disk, stopped, traced, idle, parked: all but what runs and what has
-// ended.
+// Sleeping, waiting for a disk, stopped, traced, idle, parked: all states except running and
+// exited.
 constexpr std::string_view kAsleep = "SDTtIP";
-// Fields of stat: flags, and the start time.
-constexpr int kFieldsToFlags = 6;            // from the state on
-constexpr int kFieldsToStart = 13;           // from the flags on
+// Numbers of fields in stat before the flags, and before the start time.
+constexpr int kFieldsToFlags = 6;            // counted from the state
+constexpr int kFieldsToStart = 13;           // counted from the flags
 constexpr std::uint64_t kNoUser = 0x200010;  // PF_KTHREAD, PF_IO_WORKER
-// PF_USER_WORKER, as of vhost; before Linux 6.4 the bit had other meanings, or none.
+// PF_USER_WORKER, for example of vhost; before Linux 6.4 the bit had other meanings, or none.
 constexpr std::uint64_t kUserWorker = 0x4000;
 constexpr int kUserWorkerMajor = 6, kUserWorkerMinor = 4;
 
@@ -30,7 +30,7 @@ struct Close {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-// Flags of threads that have no user part.
+// Returns the flags of threads that have no user part.
 std::uint64_t no_user_flags() {
   utsname names{};
   int major = 0, minor = 0;
@@ -54,7 +54,7 @@ void each_id(int parent, const char* path, Take take) {
     if (const auto id = sdk::number<std::uint32_t>(entry->d_name)) take(id.value);
 }
 
-// The number behind so many fields, which are taken off the text; it stays there.
+// Returns the number after this many fields, and removes these fields from the text.
 sdk::Reading<std::uint64_t> number_after(std::string_view& text, int fields) {
   for (int field = 0; field < fields; ++field) {
     const std::size_t space = text.find(' ');
@@ -66,7 +66,7 @@ sdk::Reading<std::uint64_t> number_after(std::string_view& text, int fields) {
 
 }  // namespace
 
-// The name may hold anything, also ") R 1".
+// The name may contain anything, for example ") R 1".
 Stat stat_in(std::string_view text) {
   const std::size_t name_ends = text.rfind(") ");
   if (name_ends == std::string_view::npos || text.size() < name_ends + 4) return {};
@@ -94,7 +94,7 @@ void ProcLooker::look_at_process(std::uint32_t tgid, Pass& pass) {
   each_id(tasks.get(), ".", [&](std::uint32_t tid) { look_at(tasks.get(), tgid, tid, pass); });
 }
 
-// It may wake up between the two files, or end; it slept when the first was read.
+// The thread may wake up or exit between the two reads; it slept at the first one.
 void ProcLooker::look_at(int tasks, std::uint32_t tgid, std::uint32_t tid, Pass& pass) {
   const std::string path = std::to_string(tid) + "/";
   const auto text = file_.read(tasks, (path + "stat").c_str());

@@ -1,7 +1,7 @@
-// Looks at sleepers through /proc, where BPF is not to be had: the kernel's part of stacks alone.
+// Samples sleepers through /proc if BPF is unavailable: only the kernel part of stacks.
 //
-// Sources: /proc/PID/task/TID/stat for who sleeps, stack for where. Some ten microseconds a thread,
-// whether it has run or not.
+// Sources: /proc/PID/task/TID/stat for the state, stack for the stack. It takes about ten
+// microseconds per thread, whether it has run or not.
 
 #pragma once
 
@@ -16,18 +16,18 @@
 
 namespace ctprof::sleepers {
 
-// What /proc/PID/task/TID/stat says, as far as it matters.
+// The required fields of /proc/PID/task/TID/stat.
 struct Stat {
   char state = '?';
   std::uint64_t start_ticks = 0;
-  bool has_user = false;  // it is no thread of the kernel, nor one that works for it alone
+  bool has_user = false;  // it is neither a kernel thread nor one that only works for the kernel
 };
-// Nothing but '?' where it says something else.
+// Parses a stat file. The state remains '?' if the text is malformed.
 Stat stat_in(std::string_view text);
 
 class ProcLooker : public Looker {
  public:
-  // `pids`: only these processes; none: all.
+  // `pids`: the selected processes; empty: all.
   ProcLooker(const sdk::Host& host, std::vector<std::uint64_t> pids);
 
   void look(std::uint32_t round, Pass& pass) override;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Run by hand after user stacks were copied: tells which of those threads have not run since they
- * were looked at, so that the copy is of that moment; and where the others sleep now. Apart from
- * the program that looks at all, for it asks the kernel for a function that came with Linux 6.2.
+/* Runs on demand after user stacks were copied. It reports which of those threads have not run
+ * since they were sampled, so that the copy is of that time, and where the others sleep now. It is
+ * separate from the program that visits all threads, because it needs a kernel function of Linux
+ * 6.2.
  */
 #include "look.bpf.h"
 

@@ -1,4 +1,4 @@
-/* Which threads are to be looked at again, and what is found; shared with the reader. */
+/* The threads to sample again, and the result; shared with the reader. */
 #ifndef CTPROF_SLEEPERS_RECHECK_H
 #define CTPROF_SLEEPERS_RECHECK_H
 
@@ -7,14 +7,14 @@
 enum { RECHECK_MOST = 64 };
 
 enum {
-  RECHECK_GONE = 0,  /* it runs, or has ended */
+  RECHECK_GONE = 0,  /* it runs, or has exited */
   RECHECK_SAME = 1,  /* it has not run since */
-  RECHECK_AGAIN = 2, /* it ran, and sleeps again: `look` says where */
+  RECHECK_AGAIN = 2, /* it ran, and sleeps again: `look` is the new sample */
 };
 
 struct rechecked {
   unsigned int tid;
-  unsigned int found; /* filled by the program, as is `look` */
+  unsigned int found; /* set by the program, like `look` */
   unsigned long long switches;
   unsigned long long start_boottime;
   struct look look;

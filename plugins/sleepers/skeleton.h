@@ -1,5 +1,5 @@
-/* The program's way into the kernel, in C: the generated skeleton, and the code that it brings
- * along, are not C++. */
+/* Loads the programs into the kernel, in C, because the generated skeletons and their code are not
+ * C++. */
 #ifndef CTPROF_SLEEPERS_SKELETON_H
 #define CTPROF_SLEEPERS_SKELETON_H
 
@@ -9,29 +9,31 @@ extern "C" {
 
 struct sleepers_skeleton;
 
-/* Loads and attaches the program; NULL, and the errno in `error`, when that fails. */
+/* Loads and attaches the program. Returns NULL, and sets `error` to the errno, on failure. */
 struct sleepers_skeleton* sleepers_skeleton_load(int* error);
 void sleepers_skeleton_unload(struct sleepers_skeleton* skeleton);
 
-/* Passes are to be about this process, and others for which it is called; none: all. Less than
- * zero, and errno, when that fails. */
+/* Limits passes to this process, and to others for which it is called; if it is not called, passes
+ * visit all. Returns less than zero, and sets errno, on failure. */
 int sleepers_skeleton_want(struct sleepers_skeleton* skeleton, unsigned int process);
-/* Passes are also about what these processes fork from now on, and what that forks. */
+/* Includes processes that these fork from now on, and their descendants. */
 int sleepers_skeleton_follow(struct sleepers_skeleton* skeleton);
-/* Has stacks be told of processes that this user may look into, and of no others. */
+/* Limits stacks to processes that this user may inspect. */
 void sleepers_skeleton_lend(struct sleepers_skeleton* skeleton, unsigned int user,
                             unsigned int group);
-/* Opens a pass for reading; less than zero, and errno, when that fails. */
+/* Opens a pass for reading. Returns less than zero, and sets errno, on failure. */
 int sleepers_skeleton_begin(struct sleepers_skeleton* skeleton, unsigned int round);
 
-/* The other one, which tells who has run since; NULL where the kernel does not take it. */
+/* The other program, which reports the threads that have run since; NULL if the kernel does not
+ * support it. */
 struct sleepers_recheck* sleepers_recheck_load(void);
 void sleepers_recheck_unload(struct sleepers_recheck* recheck);
-/* As sleepers_skeleton_lend(). */
+/* Like sleepers_skeleton_lend(). */
 void sleepers_recheck_lend(struct sleepers_recheck* recheck, unsigned int user, unsigned int group);
-/* RECHECK_MOST of them, to be filled before it runs, and looked at afterwards. */
+/* Returns an array of RECHECK_MOST elements. Fill it before the program runs, and read the results
+ * afterwards. */
 struct rechecked* sleepers_recheck_threads(struct sleepers_recheck* recheck);
-/* 0, or less and errno. */
+/* Returns 0, or less than zero with errno. */
 int sleepers_recheck_run(struct sleepers_recheck* recheck, unsigned int count);
 
 #ifdef __cplusplus

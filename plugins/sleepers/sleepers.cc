@@ -1,16 +1,16 @@
-// sleepers: where threads wait: the stack of each thread that sleeps, some times a second.
+// sleepers: samples where threads wait: the stack of each sleeping thread, some times per second.
 //
-// Sources: a BPF program (iter/task) that the kernel runs for each thread, for the kernel's part of
+// Sources: a BPF program (iter/task) that the kernel runs for each thread, for the kernel part of
 // the stack and the registers; process_vm_readv(2) for a copy of the user stack's top, which ctprof
-// unwinds. Needs CAP_BPF with CAP_PERFMON, and BTF; of other users' processes CAP_SYS_PTRACE. Where
-// there is no BPF, /proc/PID/task/TID/stack, for the kernel's part alone.
+// unwinds. Needs CAP_BPF with CAP_PERFMON, and BTF; for other users' processes CAP_SYS_PTRACE.
+// Without BPF, /proc/PID/task/TID/stack, for only the kernel part.
 //
-// What it costs grows with the threads of the host, not with how often they are switched; and of a
-// thread that has not run since the last pass there is nothing to do but to count it.
+// The cost grows with the threads of the host, not with their switches. A thread that has not run
+// since the previous pass is only counted.
 //
-// What is here:   the recorder, what it chooses where nobody says, the plugin's table.
-// What is not:    a pass (bpf_looker.hpp, proc_looker.hpp), when there is one (watch.hpp), what
-//                 becomes of it (tally.hpp), what the host lacks (probe.cc).
+// Contents: the recorder, its defaults, the plugin's table.
+// See also: bpf_looker.hpp and proc_looker.hpp for a pass, watch.hpp for the schedule of passes,
+// tally.hpp for the conversion to records, probe.hpp for the probe.
 
 #include <unistd.h>
 
@@ -35,22 +35,22 @@
 namespace ctprof::sleepers {
 namespace {
 
-// Of no rhythm that others have.
+// Not a multiple of common periods.
 constexpr std::uint32_t kUsualPasses = 9;
 
 inline constexpr sdk::Metric<sdk::StackCount, sdk::StackSum> kSleepingStacks{
     {.name = "sleeping_stacks",
      .section = "stacks",
      .source = "a BPF iterator over tasks, process_vm_readv(2); else /proc/<pid>/task/<tid>/stack",
-     .description = "How often threads were found asleep, by call stack.",
+     .description = "Number of samples in which threads were asleep, by call stack.",
      .role = "waiting-stacks"}};
 
 inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kSleepingSamples{
     {.name = "sleeping_samples",
      .section = "stacks",
      .source = "a BPF iterator over tasks; else /proc/<pid>/task/<tid>/stat",
-     .description = "How often the thread was found asleep.",
-     .file_path = "none"}};  // rows have no place for windows
+     .description = "Number of samples in which the thread was asleep.",
+     .file_path = "none"}};  // rows files contain no windows
 
 Pace pace_of(const sdk::Window& window) {
   const std::uint32_t passes = window.passes_hz() > 0 ? window.passes_hz() : kUsualPasses;
@@ -82,10 +82,12 @@ class Sleepers : public sdk::RecordSource {
   }
 
   void drain(const sdk::Records& records) {
-    if (is_stopped_ && window_ == next_window_) return;  // a pass since then is of no window
+    if (is_stopped_ && window_ == next_window_)
+      return;  // a pass after the end belongs to no
+               // window
     std::unique_ptr<Pass> pass = held_ ? std::move(held_) : watch_->next();
     for (; pass && pass->window <= window_; pass = watch_->next()) take(std::move(pass), records);
-    held_ = std::move(pass);  // of the next window
+    held_ = std::move(pass);  // belongs to the next window
     if (window_ == next_window_) return;
     tell_hidden(records);
     closed_ = tally_->closed();
@@ -109,7 +111,7 @@ class Sleepers : public sdk::RecordSource {
 
   sdk::Host host_;
   std::vector<std::uint64_t> pids_;
-  bool inherits_ = false;  // also what these fork
+  bool inherits_ = false;  // whether to include processes that these fork
   std::size_t most_copied_ = 0;
   bool has_budget_ = false;
   std::unique_ptr<Tally> tally_;
@@ -117,11 +119,12 @@ class Sleepers : public sdk::RecordSource {
   std::uint32_t window_ = 0, next_window_ = 0;
   bool is_stopped_ = false;
   std::unique_ptr<Pass> held_;
-  std::vector<std::uint32_t> met_;  // processes, in the window's last pass, and ...
-  std::uint64_t met_at_ns_ = 0;     // ... when that was
-  // Threads, in the last window: kept from BPF programs; with stacks that we may not see.
+  std::vector<std::uint32_t> met_;  // visited processes in the window's last pass
+  std::uint64_t met_at_ns_ = 0;     // time of that pass
+  // Numbers of threads in the last window: hidden from BPF programs; with stacks that may not be
+  // read.
   std::uint64_t hidden_ = 0, closed_ = 0;
-  std::string without_bpf_;  // why; empty: BPF it is
+  std::string without_bpf_;  // the reason why BPF is not used; empty: it is used
 };
 
 std::unique_ptr<Looker> Sleepers::looker() {
@@ -155,7 +158,7 @@ std::string in_words(const std::set<std::uint32_t>& processes) {
   return text;
 }
 
-// One that was made too late for its window is not told.
+// Hands over a pass. A pass that belongs to an earlier window is only counted.
 void Sleepers::take(std::unique_ptr<Pass> pass, const sdk::Records& records) {
   const std::uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   records.count_cpu_ns(pass->cpu_ns);
@@ -169,7 +172,7 @@ void Sleepers::take(std::unique_ptr<Pass> pass, const sdk::Records& records) {
   watch_->give_back(std::move(pass), clock_ns(CLOCK_THREAD_CPUTIME_ID) - before);
 }
 
-// Nobody knows whether they slept, though they were there all the time.
+// Reports hidden threads: whether they slept is unknown, although they existed all the time.
 void Sleepers::tell_hidden(const sdk::Records& records) {
   hidden_ = 0;
   if (met_.empty()) return;
@@ -189,11 +192,13 @@ void Sleepers::tell(const Watch::Account& account, const sdk::Records& records) 
     said += (said.empty() ? "sleepers: " : "; ") + sentence;
   };
   if (!without_bpf_.empty() && inherits_)
-    add("processes that were forked since recording began are left out: nothing here sees forks");
-  if (!without_bpf_.empty()) add("stacks are of the kernel alone, from /proc: " + without_bpf_);
+    add("processes that were forked since recording began are omitted: without BPF forks are not "
+        "observed");
+  if (!without_bpf_.empty()) add("stacks have only their kernel part, from /proc: " + without_bpf_);
   if (closed_ > 0)
-    add("stacks of " + std::to_string(closed_) + " threads that sleep are closed to ctprof" +
-        (lent_user() ? ": its capabilities are for reading figures, and its user may not see them"
+    add("stacks of " + std::to_string(closed_) + " sleeping threads are hidden from ctprof" +
+        (lent_user() ? ": its capabilities are only for reading metrics, and its user may not see "
+                       "these stacks"
          : has_capabilities({CAP_SYS_PTRACE}, true)
              ? " despite CAP_SYS_PTRACE (a security module or the kernel's policy)"
              : ", as those of other users are without CAP_SYS_PTRACE"));
@@ -205,8 +210,8 @@ void Sleepers::tell(const Watch::Account& account, const sdk::Records& records) 
     add("memory of " + in_words(watch_->avoided()) +
         " did not answer: its stacks have no user part from then on");
   if (hidden_ > 0)
-    add("this kernel keeps " + std::to_string(hidden_) +
-        " threads from BPF programs: whether they sleep is not known");
+    add("this kernel hides " + std::to_string(hidden_) +
+        " threads from BPF programs: whether they sleep is unknown");
   if (!said.empty()) records.remark(said);
 }
 
@@ -215,5 +220,6 @@ constexpr sdk::Extra kExtra{.flags = CTPROF_PLUGIN_RECORDER};
 }  // namespace
 }  // namespace ctprof::sleepers
 
-CTPROF_PLUGIN_WITH("sleepers", "1.0", "Call stacks of what sleeps, looked at some times a second.",
+CTPROF_PLUGIN_WITH("sleepers", "1.0",
+                   "Call stacks of sleeping threads, sampled some times per second.",
                    ctprof::sleepers::kExtra, ctprof::sleepers::Sleepers)

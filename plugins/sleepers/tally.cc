@@ -8,9 +8,9 @@
 namespace ctprof::sleepers {
 namespace {
 
-// The kernel gives no higher one (PID_MAX_LIMIT).
+// The kernel assigns no larger tid (PID_MAX_LIMIT).
 constexpr std::size_t kMostId = 1 << 22;
-// Whose code is remembered; beyond, all are met anew.
+// Limit of processes whose code is stored; when it is reached, all are dropped.
 constexpr std::size_t kMostProcesses = 1 << 16;
 
 sdk::Record record_of(std::uint32_t tgid, std::uint32_t tid, std::uint64_t start_ticks,
@@ -22,7 +22,7 @@ sdk::Record record_of(std::uint32_t tgid, std::uint32_t tid, std::uint64_t start
 
 }  // namespace
 
-// Only what is used of so much memory is ever there.
+// The kernel only allocates pages of this memory that are used.
 Tally::Tally(const Shape& shape)
     : shape_(shape),
       place_and_one_(static_cast<std::uint32_t*>(std::calloc(kMostId + 1, sizeof(std::uint32_t)))) {
@@ -55,7 +55,7 @@ void Tally::put_repeats(Thread& thread, const sdk::Records& records) {
   thread.repeats = 0;
 }
 
-// Once is enough: it is a gap where there is nothing else.
+// Reports the gap once; it appears if the thread has no other value.
 void Tally::put_closed(Thread& thread, const sdk::Records& records) {
   if (std::exchange(thread.is_closed, true)) return;
   ++closed_;
@@ -83,7 +83,7 @@ void Tally::put_change(const Pass& pass, const Sleeper& sleeper, const sdk::Reco
   records.put(change);
 }
 
-// From whom exactly it descends, a pass does not tell; so its code is to be read anew.
+// A pass does not show the exact parent, so the mappings of the process must be read again.
 void Tally::put_birth(const Pass& pass, std::uint32_t tgid, const sdk::Records& records) {
   if (shape_.parents.empty() || !family_.insert(tgid).second) return;
   ctprof_change change{};
@@ -97,7 +97,7 @@ void Tally::put_birth(const Pass& pass, std::uint32_t tgid, const sdk::Records& 
   records.put(change);
 }
 
-// Each frame begins with where its caller's does, and the address in the caller.
+// Each frame starts with the frame pointer of its caller, followed by the return address.
 void Tally::follow_frame_pointers(const Pass& pass, const Sleeper& sleeper) {
   const auto copy = pass.copies.part(sleeper.copy_at, sleeper.copied);
   user_.assign(1, sleeper.ip);

@@ -1,9 +1,9 @@
-// What passes found, put together by thread, as the core takes it: a stack when a thread is first
-// found with it, and once in a while how often it was found so again; and how often it was found
-// asleep at all.
+// Combines the results of passes by thread, in the form that the core needs: a stack when a thread
+// is first found with it, then from time to time the number of repetitions; and the number of
+// samples of the thread.
 //
 // All weights of a thread reach the core: when it is found elsewhere, when it is not found any
-// more, and when the window ends. So both metrics say the same of it.
+// more, and when the window ends. Therefore both metrics have the same total.
 //
 // Threads: one at a time.
 
@@ -25,14 +25,15 @@ namespace ctprof::sleepers {
 // The offers of the source, in order.
 enum : std::uint32_t { kStacksOffer = 0, kSamplesOffer = 1 };
 
-// How records are to be.
+// The form of records.
 struct Shape {
-  std::uint32_t depth = 0;         // most frames of the kernel's part; 0: all
-  bool by_frame_pointers = false;  // the user part, instead of as a copy
-  // Frames of the kernel's part that there may be: a stack of so many may go on.
+  std::uint32_t depth = 0;         // the largest number of frames in the kernel part; 0: all
+  bool by_frame_pointers = false;  // whether to write the user part as addresses, instead of as a
+                                   // copy
+  // The kernel's limit of frames in the kernel part: a stack of this depth may be truncated.
   std::uint32_t most_kernel = LOOK_MOST_FRAMES;
-  // Processes whose children are followed: others that a pass finds descend from them. None: all
-  // processes are looked at.
+  // Processes whose children are followed: other processes that a pass finds descend from them.
+  // Empty: all processes are sampled.
   std::vector<std::uint64_t> parents = {};
 };
 
@@ -41,19 +42,19 @@ class Tally {
   explicit Tally(const Shape& shape);
 
   void take(const Pass& pass, const sdk::Records& records);
-  // The window ends: hands over what is still here, and forgets it.
+  // Ends the window: hands over the remaining results, and drops them.
   void end_window(const sdk::Records& records);
-  // Threads in this window whose stacks we may not see.
+  // Returns the number of threads in this window whose stacks may not be read.
   std::uint64_t closed() const { return closed_; }
 
  private:
   struct Thread {
     std::uint32_t tgid = 0, tid = 0;
     std::uint64_t start_ticks = 0;
-    std::uint32_t pass = 0;     // the last that found it
+    std::uint32_t pass = 0;     // the last pass that found it
     std::uint64_t repeats = 0;  // not handed over yet
     std::uint64_t samples = 0;  // likewise
-    bool is_closed = false;     // its stack was, and that is handed over
+    bool is_closed = false;     // its stack may not be read, and this was reported
   };
   struct Free {
     void operator()(void* memory) const { std::free(memory); }
@@ -74,7 +75,8 @@ class Tally {
   std::uint32_t pass_ = 0;
   std::uint64_t closed_ = 0;
   std::vector<Thread> threads_;
-  std::unique_ptr<std::uint32_t[], Free> place_and_one_;  // in `threads_`, by tid; 0: not there
+  std::unique_ptr<std::uint32_t[], Free> place_and_one_;  // index in `threads_` plus one, by tid;
+                                                          // 0: missing
   std::unordered_map<std::uint32_t, CodeMark> processes_;
   std::unordered_set<std::uint64_t> family_;  // the parents, and the children that were reported
   std::vector<std::uint64_t> user_;

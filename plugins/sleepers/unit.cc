@@ -1,4 +1,4 @@
-// All sources of plugins/sleepers, which are compiled as one.
+// Compiles all sources of plugins/sleepers as one translation unit.
 
 #include "plugins/sleepers/bpf_looker.cc"
 #include "plugins/sleepers/copier.cc"

@@ -22,16 +22,16 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t kMostHalvings = 4;
-// Until a window that has no pass yet ends without one.
+// Timeout for the first pass of a window at the end of the window.
 constexpr std::uint64_t kFirstPassNs = 4'000'000'000;
-// Until a pass that is being made when a window ends is left out.
+// Timeout at the end of a window for a pass that is running.
 constexpr milliseconds kPassEnds{200};
 constexpr std::size_t kMostKept = 2;
-// Of the thread that makes passes. Where many threads want the CPUs, it would wait for each of them
-// again and again: with 12 busy ones on two CPUs, a pass of 7 ms took longer than its period.
+// Nice value of the thread that makes passes. Otherwise it would wait for other threads repeatedly:
+// with 12 busy threads on two CPUs, a pass of 7 ms took longer than its period.
 constexpr int kNice = -20;
 
-// Without signals: those are for the threads that work.
+// Starts a thread with all signals blocked, because other threads handle them.
 template <class Work>
 std::thread quiet_thread(Work work) {
   sigset_t all, before;
@@ -44,7 +44,8 @@ std::thread quiet_thread(Work work) {
   return std::thread(std::move(work));
 }
 
-// Without CAP_SYS_NICE it stays as it is. Of the calling thread alone, as Linux has it.
+// Raises the priority of the calling thread only, as Linux implements it. Without CAP_SYS_NICE it
+// has no effect.
 void hurry() { ::setpriority(PRIO_PROCESS, 0, kNice); }
 
 }  // namespace
@@ -59,7 +60,7 @@ std::uint64_t next_due(const Pace& pace, std::uint64_t began_ns, std::uint64_t c
 struct Watch::Shared {
   Shared(std::unique_ptr<Looker> who, const Pace& how) : looker(std::move(who)), pace(how) {}
 
-  // What the thread does; with a pass that was taken over, if there is one.
+  // The function of the thread. It first finishes a pass that was taken over, if there is one.
   void run();
   bool make_pass(std::unique_lock<std::mutex>& lock);
   template <class Look>
@@ -72,21 +73,22 @@ struct Watch::Shared {
 
   const std::unique_ptr<Looker> looker;
   const Pace pace;
-  std::mutex mutex;  // of all below
+  std::mutex mutex;  // protects the members below
   std::condition_variable changed;
-  std::unique_ptr<Pass> current;  // that is being made: of the thread, while it is
+  std::unique_ptr<Pass> current;  // the pass that is being made; owned by the thread during that
+                                  // time
   std::deque<std::unique_ptr<Pass>> done;
   std::vector<std::unique_ptr<Pass>> kept;  // for later passes
   std::exception_ptr thrown;
   std::uint32_t round = 1;  // see Looker
   std::uint32_t window = 0;
-  std::uint64_t began_ns = 0;    // the pass that is being made, on the monotonic clock; 0: none
-  std::uint64_t due_ns = 0;      // the next pass
-  std::uint64_t counted_ns = 0;  // until when passes are accounted for
+  std::uint64_t began_ns = 0;    // start of the current pass, on CLOCK_MONOTONIC; 0: none
+  std::uint64_t due_ns = 0;      // of the next pass
+  std::uint64_t counted_ns = 0;  // passes are accounted for up to this time
   Account account;
   std::uint64_t last_sleepers = 0;
   std::uint64_t last_cost_ns = 0;
-  std::uint64_t handover_ns = 0;  // of the pass before
+  std::uint64_t handover_ns = 0;  // of the previous pass
   bool runs = true;
   bool ends = false;
 };
@@ -108,7 +110,7 @@ bool Watch::Shared::make_pass(std::unique_lock<std::mutex>& lock) {
   return finish_pass(lock, [&] { looker->look(this_round, *current); });
 }
 
-// False: it was taken over, and this thread is to end, with nothing locked.
+// Returns false if the pass was taken over. Then this thread must exit, and holds no lock.
 template <class Look>
 bool Watch::Shared::finish_pass(std::unique_lock<std::mutex>& lock, Look look) {
   lock.unlock();
@@ -139,7 +141,7 @@ void Watch::Shared::wait_until(std::unique_lock<std::mutex>& lock, std::uint64_t
     changed.wait_for(lock, nanoseconds(due_ns - now));
 }
 
-// Those that were due before then.
+// Counts the passes that were due before `until_ns` and were omitted.
 void Watch::Shared::count_spared(std::uint64_t until_ns) {
   if (pace.once || until_ns <= counted_ns + pace.every_ns) return;
   const std::uint64_t spared = (until_ns - counted_ns - 1) / pace.every_ns;
@@ -148,7 +150,7 @@ void Watch::Shared::count_spared(std::uint64_t until_ns) {
   counted_ns += spared * pace.every_ns;
 }
 
-// One that is late by more than a pass leaves those out.
+// Plans the next pass. If it is delayed by more than a period, the passes in between are omitted.
 void Watch::Shared::plan_next() {
   counted_ns = due_ns;
   due_ns = next_due(pace, due_ns, last_cost_ns);
@@ -156,7 +158,7 @@ void Watch::Shared::plan_next() {
     due_ns += (now - due_ns) / pace.every_ns * pace.every_ns;
 }
 
-// False: there is none.
+// Returns false if there is no further pass.
 bool Watch::Shared::plan_another() {
   changed.notify_all();
   if (!pace.once) plan_next();
@@ -218,12 +220,12 @@ bool Watch::is_held_up() const {
   return shared_->began_ns != 0 && clock_ns(CLOCK_MONOTONIC) - since >= patience_ns();
 }
 
-// Lets another thread go on where a process does not answer.
+// Lets another thread continue if a process does not answer.
 void Watch::look_after() {
   const std::lock_guard lock(shared_->mutex);
   const std::uint32_t from = shared_->looker->reads_from();
   if (from == 0 || !thread_.joinable() || !is_held_up()) return;
-  if (!shared_->looker->take_over(from, *shared_->current)) return;  // it has answered
+  if (!shared_->looker->take_over(from, *shared_->current)) return;  // the process has answered
   avoided_.insert(from);
   thread_.detach();
   thread_ = quiet_thread([shared = shared_] { shared->run(); });

@@ -115,8 +115,8 @@ class Sleepers(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(self.file.exists())
         # Who is hidden from BPF may have a stack that is closed to root, and on a busy host looks may come too late.
-        found = re.findall(r"(?m)^ctprof: sleepers: stacks are of the kernel alone, from /proc: (.*?)(?:; stacks of \d+ threads that sleep are closed "
-                           r"to ctprof despite CAP_SYS_PTRACE \(.*\))?(?:; of \d+ passes .* missed their time)?$", done.stderr)
+        found = re.findall(r"(?m)^ctprof: sleepers: stacks have only their kernel part, from /proc: (.*?)(?:; stacks of \d+ sleeping threads are hidden "
+                           r"from ctprof despite CAP_SYS_PTRACE \(.*\))?(?:; of \d+ passes .* missed their time)?$", done.stderr)
         self.assertEqual(len(found), 1, done.stderr)
         self.assertRegex(done.stderr, r"(?m)^ctprof: sleepers: [1-9]\d* stacks?")
         return found[0]

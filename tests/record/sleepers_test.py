@@ -126,7 +126,7 @@ class Case(unittest.TestCase):
         return File(self.file).of(waits.pid)
 
     def by_bpf(self, said):
-        if "kernel alone, from /proc" in said:
+        if "only their kernel part, from /proc" in said:
             self.skipTest("no BPF here: " + said)
 
     def captured(self, *words, **more):
@@ -338,7 +338,7 @@ class WithoutBpf(Case):
         if "unshare" in done.stderr:
             self.skipTest(done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r"(?m)^ctprof: sleepers: stacks are of the kernel alone, from /proc: .*PID namespace.*$")
+        self.assertRegex(done.stderr, r"(?m)^ctprof: sleepers: stacks have only their kernel part, from /proc: .*PID namespace.*$")
         return done.stderr, File(self.file).rows.values()
 
     def test_the_kernels_part_alone(self):
@@ -352,7 +352,7 @@ class WithoutBpf(Case):
                 self.assertEqual(names(stack, False), ["[truncated]"])
                 self.assertTrue(names(stack, True))
         self.assertRegex(said, r"sleepers: \d+ stacks?, 0\.0% to the root \(\d+ without user part\)")
-        self.assertNotIn("closed to ctprof", said)
+        self.assertNotIn("hidden from ctprof", said)
 
     def test_a_stack_that_is_closed_is_a_gap(self):
         """Of who has more rights than ctprof; that it sleeps is known."""
@@ -360,7 +360,7 @@ class WithoutBpf(Case):
         row = next(row for row in rows if row["comm"] == "sleep")
         self.assertGreater(row["sleeping_samples"], 2)
         self.assertIsNone(row["sleeping_stacks"])
-        self.assertRegex(said, r"stacks of \d+ threads that sleep are closed to ctprof, as those of other users are without CAP_SYS_PTRACE")
+        self.assertRegex(said, r"stacks of \d+ sleeping threads are hidden from ctprof, as those of other users are without CAP_SYS_PTRACE")
 
     def test_without_leave_it_is_one_sentence_with_a_remedy(self):
         self.here.chmod(0o777)
@@ -378,7 +378,7 @@ class Hidden(Case):
         with harness.busy() as busy:
             said = self.recorded("-d", "500ms")
         self.by_bpf(said)
-        hidden = re.search(r"sleepers: (?:.*; )?this kernel keeps (\d+) threads from BPF programs: whether they sleep is not known", said)
+        hidden = re.search(r"sleepers: (?:.*; )?this kernel hides (\d+) threads from BPF programs: whether they sleep is unknown", said)
         rows = File(self.file).rows.values()
         unknown = [row for row in rows if row["sleeping_samples"] is None]
         self.assertEqual(len(unknown), int(hidden[1]) if hidden else 0, said)
@@ -390,7 +390,7 @@ class Hidden(Case):
             self.skipTest("this kernel hides nobody")
         with harness.beside("sleep", "600") as sleeper:
             said = self.recorded("-d", "300ms", "-p", f"1,{sleeper.pid}")
-        self.assertRegex(said, r"sleepers: (?:.*; )?this kernel keeps \d+ threads from BPF programs")
+        self.assertRegex(said, r"sleepers: (?:.*; )?this kernel hides \d+ threads from BPF programs")
         samples = {row["tgid"]: row["sleeping_samples"] for row in File(self.file).rows.values()}
         self.assertIsNone(samples[1])
         self.assertGreater(samples[sleeper.pid], 0)
