@@ -282,7 +282,7 @@ static __always_inline void adopt(struct task_struct* task, struct off_thread* f
  * kernel reports only the leader; the reader makes a pass over the others. */
 SEC("tp_btf/cgroup_attach_task")
 int on_move(__u64* arguments) { /* destination, its path, the thread, whether all its threads move
-                                 * */
+                                 */
   static struct off_thread first;
   struct task_struct* task = (struct task_struct*)arguments[2];
   if (look_for == OFF_FIRST_LOOK || !is_wanted(task)) return 0;
@@ -305,7 +305,7 @@ static __always_inline void look_first(struct task_struct* task, int atomic) {
 }
 
 /* Updates threads that had no event since the first pass: the kernel's state of them is stable now.
- * */
+ */
 static __always_inline void look_again(struct task_struct* task, int atomic) {
   struct off_thread* thread = known(task);
   if (!thread || thread->born != 0 || thread->events != thread->seen) return;

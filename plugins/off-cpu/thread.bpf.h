@@ -28,7 +28,7 @@ const volatile __u32 has_user_registers = 1;
 #define task_field(task, field) (has_task_storage ? (task)->field : BPF_CORE_READ(task, field))
 
 /* Set by the reader. Windows are numbered from 1; the window of this number may not have begun yet.
- * */
+ */
 __u32 window_number = 0;
 __u64 window_opened[OFF_WINDOWS] = {};
 __u64 period_ns = 1000000;

@@ -141,7 +141,7 @@ struct off_look {
   struct off_who who;
   struct off_thread thread;
   struct off_place place; /* contains `kernel_bytes` bytes of `kernel`; none unless the thread waits
-                           * */
+                           */
 };
 
 /* The identity of a thread, and its number of events, which shows whether events occurred since. */

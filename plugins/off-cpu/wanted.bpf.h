@@ -43,7 +43,7 @@ static __always_inline void see_cgroup(struct task_struct* task) {
 }
 
 /* Searches the parents, because the field with the ancestors of a cgroup has changed (Linux 6.1).
- * */
+ */
 static __noinline int is_in_cgroup(struct task_struct* task) {
   struct cgroup* cgroup = cgroup_of(task);
   if (look_for != OFF_FIRST_LOOK && BPF_CORE_READ(cgroup, self.serial_nr) > newest_cgroup) return 1;

@@ -69,7 +69,7 @@ static __always_inline int walk_ends_with_call(__u64 bytes) {
 }
 
 /* Finds the code of the caller. Saves the range of the called function, if that belongs to a file.
- * */
+ */
 static __always_inline int walk_move_to(struct walk* walk, __u64 ip) {
   if (ip - walk->code.start < walk->code.end - walk->code.start) return 1;
   walk->callee_start = walk->code.table != 0 ? walk->code.start : 0;

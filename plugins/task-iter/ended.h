@@ -7,7 +7,7 @@
 enum ended_kind {
   ENDED_THREAD = 1, /* a thread's last record: struct ended_thread */
   ENDED_EXEC = 2,   /* a thread that was not the leader took its leader's place: struct ended_exec
-                     * */
+                     */
   ENDED_CGROUP = 3, /* the name of a cgroup whose id is in a record: struct ended_cgroup */
   ENDED_BIRTH = 4,  /* a followed process, or one that descends from the command, was forked: struct
                      * ended_birth */

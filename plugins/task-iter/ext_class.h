@@ -9,7 +9,7 @@ extern "C" {
 
 /* Returns 0 and sets the address, which does not change while the kernel runs. Otherwise returns an
  * errno: EPERM if the kernel hides its addresses from this process, ENOENT if it has no such name.
- * */
+ */
 int task_iter_find_ext_class(unsigned long long* address);
 
 #ifdef __cplusplus

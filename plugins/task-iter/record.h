@@ -35,7 +35,7 @@ struct SignedFigure {
 #endif
 
 /* Bits of `has`: features of this kernel's structures. They are the same in all records of a pass.
- * */
+ */
 enum record_has {
   RECORD_HAS_SCHED_INFO = 1 << 0,
   RECORD_HAS_SCHED_INFO_EXTREMES = 1 << 1,

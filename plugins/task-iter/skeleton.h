@@ -1,5 +1,5 @@
 /* Loads the program into the kernel, in C, because the generated skeleton and its code are not C++.
- * */
+ */
 #ifndef CTPROF_TASK_ITER_SKELETON_H
 #define CTPROF_TASK_ITER_SKELETON_H
 
