@@ -281,8 +281,7 @@ static __always_inline void adopt(struct task_struct* task, struct off_thread* f
 /* Runs one at a time, because the kernel holds a lock. For a process with several threads the
  * kernel reports only the leader; the reader makes a pass over the others. */
 SEC("tp_btf/cgroup_attach_task")
-int on_move(__u64* arguments) { /* destination, its path, the thread, whether all its threads move
-                                 */
+int on_move(__u64* arguments) { /* destination, path, thread, whether all threads move */
   static struct off_thread first;
   struct task_struct* task = (struct task_struct*)arguments[2];
   if (look_for == OFF_FIRST_LOOK || !is_wanted(task)) return 0;
