@@ -17,7 +17,7 @@ constexpr std::int64_t kFarthest = 4096;
 constexpr std::uint64_t kTop = std::uint64_t{1} << 56;
 
 bool still_there(const Tracee& tracee) {
-  // Who may not be sent a signal is there all the same.
+  // A thread that may not be signalled also exists.
   return ::syscall(SYS_tgkill, tracee.tgid, tracee.tid, 0) == 0 || errno != ESRCH;
 }
 
@@ -58,8 +58,8 @@ void CountersRead::gather(std::span<Tracee> tracees, const CounterPair& pair) {
   bytes_.resize(size);
 }
 
-// As many as one call takes, from `first` on, asking for them by that thread's id: its leader may
-// have ended.
+// Reads as many as one call accepts, starting at `first`, with the id of that thread, because its
+// leader may have exited.
 long CountersRead::fetch_from(std::size_t first) {
   const std::size_t each = remote_[first].iov_len;
   const std::size_t count = std::min<std::size_t>(remote_.size() - first, IOV_MAX);
@@ -67,7 +67,7 @@ long CountersRead::fetch_from(std::size_t first) {
   return ::process_vm_readv(wanted_[first]->tid, &local, 1, remote_.data() + first, count, 0);
 }
 
-// A call reads up to the first extent that it cannot; the next one goes on behind it.
+// A call reads up to the first extent that it cannot read; the next call continues after it.
 void CountersRead::fetch() {
   for (std::size_t next = 0; next < wanted_.size();) {
     const long got = fetch_from(next);
@@ -91,7 +91,8 @@ void CountersRead::add(std::span<Tracee> tracees, const CounterPair& pair) {
   }
 }
 
-// Memory that could not be read may be that of a thread that ended. No counters are no zeros.
+// Sets the final outcome. Memory that could not be read may belong to an exited thread. A process
+// without counters fails, and does not report zeros.
 void CountersRead::settle(Tracee& tracee, const Counters& counters) {
   Outcome& outcome = tracee.outcome;
   if (outcome.failed == ProbeStep::Done && counters.all().empty())

@@ -1,13 +1,12 @@
-// jemalloc's two counters of many threads of one process, by one process_vm_readv(2).
+// Reads jemalloc's two counters of many threads of one process, with one process_vm_readv(2).
 //
-// The threads run while their memory is read: stopping them any longer would not make the figures
-// truer. A counter is one aligned word that only grows. What could go wrong is that a thread ends
-// after its pointer was read, and a new one takes over its thread-local storage; hence each thread
-// is asked afterwards whether it is still there.
+// The threads run while their memory is read: stopping them longer would not make the values more
+// accurate, because a counter is one aligned word that only grows. However, a thread may exit after
+// its pointer was read, and a new thread may reuse its thread-local storage. Therefore the reader
+// checks afterwards that each thread still exists.
 //
-// What is here:   addresses, reading, and that question.
-// What is not:    whether the process still runs the program that the place was found for:
-// heap_reader.cc.
+// See also: heap_reader.cc checks that the process still runs the program for which the counters
+// were found.
 
 #pragma once
 
@@ -23,14 +22,14 @@
 
 namespace ctprof::jemalloc {
 
-// The bytes from the first of a pair's counters to the end of the second.
+// The bytes from the first counter of a pair to the end of the second.
 struct Extent {
   std::uint64_t address;
   std::uint32_t size;
 };
 
-// Nothing, where that is no address of user memory or the counters are further apart than those of
-// one structure can be.
+// Returns no value if that is not an address of user memory, or if the counters are further apart
+// than members of one structure can be.
 std::optional<Extent> extent_of(std::uint64_t pointer, const CounterPair& pair);
 
 struct Reading {
@@ -38,12 +37,12 @@ struct Reading {
   std::uint64_t deallocated = 0;
 };
 
-// Keeps its buffers. One per worker.
+// Reuses its buffers. Each worker has one object.
 class CountersRead {
  public:
-  // Reads for each tracee whose outcome is good so far, all of one process, and adds up the pairs;
-  // where that fails for any of them, the outcome says so. The answer is as long as `tracees`, and
-  // lives until the next call.
+  // Reads the counters of each tracee without a failure so far, all of one process, and adds up the
+  // pairs; if that fails for a tracee, its outcome contains the reason. The result is as long as
+  // `tracees`, and is valid until the next call.
   std::span<const Reading> read(std::span<Tracee> tracees, const Counters& counters);
 
  private:

@@ -16,7 +16,7 @@
 namespace ctprof::jemalloc {
 namespace {
 
-// Says on the board what comes next.
+// Writes the next access to the board before it starts.
 class BoardWatch final : public Watch {
  public:
   BoardWatch(Board& board, std::atomic<std::uint32_t>& steps) : board_(board), steps_(steps) {}
@@ -82,7 +82,7 @@ class HeapDuty {
     return found != programs_.end() && found->second.still_runs();
   }
 
-  // The program is held before it is looked at: a later one would be found out.
+  // The program is opened before it is examined, so that a later execve is detected.
   void find(FindItem& item) {
     item.same = item.known != 0 && still_runs(item.known) ? 1 : 0;
     if (item.same != 0) return;
@@ -92,7 +92,7 @@ class HeapDuty {
     item.attach = static_cast<std::uint32_t>(Attach::NotJemalloc);
     if (item.has_few_threads != 0 && finder_.dismisses(program.maps())) return;
     Found found = try_to_find(item.tid);
-    // A program that is being started moves its mappings about: a second look sees them settled.
+    // A process that is just starting moves its mappings; the second attempt sees the final ones.
     if (found.attach == Attach::Unreadable) found = try_to_find(item.tid);
     if (found.attach == Attach::Found) programs_.insert_or_assign(item.program, std::move(program));
     item.counters = found.counters;
@@ -136,8 +136,8 @@ class HeapDuty {
     return {board_.threads + item.first, item.count};
   }
 
-  // Counters that lie in the mapping of a file, as a hostile program may have it, and that file is
-  // not to be touched.
+  // Skips tracees whose counters are in a mapping of a file on an avoided file system. A hostile
+  // program may have such a mapping.
   void leave_out_avoided(const Counters& counters) {
     if (watch_.avoided().empty()) return;
     watch_.allows({.operation = Operation::Mappings});
@@ -158,7 +158,7 @@ class HeapDuty {
     std::memcpy(item.place, place.data(), std::min(place.size(), sizeof item.place - 1));
   }
 
-  // Without an address: of the first counters on the board that lie in the mapping of a file.
+  // Without an address, finds the first counters on the board that are in the mapping of a file.
   std::uint64_t device_in_question(const NameItem& item) const {
     const auto ranges = mappings_of(proc_, item.tid);
     if (item.address != 0) return device_at(ranges, item.address);

@@ -31,7 +31,7 @@ std::string about_process(std::uint64_t tid, bool in_pace) {
          "/stack)";
 }
 
-// What a helper may have made up is brought into range.
+// Replaces values out of range, because a hostile file may have taken over the helper.
 Found answer_of(const FindItem& item) {
   const std::uint32_t attach = item.attach;
   if (attach > static_cast<std::uint32_t>(Attach::NotAnswering))
@@ -96,7 +96,7 @@ void HeapHelper::prepare() {
   is_idle_ = true;
 }
 
-// What befell it then is nobody's fault whom it was to look into.
+// A helper that was lost before its first request was not lost because of a target.
 bool HeapHelper::lost_while_idle() {
   return std::exchange(is_idle_, false) && (helper_->error() != 0 || helper_->has_ended());
 }
@@ -110,8 +110,8 @@ Board* HeapHelper::board() {
   if (given_up_) return nullptr;
   if (!helper_ || lost_while_idle()) make_helper();
   if (helper_->error() == 0) return static_cast<Board*>(helper_->area());
-  give_up("no process could be made to look into others (" + helper_->why_none() +
-          "): no heap is known");
+  give_up("no helper process could be created to read heaps (" + helper_->why_none() +
+          "): all heaps are unknown");
   return nullptr;
 }
 
@@ -206,15 +206,14 @@ bool HeapHelper::lose(std::uint64_t tid, const ReadQuestion* reading) {
     tell(named.place[0] != 0 ? about_mount(named, slices_ > 0) : about_process(tid, slices_ > 0));
   } else {
     tell("a file of process " + std::to_string(tid) +
-         " brought down the process that reads such files: its heap is not known");
+         " crashed the helper process that read it: its heap is unknown");
   }
   if (++losses_ < kMostLosses && slices_ > 0) return again;
   if (slices_ <= 0)
-    give_up("looking into processes took " + std::to_string(kMostSeconds) +
-            " seconds: the heaps that were not read by then are Busy");
+    give_up("reading heaps took " + std::to_string(kMostSeconds) +
+            " seconds: the remaining heaps are Busy");
   else
-    give_up("what did not answer was met " + std::to_string(losses_) +
-            " times: the heaps that were not read by then are Busy");
+    give_up(std::to_string(losses_) + " reads did not answer: the remaining heaps are Busy");
   return false;
 }
 

@@ -1,15 +1,14 @@
-// Looking for jemalloc in processes, and reading counters, by a helper process that may hang in our
-// place.
+// Finds jemalloc in processes, and reads counters, by a helper process that may block instead of
+// ctprof.
 //
-// A file system whose server does not answer holds up whoever opens or reads its files, or memory
-// that is mapped from them, for as long as it likes. The helper that it holds up is given up after
-// a while and another one made; the file system is not touched again in this capture, and a
-// sentence names where it is mounted. After kMostLosses of them nothing is asked any more: all that
-// is left is NotAnswering.
+// A file system whose server does not answer blocks every process that opens or reads its files, or
+// reads memory that is mapped from them, for an unlimited time. A blocked helper is abandoned after
+// a timeout and another one is created; the file system is not accessed again in this capture, and
+// a note names its mount point. After kMostLosses lost helpers no requests are sent, and all
+// remaining results are NotAnswering.
 //
-// What is here:   asking, and what becomes of questions that were not answered.
-// What is not:    the helper's own work (heap_duty.hpp), how it is made and confined
-// (plugins/shared/helper_process.hpp).
+// See also: heap_duty.hpp for the work of the helper, plugins/shared/helper_process.hpp for its
+// creation and confinement.
 
 #pragma once
 
@@ -27,61 +26,61 @@
 
 namespace ctprof::jemalloc {
 
-// Whether a process has jemalloc: the questions of FindItem, and its answers.
+// Requests whether a process has jemalloc, and contains the answer; see FindItem.
 struct FindQuestion {
   std::uint64_t tid;
   ProgramNumber known = 0;
   bool has_few_threads = false;
-  ProgramNumber program = 0;  // by which it is known from now on; set by `find`
+  ProgramNumber program = 0;  // its number from now on; set by `find`
   bool same = false;
   Found found{Attach::NotAnswering, {}, 0};
 };
 
-// The counters of threads of one process, those whose outcome is good so far.
+// Requests the counters of those threads of one process that have no failure so far.
 struct ReadQuestion {
   ProgramNumber program;
   Counters counters;
   std::span<Tracee> tracees;
-  std::span<Reading> readings;  // as many
+  std::span<Reading> readings;  // of the same size
   bool still_runs = false;
 };
 
-// A plugin's, or a part of what it keeps: all workers of a session use it, at once if they like;
-// they take turns.
+// Belongs to a plugin or its context. All workers of a session may use it concurrently; it locks.
 class HeapHelper {
  public:
   explicit HeapHelper(const sdk::Host& host) : proc_(host.proc()) {}
 
-  // Has the helper made ahead of the first question: the smaller we are, the less it costs, and it
-  // gets ready meanwhile.
+  // Creates the helper before the first request. The smaller ctprof is, the cheaper is the fork;
+  // and the helper starts meanwhile.
   void prepare();
   void find(std::span<FindQuestion> questions);
-  // At most kMostItems tracees in all.
+  // REQUIRES: at most kMostItems tracees in total.
   void read(std::span<ReadQuestion> questions);
-  // Whether the helper that found this program is still the one that will be asked.
+  // Returns whether the helper that found this program is still in use.
   bool holds(ProgramNumber program);
-  // Nobody asks about these programs any more.
+  // Drops these programs; they are not requested any more.
   void release(std::span<const ProgramNumber> programs);
-  // A capture is over: the helper is let go, and the next capture begins anew. Returns sentences on
-  // what did not answer.
+  // Ends a capture: drops the helper, so that the next capture starts anew. Returns sentences about
+  // reads that did not answer.
   std::vector<std::string> finish();
 
  private:
   static constexpr int kMostLosses = 5;
-  // Of a capture, in slices: who answers in time each time, but slowly, holds it no longer. Files
-  // that are dear cost 6 seconds in all.
+  // The time limit of a capture, in slices, for file systems that answer each time, but slowly.
+  // Files that are expensive cost 6 seconds in total.
   static constexpr int kMostSeconds = 20;
   static constexpr int kMostSlices = kMostSeconds * 1000 / kHelperSliceMs;
 
   void make_helper();
   bool lost_while_idle();
-  // The board of a living helper, null where none can be had any more.
+  // Returns the board of a living helper, or null if no further helper is permitted.
   Board* board();
-  // How many items were answered; fewer than `count` when the helper was lost.
+  // Returns the number of answered items; fewer than `count` if the helper was lost.
   std::uint32_t ask(Request request, std::uint32_t count);
   std::uint32_t ask_for(std::span<FindQuestion> questions);
   std::uint32_t ask_for(std::span<ReadQuestion> questions);
-  // Puts an end to a helper that hangs or died. True: the item that it was at may be tried again.
+  // Abandons a helper that blocks or has died. Returns true if the item that it was working on may
+  // be tried again.
   bool lose(std::uint64_t tid, const ReadQuestion* reading);
   NameItem name(std::uint64_t tid, std::uint64_t device, std::uint64_t address,
                 const ReadQuestion* reading);
@@ -91,10 +90,10 @@ class HeapHelper {
   int proc_;
   std::mutex mutex_;
   std::unique_ptr<HelperProcess> helper_;
-  bool is_idle_ = false;  // it was made ahead, and has not been asked yet
+  bool is_idle_ = false;  // it was created in advance, and has had no request yet
   HelperProcess::Reply last_reply_ = HelperProcess::Reply::Answered;
   ProgramNumber last_program_ = 0;
-  ProgramNumber not_its_own_ = 0;  // programs up to this number were found by helpers before it
+  ProgramNumber not_its_own_ = 0;  // programs up to this number were found by earlier helpers
   std::vector<ProgramNumber> released_;
   std::vector<std::uint64_t> avoided_;
   int losses_ = 0;

@@ -13,7 +13,7 @@
 namespace ctprof::jemalloc {
 namespace {
 
-// Each thread has a mapping or two, which the kernel passes over one by one.
+// The search visits mappings one by one, and each thread has one or two of them.
 constexpr std::size_t kFewThreads = 64;
 
 void put(const sdk::Batch& batch, const sdk::Thread& thread, Gap gap) {
@@ -46,8 +46,8 @@ void HeapReader::read(const sdk::Batch& batch) {
   for (const Process& process : processes_) fill(batch, process);
 }
 
-// Ourselves we do not look into, and a thread that ended, the kernel's or another's, has no
-// program. Asks for a living thread, since a leader that ended has neither an executable nor
+// Groups rows by process. ctprof itself is not read, and exited threads and kernel threads have no
+// program. A group uses a living thread, because an exited leader has neither an executable nor
 // memory.
 void HeapReader::group_rows() {
   groups_.clear();
@@ -63,7 +63,8 @@ void HeapReader::group_rows() {
   }
 }
 
-// A process may fill many batches in a row: the last answer is kept, if it still runs what it ran.
+// Requests unknown programs. A process may fill many consecutive batches, so the last answer is
+// stored and used while the process runs the same program.
 void HeapReader::ask_what_is_not_known() {
   for (const FindQuestion& question : questions_)
     if (question.program != 0 && question.program != last_program_)
@@ -80,7 +81,7 @@ void HeapReader::ask_what_is_not_known() {
     questions_.push_back({.tid = group.alive->thread.tid,
                           .known = seen ? last_program_ : 0,
                           .has_few_threads = group.rows.size() <= kFewThreads});
-    // Whether it still runs the same is asked when its counters were read.
+    // Whether it still runs the same program is checked after its counters were read.
     const bool settled =
         seen && (last_found_.attach != Attach::Found || helper_.holds(last_program_));
     if (settled) questions_.back() = {.tid = group.alive->thread.tid, .same = true};
@@ -97,8 +98,9 @@ ThreadImage HeapReader::image_now(const sdk::Thread& thread) {
   return image;
 }
 
-// Settles the rows of one process that need no tracing, and enlists the others. What is the
-// process's alone is counted where its leader's row is, for its other rows may be in other batches.
+// Fills the rows of one process that need no tracing, and adds the others to the tracees. Values of
+// the process are counted in the batch with its leader's row, because other rows may be in other
+// batches.
 void HeapReader::choose(const sdk::Batch& batch, const Group& group) {
   const std::uint64_t tgid = group.rows.front().thread.tgid;
   const bool with_leader =
@@ -115,7 +117,7 @@ void HeapReader::choose(const sdk::Batch& batch, const Group& group) {
   enlist(batch, group.rows);
 }
 
-// What was answered of the process is the last that is known.
+// Stores the answer for the process as the last known one.
 void HeapReader::settle(const Group& group) {
   const FindQuestion& question = questions_[group.question];
   if (question.same) return;
@@ -125,7 +127,7 @@ void HeapReader::settle(const Group& group) {
   last_found_ = question.found;
 }
 
-// A program that is replaced while its files are looked at fails in ways that are no error.
+// If a process executes another program while its files are read, failures are not errors.
 Gap HeapReader::why_not(const Found& found, const Row& row) {
   const Gap gap = gap_of(found);
   if (gap == Gap::NotApplicable || gap == Gap::Denied || found.attach == Attach::NotAnswering)
@@ -182,7 +184,8 @@ void HeapReader::read_counters() {
 void HeapReader::fill(const sdk::Batch& batch, const Process& process) {
   const auto tracees = std::span(tracees_).subspan(process.first_tracee, process.threads.size());
   const auto readings = std::span(readings_).subspan(process.first_tracee, process.threads.size());
-  // Of a process of which nothing was read nothing is asked: even its stat file may hang.
+  // If nothing was read of a process, its stat file is not read either, because even that may
+  // block.
   const bool any = std::ranges::any_of(
       tracees, [](const Tracee& tracee) { return tracee.outcome.failed == ProbeStep::Done; });
   const int replaced = any ? replaced_by_now(process) : 0;
@@ -202,9 +205,9 @@ void HeapReader::fill(const sdk::Batch& batch, const Process& process) {
   }
 }
 
-// 0 when the process runs what it ran when the counters' place was looked up: then it did all the
-// time. After an execve(2) in between, the place and all that was read there would be another
-// program's: EBUSY. ESRCH when none of its threads is left to be asked.
+// Returns 0 if the process runs the program for which the counters were located; then it ran it all
+// the time. After an execve(2) in between, the location and everything that was read there would
+// belong to another program: EBUSY. Returns ESRCH if all of its threads have exited.
 int HeapReader::replaced_by_now(const Process& process) {
   for (const sdk::Thread& thread : process.threads) {
     const ThreadImage now = image_now(thread);

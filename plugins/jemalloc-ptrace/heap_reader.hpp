@@ -1,11 +1,9 @@
-// Reading the counters of a batch's threads, process by process, however their thread pointers are
-// got.
+// Reads the counters of a batch's threads, process by process, independent of how their thread
+// pointers are obtained. It decides which threads are read, and the gaps of all other cells.
 //
-// What is here:   which threads are read, and what every other cell is.
-// What is not:    thread pointers, and which program a thread ran when its pointer was taken: a
-// source says so, who derives from this.
-//                 Reading memory and files, which may hang (heap_helper.hpp), tallies' meaning
-//                 (summary.hpp).
+// See also: the sources, which derive from this class and provide thread pointers and the program
+// of each thread; heap_helper.hpp for reading memory and files, which may block; summary.hpp for
+// the tallies.
 
 #pragma once
 
@@ -24,7 +22,7 @@
 
 namespace ctprof::jemalloc {
 
-// One per worker.
+// Each worker has one object.
 class HeapReader {
  public:
   // Fills allocated_bytes and deallocated_bytes, and counts in the batch's tallies.
@@ -33,16 +31,15 @@ class HeapReader {
  protected:
   struct Known {
     ThreadImage image;
-    std::uint64_t pointer = 0;  // where it is known before it is asked for
+    std::uint64_t pointer = 0;  // if it is known before get_pointers()
   };
 
   HeapReader(const sdk::Host& host, HeapHelper& helper);
   ~HeapReader() = default;
 
-  // What is known of a thread before anything is read of it.
+  // Returns what is known of a thread before anything of it is read.
   virtual Known look_at(const sdk::Thread& thread, const sdk::Batch& batch) = 0;
-  // Gets the pointers that are not known, or says why not; returns the longest that a thread was
-  // held up, in ns.
+  // Gets the unknown pointers, or sets the outcome. Returns the longest stop of a thread, in ns.
   virtual std::uint64_t get_pointers(std::span<Tracee> tracees) = 0;
 
   ThreadImage image_now(const sdk::Thread& thread);
@@ -53,8 +50,8 @@ class HeapReader {
     Known known;
   };
 
-  // Those of its threads that are to be read, as far as they are in the batch: rows and tracees
-  // side by side.
+  // The threads of a process in this batch that are read; `threads` and its tracees have the same
+  // order.
   struct Process {
     ThreadImage image;
     ProgramNumber program = 0;
@@ -64,8 +61,8 @@ class HeapReader {
     bool still_runs = false;
   };
 
-  // The rows of one process in the batch, and the first of them that is alive and may be looked
-  // into; null: there is none.
+  // The rows of one process in the batch, and the first of them that is alive and may be read;
+  // null: there is none.
   struct Group {
     std::span<const Row> rows;
     const Row* alive = nullptr;

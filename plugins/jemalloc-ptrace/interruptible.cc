@@ -15,8 +15,7 @@ namespace {
 
 constexpr int kSignal = SIGURG;
 
-// Where the handler leaps to, which learns nothing but which thread it runs on; null: nothing is to
-// be left.
+// The jump target of the signal handler, which only knows its thread; null: no call is active.
 thread_local sigjmp_buf* volatile way_out = nullptr;
 
 void leap(int) {
@@ -32,7 +31,7 @@ void Interruptible::prepare_thread() {
   ::pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
 }
 
-// Nothing but plain data is alive across the leap.
+// Only plain data is alive across the jump.
 int Interruptible::seize(int tid) {
   sigjmp_buf here;
   volatile int error = EINTR;
@@ -41,7 +40,7 @@ int Interruptible::seize(int tid) {
     way_out = &here;
     error = ::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) == 0 ? 0 : errno;
   } else {
-    prepare_thread();  // the handler was left with its signal blocked
+    prepare_thread();  // the jump left the handler with its signal blocked
   }
   way_out = nullptr;
   since_ns_ = 0;
@@ -49,7 +48,7 @@ int Interruptible::seize(int tid) {
 }
 
 void Interruptible::interrupt(pthread_t caller) const {
-  static std::mutex one_at_a_time;  // what a signal does is the whole process's
+  static std::mutex one_at_a_time;  // signal actions apply to the whole process
   const std::lock_guard lock(one_at_a_time);
   struct sigaction leaping {
   }, before{};

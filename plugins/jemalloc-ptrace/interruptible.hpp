@@ -1,14 +1,12 @@
-// A system call that may block for ever, called so that another thread can
-// end it.
+// Calls a system call that may block indefinitely, so that another thread can end it.
 //
-// PTRACE_SEIZE waits for an execve(2) of the target's process, which waits for the file system that
-// its program is on; and a signal alone does not end it, for the kernel begins it anew. So the
-// handler of the signal leaps out of the call. Whether it took effect is not known then. The
-// handler is there only while it is needed, since the signal (SIGURG, which is ignored by default)
-// may be the application's.
+// PTRACE_SEIZE waits for an execve(2) of the target's process, which waits for the file system of
+// its program. A signal alone does not end it, because the kernel restarts the call. Therefore the
+// signal handler jumps out of the call. Then it is unknown whether the call took effect. The
+// handler is installed only while it is needed, because the signal (SIGURG, which is ignored by
+// default) may be used by the application.
 //
-// What is here:   calling, how long the call has lasted, ending it.
-// What is not:    what is called, and when there was enough of it: thread_pointers.cc.
+// See also: thread_pointers.cc, which decides when a call took too long.
 
 #pragma once
 
@@ -21,15 +19,16 @@ namespace ctprof::jemalloc {
 
 class Interruptible {
  public:
-  // Calls ptrace(PTRACE_SEIZE) of the thread: 0, an errno, or EINTR when it was ended.
+  // Calls ptrace(PTRACE_SEIZE) for the thread. Returns 0, an errno, or EINTR if the call was ended.
   int seize(int tid);
 
-  // By another thread: since when it is being called, on the monotonic clock in ns; 0: it is not.
+  // Called by another thread. Returns when the current call started, on the monotonic clock in ns;
+  // 0: there is none.
   std::uint64_t since() const { return since_ns_; }
-  // By another thread: ends the call that `caller` is in. It is over when since() changes.
+  // Called by another thread. Ends the current call of `caller`; it has ended when since() changes.
   void interrupt(pthread_t caller) const;
 
-  // To be called by each thread that seizes, with all signals blocked otherwise.
+  // Must be called by each thread that seizes, with all other signals blocked.
   static void prepare_thread();
 
  private:

@@ -1,16 +1,16 @@
-// jemalloc-ptrace: how much each thread obtained from jemalloc, and gave back.
+// jemalloc-ptrace: the bytes that each thread allocated and freed through jemalloc.
 //
-// Source: two 64-bit counters that jemalloc keeps in each thread's own storage. Where they are,
-// seen from a thread's pointer, the finder tells for a process; thread pointers come by ptrace(2),
-// the counters by process_vm_readv(2). Needs the right to trace the target.
+// Source: two 64-bit counters that jemalloc keeps in each thread's thread-local storage. The finder
+// determines for a process where they are, relative to a thread's pointer; ptrace(2) provides
+// thread pointers, process_vm_readv(2) the counters. Needs permission to trace the target.
 //
-// A thread that another process has stopped or traces is left alone. So are our own threads.
+// Threads that another process has stopped or traces are left alone, and so are the threads of
+// ctprof.
 //
-// What is here:   the source, and the plugin's table.
-// What is not:    whose counters are read, and what other cells are (heap_reader.cc), stopping
-// threads (thread_pointers.cc), reading memory
-//                 (counters_read.cc), the counters' place (finder/), tallies' meaning (summary.cc),
-//                 what the host lacks (probe.cc).
+// Contents: the source, and the plugin's table.
+// See also: heap_reader.hpp for the selection of threads and for gaps, thread_pointers.hpp for
+// stopping threads, counters_read.hpp for reading memory, finder/ for the location of counters,
+// summary.hpp for tallies, probe.hpp for the probe.
 
 #include "ctprof/plugin.hpp"
 #include "plugins/jemalloc-ptrace/heap_reader.hpp"
@@ -39,7 +39,7 @@ class Threads final : public sdk::ThreadSource, private HeapReader {
   void collect(const sdk::Batch& batch) { read(batch); }
 
  private:
-  // As the lister saw it; where it was another source that listed, as it is.
+  // Uses the state that the lister read; if another source listed the thread, reads it now.
   Known look_at(const sdk::Thread& thread, const sdk::Batch& batch) override {
     const auto listed = batch.input<Threads, sdk::kStatText>().at(thread.row);
     return {.image = listed ? parse_thread_image(listed.value) : image_now(thread)};

@@ -15,7 +15,7 @@ bool number_in(std::string_view text, int base, std::uint64_t& value) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-// "fd:01" in maps, "253:1" in mountinfo; 0 where it is neither.
+// Parses "fd:01" in maps, "253:1" in mountinfo; returns 0 for other text.
 std::uint64_t device_in(std::string_view text, int base) {
   std::uint64_t major = 0;
   std::uint64_t minor = 0;
@@ -41,7 +41,7 @@ std::vector<FileRange> file_ranges(std::string_view maps) {
     FileRange found{};
     if (!number_in(sdk::take(range, '-'), 16, found.start) || !number_in(range, 16, found.end))
       continue;
-    sdk::take(line, ' ');  // rights
+    sdk::take(line, ' ');  // permissions
     sdk::take(line, ' ');  // offset
     found.device = device_in(sdk::take(line, ' '), 16);
     if (found.device != 0) ranges.push_back(found);
@@ -55,13 +55,13 @@ std::uint64_t device_at(const std::vector<FileRange>& ranges, std::uint64_t addr
   return found == ranges.end() ? 0 : found->device;
 }
 
-// The last one that was mounted is what people see.
+// If the device is mounted several times, the last mount is the visible one.
 std::string mount_point_in(std::string_view mountinfo, std::uint64_t device) {
   std::string place;
   while (!mountinfo.empty()) {
     std::string_view line = sdk::take(mountinfo, '\n');
-    sdk::take(line, ' ');  // its number
-    sdk::take(line, ' ');  // its parent's
+    sdk::take(line, ' ');  // its id
+    sdk::take(line, ' ');  // its parent's id
     const bool ours = device != 0 && device_in(sdk::take(line, ' '), 10) == device;
     sdk::take(line, ' ');  // the root of the mount
     if (ours) place = sdk::take(line, ' ');

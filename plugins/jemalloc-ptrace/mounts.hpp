@@ -1,9 +1,8 @@
-// Which file system a mapping or a device belongs to, by a process's own list of mounts.
+// Finds the file system of a mapping or a device, in a process's own list of mounts.
 //
-// What is here:   parsers of /proc/<pid>/maps and mountinfo for that, and readers that do not hang
-// on
-//                 any file system.
-// What is not:    code in mappings (finder/mappings.hpp).
+// Contains parsers of /proc/<pid>/maps and mountinfo, and readers that do not block on any file
+// system.
+// See also: finder/mappings.hpp for code in mappings.
 
 #pragma once
 
@@ -18,18 +17,19 @@ namespace ctprof::jemalloc {
 struct FileRange {
   std::uint64_t start;
   std::uint64_t end;
-  std::uint64_t device;  // as makedev(3) puts it together
+  std::uint64_t device;  // in the encoding of makedev(3)
 };
 
 std::vector<FileRange> file_ranges(std::string_view maps);
-// 0: no file is mapped there.
+// Returns 0 if no file is mapped there.
 std::uint64_t device_at(const std::vector<FileRange>& ranges, std::uint64_t address);
 
-// Where the device is mounted, as the text has it (blanks and the like in octal), what no terminal
-// should get replaced by '?'; empty: nowhere.
+// Returns the mount point of the device in the form of the text (blanks and similar characters in
+// octal), with non-printable bytes replaced by '?'; empty if it is not mounted.
 std::string mount_point_in(std::string_view mountinfo, std::uint64_t device);
 
-// Of a process, which `proc` is the open directory for; empty where nothing can be read.
+// Read the files of a process; `proc` is the open directory /proc. The results are empty if nothing
+// can be read.
 std::vector<FileRange> mappings_of(int proc, std::uint64_t tid);
 std::string mount_point(int proc, std::uint64_t tid, std::uint64_t device);
 

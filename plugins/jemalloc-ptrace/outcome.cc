@@ -8,8 +8,8 @@ namespace ctprof::jemalloc {
 
 namespace {
 
-// EFAULT: memory is not where the files say, because the process is being started or replaced.
-// ENOENT: a file of it cannot be reached by any name.
+// EFAULT: memory is not where the files indicate, because the process is just starting or executes
+// another program. ENOENT: one of its files has no usable name.
 Gap why_unreadable(int error) {
   switch (error) {
     case EFAULT: return Gap::Busy;

@@ -1,10 +1,8 @@
-// How far the probe of a thread or a process came, what stopped it, and what that means for its
-// cells.
+// How far the probe of a thread or a process came, which step failed, and the gap for its cells.
 //
-// What is here:   the steps in their order, their words in the file (the reference's), and the
-// gaps. What is not:    taking the steps: thread_pointers.hpp and counters_read.hpp; finding the
-// counters:
-//                 finder/.
+// Contains the steps in their order, their names in the file (the reference's), and the gaps.
+// See also: thread_pointers.hpp and counters_read.hpp for the steps, finder/ for finding the
+// counters.
 
 #pragma once
 
@@ -23,7 +21,7 @@ enum class ProbeStep : std::uint8_t {
   Interrupt,
   Wait,
   GetRegset,
-  TlsArithmetic,  // the counters' address lies outside of the address space: the thread has no
+  TlsArithmetic,  // the counters' address is outside of the address space: the thread has no
                   // thread-local storage
   ReadMemory,
 };
@@ -46,19 +44,19 @@ constexpr const char* tag(ProbeStep step) {
   return "process-vm-readv";
 }
 
-// Where the address or the memory is not there although the thread is, its thread-local storage is
-// not what we took it for.
+// If the address or the memory does not exist although the thread does, its thread-local storage
+// has another form than expected.
 constexpr Gap gap_of(const Outcome& outcome) {
   if (outcome.failed == ProbeStep::Done) return Gap::None;
   if (outcome.failed == ProbeStep::TlsArithmetic) return Gap::NotApplicable;
   return outcome.error == EFAULT ? Gap::Malformed : gap_of_errno(outcome.error);
 }
 
-// None for Attach::Found.
+// Returns None for Attach::Found.
 Gap gap_of(const Found& found);
 
-// What it means that PTRACE_SEIZE failed. The kernel says EPERM for too little privilege, and also
-// for a thread that another tracer holds or that has just ended.
+// Returns the gap after a failed PTRACE_SEIZE. The kernel returns EPERM for missing privileges, and
+// also for a thread that another tracer has attached to or that has just exited.
 Gap why_refused(const sdk::Host& host, const sdk::Thread& thread, int error);
 
 }  // namespace ctprof::jemalloc

@@ -14,25 +14,25 @@
 namespace ctprof::jemalloc {
 namespace {
 
-// Asked to trace a process that cannot be, a kernel that traces at all says that there is none; a
-// seccomp filter or a sandbox speaks before it. No process is touched.
+// Tries to trace a process that does not exist. A kernel that permits tracing reports ESRCH; a
+// seccomp filter or a sandbox fails earlier. No process is affected.
 int tracing_error() {
   constexpr pid_t kNobody = 0;
   if (::ptrace(PTRACE_SEIZE, kNobody, nullptr, nullptr) == 0 || errno == ESRCH) return 0;
   return errno;
 }
 
-// The kernel's documentation of yama names the scopes: 0 none, 1 descendants, 2 by capability
-// alone, 3 nobody. "" where there is no yama.
+// Returns the scope in the terms of the kernel's documentation of yama: 0 no restriction, 1
+// descendants, 2 only by capability, 3 no tracing. Returns "" without yama.
 std::string yama_scope(const sdk::Host& host) {
   sdk::TextFile file;
   const auto scope = file.read(host.proc(), "sys/kernel/yama/ptrace_scope");
   return std::string(scope ? sdk::trimmed(scope.value) : std::string_view{});
 }
 
-// A process with rights from its file is still its user's to stop, or to freeze with its cgroup.
-// What it traces at that moment stays stopped for as long as the user likes, even where the user
-// may not touch it.
+// Refuses all metrics with file capabilities. The user can still stop a process with file
+// capabilities, or freeze its cgroup. A thread that it traces at that time would remain stopped for
+// as long as the user wants, even if the user may not control that thread.
 bool refuse_borrowed_rights(const sdk::Host& host, const sdk::Probe& probe) {
   if (::getauxval(AT_SECURE) == 0) return false;
   constexpr std::string_view kReason =
@@ -48,19 +48,16 @@ bool refuse_borrowed_rights(const sdk::Host& host, const sdk::Probe& probe) {
 }
 
 const char* closed_by(const std::string& scope) {
-  if (scope == "1")
-    return "kernel.yama.ptrace_scope is 1: all processes but ctprof's own children are closed to "
-           "it";
-  if (scope == "2") return "kernel.yama.ptrace_scope is 2: all processes are closed to ctprof";
-  return "other users' processes are closed to ctprof";
+  if (scope == "1") return "kernel.yama.ptrace_scope is 1: ctprof may read only its own children";
+  if (scope == "2") return "kernel.yama.ptrace_scope is 2: ctprof may read no other process";
+  return "ctprof may not read other users' processes";
 }
 
 }  // namespace
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live())
-    return probe.refuse_all(Gap::Unsupported,
-                            "a recorded tree has no running threads to look into");
+    return probe.refuse_all(Gap::Unsupported, "a recorded tree has no running threads to read");
   if (!host.own_tids())
     return probe.refuse_all(
         Gap::Unsupported,
@@ -70,8 +67,9 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (const int error = tracing_error(); error != 0)
     probe.refuse_all(
         Gap::Denied,
-        std::string("ptrace(2) is closed to this process (") + std::strerror(error) +
-            "), as by a container's seccomp profile: start it outside, or allow ptrace there");
+        std::string("ptrace(2) is not permitted for this process (") + std::strerror(error) +
+            "), for example by a container's seccomp profile: start ctprof outside, or permit "
+            "ptrace there");
 }
 
 void probe_rights(const sdk::Host& host, const sdk::Probe& probe) {

@@ -1,4 +1,4 @@
-// What this host lacks for looking into other processes.
+// Determines what this host lacks for reading other processes.
 
 #pragma once
 
@@ -9,7 +9,8 @@ namespace ctprof::jemalloc {
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 
 // For every source that reads the memory of other processes, by ptrace or without: refuses all
-// where no process may do so until the next boot, and reports whose memory stays closed to us.
+// metrics if no process may do so until the next boot, and reports whose memory ctprof may not
+// read.
 void probe_rights(const sdk::Host& host, const sdk::Probe& probe);
 
 }  // namespace ctprof::jemalloc

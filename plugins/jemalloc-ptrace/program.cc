@@ -13,7 +13,7 @@ namespace ctprof::jemalloc {
 
 namespace {
 
-constexpr int kFirstField = 3;  // after the name
+constexpr int kFirstField = 3;  // the first field after the name
 constexpr int kLastField = 28;
 
 // From the kernel's include/linux/sched.h.
@@ -40,7 +40,7 @@ void parse_field(int field, std::string_view text, ThreadImage& image) {
 
 ThreadImage parse_thread_image(std::string_view stat) {
   ThreadImage image;
-  const auto name_end = stat.rfind(')');  // the name may hold parentheses itself
+  const auto name_end = stat.rfind(')');  // the name may contain parentheses
   if (name_end == stat.npos) return image;
   stat.remove_prefix(name_end + 1);
   stat = sdk::trimmed(stat);
@@ -61,7 +61,7 @@ int open_maps(int proc, std::uint64_t tid) {
 
 Program::Program(int proc, std::uint64_t tid) : maps_(open_maps(proc, tid)) {}
 
-// Asking for a mapping is a tenth of the work of printing some.
+// A query for one mapping costs a tenth of printing some of them.
 bool Program::still_runs() const {
   if (const int error = query_any(maps_.get()); error != ENOTTY) return error == 0;
   char first;

@@ -1,19 +1,19 @@
-// Which program a thread runs, and whether its process still does.
+// Identifies the program that a thread runs, and checks whether its process still runs it.
 //
-// An execve(2) keeps process id and start time, but gives the process new memory. Two signs tell:
-//   - A stat file has the addresses at which code and stack begin. They differ after an execve,
-//   unless
-//     the program was replaced by itself without address space randomisation. The kernel shows them
-//     to those who may trace the thread, and zeros to others.
-//   - The kernel ties an open maps file to the memory that was there when it was opened: once that
-//   is
-//     gone the file is empty. But in a vfork(2) child, which takes memory of its own later, the
-//     file is tied to the parent's memory.
-// Neither is enough, so both are asked.
+// An execve(2) keeps process id and start time, but gives the process new memory. There are two
+// indications:
+//   - A stat file contains the addresses at which code and stack begin. They differ after an
+//     execve, unless the process executed the same program again without address space
+//     randomisation. The kernel shows them to processes that may trace the thread, and zeros to
+//     others.
+//   - An open maps file belongs to the memory that existed when it was opened: once that memory is
+//     freed, the file is empty. But in a vfork(2) child, which gets memory of its own later, the
+//     file belongs to the parent's memory.
+// Neither is sufficient, so both are used.
 //
-// What is here:   the fields of stat with a parser, and the open maps file.
-// What is not:    what the mappings say (finder/mappings.hpp); the many other fields of stat
-//                 (procfs-sched has a reader for them).
+// Contains the fields of stat with a parser, and the open maps file.
+// See also: finder/mappings.hpp for the contents of maps; procfs-sched reads the other fields of
+// stat.
 
 #pragma once
 
@@ -28,14 +28,14 @@ struct ThreadImage {
   std::uint64_t start_time = 0;  // 22: in ticks since boot
   std::uint64_t code_start = 0;  // 26
   std::uint64_t code_end = 0;    // 27
-  std::uint64_t stack = 0;       // 28: where the main thread's begins
-  char state = '?';              // 3; '?' when the text could not be understood
+  std::uint64_t stack = 0;       // 28: start of the main thread's stack
+  char state = '?';              // 3; '?' if the text could not be parsed
   bool kernel_thread = false;
 };
 
 ThreadImage parse_thread_image(std::string_view stat);
 
-// Threads of one process differ in start time, and all of it else is theirs together.
+// Threads of one process differ in start time; the other fields are those of the process.
 constexpr bool same_program(const ThreadImage& one, const ThreadImage& other) {
   return one.code_start == other.code_start && one.code_end == other.code_end &&
          one.stack == other.stack;
@@ -45,20 +45,20 @@ constexpr bool has_ended(const ThreadImage& image) {
   return image.state == 'Z' || image.state == 'X';
 }
 
-// By a signal, or by a tracer.
+// Returns whether a signal or a tracer stopped the thread.
 constexpr bool is_stopped(const ThreadImage& image) {
   return image.state == 'T' || image.state == 't';
 }
 
 class Program {
  public:
-  // Of a living thread; `proc` is the open directory /proc. Where the file cannot be opened, it
-  // does not run.
+  // Opens the maps of a living thread; `proc` is the open directory /proc. If the file cannot be
+  // opened, still_runs() returns false.
   Program(int proc, std::uint64_t tid);
 
-  // False also of a process that ended.
+  // Also returns false for an exited process.
   bool still_runs() const;
-  // /proc/<pid>/maps; -1 where it cannot be opened.
+  // Returns /proc/<pid>/maps; -1 if it could not be opened.
   int maps() const { return maps_.get(); }
 
  private:

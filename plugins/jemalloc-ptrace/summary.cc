@@ -13,7 +13,7 @@ namespace {
 constexpr auto kFirstAttach = static_cast<std::uint32_t>(Tally::FirstFailure);
 constexpr auto kFirstStep = kFirstAttach + kAttaches;
 
-// A process without jemalloc, or without an executable that we may see, is routine.
+// A process without jemalloc, or without a readable executable, is normal.
 bool is_failure(Attach attach) {
   return attach != Attach::Found && attach != Attach::NotJemalloc &&
          attach != Attach::ReadlinkFailure;
@@ -27,7 +27,7 @@ void count_failure_at(const sdk::Batch& batch, std::uint32_t which, Gap gap) {
 struct Failures {
   std::uint64_t all = 0;
   std::uint64_t most = 0;
-  std::string_view dominant;  // among equals the first in the alphabet
+  std::string_view dominant;  // of equal ones the first in alphabetical order
 
   void add(std::string_view word, std::uint64_t count) {
     all += count;
@@ -67,11 +67,11 @@ void note_costly(const sdk::Summary& summary, const std::string& plugin) {
   summary.note(plugin + ": reading the files of " + std::to_string(costly) +
                (costly == 1 ? " process" : " processes") +
                " would have cost more bytes or time than a capture spends on them: their heaps are "
-               "not known");
+               "unknown");
 }
 
-// Those that are, or may be, jemalloc's and were looked at in vain; what was denied or cost too
-// much is told apart.
+// Reports processes that use or may use jemalloc and could not be read; denied and expensive ones
+// are reported separately.
 void note_unread(const sdk::Summary& summary, const std::string& plugin) {
   std::uint64_t unread = 0;
   std::string words;

@@ -1,11 +1,11 @@
-// What looking for jemalloc met with: `probe_summary` of the file.
+// Counts the results of looking for jemalloc: `probe_summary` of the file.
 //
-// Fields of the reference: tgids_walked (without our own), jemalloc_detected (processes whose
-// counters were found), probed_ok (threads), failed (processes and threads whose failure has a
-// remedy), dominant_failure (the most frequent word among these), privilege_dominant; and one of
-// ours, denied (all processes and threads that we may not look into). Beyond the reference,
-// privilege_dominant is true only where the errno of the failures says so: a thread that ended, or
-// that a debugger holds, is no question of privileges.
+// Its fields are those of the reference: tgids_walked (without ctprof), jemalloc_detected
+// (processes whose counters were found), probed_ok (threads), failed (processes and threads whose
+// failure has a remedy), dominant_failure (the most frequent reason among these),
+// privilege_dominant; and one of ctprof: denied (all processes and threads that ctprof may not
+// read). Unlike in the reference, privilege_dominant is true only if the errno of the failures
+// shows it: a thread that exited, or that a debugger traces, does not lack privileges.
 
 #pragma once
 
@@ -21,14 +21,14 @@ namespace ctprof::jemalloc {
 
 class HeapHelper;
 
-// Tallies of the source; behind the last one there is one for each attach, and then one for each
+// Tallies of the source. The last one is followed by one for each Attach, and then one for each
 // step.
 enum class Tally : std::uint32_t {
   Walked,
   Detected,
   ProbedOk,
-  FailedDenied,  // of all that failed: for want of permission
-  Denied,        // of all that was looked at, failures or not
+  FailedDenied,  // of all failures: no permission
+  Denied,        // of all examined processes and threads, failures or not
   FirstFailure,
 };
 inline constexpr std::uint32_t kAttaches = static_cast<std::uint32_t>(Attach::TooMany) + 1;
@@ -38,12 +38,12 @@ inline constexpr std::uint32_t kTallies =
 
 void count(const sdk::Batch& batch, Tally tally);
 
-// Of a process.
+// Counts a failure of a process.
 void count_failure(const sdk::Batch& batch, Attach attach, Gap gap);
-// Of a thread.
+// Counts a failure of a thread.
 void count_failure(const sdk::Batch& batch, ProbeStep step, Gap gap);
 
-// `plugin` is who speaks; the capture is over for its helper.
+// `plugin` is the name for the notes. Ends the capture of the helper.
 void put_probe_summary(const sdk::Summary& summary, const char* plugin, HeapHelper& helper);
 
 }  // namespace ctprof::jemalloc

@@ -22,18 +22,18 @@
 namespace ctprof::jemalloc {
 namespace {
 
-// When none has stopped for so long, those in uninterruptible sleep are given up; the others only
-// wait for a processor, or for their share of one, and are given more time.
+// When no thread has stopped for this time, threads in uninterruptible sleep are given up. Other
+// threads only wait for a CPU or for their share of one, and get more time.
 constexpr std::uint64_t kPatienceNs = 20'000'000;
 constexpr std::uint64_t kMostPatienceNs = 250'000'000;
-// Between two looks at threads that have not stopped yet. Sleeping, not yielding: a sleeper is soon
-// back on a busy processor.
+// Pause between two checks of threads that have not stopped yet. It sleeps and does not yield,
+// because a sleeper soon runs again on a busy CPU.
 constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 20'000};
 constexpr unsigned long kPauseSlackNs = 1'000;
-// How often the caller looks after a tracer that takes long.
+// Interval at which the caller checks a tracer that takes long.
 constexpr auto kLookAfter = std::chrono::milliseconds(5);
 
-// 0, or an errno. EINVAL: it is no program of this machine's native kind.
+// Returns 0, or an errno. EINVAL: it is not a native program of this machine.
 int read_pointer(pid_t tid, std::uint64_t& pointer) {
 #if defined(__x86_64__)
   user_regs_struct registers{};
@@ -50,25 +50,26 @@ int read_pointer(pid_t tid, std::uint64_t& pointer) {
 #endif
 }
 
-// A stop by a signal that is about to be delivered has its number; one by our interruption or a
-// group stop says so above it.
+// Returns the signal that must be delivered on detach. A stop by a pending signal has its number. A
+// stop by PTRACE_INTERRUPT or a group stop has other bits set above it.
 int signal_to_hand_back(int status) { return (status >> 8) == 0 ? status & 0x7f : 0; }
 
 bool is_stop(const siginfo_t& info) {
   return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
 }
 
-// What happened to a thread, without taking it, so that the kernel does not forget it should we be
-// killed. `info.si_pid` is 0 when nothing did; false: it is not ours to ask about.
+// Gets the state change of a thread, but leaves it waitable, so that the kernel keeps it if ctprof
+// is killed. `info.si_pid` is 0 if there was none; returns false if the thread is not our tracee or
+// child.
 bool look_at(const Tracee& tracee, int flags, siginfo_t& info) {
   info = {};
   constexpr int kAnything = WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL;
   return ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, kAnything | flags) == 0;
 }
 
-// Collects a thread that died while it was traced; false: it was not. A leader is not for us: where
-// it is our own child, its status would be lost. Looks first, for a wait takes stops of traced
-// threads even when it is told to take only deaths.
+// Reaps a thread that died while it was traced; returns false if it did not. Leaders are left
+// alone, because the status of our own children would be lost. It checks first, because waitid()
+// consumes stops of traced threads even when it only waits for exits.
 bool collect_if_dead(const Tracee& tracee, int flags) {
   siginfo_t info;
   if (tracee.tid == tracee.tgid || !look_at(tracee, flags, info) || info.si_pid == 0 ||
@@ -78,7 +79,7 @@ bool collect_if_dead(const Tracee& tracee, int flags) {
                   WEXITED | WNOHANG | __WALL | flags) == 0;
 }
 
-// Takes threads through the steps, on the tracer's thread.
+// Runs the steps for all threads, on the tracer's thread.
 class Tracer {
  public:
   Tracer(int proc, std::span<Tracee> tracees, Interruptible& seizing)
@@ -95,8 +96,8 @@ class Tracer {
     return longest_stop_ns_;
   }
 
-  // Whether it may still hold a thread: one that was given up, or a dead one, which its parent
-  // cannot collect before we let go.
+  // Returns whether the tracer may still hold a thread: one that was given up, or a dead one, which
+  // its parent cannot reap before the tracer detaches.
   bool holds_some() const { return holds_some_; }
 
  private:
@@ -120,15 +121,16 @@ class Tracer {
     in_flight_.push_back({&tracee, since});
   }
 
-  // Those that stopped while others were still being interrupted can run again.
+  // Detaches threads that stopped while others were still being interrupted, so that they run
+  // again.
   void land_first() {
     const auto stays = std::ranges::find_if_not(
         in_flight_, [this](const Flight& flight) { return has_landed(flight); });
     in_flight_.erase(in_flight_.begin(), stays);
   }
 
-  // The time is taken before looking: if we were kept from the processor ourselves, they get
-  // another look.
+  // The time is taken before the check: if ctprof itself was not running meanwhile, the threads get
+  // another check.
   void await() {
     std::uint64_t progress = clock_ns(CLOCK_MONOTONIC);
     while (!in_flight_.empty()) {
@@ -142,7 +144,7 @@ class Tracer {
     }
   }
 
-  // Whether any has landed.
+  // Returns whether a thread has stopped or failed.
   bool poll() {
     if (std::erase_if(in_flight_, [this](const Flight& flight) { return has_landed(flight); }) > 0)
       return true;
@@ -188,7 +190,7 @@ class Tracer {
     if (!collect_if_dead(dead, __WNOTHREAD)) holds_some_ = true;
   }
 
-  // It has stopped: read it, and let it go. One that cannot be detached was killed.
+  // Reads a stopped thread, and detaches it. A thread that cannot be detached was killed.
   void take(Tracee& tracee, int status) {
     const int error = read_pointer(tracee.tid, tracee.pointer);
     const auto signal = static_cast<std::uintptr_t>(signal_to_hand_back(status));
@@ -202,15 +204,15 @@ class Tracer {
   std::span<Tracee> tracees_;
   std::vector<Flight> in_flight_;
   Interruptible& seizing_;
-  pid_t in_execve_ = 0;  // a process whose execve does not end
+  pid_t in_execve_ = 0;  // a process whose execve does not finish
   sdk::TextFile file_;
   std::uint64_t longest_stop_ns_ = 0;
   bool holds_some_ = false;
 };
 
-// Signals that are meant for the process are for others to handle, and pauses are to be as short as
-// they are meant. SIGCHLD is not blocked: the kernel sends one for each stop, drops it where it is
-// ignored, as by default, but wakes another thread for it where the tracer blocks it.
+// Blocks signals of the process, which other threads handle, and makes short pauses precise.
+// SIGCHLD is not blocked: the kernel sends one for each stop and drops it if it is ignored, as by
+// default, but wakes another thread for it if the tracer blocks it.
 void prepare_thread() {
   ::prctl(PR_SET_TIMERSLACK, kPauseSlackNs);
   sigset_t others;
@@ -258,8 +260,8 @@ std::uint64_t ThreadPointers::read(std::span<Tracee> tracees) {
   return longest_stop_ns_;
 }
 
-// Threads that have stopped already wait for the tracer as well, so that it may hang no longer than
-// one may be waited for.
+// Checks a tracer that takes long. Threads that have already stopped wait for the tracer, so it may
+// block no longer than the limit for one thread.
 void ThreadPointers::look_after(std::span<Tracee> tracees) {
   for (const Tracee& tracee : tracees) collect_if_dead(tracee, 0);
   const std::uint64_t since = seizing_.since();

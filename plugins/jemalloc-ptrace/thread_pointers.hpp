@@ -1,32 +1,30 @@
-// The thread pointers of running threads, by ptrace(2), so that none of them is harmed.
+// Gets the thread pointers of running threads by ptrace(2), without harming them.
 //
-// PTRACE_SEIZE, INTERRUPT, wait, GETREGSET, DETACH. All threads are on their way at a time, since
-// most of the time goes into waiting for them to stop; each is let go as soon as its registers are
+// PTRACE_SEIZE, INTERRUPT, wait, GETREGSET, DETACH. All threads are processed concurrently, because
+// most of the time is spent waiting for them to stop; each is detached as soon as its registers are
 // read, while later ones are still being interrupted.
 //
-// Why no target is harmed, whatever happens:
-//   - The kernel releases what a tracer still holds when the tracer ends, drops an interruption
-//   that did not take effect yet, and lets
-//     stopped threads run. So it is when ctprof is killed; and so a thread gets free that does not
-//     stop in time (in uninterruptible sleep, say), for it cannot be detached: the tracer is a
-//     thread of its own, and ends when it holds any at the end of a call.
-//   - A signal that arrives meanwhile is handed back when the thread is detached; it is looked at
-//   without being taken (WNOWAIT), so
-//     that the kernel still delivers it if we are killed in between.
+// Reasons why no target is harmed:
+//   - When the tracer ends, the kernel detaches its threads, drops an interruption that did not
+//     take effect yet, and lets stopped threads run. This applies when ctprof is killed. It also
+//     frees a thread that does not stop in time (for example in uninterruptible sleep), which
+//     cannot be detached: the tracer is a thread of its own, and exits if it holds any at the end
+//     of a call.
+//   - A signal that arrives meanwhile is delivered when the thread is detached. The wait leaves it
+//     in place (WNOWAIT), so that the kernel still delivers it if ctprof is killed in between.
 //   - A thread in a group stop stays in it: the kernel stops it again when it is detached.
-//   - An execve(2) waits until the dead threads of its process are collected, and a SEIZE waits for
-//   that execve. Who calls us
-//     therefore collects dead threads while the tracer hangs. Leaders are left alone: their status
-//     is for their parents. An execve that waits for something else, a file system that does not
-//     answer for one, is not waited for: the SEIZE is ended (interruptible.hpp), and the process's
-//     threads are let alone.
+//   - An execve(2) waits until the dead threads of its process are reaped, and a SEIZE waits for
+//     that execve. Therefore the caller reaps dead threads while the tracer blocks. Leaders are
+//     left alone: their status is for their parents. If an execve waits for something else, such as
+//     a file system that does not answer, the SEIZE is ended (interruptible.hpp), and the threads
+//     of the process are left alone.
 //
-// What remains is that of any debugger: a few blocking system calls, epoll_wait(2) for one, end
+// One effect remains, as with any debugger: a few blocking system calls, such as epoll_wait(2), end
 // with EINTR.
 //
-// What is here:   thread pointers of this machine's native programs.
-// What is not:    who is stopped and should be left alone (jemalloc_ptrace.cc), the memory behind a
-// pointer (counters_read.hpp).
+// It supports native programs of this machine.
+// See also: jemalloc_ptrace.cc for stopped threads, which are left alone, counters_read.hpp for the
+// memory behind a pointer.
 
 #pragma once
 
@@ -50,7 +48,7 @@ struct Tracee {
   Outcome outcome;
 };
 
-// Keeps its tracer between calls. One per worker.
+// Keeps its tracer between calls. Each worker has one object.
 class ThreadPointers {
  public:
   // `proc` is the open directory /proc.
@@ -59,9 +57,9 @@ class ThreadPointers {
   ThreadPointers& operator=(const ThreadPointers&) = delete;
   ~ThreadPointers();
 
-  // Fills in pointers or outcomes. Returns the longest that a thread was held up, in nanoseconds.
-  // None of the threads may be our own process's. ETIMEDOUT: it did not stop in time; ESRCH: it
-  // ended.
+  // Fills in pointers or outcomes. Returns the longest stop of a thread, in nanoseconds. ETIMEDOUT:
+  // the thread did not stop in time; ESRCH: it exited. REQUIRES: none of the threads belongs to our
+  // own process.
   std::uint64_t read(std::span<Tracee> tracees);
 
  private:
@@ -76,7 +74,7 @@ class ThreadPointers {
   std::mutex mutex_;
   std::condition_variable turned_;
   Turn turn_ = Turn::Caller;
-  // Of the call that is on.
+  // For the current call.
   std::span<Tracee> tracees_;
   Interruptible seizing_;
   std::uint64_t longest_stop_ns_ = 0;

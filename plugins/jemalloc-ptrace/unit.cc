@@ -1,4 +1,4 @@
-// All sources of plugins/jemalloc-ptrace, which are compiled as one.
+// Compiles all sources of plugins/jemalloc-ptrace as one translation unit.
 
 #include "plugins/jemalloc-ptrace/counters_read.cc"
 #include "plugins/jemalloc-ptrace/heap_duty.cc"

@@ -136,7 +136,7 @@ void tell_of_closed_threads(const sdk::Host& host, const sdk::Probe& probe) {
         "/proc is mounted with hidepid, and shows only the processes that ctprof may trace",
         kMayTrace);
   if (!has_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH}))
-    IoFile::lacks(probe, "the io files of other users' threads are closed to ctprof",
+    IoFile::lacks(probe, "ctprof may not read the io files of other users' threads",
                   sdk::by_capabilities("cap_dac_read_search,cap_sys_ptrace"));
 }
 
@@ -144,7 +144,7 @@ void tell_of_closed_threads(const sdk::Host& host, const sdk::Probe& probe) {
 void tell_of_closed_processes(const sdk::Host& host, const sdk::Probe& probe) {
   if (host.live() && !has_capabilities({CAP_SYS_PTRACE}))
     SmapsRollupField::lacks(
-        probe, "the smaps_rollup files of other users' processes are closed to ctprof", kMayTrace);
+        probe, "ctprof may not read the smaps_rollup files of other users' processes", kMayTrace);
 }
 
 void probe_threads(const sdk::Host& host, const sdk::Probe& probe) {
