@@ -7,14 +7,14 @@
 namespace ctprof::jemalloc {
 namespace {
 
-// jemalloc's variable has more than twice this in every version; most programs' own thread-local
-// data has less.
+// jemalloc's variable is more than twice as large in every version; the thread-local data of most
+// programs is smaller.
 constexpr std::uint64_t kSmallestTls = 256;
 
-// A function's code that is followed where its symbol has no size.
+// The size of code to follow in a function whose symbol has no size.
 constexpr std::uint64_t kFunctionOfUnknownSize = 512;
 
-// How jemalloc's messages to people begin.
+// The prefix of jemalloc's messages to users.
 constexpr const char* kMessagePrefix = "<jemalloc>: ";
 
 class Suspect {
@@ -51,12 +51,13 @@ class Suspect {
     return {Attach::Found, layout, first->p_vaddr, first->p_offset};
   }
 
-  // A malloc and a free that add to counters need not be jemalloc's.
+  // Requires jemalloc's messages, because a malloc and a free that add to counters need not be
+  // jemalloc's.
   FileVerdict verdict_of_exported(const Layout& layout) const {
     return has_constant(file_, kMessagePrefix) ? found(layout) : FileVerdict{};
   }
 
-  // Without any name, jemalloc is known by what its segment begins with, and by its messages.
+  // Without any name, jemalloc is identified by the start of its segment, and by its messages.
   FileVerdict verdict_of_stripped() const {
     if (!program_) return {};
     const TsdImage image(file_);
@@ -81,7 +82,7 @@ class Suspect {
     return std::nullopt;
   }
 
-  // The first two functions that agree: most allocators have malloc and free.
+  // Uses the first two functions that agree: most allocators have malloc and free.
   std::optional<Layout> by_code_of(const AllocatorFunctions& functions) const {
     for (const Function& allocating : functions.allocating)
       for (const Function& freeing : functions.freeing)
@@ -114,8 +115,8 @@ class Suspect {
                   : std::vector<std::uint8_t>{};
   }
 
-  // Where the thread-local segment starts, counted from what a slot says, or from the thread
-  // pointer.
+  // Returns the start of the thread-local segment, relative to the value in a slot, or to the
+  // thread pointer.
   std::optional<std::int64_t> start_of(std::uint64_t slot) const {
     if (slot == 0) return program_ ? start_of_program() : std::nullopt;
     for (const TlsSlot& known : slots_.slots)
@@ -124,13 +125,13 @@ class Suspect {
     return std::nullopt;
   }
 
-  // An alignment that the file made up may lead anywhere.
+  // Checks the range, because the alignment in a hostile file may have any value.
   std::optional<std::int64_t> start_of_program() const {
     const auto start = program_tls_start(file_.machine(), *file_.tls());
     return start && *start > -2 * kLargestTls && *start < 2 * kLargestTls ? start : std::nullopt;
   }
 
-  // Whether two counters may be at these places of the segment.
+  // Returns whether two counters may be at these offsets of the segment.
   bool fit(std::int64_t allocated, std::int64_t deallocated) const {
     const auto end = static_cast<std::int64_t>(file_.tls()->p_memsz) - 8;
     return allocated >= 0 && allocated < deallocated && deallocated <= end && allocated % 8 == 0 &&
@@ -155,7 +156,7 @@ class Suspect {
                     : std::nullopt;
   }
 
-  // jemalloc's variable: by its symbol, or as the one that all slots are about.
+  // Returns the offset of jemalloc's variable: from its symbol, or the one that all slots refer to.
   std::optional<std::uint64_t> variable_named_or_alone() const {
     if (const auto symbol = tsd_symbol()) return symbol;
     if (slots_.slots.empty()) return std::nullopt;
@@ -181,9 +182,9 @@ class Suspect {
   const ElfFile& file_;
   bool program_;
   Symbols dynamic_;
-  Symbols symbols_;  // of a program
+  Symbols symbols_;  // only of a program
   std::optional<std::int64_t> cache_;
-  TlsSlots slots_;  // of a library
+  TlsSlots slots_;  // only of a library
 };
 
 }  // namespace

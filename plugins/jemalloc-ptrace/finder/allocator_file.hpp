@@ -1,19 +1,18 @@
-// What one file tells: whether it carries jemalloc, and where a thread's counters are.
+// The verdict on one file: whether it contains jemalloc, and where a thread's counters are.
 //
-// It is jemalloc when it defines mallctl under any prefix, has the variable tsd_tls, or has the
-// empty cache in its thread-local image. A program may have none of these: then it is jemalloc when
-// it has its messages, and either exports a malloc and a free whose code is jemalloc's or has the
-// first state of its variable in the image. A file without a thread-local segment of some size,
-// which is nearly every file, is dismissed by its program headers.
+// A file contains jemalloc if it defines mallctl under any prefix, has the variable tsd_tls, or has
+// the empty cache in its thread-local image. A program may have none of these. It contains jemalloc
+// if it has its messages, and either exports a malloc and a free whose code is that of jemalloc or
+// has the initial state of its variable in the image. A file without a thread-local segment of some
+// size, which is nearly every file, is dismissed by its program headers.
 //
-// Sources of the place, in this order: the code of an allocating and a freeing function, which
-// costs two small reads and is how the program itself finds the counters; debug information, as
-// sure but slow and seldom there; the table of known versions, which trusts a text; of a program,
-// all its code, as far as the tables for unwinding lead to it.
+// The location comes from these sources, in this order: the code of an allocating and a freeing
+// function, which costs two small reads and is how the program itself finds the counters; debug
+// information, which is as reliable but slow and rarely available; the table of known versions,
+// which relies on a text; for a program, all of its code that the tables for unwinding list.
 //
-// What is here:   the decision.
-// What is not:    which files a process has, what a file's slot holds in it (finder.hpp); the
-// sources themselves.
+// See also: finder.hpp for the files of a process and the values of slots; the headers of the
+// sources.
 
 #pragma once
 
@@ -27,23 +26,23 @@
 
 namespace ctprof::jemalloc {
 
-// The counters' distance from the thread pointer; a library's begins with a number that the loader
-// wrote into a slot.
+// The distance of the counters from the thread pointer. For a library, it starts with a number that
+// the loader wrote into a slot.
 struct Layout {
-  std::optional<std::uint64_t> slot;  // its address in the file's own count
+  std::optional<std::uint64_t> slot;  // its address as in the file, before relocation
   CounterPair counters{};
 };
 
 struct FileVerdict {
   Attach attach =
       Attach::NotJemalloc;  // or Found, ArchMismatch, DwarfParseFailure, DynamicTls, TooCostly
-  Layout layout{};          // of Found
-  std::uint64_t load_address = 0;  // of the file's first loaded segment, in the file's own count
+  Layout layout{};          // only for Found
+  std::uint64_t load_address = 0;  // of the file's first loaded segment, as in the file
   std::uint64_t load_offset = 0;   // of that segment in the file
-  int error = 0;                   // of TooCostly
+  int error = 0;                   // only for TooCostly
 };
 
-// What debug information says, wherever it was found.
+// The content of debug information, regardless of where it was found.
 struct DebugFacts {
   TsdFields fields;
   std::optional<std::uint64_t> tsd_offset;

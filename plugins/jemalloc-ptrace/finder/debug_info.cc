@@ -32,7 +32,7 @@ constexpr auto kPatience = std::chrono::seconds(1);
 
 class Clock {
  public:
-  // Looks at the time now and then.
+  // Checks the time at every 256th call.
   bool over() { return (++steps_ & 255) == 0 && std::chrono::steady_clock::now() > end_; }
 
  private:
@@ -42,8 +42,8 @@ class Clock {
 
 using ElfHandle = std::unique_ptr<Elf, decltype(&::elf_end)>;
 
-// Where libdw has the debug sections of a file. It hands out texts in them, and does not look
-// whether they end.
+// The debug sections of a file in libdw's memory. libdw returns pointers to texts in them without
+// checking that they are terminated.
 class Sections {
  public:
   // REQUIRES: libdw has opened the debug information, which unpacks sections.
@@ -59,7 +59,7 @@ class Sections {
     }
   }
 
-  // Whether `wanted` stands there, and ends there.
+  // Returns whether `text` points to exactly `wanted`, including its end.
   bool has_text(const char* text, std::string_view wanted) const {
     for (const std::string_view section : all_) {
       const auto from = reinterpret_cast<std::uintptr_t>(section.data());
@@ -72,12 +72,12 @@ class Sections {
   }
 
  private:
-  static constexpr std::size_t kMostSections = 64;  // a file has some twelve
+  static constexpr std::size_t kMostSections = 64;  // a file has about twelve
 
   std::vector<std::string_view> all_;
 };
 
-// Looks through the entries of one file.
+// Searches the entries of one file.
 class Entries {
  public:
   explicit Entries(const Libdw& dw) : dw_(dw) {}
@@ -89,7 +89,7 @@ class Entries {
     sections_.emplace(dw_, elf);
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
-    // Without a place for the split unit's entry libdw does not go looking for its file.
+    // Without an argument for the split unit's entry, libdw does not search for its file.
     while (!clock_.over() &&
            dw_.dwarf_get_units(dwarf.get(), unit, &unit, nullptr, nullptr, &die, nullptr) == 0)
       if (const auto fields = fields_in_unit(die)) return fields;
@@ -121,7 +121,7 @@ class Entries {
     return TsdFields{*allocated, *deallocated};
   }
 
-  // By a text in the file itself: those in another file would make libdw open it.
+  // Only uses texts in the file itself: for those in another file libdw would open it.
   bool is_named(Dwarf_Die& die, std::string_view wanted) const {
     Dwarf_Attribute attribute;
     if (dw_.dwarf_attr(&die, DW_AT_name, &attribute) == nullptr) return false;
@@ -131,7 +131,7 @@ class Entries {
     return name != nullptr && sections_->has_text(name, wanted);
   }
 
-  // The next entry of the same level; a hostile one may claim to be before this.
+  // Goes to the next entry of the same level; a hostile entry may claim to precede this one.
   bool next(Dwarf_Die& die) const {
     Dwarf_Die following;
     if (dw_.dwarf_siblingof(&die, &following) != 0 ||
@@ -193,7 +193,7 @@ constexpr const char* kDebugDirectory = "/usr/lib/debug";
 
 std::size_t padded(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 
-// Notes: head, name, content, each padded to four bytes.
+// Parses notes: header, name, content, each padded to four bytes.
 std::string build_id_in(std::string_view notes) {
   Elf64_Nhdr head{};
   while (notes.size() >= sizeof head) {
@@ -219,7 +219,7 @@ std::string build_id_of(const ElfFile& file) {
   return {};
 }
 
-// A name, padded to four bytes, and the checksum of the file of that name.
+// Reads a name, padded to four bytes, and the checksum of the file of that name.
 void read_link(const ElfFile& file, const Elf64_Shdr& header, DebugHints& hints) {
   const auto bytes = file.table<char>(header.sh_offset, header.sh_size, kMaxLink);
   const auto end = std::find(bytes.begin(), bytes.end(), '\0');
@@ -260,7 +260,7 @@ std::string hex(std::string_view bytes) {
 }
 
 std::vector<Candidate> candidates(const std::string& path, const DebugHints& hints) {
-  // A package carries no build id: its name is all that ties it to the file.
+  // A package contains no build id: only its name ties it to the file.
   std::vector<Candidate> found{{path + ".dwp", Proof::None},
                                {path + ".debuginfo", Proof::BuildId},
                                {path + ".debug", Proof::BuildId}};
@@ -290,7 +290,7 @@ std::optional<DebugFacts> facts_in(const ElfFile& file) {
                 : std::nullopt;
 }
 
-// What all questions of one file have in common.
+// Values that all queries for one file share.
 struct FileQuestions {
   DebugHints hints;
   std::shared_ptr<FileBudget> budget;

@@ -1,14 +1,15 @@
-// Where the counters are, as debug information says: two members of jemalloc's thread-local
-// variable, `struct tsd_s`.
+// Finds the counters in debug information: two members of jemalloc's thread-local variable, `struct
+// tsd_s`.
 //
-// The debug information of a file is in itself, in a package or file beside it, or in the places
-// that distributions use. Each is looked up under the root of the process first and then under
-// ours, by path and never out of that root. A file found by its name counts when it belongs to the
-// other: the same build id, or the checksum that a debug link gives.
+// The debug information of a file is in the file itself, in a package or file beside it, or in the
+// directories that distributions use. Each is looked up first under the root of the process and
+// then under that of ctprof, by path and never outside of that root. A file that was found by name
+// counts only if it belongs to the other one: it has the same build id, or the checksum of the
+// debug link.
 //
-// libdw reads the DWARF, where it is (libdw.hpp). It never gets files whose sections claim to be
-// larger than our limits, files that other files point to (it would open them by name, in our
-// namespace), or entries that form a circle.
+// libdw (libdw.hpp), if available, reads the DWARF. It never gets files whose sections claim to be
+// larger than the limits, files that other files refer to (it would open them by name, in the
+// namespace of ctprof), or entries that form a cycle.
 
 #pragma once
 
@@ -23,10 +24,10 @@
 
 namespace ctprof::jemalloc {
 
-// Of a file that has debug information inside; also of a .dwp, a package of it.
+// Reads a file that contains debug information, or a .dwp, a package of debug information.
 std::optional<TsdFields> tsd_fields_in(const ElfFile& file);
 
-// What a file says about its debug information.
+// References in a file to its debug information.
 struct DebugHints {
   std::string build_id;        // bytes
   std::string link;            // the name in .gnu_debuglink
@@ -34,8 +35,8 @@ struct DebugHints {
 };
 DebugHints debug_hints(const ElfFile& file);
 
-// Asks the file itself, then all places under each of `roots` (open directories), `path` being the
-// file's own under the first.
+// Searches the file itself, then all locations under each of `roots` (open directories). `path` is
+// the file's path under the first root.
 std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& path,
                                       const std::vector<int>& roots, Watch* watch = nullptr);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kUnbelievable = UINT64_MAX;
 
-// Old compressed sections begin with "ZLIB" and the size, most significant byte first.
+// Old compressed sections start with "ZLIB" and the size, most significant byte first.
 std::uint64_t size_of_old(const ElfFile& file, const Elf64_Shdr& section) {
   std::uint64_t size = 0;
   return file.read(section.sh_offset + 4, &size, sizeof size) ? be64toh(size) : kUnbelievable;
@@ -50,7 +50,7 @@ DebugSections debug_sections(const ElfFile& file) {
 
 namespace {
 
-// jemalloc has some seventy units; packages of big programs are searched only so far.
+// jemalloc has about seventy units; packages of large programs are searched only up to this limit.
 constexpr std::uint32_t kMaxUnits = 4096;
 constexpr std::uint32_t kMaxColumns = 16;
 constexpr std::uint64_t kMaxSection = 64ULL << 20;
@@ -58,8 +58,8 @@ constexpr std::uint64_t kMaxSection = 64ULL << 20;
 constexpr const char* kIndex = ".debug_cu_index";
 constexpr const char* kTexts = ".debug_str.dwo";
 
-// The index's numbers of the sections that describe types; others are for line tables, locations
-// and macros.
+// Returns the sections that describe types, by their numbers in the index; other numbers are for
+// line tables, locations and macros.
 const char* section_name(std::uint32_t number) {
   switch (number) {
     case 1: return ".debug_info.dwo";
@@ -79,7 +79,7 @@ void append(std::string& image, const T& item) {
   image.append(reinterpret_cast<const char*>(&item), sizeof item);
 }
 
-// An ELF file that has sections and nothing else.
+// An ELF file that contains only sections.
 class ElfImage {
  public:
   void add(const std::string& name, std::uint32_t type, const std::string& bytes) {
@@ -130,8 +130,8 @@ class ElfImage {
 
 }  // namespace
 
-// The index: its version, columns, units and slots; a hash table and the rows that it leads to,
-// which we do not need; the rows.
+// Parses the index: its version, columns, units and slots; a hash table and its row numbers, which
+// are not needed; the rows.
 DwpUnits::DwpUnits(const ElfFile& file) : machine_(file.machine()) {
   for (const NamedSection& section : file.named_sections()) {
     if (section.name.ends_with(".dwo")) sections_[section.name] = content(file, section.header);
@@ -144,7 +144,7 @@ DwpUnits::DwpUnits(const ElfFile& file) : machine_(file.machine()) {
   if (columns_ <= kMaxColumns && units <= kMaxUnits) units_ = units;
 }
 
-// Zero beyond the end.
+// Returns zero beyond the end.
 std::uint32_t DwpUnits::number(std::uint64_t at) const {
   std::uint32_t value = 0;
   if (at <= index_.size() && index_.size() - at >= sizeof value)
@@ -167,7 +167,7 @@ bool DwpUnits::add_share(std::uint32_t unit, std::uint32_t column, Sections& sha
   return true;
 }
 
-// The unit's shares, and the texts, which all units have in common.
+// Contains the unit's parts of the sections, and the texts, which all units share.
 std::string DwpUnits::image(std::uint32_t unit) const {
   Sections shares;
   for (std::uint32_t column = 0; column < columns_; ++column)

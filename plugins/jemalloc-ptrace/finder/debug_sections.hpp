@@ -1,9 +1,10 @@
-// The debug sections of a file: which there are, how large they claim to be once unpacked, and the
-// units of a DWARF package (.dwp).
+// The debug sections of a file, their claimed sizes after unpacking, and the units of a DWARF
+// package (.dwp).
 //
-// In a package the units' tables follow one another, and an index gives each unit's share (DWARF 5,
-// section 7.3.5; GNU's version 2 before it). The libdw of our time reads a package as if the first
-// share belonged to all units; so each unit becomes a small ELF file of its own, in memory.
+// In a package the tables of the units are concatenated, and an index contains the part of each
+// unit (DWARF 5, section 7.3.5; GNU's version 2 before it). Current versions of libdw read a
+// package as if the first part belonged to all units. Therefore each unit becomes a small ELF file
+// of its own, in memory.
 
 #pragma once
 
@@ -18,11 +19,11 @@ namespace ctprof::jemalloc {
 
 struct DebugSections {
   bool info = false;        // there are descriptions of types
-  bool packed = false;      // of many units, with an index
+  bool packed = false;      // it is a package with many units and an index
   std::uint64_t bytes = 0;  // of all debug sections
 };
 
-// By its name.
+// Returns whether a section contains debug information, by its name.
 bool is_debug_section(std::string_view name);
 
 DebugSections debug_sections(const ElfFile& file);
@@ -32,7 +33,7 @@ class DwpUnits {
   explicit DwpUnits(const ElfFile& file);
 
   std::uint32_t size() const { return units_; }
-  // Empty when the unit's shares lie outside of their sections.
+  // Returns an ELF file, or an empty text if the unit's parts are outside of their sections.
   std::string image(std::uint32_t unit) const;
 
  private:
@@ -47,7 +48,7 @@ class DwpUnits {
   std::string index_;
   std::uint32_t columns_ = 0;
   std::uint32_t units_ = 0;
-  std::uint64_t rows_ = 0;  // where the index's rows begin: one of section numbers, then the units'
+  std::uint64_t rows_ = 0;  // start of the index's rows: one of section numbers, then the units'
                             // offsets, then their sizes
 };
 

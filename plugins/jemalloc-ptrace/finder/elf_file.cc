@@ -13,7 +13,7 @@ namespace ctprof::jemalloc {
 
 namespace {
 
-// Spent on files in a capture, after which each gets less.
+// Times spent on files in a capture; at each, the budget of further files becomes smaller.
 constexpr std::chrono::nanoseconds kDear = std::chrono::seconds(3);
 constexpr std::chrono::nanoseconds kMost = std::chrono::seconds(6);
 
@@ -81,8 +81,8 @@ void ElfFile::read_header() {
 const Elf64_Phdr* ElfFile::tls() const { return segment_of(segments_, PT_TLS); }
 const Elf64_Phdr* ElfFile::first_load() const { return segment_of(segments_, PT_LOAD); }
 
-// A position-independent program says so in DT_FLAGS_1; linkers that were made before that flag
-// leave it the debugger's entry.
+// A position-independent program is marked in DT_FLAGS_1. Programs of linkers older than that flag
+// have the debugger's entry DT_DEBUG.
 bool ElfFile::is_program() const {
   const bool flagged = (dynamic(DT_FLAGS_1).value_or(0) & DF_1_PIE) != 0;
   return header_.e_type == ET_EXEC || flagged || dynamic(DT_DEBUG).has_value();

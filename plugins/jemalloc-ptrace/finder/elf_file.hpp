@@ -1,12 +1,12 @@
 // An ELF file that may be hostile, read piece by piece within a budget.
 //
-// Everything is read with pread(2): a file that is cut short meanwhile makes a read fail, where a
-// mapping of it would raise SIGBUS. No size that the file claims is believed: each table has a
-// limit of its own, and all reading is charged to the budget.
+// All reads use pread(2): if a file is truncated meanwhile, a read fails, but a mapping of it would
+// raise SIGBUS. No size in the file is trusted: each table has a limit of its own, and all reads
+// are charged to the budget.
 //
-// What is here:   the budgets; header, program headers, dynamic section, bytes by file offset or by
-//                 address.
-// What is not:    symbols and relocations (elf_symbols.hpp).
+// Contents: the budgets; header, program headers, dynamic section, bytes by file offset or by
+// address.
+// See also: elf_symbols.hpp for symbols and relocations.
 
 #pragma once
 
@@ -24,14 +24,14 @@
 
 namespace ctprof::jemalloc {
 
-// What reading a foreign file may cost, in bytes and in time: one file with all that is read for
-// it, and all files of a capture.
+// Limits the cost of reading foreign files, in bytes and time: of one file with all related reads,
+// and of all files of a capture.
 //
 // A file can claim any size, be sparse, or be on a slow disk; a user can have thousands of them.
-// When its budget is spent, reading fails as if the file were cut short, and the file's verdict is
-// Attach::TooCostly. A capture first gives each file all that one may cost; once that has become
-// expensive, only what an ordinary file costs; and in the end only enough to dismiss a file by its
-// headers, so that costly files cannot hide the others.
+// When its budget is spent, reads fail as if the file were truncated, and the file's verdict is
+// Attach::TooCostly. A capture first gives each file the full budget; when that has become
+// expensive, only the cost of an ordinary file; and finally only enough to dismiss a file by its
+// headers, so that expensive files cannot hide the others.
 struct Allowance {
   std::uint64_t bytes;
   std::chrono::milliseconds time;
@@ -40,7 +40,7 @@ inline constexpr Allowance kAllowanceOfFile{512ULL << 20, std::chrono::milliseco
 inline constexpr Allowance kOrdinaryFile{16ULL << 20, std::chrono::milliseconds(20)};
 inline constexpr Allowance kHeadersOnly{64ULL << 10, std::chrono::milliseconds(5)};
 
-// Of one file. One thread.
+// The budget of one file. Threads: one at a time.
 class FileBudget {
  public:
   using Clock = std::chrono::steady_clock;
@@ -48,13 +48,13 @@ class FileBudget {
 
   explicit FileBudget(const Allowance& allowance = kAllowanceOfFile, Now now = Clock::now);
 
-  // Takes `bytes` off the budget before they are read or made. False from the first time on that
-  // there were not enough, or the time was over.
+  // Charges `bytes` before they are read or created. Returns false once the budget was too small or
+  // the time was over, and for every later call.
   bool charge(std::uint64_t bytes);
   bool spent() const { return spent_; }
 
-  // Spent or not, the budget was all that a file may ever cost: another capture would fare no
-  // better.
+  // Returns whether this was the full budget of a file, spent or not; then another capture would
+  // have the same result.
   bool is_full() const { return is_full_; }
   std::chrono::nanoseconds elapsed() const { return now_() - start_; }
 
@@ -67,12 +67,12 @@ class FileBudget {
   bool spent_ = false;
 };
 
-// Of a capture. Threads may use it at once.
+// The budget of a capture. Threads: any.
 class CaptureBudget {
  public:
   explicit CaptureBudget(FileBudget::Now now = FileBudget::Clock::now) : now_(now) {}
 
-  // What the next file may cost.
+  // Returns the budget of the next file.
   Allowance next() const;
   void spend(const FileBudget& file) { spent_ns_ += file.elapsed().count(); }
   FileBudget::Now now() const { return now_; }
@@ -83,7 +83,7 @@ class CaptureBudget {
 };
 
 struct NamedSection {
-  std::string name;  // cut short where it is longer than any that means something to us
+  std::string name;  // truncated if it is longer than any name that is used
   Elf64_Shdr header;
 };
 
@@ -91,11 +91,12 @@ enum class ElfKind : std::uint8_t { None, OtherClass, Elf64 };
 
 class ElfFile {
  public:
-  // Does not own `fd`, which outlives it. Files that are read for one verdict share a budget.
+  // Does not own `fd`, which outlives this object. Files that are read for one verdict share a
+  // budget.
   explicit ElfFile(int fd, std::shared_ptr<FileBudget> budget = std::make_shared<FileBudget>());
 
-  // None: not ELF, or broken at its head; OtherClass: 32-bit or big-endian, and nothing else of it
-  // is known.
+  // None: not ELF, or an invalid header; OtherClass: 32-bit or big-endian, and nothing else is
+  // read.
   ElfKind kind() const { return kind_; }
   std::uint16_t machine() const { return header_.e_machine; }
   int fd() const { return fd_; }
@@ -103,23 +104,24 @@ class ElfFile {
   const std::shared_ptr<FileBudget>& budget() const { return budget_; }
 
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
-  // The thread-local segment, or null.
+  // Returns the thread-local segment, or null.
   const Elf64_Phdr* tls() const;
-  // The lowest address that is loaded, and where it is in the file.
+  // Returns the segment with the lowest loaded address.
   const Elf64_Phdr* first_load() const;
 
-  // A program, not a library: its thread-local storage is next to the thread pointer.
+  // Returns whether it is a program, not a library: then its thread-local storage is next to the
+  // thread pointer.
   bool is_program() const;
-  // The value of the first such entry of the dynamic section.
+  // Returns the value of the first entry of the dynamic section with this tag.
   std::optional<std::uint64_t> dynamic(std::int64_t tag) const;
 
-  // Empty when the file has none, or broken ones.
+  // Returns the sections; empty if the file has none, or invalid ones.
   std::vector<Elf64_Shdr> sections() const;
   std::vector<NamedSection> named_sections() const;
 
   std::optional<std::uint64_t> offset_of(std::uint64_t address) const;
   bool read(std::uint64_t offset, void* to, std::size_t size) const;
-  // As many of `count` items as the file holds, at most `limit`.
+  // Reads as many of `count` items as the file contains, at most `limit`.
   template <class T>
   std::vector<T> table(std::uint64_t offset, std::uint64_t count, std::uint64_t limit) const {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -15,18 +15,18 @@ namespace {
 
 constexpr std::uint64_t kMaxSymbols = 8'000'000;
 constexpr std::uint64_t kMaxNames = 256ULL << 20;
-// Of a symbol; a longer one means nothing to us.
+// Longer symbol names are ignored.
 constexpr std::size_t kLongestSymbolName = 256;
-// A program with OpenSSL in it has a thousand names that end in `free`.
+// A program that contains OpenSSL has a thousand names that end in `free`.
 constexpr std::size_t kMaxPrefixes = 4096;
 
-// Each writes one of the two counters on its fast path, in every version; realloc writes both.
-// What is likeliest to be there comes first.
+// Each function writes one of the two counters on its fast path, in every version; realloc writes
+// both. The most frequent functions come first.
 constexpr std::array<std::string_view, 3> kAllocating{"malloc", "mallocx", "calloc"};
 constexpr std::array<std::string_view, 4> kFreeing{"free", "sdallocx", "dallocx", "realloc"};
 
-// Symbols are looked at in pieces: memory for all at once would come from the kernel anew for each
-// file.
+// Symbols are read in pieces, because memory for all of them would be allocated from the kernel
+// again for each file.
 constexpr std::uint64_t kSymbolsAtOnce = 1024;
 
 struct Table {
@@ -50,7 +50,7 @@ bool is_thread_local(const Elf64_Sym& symbol) {
   return defined(symbol) && ELF64_ST_TYPE(symbol.st_info) == STT_TLS;
 }
 
-// Most names fall by their last letter.
+// Compares the last letter first, which excludes most names.
 bool ends_in(std::string_view name, std::string_view end) {
   return !name.empty() && name.back() == end.back() && name.ends_with(end);
 }
@@ -78,7 +78,7 @@ class Gathered {
   }
 
  private:
-  // By their place among the names; address 0: not there.
+  // In the order of the names; address 0: missing.
   struct Found {
     std::array<Function, kAllocating.size()> allocating;
     std::array<Function, kFreeing.size()> freeing;
@@ -126,9 +126,9 @@ Symbols gather(const ElfFile& file, const Table& table) {
 
 }  // namespace
 
-// Nothing in the dynamic section tells how many symbols there are. All linkers put the names behind
-// the symbols; what stands between the two is read as symbols too: behind the real ones, of which
-// the first of a name counts.
+// The dynamic section does not contain the number of symbols. All linkers place the names after the
+// symbols, so everything up to the names is read as symbols. Bytes in between are read as symbols
+// after the real ones, and only the first one of a name counts.
 Symbols dynamic_symbols(const ElfFile& file) {
   const auto symbols = file.dynamic(DT_SYMTAB);
   const auto names = file.dynamic(DT_STRTAB);
@@ -172,7 +172,7 @@ std::optional<Kinds> kinds_of(std::uint16_t machine) {
   }
 }
 
-// A relocation may name a variable of the file; one of another file tells nothing about ours.
+// A relocation may refer to a variable of the file; a variable of another file is not relevant.
 std::optional<std::int64_t> variable_at(const ElfFile& file, const Elf64_Rela& relocation) {
   const std::uint64_t index = ELF64_R_SYM(relocation.r_info);
   if (index == 0) return relocation.r_addend;
@@ -219,8 +219,8 @@ TlsSlots tls_slots(const ElfFile& file) {
   return found;
 }
 
-// x86_64 has the segment end at the thread pointer, aarch64 has it begin behind two words there;
-// both keep the segment's alignment.
+// On x86_64 the segment ends at the thread pointer, on aarch64 it begins two words after it; both
+// respect the segment's alignment.
 std::optional<std::int64_t> program_tls_start(std::uint16_t machine, const Elf64_Phdr& tls) {
   constexpr std::uint64_t kTwoWords = 16;
   switch (machine) {

@@ -1,14 +1,13 @@
-// What the symbols and relocations of a file tell about jemalloc: that it is there, where its
-// functions are, where its thread-local variable is, and where the thread-local segment comes to
-// be.
+// Searches the symbols and relocations of a file for jemalloc, its functions, its thread-local
+// variable, and the location of the thread-local segment.
 //
 // The public functions may have a prefix (malloc, je_malloc, _rjem_malloc), and the variable has
-// another (je_tsd_tls, _rjem_je_tsd_tls).
+// another one (je_tsd_tls, _rjem_je_tsd_tls).
 //
-// The segment of a program is next to the thread pointer, as the linker knows. That of a library is
-// where the loader puts it, and the loader writes the distance into slots that relocations name:
-// one slot is enough to locate the whole segment. A library that reaches its variables by module
-// number instead (it may come and go by dlopen) has no such slot.
+// The segment of a program is next to the thread pointer, at a distance that the linker knows. The
+// loader chooses the location for a library, and writes the distance into slots that relocations
+// name: one slot is enough to locate the whole segment. A library that uses module numbers instead
+// (it may be loaded by dlopen) has no such slot.
 
 #pragma once
 
@@ -26,28 +25,28 @@ struct Function {
   std::uint64_t size = 0;
 };
 
-// An allocator's functions, of one prefix. A linker drops those that are never called: a Rust
-// program has no `free`, for it gives memory back by `sdallocx`.
+// An allocator's functions with one prefix. A linker drops those that are never called: a Rust
+// program has no `free`, because it uses `sdallocx`.
 struct AllocatorFunctions {
   std::string prefix;
-  std::vector<Function> allocating;  // malloc, mallocx, calloc: those that are there, in this order
+  std::vector<Function> allocating;  // malloc, mallocx, calloc: the existing ones, in this order
   std::vector<Function> freeing;     // free, sdallocx, dallocx, realloc
 };
 
 struct Symbols {
-  bool mallctl = false;  // jemalloc's own entry point, with any prefix, is defined
-  std::vector<AllocatorFunctions> allocators;  // each has both sides; without prefix last
+  bool mallctl = false;  // whether jemalloc's own entry point, with any prefix, is defined
+  std::vector<AllocatorFunctions> allocators;  // each has both kinds; without prefix last
   std::optional<std::uint64_t> tsd_offset;     // of `tsd_tls` in the thread-local segment
 };
 
-// Of .dynsym, which is always there in a file that others link to.
+// Reads .dynsym, which every file has that others link to.
 Symbols dynamic_symbols(const ElfFile& file);
-// Of .symtab, which strip(1) takes away.
+// Reads .symtab, which strip(1) removes.
 Symbols static_symbols(const ElfFile& file);
 
 struct TlsSlot {
-  std::uint64_t address = 0;  // in the file's own count; the loader adds where it put the file
-  std::int64_t offset = 0;    // what is in the slot belongs to this place of the segment
+  std::uint64_t address = 0;  // as in the file; the loader adds the load address
+  std::int64_t offset = 0;    // the slot's value belongs to this offset of the segment
 };
 
 struct TlsSlots {
@@ -57,8 +56,8 @@ struct TlsSlots {
 
 TlsSlots tls_slots(const ElfFile& file);
 
-// From the thread pointer to the first byte of a program's thread-local segment; nothing for a
-// machine that we do not know.
+// Returns the distance from the thread pointer to the first byte of a program's thread-local
+// segment; no value for an unknown machine.
 std::optional<std::int64_t> program_tls_start(std::uint16_t machine, const Elf64_Phdr& tls);
 
 }  // namespace ctprof::jemalloc

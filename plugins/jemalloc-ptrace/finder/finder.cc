@@ -26,20 +26,20 @@ constexpr std::uint16_t kMachine = EM_AARCH64;
 constexpr std::uint16_t kMachine = EM_NONE;
 #endif
 
-// A library's thread-local segment is this close to the thread pointer: before it (x86_64), or
-// after it.
+// The largest distance of a library's thread-local segment from the thread pointer: before it
+// (x86_64), or after it.
 constexpr std::int64_t kFarthest = 1 << 30;
 
-// Of code, in an ordinary process. One with more is looked at in full.
+// Limit of code mappings in an ordinary process. A process with more is examined in full.
 constexpr std::size_t kMostMappings = 1024;
 
 Found without(Attach attach, int error = 0) { return {attach, {}, error}; }
 
-// One file's verdict, made once however many processes and threads ask for it.
+// One file's verdict, made once for all processes and threads.
 struct VerdictEntry {
   std::once_flag once;
   FileVerdict verdict;
-  std::atomic<bool> is_dismissed{false};  // the verdict is there: it is not jemalloc
+  std::atomic<bool> is_dismissed{false};  // the verdict exists: the file is not jemalloc
 };
 
 class Verdicts {
@@ -62,8 +62,8 @@ class Verdicts {
   std::map<FileId, std::shared_ptr<VerdictEntry>> entries_;
 };
 
-// What debug information says is asked for under the root of the process that had the file first,
-// then under ours.
+// Searches debug information under the root of the first process that mapped the file, then under
+// that of ctprof.
 FileVerdict judge_file(const OpenedFile& opened, int proc, std::uint64_t tgid,
                        const std::string& path, CaptureBudget& capture, Watch* watch) {
   const ElfFile file(opened.fd.get(), std::make_shared<FileBudget>(capture.next(), capture.now()));
@@ -73,7 +73,7 @@ FileVerdict judge_file(const OpenedFile& opened, int proc, std::uint64_t tgid,
     auto facts = debug_facts(suspect, path, {theirs.get(), ours.get()}, watch);
     if (watch)
       watch->allows({.operation = Operation::File,
-                     .device = opened.id.device});  // what is read next is the file itself
+                     .device = opened.id.device});  // the next reads are of the file itself again
     return facts;
   });
   capture.spend(*file.budget());
@@ -84,14 +84,15 @@ FileVerdict judge_file(const OpenedFile& opened, int proc, std::uint64_t tgid,
   return verdict;
 }
 
-// Memory that is no file, whatever its name: it cannot be opened by its path, and no loader put it
-// there.
+// Returns whether a mapping is memory without a file, despite its name: it cannot be opened by its
+// path, and no loader mapped it.
 bool is_bare_memory(const MappedFile& file) {
   return file.path.starts_with("/memfd:") || file.path.starts_with("/SYSV") ||
          file.path.starts_with("/dev/");
 }
 
-// Where the loader put the file's address 0. Unsigned: it may be below.
+// Returns the address where the loader placed the file's address 0. It is unsigned, because it may
+// wrap around.
 std::uint64_t bias(const MappedFile& file, const FileVerdict& verdict) {
   return file.lowest.start - file.lowest.offset - (verdict.load_address - verdict.load_offset);
 }
@@ -105,7 +106,7 @@ Found read_slot(std::uint64_t tgid, std::uint64_t address, std::int64_t& value) 
   return without(error == ESRCH ? Attach::PidMissing : Attach::Unreadable, error);
 }
 
-// One file's counters in the process; `pair` where that is Found.
+// Locates one file's counters in the process; sets `pair` if the result is Found.
 Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& verdict,
                  Watch* watch, CounterPair& pair) {
   pair = verdict.layout.counters;
@@ -116,7 +117,7 @@ Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& 
     return without(Attach::NotAnswering);
   Found found = read_slot(tgid, slot, start);
   if (found.attach != Attach::Found) return found;
-  // The loader has not been here yet, or it is no distance: then it will not do as one.
+  // If the value is implausible, the loader has not written it yet, or it is not a distance.
   const bool plausible =
       kMachine == EM_X86_64 ? start < 0 && start > -kFarthest : start > 0 && start < kFarthest;
   if (!plausible) return without(Attach::Unreadable, EAGAIN);
@@ -124,16 +125,16 @@ Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& 
   return found;
 }
 
-// What the files of a process come to. One that is jemalloc and cannot be read hides a part of the
-// figures, so it outweighs those that can; one that cannot be judged is seldom jemalloc, and does
-// not.
+// Combines the results of the files of a process. A jemalloc file that cannot be read hides a part
+// of the values, so it overrides the others. A file that cannot be judged is rarely jemalloc, and
+// does not.
 class Outcomes {
  public:
   void found(const CounterPair& pair) {
     if (!found_.counters.add(pair)) hidden_ = without(Attach::TooMany);
     found_.attach = Attach::Found;
   }
-  // A file that was found, but not its place in this process.
+  // Adds a file that contains jemalloc, but whose counters were not located in this process.
   void hides(const Found& why) { hidden_ = why; }
   void failed(const Found& why) {
     const bool is_jemalloc =
@@ -152,7 +153,7 @@ class Outcomes {
   Found doubtful_ = without(Attach::NotJemalloc);
 };
 
-// Of a process of many threads: each has a stack or two among the mappings.
+// Opens map_files of a process with many threads: each has one or two stacks among the mappings.
 sdk::Fd open_map_files(int proc, const std::string& process) {
   constexpr nlink_t kMany = 256;
   struct stat tasks {};
@@ -162,7 +163,7 @@ sdk::Fd open_map_files(int proc, const std::string& process) {
       ::openat(proc, (process + "/map_files").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-// Found means success.
+// Returns Attach::Found on success.
 Found read_maps(int proc, std::uint64_t tgid, std::vector<MappedFile>& files) {
   const std::string process = std::to_string(tgid);
   const sdk::Fd maps(::openat(proc, (process + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
@@ -189,7 +190,7 @@ struct Finder::Impl {
   void look_into(std::uint64_t tgid, const MappedFile& file, Outcomes& outcomes);
 };
 
-// The name in maps is enough for a file that was seen before: then it is not even opened.
+// The identity in maps is sufficient for a file that was seen before: it is not opened again.
 std::shared_ptr<VerdictEntry> Finder::Impl::verdict_of(std::uint64_t tgid, const MappedFile& file,
                                                        int& error) {
   auto entry = verdicts.known(file.file);
@@ -221,8 +222,8 @@ Found Finder::Impl::find(std::uint64_t tgid) {
   return outcomes.result();
 }
 
-// A thousand processes of one program cost one look at its files. A process without code of any
-// file is left to `find`.
+// The files of a thousand processes with one program are only judged once. A process without code
+// of any file is left to `find`.
 bool Finder::Impl::dismisses(int maps) {
   if (watch && !watch->allows({.operation = Operation::Mappings})) return false;
   bool all = true;

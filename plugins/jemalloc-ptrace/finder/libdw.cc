@@ -7,7 +7,7 @@
 namespace ctprof::jemalloc {
 namespace {
 
-// All that are asked for, or none.
+// Looks up functions; complete only if all of them exist.
 class Functions {
  public:
   explicit Functions(void* library) : library_(library), whole_(library != nullptr) {}

@@ -1,5 +1,5 @@
-// libdw, loaded when the first debug information is met. Most captures meet none, and each would
-// wait for it and the libraries behind it: half a millisecond before all else begins.
+// Loads libdw when the first debug information is found. Most captures find none, and loading it
+// with its dependencies would delay each capture by half a millisecond.
 
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace ctprof::jemalloc {
 
-// What is called of it, by the names that it has there.
+// The functions that are called, by their names in libdw.
 struct Libdw {
   decltype(&::elf_version) elf_version;
   decltype(&::elf_begin) elf_begin;
@@ -32,7 +32,7 @@ struct Libdw {
   decltype(&::dwarf_formudata) dwarf_formudata;
 };
 
-// Null where it is not installed. It stays loaded. Threads: any.
+// Returns null if it is not installed. It stays loaded. Threads: any.
 const Libdw* libdw();
 
 }  // namespace ctprof::jemalloc

@@ -22,7 +22,7 @@ namespace ctprof::jemalloc {
 
 namespace {
 
-// A process has some hundred; a hostile one as many as it may have mappings.
+// A process has about a hundred; a hostile one as many as it may have mappings.
 constexpr std::size_t kMostFiles = 4096;
 
 constexpr std::string_view kDeleted = " (deleted)";
@@ -75,7 +75,7 @@ std::string unescaped(std::string_view path) {
   return plain;
 }
 
-// Without leading zeroes, which maps has and map_files does not.
+// Formats the range without leading zeroes, which maps has and map_files does not.
 std::string range_of(const Mapping& mapping) {
   std::array<char, 2 * 16 + 2> text;
   const int size = std::snprintf(text.data(), text.size(), "%llx-%llx",
@@ -107,8 +107,8 @@ std::vector<MappedFile> code_files(std::string_view maps) {
   return files.take();
 }
 
-// The kernel hands the text out a page at a time, in pieces that end with a line, which
-// sdk::TextFile takes for the end.
+// Reads in a loop, because the kernel returns the text in pages that end with a complete line.
+// sdk::TextFile would treat such an end as the end of the file.
 int read_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files) {
   if (map_files && query_code_files(maps, std::move(map_files), files) == 0) return 0;
   if (const int error = query_code_files(maps, files); error != ENOTTY) return error;
@@ -165,12 +165,12 @@ Query question(std::uint64_t flags, std::uint64_t address) {
   return query;
 }
 
-// Collects answers, with names.
+// Collects answers with names.
 class Answers {
  public:
   explicit Answers(int maps) : maps_(maps) {}
 
-  // False, and errno, without an answer.
+  // Returns false, and sets errno, without an answer.
   bool ask(std::uint64_t flags, std::uint64_t address) {
     Query query = question(flags, address);
     query.name = reinterpret_cast<std::uintptr_t>(name_.data());
@@ -190,7 +190,7 @@ class Answers {
   std::uint64_t end_ = 0;  // of the last mapping
 };
 
-// Where a file that is mapped begins, by its name in map_files.
+// Returns the start of a mapping, from its name in map_files.
 std::uint64_t start_of(std::string_view range) {
   std::uint64_t start = 0;
   std::from_chars(range.data(), range.data() + range.size(), start, 16);

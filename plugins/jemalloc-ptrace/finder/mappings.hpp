@@ -1,12 +1,12 @@
-// The files of which a process has code in memory.
+// Lists the files whose code a process has mapped.
 //
-// Linux 6.11 answers questions about single mappings, and passes over those that are no file: a
-// process of ten thousand threads has twenty thousand, and a few dozen of files. Before that,
+// Linux 6.11 supports queries for single mappings, and skips mappings without a file: a process
+// with ten thousand threads has twenty thousand of these, and a few dozen with files. Before that,
 // /proc/<pid>/maps has a line for each:
 //
 //     7f5c3a200000-7f5c3a228000 r-xp 00028000 fd:01 1835034                    /usr/lib/libc.so.6
 //
-// A path may hold blanks; the kernel writes a newline in it as \012, and " (deleted)" after the
+// A path may contain blanks; the kernel writes a newline in it as \012, and " (deleted)" after the
 // name of a file that was removed.
 
 #pragma once
@@ -23,7 +23,7 @@
 namespace ctprof::jemalloc {
 
 struct FileId {
-  std::uint64_t device = 0;  // as makedev(3) puts major and minor together
+  std::uint64_t device = 0;  // major and minor in the encoding of makedev(3)
   std::uint64_t inode = 0;
   auto operator<=>(const FileId&) const = default;
 };
@@ -35,52 +35,53 @@ struct Mapping {
   FileId file;
 };
 
-// A file of which a part is mapped as code.
+// A file with a part that is mapped as code.
 struct MappedFile {
   FileId file;
-  std::string path;  // as the process sees it
+  std::string path;  // in the namespace of the process
   bool deleted = false;
-  std::string range;  // of the mapping of code: a name in /proc/<pid>/map_files
-  Mapping lowest;     // the file's first mapping: tells where it was loaded
+  std::string range;  // of the code mapping: a name in /proc/<pid>/map_files
+  Mapping lowest;     // the file's first mapping, which shows where it was loaded
 };
 
-// Collects the files, each once, from mappings in the order of their addresses.
+// Collects the files without duplicates, from mappings in the order of their addresses.
 class CodeFiles {
  public:
-  // Of a file; `path` is the kernel's name for it, with " (deleted)" perhaps.
+  // Adds a mapping of a file; `path` is the kernel's name for it, possibly with " (deleted)".
   void add(const Mapping& mapping, bool code, std::string_view path);
   std::vector<MappedFile> take() { return std::move(files_); }
 
  private:
   std::vector<MappedFile> files_;
-  Mapping lowest_;  // of the run of mappings of one file that we are in
+  Mapping lowest_;  // of the current run of mappings of one file
 };
 
-// What the text says. A line that cannot be understood is passed over.
+// Parses the text; malformed lines are skipped.
 std::vector<MappedFile> code_files(std::string_view maps);
 
-// What the kernel says of the process that the open file `maps` belongs to: 0, or an errno; ESRCH
-// when it has no memory. `map_files`: that directory, open, of a process of many mappings; none of
-// others.
+// Lists the files of the process that the open file `maps` belongs to. Returns 0, or an errno;
+// ESRCH if the process has no memory. `map_files` is that directory, open, for a process with many
+// mappings; invalid for others.
 int read_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files);
 
-// PROCMAP_QUERY of an open /proc/<pid>/maps (Linux 6.11): the mappings of files alone, without the
-// text of all mappings.
+// The functions below use PROCMAP_QUERY of an open /proc/<pid>/maps (Linux 6.11), which returns
+// only the mappings of files, without the text of all mappings.
 
-// 0, or an errno: ENOTTY when the kernel cannot be asked so, or a name does not fit; ESRCH when the
-// process has no memory.
+// Returns 0, or an errno: ENOTTY if the kernel does not support the query, or a name does not fit;
+// ESRCH if the process has no memory.
 int query_code_files(int maps, std::vector<MappedFile>& files);
 
-// The same for a process of so many mappings that passing over those of no file takes longest:
-// which are of files, the directory map_files tells in a third of the time. ENOTTY too where that
-// directory is closed to us.
+// Does the same for a process with so many mappings that skipping those without files dominates:
+// the directory map_files lists those of files in a third of the time. Also returns ENOTTY if that
+// directory cannot be read.
 int query_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files);
 
-// Shows `take` each mapping of code of a file, without its name, until it returns false: then, and
-// when the last was shown, 0; or an errno as above.
+// Calls `take` for each code mapping of a file, without its name, until it returns false. Returns 0
+// then and after the last one; or an errno as above.
 int query_code(int maps, const std::function<bool(const FileId&)>& take);
 
-// Whether the memory that the file was opened for is still there: 0, or an errno as above.
+// Checks that the memory for which the file was opened still exists: returns 0, or an errno as
+// above.
 int query_any(int maps);
 
 }  // namespace ctprof::jemalloc

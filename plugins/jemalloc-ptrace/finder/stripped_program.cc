@@ -17,22 +17,22 @@ constexpr std::uint64_t kMaxConstants = 256 << 20;
 constexpr std::uint64_t kConstantsAtOnce = 1 << 20;
 constexpr std::size_t kPairs = 24;
 
-// Read from Debian's builds and those of crates, each compared with what mallctl says or with the
-// code of malloc and free.
+// Read from Debian's builds and from crates, each compared with mallctl or with the code of malloc
+// and free.
 constexpr std::array kVersions{
     KnownVersion{"5.2.1-0-gea6b3e973b47", EM_X86_64, {16, 24}, -1},
     KnownVersion{"5.2.1-0-gea6b3e973b47", EM_AARCH64, {16, 24}, -1},
     KnownVersion{"5.3.0-0-g54eaed1d8b56", EM_X86_64, {824, 840}, 432},
     KnownVersion{"5.3.0-0-g54eaed1d8b56", EM_AARCH64, {888, 904}, 496},
-    // As tikv-jemallocator 0.6 has it.
+    // The version in tikv-jemallocator 0.6.
     KnownVersion{"5.3.0-1-ge13ca993e8cc", EM_X86_64, {824, 840}, 432},
     KnownVersion{"5.3.0-1-ge13ca993e8cc", EM_AARCH64, {888, 904}, 496},
     KnownVersion{"5.3.1-0-g81034ce1f137", EM_X86_64, {936, 952}, 544},
     KnownVersion{"5.3.1-0-g81034ce1f137", EM_AARCH64, {1008, 1024}, 616},
 };
 
-// Calls `see` with the file's constants, piece by piece, each with the end of the one before it;
-// until it returns true.
+// Calls `see` with the file's constants, piece by piece, each overlapping the previous one, until
+// it returns true.
 template <class See>
 bool any_piece(const ElfFile& file, std::size_t overlap, See see) {
   std::uint64_t patience = kMaxConstants;
@@ -92,8 +92,8 @@ bool has_constant(const ElfFile& file, std::string_view text) {
 
 namespace {
 
-// The head of .eh_frame_hdr as every linker writes it: version 1, a relative pointer, a count of
-// four bytes, and a sorted table of two distances of four bytes for each function.
+// The header of .eh_frame_hdr in the form that every linker writes: version 1, a relative pointer,
+// a count of four bytes, and a sorted table with two distances of four bytes for each function.
 constexpr std::array<std::uint8_t, 4> kUsualHead{1, 0x1b, 0x03, 0x3b};
 struct Head {
   std::array<std::uint8_t, 4> encodings;
@@ -101,20 +101,20 @@ struct Head {
   std::uint32_t count;
 };
 struct UnwindEntry {
-  std::int32_t function;  // from the head's address
+  std::int32_t function;  // relative to the header's address
   std::int32_t frame;
 };
 
 constexpr std::uint64_t kMostFunctions = 2'000'000;
 constexpr std::uint64_t kMostCode = 128 << 20;
-// Of a hostile file: jemalloc and a program together add to a few hundred places.
+// Limit for hostile files: jemalloc and a program together add to a few hundred places.
 constexpr std::size_t kMostPlaces = 10'000;
 
-// Of 5.0 to 5.2: tsd_state_uninitialized in the variable's first byte, nothing behind it yet; and
-// where the counters are.
+// In 5.0 to 5.2: tsd_state_uninitialized in the variable's first byte, followed by zeros; and the
+// distance of the counters from it.
 constexpr std::uint64_t kStates[] = {5, 6};
 constexpr std::int64_t kCountersBehindState = 16;
-// Since 5.3, in all versions of the table.
+// Since 5.3, for all versions of the table.
 constexpr std::int64_t kCountersBehindCache = 392;
 constexpr std::int64_t kWord = sizeof(std::uint64_t);
 
@@ -124,7 +124,7 @@ const Elf64_Phdr* unwind_segment(const ElfFile& file) {
   return found == segments.end() ? nullptr : &*found;
 }
 
-// A function ends where the next one begins, at the latest.
+// Sets the sizes: a function ends at the latest where the next one begins.
 void set_sizes(std::vector<Function>& functions) {
   for (std::size_t i = 0; i < functions.size(); ++i) {
     const bool last = i + 1 == functions.size();
@@ -147,8 +147,8 @@ std::vector<Function> by_sorted_table(const ElfFile& file) {
   return functions;
 }
 
-// A static program has no sorted table, only the records that it would lead to: their length, a
-// distance that is 0 for a record that several share, and where the function is, from there.
+// A record of .eh_frame. A static program has no sorted table, only these records: their length, a
+// distance that is 0 for a shared record, and the function's address relative to this field.
 struct Record {
   std::uint32_t length;
   std::uint32_t shared;
@@ -177,8 +177,8 @@ std::vector<Function> by_records(const ElfFile& file) {
   return {};
 }
 
-// The places to which the functions of one segment of code add, counted from the start of the
-// thread-local one.
+// Collects the places to which the functions of one code segment add, relative to the start of the
+// thread-local segment.
 class Search {
  public:
   Search(const ElfFile& file, const Elf64_Phdr& segment, std::int64_t start)
@@ -213,7 +213,7 @@ std::set<std::int64_t> all_places(const ElfFile& file, std::int64_t start) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
     const Search search(file, segment, start);
     for (const Function& function : functions) {
-      if (!file.budget()->charge(1)) return {};  // time passes
+      if (!file.budget()->charge(1)) return {};  // checks the time limit
       search.add(function, places);
     }
   }

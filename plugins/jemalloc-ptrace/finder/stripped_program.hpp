@@ -1,19 +1,18 @@
-// Where the counters are in a file that was stripped of all names, and has no debug information: by
+// Locates the counters in a file that was stripped of all names, and has no debug information: by
 // the version's text and a table, or by all code of a program.
 //
-// Since 5.3.0 the initial image of jemalloc's thread-local variable holds an empty cache of 24
-// pairs (1, 0), like nothing else: it tells that a file carries jemalloc, and where the variable is
+// Since 5.3.0 the initial image of jemalloc's thread-local variable contains an empty cache of 24
+// pairs (1, 0), which is unique: it shows that a file contains jemalloc, and where the variable is
 // in its thread-local segment. The version is a text among the constants of the file.
 //
-// The table for stack unwinding, which strip(1) leaves, tells where each function begins. Every
-// function is followed as malloc is (tsd_code.hpp); of the places to which any of them adds, two
-// are the counters when what surrounds them in the image of the thread-local segment is
-// jemalloc's: before 5.3 the variable begins with the state of a thread that has not called it yet,
-// since 5.3 the empty cache ends where the counters begin. A program's own
-// pair of counters has neither.
+// The table for stack unwinding, which strip(1) keeps, contains the start of each function. Every
+// function is followed like malloc (tsd_code.hpp). Of the places to which any of them adds, two are
+// the counters if their surroundings in the image of the thread-local segment are those of
+// jemalloc. Before 5.3 the variable begins with the state of a thread that has not called jemalloc
+// yet; since 5.3 the counters are at a fixed distance after the empty cache. A program's own pair
+// of counters has neither.
 //
-// What is here:   the table of versions, the search.
-// What is not:    whether it is worth while (allocator_file.hpp).
+// See also: allocator_file.hpp, which decides when to use this search.
 
 #pragma once
 
@@ -29,7 +28,7 @@
 
 namespace ctprof::jemalloc {
 
-// Bytes from the start of jemalloc's thread-local variable.
+// Offsets from the start of jemalloc's thread-local variable.
 struct TsdFields {
   std::int64_t allocated = 0;
   std::int64_t deallocated = 0;
@@ -37,37 +36,38 @@ struct TsdFields {
 };
 
 struct KnownVersion {
-  std::string_view text;  // as far as it tells the version from every other
+  std::string_view text;  // long enough to distinguish the version from all others
   std::uint16_t machine;
   TsdFields fields;
-  std::int64_t cache;  // where the empty cache is, -1: there is none in the image
+  std::int64_t cache;  // offset of the empty cache, -1: the image has none
 };
 
 std::span<const KnownVersion> known_versions();
 
-// Where the image of a thread-local segment has the empty cache.
+// Returns the offset of the empty cache in the image of a thread-local segment.
 std::optional<std::int64_t> empty_cache_in(std::span<const std::uint64_t> image);
 std::optional<std::int64_t> empty_cache_of(const ElfFile& file);
 
-// The version whose text is among the constants of the file; null when none is. Reads the file's
-// constants, so ask it of jemalloc only.
+// Returns the version whose text is among the constants of the file; null if there is none. It
+// reads the file's constants, so call it only for jemalloc.
 const KnownVersion* version_of(const ElfFile& file);
-// Whether `text` is there.
+// Returns whether `text` is among the constants.
 bool has_constant(const ElfFile& file, std::string_view text);
 
-// In the order of their addresses: by the table for unwinding (.eh_frame_hdr), or else by the
-// records that it would lead to (.eh_frame); empty where the file has neither, or what no linker
-// writes.
+// Returns the functions in the order of their addresses: from the table for unwinding
+// (.eh_frame_hdr), or else from its records (.eh_frame); empty if the file has neither, or one that
+// no linker writes.
 std::vector<Function> unwound_functions(const ElfFile& file);
 
-// The image of the thread-local segment, as seen by the search.
+// The image of the thread-local segment, for the search.
 class TsdImage {
  public:
   explicit TsdImage(const ElfFile& file);
 
-  // Whether anything in it may be jemalloc's; a cheap look that nearly every program fails.
+  // Returns whether a part of it may belong to jemalloc; a cheap check that excludes nearly every
+  // program.
   bool may_be_jemalloc() const;
-  // Whether these may be the counters, counted from the start of the segment.
+  // Returns whether these may be the counters, as offsets from the start of the segment.
   bool has_counters_at(std::int64_t allocated, std::int64_t deallocated) const;
 
  private:
@@ -77,8 +77,8 @@ class TsdImage {
   std::optional<std::int64_t> cache_;
 };
 
-// Counted from the thread pointer, where the segment begins at `start`. Nothing when no pair fits,
-// or more than one does.
+// Returns the counters relative to the thread pointer; `start` is the start of the segment. Returns
+// no value if no pair fits, or more than one does.
 std::optional<CounterPlaces> counters_of_stripped(const ElfFile& file, const TsdImage& image,
                                                   std::int64_t start);
 

@@ -17,7 +17,7 @@ OpenedFile failed(int error) { return {sdk::Fd(), {}, error}; }
 
 bool allowed(Watch* watch, const Ahead& ahead) { return watch == nullptr || watch->allows(ahead); }
 
-// From a descriptor that only names the file to one that reads it, once it is known to be harmless.
+// Opens the file of a descriptor that only names it, once its type is known to be safe.
 OpenedFile opened(const sdk::Fd& named, Watch* watch) {
   if (!named) return failed();
   struct statx status {};
@@ -37,8 +37,8 @@ sdk::Fd name(int directory, const std::string& path) {
   return sdk::Fd(::openat(directory, path.c_str(), O_PATH | O_CLOEXEC));
 }
 
-// Whether the opened file is that of the mapping. File systems without a device of their own show
-// one device to stat and another in maps.
+// Returns whether the opened file is that of the mapping. File systems without a device of their
+// own show different devices in stat and in maps.
 bool same(const OpenedFile& opened, const FileId& mapped) {
   const bool anonymous = major(mapped.device) == kAnonymousMajor;
   return opened.fd && opened.id.inode == mapped.inode &&

@@ -1,12 +1,12 @@
-// Opening a file that a process has mapped: the very file, in the process's own namespace.
+// Opens exactly the file that a process has mapped, in the process's own namespace.
 //
-// /proc/<pid>/map_files leads to it whatever became of its name, but wants a capability;
-// /proc/<pid>/exe and /proc/<pid>/root with the path do for the rest, and what is found there
-// counts only when it is the file of the mapping. Only regular files are ever opened: opening a
-// device or a pipe may have an effect.
+// /proc/<pid>/map_files leads to the file even after it was renamed or removed, but requires a
+// capability. Otherwise /proc/<pid>/exe, and /proc/<pid>/root with the path, are used, and the
+// result counts only if it is the file of the mapping. Only regular files are opened, because
+// opening a device or a pipe may have an effect.
 //
-// The type of a file is asked without its server. Opening it and walking paths may hang, so a Watch
-// is asked before; what it does not allow fails with EBUSY.
+// The type of a file is read without its server. Opening files and walking paths may block, so a
+// Watch is called before; operations that it refuses fail with EBUSY.
 
 #pragma once
 
@@ -17,42 +17,42 @@
 
 namespace ctprof::jemalloc {
 
-// What the finder is about to do that may never end: a watch learns it beforehand, so that it is
-// known what the finder hangs on.
+// An operation of the finder that may never finish. A watch learns it in advance, so that the cause
+// is known if the finder blocks.
 enum class Operation : std::uint32_t {
   Nothing,
-  Mappings,  // the list of them: another thread of the process may hold them for ever
-  Walk,      // from directory to directory of a path, over any mount
-  File,      // opening or reading one of `device`
-  Memory,    // of the process, at `address`
+  Mappings,  // reading their list: another thread of the process may lock them indefinitely
+  Walk,      // walking the directories of a path, over any mount
+  File,      // opening or reading a file on `device`
+  Memory,    // reading memory of the process, at `address`
 };
 
 struct Ahead {
   Operation operation = Operation::Nothing;
-  std::uint64_t device = 0;  // as makedev(3) puts it together
+  std::uint64_t device = 0;  // in the encoding of makedev(3)
   std::uint64_t address = 0;
 };
 
 class Watch {
  public:
   virtual ~Watch() = default;
-  // Called before each such step. False: it is to be left out.
+  // Called before each such operation. Returns false if it must be skipped.
   virtual bool allows(const Ahead& step) = 0;
 };
 
 struct OpenedFile {
   sdk::Fd fd;
-  FileId id;      // as fstat(2) has it: btrfs and overlayfs show another device in maps
-  int error = 0;  // errno, when there is no fd
+  FileId id;      // from fstat(2): btrfs and overlayfs show another device in maps
+  int error = 0;  // errno, if there is no fd
 };
 
 OpenedFile open_mapped(int proc, std::uint64_t tgid, const MappedFile& file,
                        Watch* watch = nullptr);
 
-// Opens a regular file by path under the open directory `root`, from which no symbolic link leads
-// out.
+// Opens a regular file by path under the open directory `root`. Symbolic links do not lead out of
+// it.
 OpenedFile open_under(int root, const char* path, Watch* watch = nullptr);
-// The root directory of a process.
+// Opens the root directory of a process.
 sdk::Fd root_of(int proc, std::uint64_t tgid);
 
 }  // namespace ctprof::jemalloc

@@ -14,8 +14,8 @@ namespace ctprof::jemalloc {
 //     mov %fs:0x338(%rcx), %rdx               the counter
 //     add (%r8,%rsi,8), %rdx; ...; mov %rdx, %fs:0x338(%rcx)
 //
-// In a program the first line is `mov $-2632, %rcx`, or the whole distance is in the access.
-// Instructions that are not handled below make us forget what they may write.
+// In a program the first line is `mov $-2632, %rcx`, or the whole distance is in the access. For
+// other instructions than those below, the values of registers that they may write become unknown.
 
 namespace x86_64 {
 namespace {
@@ -59,7 +59,7 @@ class Reader {
       case 0x84:
       case 0x85:
       case 0x88:
-      case 0xC6: return;  // they write a byte or nothing; a counter is never kept in bytes
+      case 0xC6: return;  // they write a byte or nothing; a counter is never stored as bytes
       default: return other(i);
     }
   }
@@ -109,7 +109,7 @@ class Reader {
     if (i.opcode == 0x99) return registers_.forget(kRdx);
     if (i.opcode == 0xA8 || i.opcode == 0xA9) return;  // TEST
     if (i.opcode >= 0xA4 && i.opcode <= 0xAF)
-      return call();  // on strings: fewer registers than a call
+      return call();  // string instructions: they write fewer registers than a call
     if (i.opcode == 0xF6 || i.opcode == 0xF7) return multiply_or_test(i, extension);
     if (!i.has_modrm) return;
     const bool only_rm = (i.opcode & 0xFE) == 0xC0 || (i.opcode & 0xFC) == 0xD0 ||
@@ -138,7 +138,7 @@ class Reader {
     if (i.has_modrm && !i.memory) registers_.forget(i.rm);
   }
 
-  // Where a memory operand is.
+  // Returns the address of a memory operand.
   Value address(const X86Instruction& i) const {
     const X86Memory& memory = *i.memory;
     Value at = constant(memory.displacement);
@@ -151,8 +151,8 @@ class Reader {
     return at;
   }
 
-  // What the right-hand side of a 64-bit instruction is. The thread pointer is kept where it points
-  // to.
+  // Returns the value of the right-hand side of a 64-bit instruction. The word at the thread
+  // pointer contains the thread pointer itself.
   Value operand(const X86Instruction& i) const {
     if (!i.memory) return registers_[i.rm];
     const Value at = address(i);
@@ -186,13 +186,13 @@ std::vector<TlsAddress> places_added_to_x86_64(const Code& code) {
 //     mrs  x6, tpidr_el0; add x12, x6, x7   its address
 //     ldr  x5, [x12, #888]; add x13, x2, x5; str x13, [x12, #888]
 //
-// Instructions that are not in the list below make us forget what they write.
+// For instructions that are not in the list below, the registers that they write become unknown.
 
 namespace aarch64 {
 namespace {
 
 constexpr unsigned kZeroRegister =
-    31;  // as a source of additions it reads zero, as a base it is the stack
+    31;  // as a source of additions it reads zero, as a base it is the stack pointer
 constexpr unsigned kCallClobbers = 19;  // x0 to x18
 
 struct Word {
@@ -253,7 +253,7 @@ class Reader {
   void add_register(Word w) {
     const bool shifted = w.field(10, 6) != 0 || w.field(22, 2) != 0;
     const Value addend = shifted || w.m() == kZeroRegister ? Value{} : registers_[w.m()];
-    // An address plus something that we do not know is no place any more.
+    // An address plus an unknown value is not a known place.
     registers_.set(w.d(), w.n() == kZeroRegister ? Value{} : sum(registers_[w.n()], addend));
   }
 
@@ -269,7 +269,7 @@ class Reader {
     registers_.set(w.d(), constant(static_cast<std::int64_t>(kept) | chunk(w)));
   }
 
-  // What a 64-bit access with an offset in it reaches.
+  // Returns the target of a 64-bit access with an immediate offset.
   Value target(Word w) const {
     if (w.n() == kZeroRegister) return {};
     return sum(registers_[w.n()], constant(static_cast<std::int64_t>(w.field(10, 12)) * 8));
@@ -288,7 +288,8 @@ class Reader {
     if (to.is(Value::Kind::Address)) registers_.stored(w.d(), to.place);
   }
 
-  // Loads and stores of other kinds: whatever may be written is forgotten, a base that moves too.
+  // Handles other loads and stores: all registers that they may write become unknown, including a
+  // base that is updated.
   void other_memory(Word w) {
     registers_.forget(w.d());
     const bool pair = w.like(0x3A000000, 0x28000000);
@@ -314,11 +315,12 @@ std::vector<TlsAddress> places_added_to_aarch64(const Code& code) {
   return reader.take();
 }
 
-// --- either ---
+// --- both machines ---
 
 namespace {
 
-// Next to each other (5.0 to 5.2), or with the event's threshold between (since 5.3).
+// Returns whether the counters are adjacent (5.0 to 5.2), or separated by the event's threshold
+// (since 5.3).
 bool match(const TlsAddress& allocated, const TlsAddress& deallocated) {
   if (allocated.slot != deallocated.slot) return false;
   const auto distance =

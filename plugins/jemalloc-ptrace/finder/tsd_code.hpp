@@ -1,19 +1,19 @@
-// Where the counters are, read out of the machine code of malloc and free, or of functions that do
-// the same under other names (sdallocx, say).
+// Locates the counters in the machine code of malloc and free, or of functions that do the same
+// under other names (for example sdallocx).
 //
 // On their fast path, malloc adds the size to the thread's counter of allocated bytes and free to
 // that of deallocated ones. Both functions are followed from their first instruction in the order
-// of the text, with what is known of each register: the thread pointer, a distance from it, a
-// counter that was loaded, its sum. A place at a fixed distance from the thread pointer that is
-// loaded, gets something added that is no constant, and is stored again, is a counter. jemalloc has
-// others (the 5.2 line counts bytes until it samples), so that the two functions are matched: in
-// all its versions since 5.0 the counter of free is 8 or 16 bytes behind that of malloc.
+// of the code, with the known value of each register: the thread pointer, a distance from it, a
+// counter that was loaded, its sum. A counter is a place at a fixed distance from the thread
+// pointer that is loaded, increased by a non-constant value, and stored again. jemalloc has other
+// counters (the 5.2 line counts bytes until it samples), so the two functions are matched: in all
+// versions since 5.0 the counter of free is 8 or 16 bytes after that of malloc.
 //
-// What is here:   following a function of either machine, matching the two functions; registers and
-//                 the values in them.
-// What is not:    taking x86_64 instructions apart (x86_decode.hpp).
+// Contents: following a function of either machine, matching the two functions; registers and their
+// values.
+// See also: x86_decode.hpp for decoding x86_64 instructions.
 //
-// Pure functions on bytes; whatever the bytes are, they end.
+// Pure functions on bytes; they terminate for any input.
 
 #pragma once
 
@@ -28,13 +28,13 @@ namespace ctprof::jemalloc {
 
 // Bytes of a thread-local segment.
 inline constexpr std::int64_t kLargestTls = 1LL << 30;
-// Bytes of a function's code; longer ones are followed this far.
+// Limit of a function's code in bytes; longer functions are followed up to it.
 inline constexpr std::uint64_t kLongestFunction = 8192;
 
-// A place in thread-local storage: `offset` bytes from the thread pointer, or from where the number
-// in a slot of the file leads from there.
+// A place in thread-local storage: `offset` bytes from the thread pointer, plus the number in a
+// slot of the file if there is one.
 struct TlsAddress {
-  std::uint64_t slot = 0;  // its address in the file's own count, 0 for none
+  std::uint64_t slot = 0;  // its address as in the file, 0 for none
   std::int64_t offset = 0;
   bool operator==(const TlsAddress&) const = default;
 };
@@ -44,7 +44,7 @@ struct Code {
   std::span<const std::uint8_t> bytes;
 };
 
-// The places to which a function adds, in the order of its stores, each once.
+// Returns the places to which a function adds, in the order of its stores, without duplicates.
 std::vector<TlsAddress> places_added_to(std::uint16_t machine, const Code& code);
 std::vector<TlsAddress> places_added_to_x86_64(const Code& code);
 std::vector<TlsAddress> places_added_to_aarch64(const Code& code);
@@ -54,11 +54,12 @@ struct CounterPlaces {
   TlsAddress deallocated;
 };
 
-// Nothing when no pair fits, or more than one does.
+// Returns no value if no pair fits, or more than one does.
 std::optional<CounterPlaces> counters_in(std::uint16_t machine, const Code& malloc,
                                          const Code& free);
 
-// What is known of a register, and how it flows; shared by the readers of both machines' code.
+// The known value of a register, and operations on it; shared by the readers of both machines'
+// code.
 struct Value {
   enum class Kind : std::uint8_t {
     Unknown,
@@ -66,7 +67,7 @@ struct Value {
     Slot,      // the content of the slot at place.slot
     Address,   // of a place: the thread pointer plus a distance
     Loaded,    // the number at a place
-    Sum,       // the same with something added
+    Sum,       // a Loaded value plus something else
   };
   Kind kind = Kind::Unknown;
   TlsAddress place;
@@ -78,7 +79,7 @@ inline Value constant(std::int64_t number) { return {Value::Kind::Constant, {0, 
 inline Value slot(std::uint64_t address) { return {Value::Kind::Slot, {address, 0}}; }
 inline Value thread_pointer() { return {Value::Kind::Address, {}}; }
 inline Value loaded(const TlsAddress& place) { return {Value::Kind::Loaded, place}; }
-// Sums wrap as those of the machine do.
+// Sums wrap around like those of the machine.
 inline std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -86,7 +87,7 @@ inline std::int64_t wrapped_difference(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
-// What an addition yields.
+// Returns the result of an addition.
 inline Value sum(const Value& a, const Value& b) {
   using Kind = Value::Kind;
   if (b.is(Kind::Address) && !a.is(Kind::Address)) return sum(b, a);
@@ -101,7 +102,7 @@ inline Value sum(const Value& a, const Value& b) {
   return {};
 }
 
-// The general registers of either machine, and the places that were added to.
+// The general registers of either machine, and the places to which the code adds.
 class Registers {
  public:
   const Value& operator[](unsigned number) const { return values_[number & 31]; }
@@ -120,7 +121,7 @@ class Registers {
   std::vector<TlsAddress> take() { return std::move(added_); }
 
  private:
-  // Neither function has more than a dozen.
+  // Neither function adds to more than a dozen.
   static constexpr std::size_t kMostPlaces = 64;
 
   std::array<Value, 32> values_{};

@@ -1,4 +1,4 @@
-// All sources of plugins/jemalloc-ptrace/finder, which are compiled as one.
+// Compiles all sources of plugins/jemalloc-ptrace/finder as one translation unit.
 
 #include "plugins/jemalloc-ptrace/finder/allocator_file.cc"
 #include "plugins/jemalloc-ptrace/finder/debug_info.cc"

@@ -7,9 +7,9 @@ namespace {
 
 using Map = X86Instruction::Map;
 
-// What follows each opcode, by its number: m ModRM, b an 8-bit number, w 16, z 32 (16 after 66), v
-// 64 with REX.W else as z, a an address of 64 bits, e 16 and 8; capitals: ModRM and that number; g
-// ModRM and a number when reg is 0 or 1 (TEST); . nothing; x not known.
+// The operands after each opcode, by its number: m ModRM, b an 8-bit number, w 16, z 32 (16 after
+// 66), v 64 with REX.W else like z, a a 64-bit address, e 16 and 8; capitals: ModRM and that
+// number; g ModRM and a number if reg is 0 or 1 (TEST); . none; x unknown.
 constexpr std::string_view kOne =
     "mmmmbzxx"
     "mmmmbzxx"
@@ -122,7 +122,7 @@ class Decoder {
  private:
   static constexpr std::size_t kLongest = 15;
 
-  // Reading beyond the end yields zeros and is found out at the end.
+  // Reading beyond the end returns zeros, and is detected at the end.
   std::uint8_t peek() const { return at_ < bytes_.size() ? bytes_[at_] : 0; }
   std::uint8_t byte() {
     const std::uint8_t value = peek();
@@ -167,7 +167,7 @@ class Decoder {
     out_.opcode = byte();
   }
 
-  // Of VEX only the length matters, and that a general register may be written.
+  // For VEX only the length matters, and that a general register may be written.
   void vector(bool three_bytes) {
     const std::uint8_t first = byte();
     const unsigned map = three_bytes ? first & 31u : 1;

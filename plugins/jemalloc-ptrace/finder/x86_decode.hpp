@@ -1,8 +1,7 @@
-// One x86_64 instruction: how long it is, and what it works on.
+// Decodes one x86_64 instruction: its length and its operands.
 //
-// Knows the shape of all instructions that compilers put into ordinary code; what it does not know
-// ends the reading. It says nothing about what an instruction does: that is tsd_code.cc's
-// job, for the few that matter there.
+// It knows the form of all instructions in ordinary code of compilers; an unknown instruction ends
+// the decoding. tsd_code.cc interprets the few instructions that matter there.
 
 #pragma once
 
@@ -29,7 +28,7 @@ struct X86Instruction {
     ThreeA,
     ThreeB,
     Vector
-  };  // the opcode is alone, after 0F, 0F 38, 0F 3A, or VEX-coded
+  };  // the opcode alone, after 0F, after 0F 38, after 0F 3A, or VEX-coded
   std::size_t length = 0;
   Map map = Map::One;
   std::uint8_t opcode = 0;
@@ -38,7 +37,7 @@ struct X86Instruction {
   bool fs = false;
   bool has_modrm = false;
   unsigned reg = 0;  // ModRM.reg, or the register in the opcode
-  unsigned rm = 0;   // the register of ModRM.rm, when `memory` is absent
+  unsigned rm = 0;   // the register of ModRM.rm, if `memory` is absent
   std::optional<X86Memory> memory;
   std::int64_t immediate = 0;
 };
