@@ -13,7 +13,7 @@ namespace ctprof::on_cpu {
 namespace {
 
 constexpr int kMostCpus = 8192;
-// Fields of a CPU's line: user, nice, system.
+// Number of fields of a CPU's line before the idle time: user, nice, system.
 constexpr int kBeforeIdle = 3;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The CPUs of a host, and for how long each of them was idle.
+// Reads the CPUs of a host, and their idle times.
 //
 // Sources: /sys/devices/system/cpu/online and possible, /proc/stat.
 
@@ -13,25 +13,25 @@
 
 namespace ctprof::on_cpu {
 
-// Those of /sys/devices/system/cpu/online, in order; none where it cannot be read.
+// Returns the CPUs of /sys/devices/system/cpu/online, in order; none if it cannot be read.
 std::vector<int> online_cpus(const sdk::Host& host);
-// For how long a CPU has been idle, by /proc/stat, in whole hundredths of a second mostly; 0 where
-// that does not tell.
+// Returns how long a CPU has been idle, from /proc/stat, usually in whole hundredths of a second; 0
+// if unknown.
 std::uint64_t idle_ns(const sdk::Host& host, int cpu);
-// The same from its text, in ticks: "cpu0 user nice system idle iowait ...".
+// Returns the same from the text of the file, in ticks: "cpu0 user nice system idle iowait ...".
 std::uint64_t idle_in(std::string_view stat, int cpu);
-// "0-3,8" as numbers; empty where it is anything else.
+// Parses "0-3,8" as numbers; returns an empty list for other text.
 std::vector<int> cpus_of(std::string_view list);
 
-// CPUs that the kernel may have, which decide the sizes of BPF maps and their values.
+// The possible CPUs of the kernel, which determine the sizes of BPF maps and their values.
 struct PossibleCpus {
-  std::size_t count = 0;    // values of a per-CPU map
-  std::size_t numbers = 0;  // the highest number + 1: keys of an array by CPU
+  std::size_t count = 0;    // number of values of a per-CPU map
+  std::size_t numbers = 0;  // the highest number + 1: the number of keys of an array by CPU
 };
 
-// From the text of /sys/devices/system/cpu/possible; zeros where it is no list.
+// Parses the text of /sys/devices/system/cpu/possible; returns zeros if it is not a list.
 PossibleCpus possible_in(std::string_view list);
-// Those of this kernel; where it does not list them, as many as sysconf(3) counts.
+// Returns those of this kernel; if it does not list them, the number of sysconf(3).
 PossibleCpus possible_cpus();
 
 }  // namespace ctprof::on_cpu

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::uint64_t kFormatLost = 1u << 4;  // PERF_FORMAT_LOST
 
-// All that is a bit of perf_event_attr stands in one word behind read_format; the headers that we
-// are built with may not know the newest of them.
+// Sets bits of the flag word of perf_event_attr, which follows read_format. The headers of the
+// build may lack the newest bits.
 void set_bits(perf_event_attr& attr, std::uint64_t bits) {
   constexpr std::size_t kAt = offsetof(perf_event_attr, read_format) + sizeof attr.read_format;
   auto* word = reinterpret_cast<char*>(&attr) + kAt;
@@ -67,7 +67,7 @@ perf_event_attr attr_of(const Sampling& how) {
   attr.use_clockid = 1;
   attr.clockid = CLOCK_MONOTONIC;
   attr.watermark = 1;
-  attr.wakeup_watermark = INT_MAX;  // nobody waits for it
+  attr.wakeup_watermark = INT_MAX;  // no process waits for it
   return attr;
 }
 
@@ -77,7 +77,8 @@ sdk::Fd open_event(perf_event_attr attr, int cpu) {
 }
 sdk::Fd open_event(const Sampling& how, int cpu) { return open_event(attr_of(how), cpu); }
 
-// By which a program writes: samples with the kernel's part of the stack, and what it says.
+// Returns the attributes of the event that a program writes with: samples with the kernel part of
+// the stack, and the program's data.
 perf_event_attr attr_of_output(const Sampling& how) {
   perf_event_attr attr{};
   attr.size = sizeof attr;
@@ -163,7 +164,7 @@ int Event::open(const Sampling& how, int cpu, std::size_t ring_bytes,
   return errno;
 }
 
-// REQUIRES: it has its ring.
+// Attaches the program that walks. REQUIRES: the ring is mapped.
 int Event::attach(const Sampling& how, int cpu) {
   output_ = open_event(attr_of_output(how), cpu);
   if (!output_ || ::ioctl(output_.get(), PERF_EVENT_IOC_SET_OUTPUT, fd_.get()) != 0) return errno;

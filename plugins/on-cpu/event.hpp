@@ -1,6 +1,6 @@
 // A perf event that samples one CPU into a ring of its own.
 //
-// Source: perf_event_open(2), `cycles` where the host has counters, else `cpu-clock`.
+// Source: perf_event_open(2), `cycles` if the host has counters, otherwise `cpu-clock`.
 
 #pragma once
 
@@ -17,10 +17,11 @@
 
 namespace ctprof::on_cpu {
 
-// Of a page of memory.
+// Returns the size of a memory page.
 std::size_t page_size();
 
-// Finds out what this kernel can, by opening events on that CPU. 0, or why it cannot sample at all.
+// Determines the features of this kernel, by opening events on that CPU. Returns 0, or the errno
+// why it cannot sample at all.
 int settle(Sampling& sampling, int cpu);
 
 class Event final : public CpuEvent {
@@ -45,19 +46,19 @@ class Event final : public CpuEvent {
   std::optional<Counts> counts_of(const sdk::Fd& event) const;
 
   sdk::Fd fd_;
-  sdk::Fd output_;  // by which a program writes into the ring; none: there is no program
+  sdk::Fd output_;  // the event that a program writes with; invalid: there is no program
   void* mapped_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   std::optional<Ring> ring_;
   bool counts_lost_ = false;
 };
 
-// By how much the monotonic clock of this process's time namespace is ahead of the kernel's, on
-// which perf events stamp their records; 0 where the kernel has no time namespaces. From the text
-// of /proc/self/timens_offsets: "monotonic SECONDS NANOSECONDS".
+// Returns how far the monotonic clock of this process's time namespace is ahead of the kernel's,
+// which perf events use for timestamps; 0 if the kernel has no time namespaces. `timens_offsets` is
+// the text of /proc/self/timens_offsets: "monotonic SECONDS NANOSECONDS".
 std::int64_t monotonic_offset_ns(std::string_view timens_offsets);
 
-// The events of this host. Its monotonic clock is the kernel's, also in a time namespace.
+// The events of this host. Its monotonic clock is that of the kernel, also in a time namespace.
 class PerfEvents final : public KernelInput {
  public:
   explicit PerfEvents(const sdk::Host& host);

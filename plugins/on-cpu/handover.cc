@@ -29,7 +29,7 @@ void put_mapped(const sdk::Records& records, Bytes record, std::uint64_t at_ns) 
   records.put(change);
 }
 
-// A thread that is new, or ends, changes nothing.
+// Reports new and exited processes. New and exited threads change nothing.
 void put_family(const sdk::Records& records, Bytes record, std::uint64_t at_ns) {
   const auto family = family_of(record);
   if (!family) return;
@@ -41,8 +41,9 @@ void put_family(const sdk::Records& records, Bytes record, std::uint64_t at_ns) 
   records.put(change);
 }
 
-// Threads that work for the kernel and belong to a process, as those of io_uring and vhost, have no
-// user part, though the kernel may write one: all zero.
+// Returns whether the sample has user registers. Threads that work for the kernel and belong to a
+// process, such as those of io_uring and vhost, have no user part, although the kernel may write
+// one with zeros.
 bool has_registers(const Sample& sample) {
   return sample.registers && (sample.registers->ip != 0 || sample.registers->sp != 0);
 }
@@ -63,7 +64,8 @@ sdk::Record record_of(const Sample& sample, const Sampling& how, std::uint64_t a
     record.set_user_copy(registers->ip, registers->sp, registers->bp, registers->lr, sample.stack);
   } else if (has_chain(sample)) {
     record.set_user(sample.user);
-    record.flags |= CTPROF_RECORD_GUESSED;  // the kernel follows frame pointers on trust
+    record.flags |= CTPROF_RECORD_GUESSED;  // the kernel follows frame pointers without
+                                            // verification
   } else if (sample.is_32_bit || sample.deferred) {
     record.flags |= CTPROF_RECORD_NO_USER;
   }

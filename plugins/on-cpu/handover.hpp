@@ -1,4 +1,4 @@
-// What the kernel wrote, as ctprof takes it.
+// Converts records of the kernel to records of ctprof.
 
 #pragma once
 
@@ -10,18 +10,18 @@
 
 namespace ctprof::on_cpu {
 
-// The recorder's offers, by `offer` of a record.
+// The recorder's offers, as in `offer` of a record.
 inline constexpr std::uint32_t kStacksOffer = 0, kSamplesOffer = 1;
 
-// Points into the sample.
+// Returns a record that points into the sample.
 sdk::Record record_of(const Sample& sample, const Sampling& how, std::uint64_t at_ns);
 
-// Hands over the sample's stack, and that it is one more.
+// Writes the sample's stack, and adds one to the number of samples.
 void put_sample(const sdk::Records& records, const Sample& sample, const Sampling& how,
                 std::uint64_t at_ns);
 
-// Hands over what a record of type MMAP2, FORK, EXIT or COMM says of a process's memory; nothing
-// where it says nothing of that, as of threads.
+// Writes the change of a process's memory in a record of type MMAP2, FORK, EXIT or COMM; writes
+// nothing if there is none, for example for threads.
 void put_change(const sdk::Records& records, Bytes record, std::uint64_t at_ns);
 
 }  // namespace ctprof::on_cpu

@@ -1,11 +1,10 @@
-// What the recorder takes from the kernel: events of CPUs and their rings, which CPUs there are,
-// and clocks.
+// The interface between the recorder and the kernel: events of CPUs and their rings, the list of
+// CPUs, and clocks.
 //
-// `PerfEvents` reads a running kernel. Tests replay input that was recorded from one, so that all
-// figures can be checked exactly (tests/recorded).
+// `PerfEvents` reads a running kernel. Tests replay recorded input, so that all values can be
+// checked exactly (tests/recorded).
 //
-// What is here:   the calls, what each of them guarantees, and the types that they exchange.
-// What is not:    how an event is opened (event.hpp), what a ring contains (records.hpp).
+// See also: event.hpp for opening an event, records.hpp for the contents of a ring.
 //
 // Threads: one at a time.
 
@@ -24,58 +23,61 @@
 
 namespace ctprof::on_cpu {
 
-// How to sample. The last three are what this kernel can; settle() finds it out.
+// Parameters of sampling. settle() sets by_cycles, defers and counts_lost to the features of this
+// kernel.
 struct Sampling {
   std::uint32_t frequency_hz = 99;
   std::uint32_t depth = 127;
   std::uint32_t stack_bytes = 32 * 1024;  // 0: no copies, the kernel follows frame pointers
-  bool by_cycles = false;                 // else by the clock
-  bool defers = false;                    // user chains come when a thread goes back to user space
-  bool counts_lost = false;               // the event says how much was lost (Linux 6.0)
+  bool by_cycles = false;                 // otherwise by the clock
+  bool defers = false;                    // user chains are delivered when a thread returns to user
+                                          // space
+  bool counts_lost = false;               // the event reports the number of lost records (Linux
+                                          // 6.0)
 
-  // Runs at each sample, and drops some; null: all are recorded.
+  // Runs at each sample, and drops those that the user may not see; null: all are recorded.
   std::shared_ptr<const OwnFilter> filter = {};
-  // Walks stacks in the kernel; null: all samples are copies. REQUIRES: not with a filter.
+  // Walks stacks in the kernel; null: all samples are copies. REQUIRES: no filter.
   std::shared_ptr<KernelWalk> walk = {};
 
   bool copies() const { return stack_bytes > 0; }
   std::uint64_t period_ns() const { return 1'000'000'000 / frequency_hz; }
 };
 
-// What the kernel counted.
+// Counters of the kernel for one event.
 struct Counts {
   std::uint64_t enabled_ns = 0;  // while the CPU was online
-  std::uint64_t lost = 0;        // records, where it counts them
+  std::uint64_t lost = 0;        // records, if the kernel counts them
 };
 
-// An event that samples one CPU into a ring of its own. It is opened, started, stopped and read as
-// separate deeds; its ring can be read as long as it lives, also after it was stopped, or its CPU
-// is gone.
+// An event that samples one CPU into a ring of its own. Opening, starting, stopping and reading are
+// separate operations. The ring can be read as long as the event exists, also after it was stopped,
+// or after its CPU went offline.
 class CpuEvent {
  public:
   virtual ~CpuEvent() = default;
 
   virtual int start() = 0;
   virtual void stop() = 0;
-  // Restarts the event's clock with another period. Fails with an errno. REQUIRES: it samples by
-  // the clock.
+  // Restarts the event's clock with another period. Returns an errno on failure. REQUIRES: it
+  // samples by the clock.
   virtual int set_period(std::uint64_t period_ns) = 0;
-  // The same ring as long as the event lives.
+  // Returns the ring, which is the same as long as the event exists.
   virtual Ring& ring() = 0;
-  // Takes notice of what was written into the ring until now.
+  // Makes records readable that were written into the ring until now.
   virtual void look() = 0;
-  // Nothing once its CPU is gone.
+  // Returns no value after its CPU went offline.
   virtual std::optional<Counts> counts() const = 0;
 };
 
 class KernelInput : public Clocks {
  public:
-  // In order; none where they cannot be read.
+  // Returns the online CPUs in order; none if they cannot be read.
   virtual std::vector<int> online_cpus() = 0;
-  // For how long a CPU has been idle; 0 where that is not known.
+  // Returns how long a CPU has been idle; 0 if that is unknown.
   virtual std::uint64_t idle_ns(int cpu) = 0;
-  // Fails with an errno. A ring that the kernel does not allow is halved until it does;
-  // `ring_bytes` is a power of two, at least a page.
+  // Opens an event; returns an errno on failure. If the kernel does not allow a ring of this size,
+  // it is halved until it does; `ring_bytes` is a power of two, at least a page.
   virtual int open(const Sampling& how, int cpu, std::size_t ring_bytes,
                    std::unique_ptr<CpuEvent>& event) = 0;
 };

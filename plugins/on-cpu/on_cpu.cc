@@ -1,13 +1,14 @@
-// on-cpu: where threads spend their time on CPUs: a stack, many times a second, on each CPU.
+// on-cpu: samples where threads spend their time on CPUs: a stack, many times per second, on each
+// CPU.
 //
-// Source: perf_event_open(2), an event for each CPU, read through rings. Of each sample there is
-// the kernel's part of the stack, and of the user's either registers and a copy of the stack's top,
-// which ctprof unwinds, or what the kernel finds by frame pointers. Needs CAP_PERFMON, or
+// Source: perf_event_open(2), an event for each CPU, read through rings. Each sample has the kernel
+// part of the stack, and a user part: either registers and a copy of the stack's top, which ctprof
+// unwinds, or the addresses that the kernel finds by frame pointers. Needs CAP_PERFMON, or
 // kernel.perf_event_paranoid below 1; CAP_IPC_LOCK for large rings.
 //
-// What is here:   the recorder, what it chooses where nobody says, the plugin's table.
-// What is not:    events and rings (event.cc, ring.cc), reading them (sampler.cc), what the host
-//                 lacks (probe.cc).
+// Contents: the recorder, its defaults, the plugin's table.
+// See also: event.hpp and ring.hpp for events and rings, sampler.hpp for reading them, probe.hpp
+// for the probe.
 
 #include <algorithm>
 #include <bit>
@@ -27,25 +28,25 @@
 namespace ctprof::on_cpu {
 namespace {
 
-// About a second's worth; and no more than so much for all CPUs together.
+// Sizes of rings, for about one second of samples; and the limit for all CPUs together.
 constexpr std::uint64_t kRing = 8 << 20, kLargeRing = 32 << 20, kMostOfRings = 512 << 20;
 constexpr std::uint32_t kRingHighRate = 1000;
-constexpr std::uint64_t kCopiedInSmallRing = 9 << 20;  // bytes a second
-// Of a user stack, where the window requests none.
+constexpr std::uint64_t kCopiedInSmallRing = 9 << 20;  // bytes per second
+// The depth of a user stack, if the window requests none.
 constexpr std::uint32_t kUsualDepth = 127;
 
 inline constexpr sdk::Metric<sdk::StackNs, sdk::StackSum> kOnCpuStacks{
     {.name = "oncpu_stacks",
      .section = "stacks",
      .source = "perf_event_open(2): cycles or cpu-clock",
-     .description = "Time on a CPU, by call stack, as samples see it.",
+     .description = "Sampled time on a CPU, by call stack.",
      .role = "running-stacks"}};
 inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kOnCpuSamples{
     {.name = "oncpu_samples",
      .section = "stacks",
      .source = "perf_event_open(2): cycles or cpu-clock",
-     .description = "Samples that met the thread on a CPU: how many its stacks are made of.",
-     .file_path = "none"}};  // rows have no place for windows
+     .description = "Number of samples in which the thread ran on a CPU.",
+     .file_path = "none"}};  // rows files contain no windows
 
 Sampling sampling_of(const sdk::Host& host, const sdk::Window& window) {
   Sampling how;
@@ -71,7 +72,7 @@ std::shared_ptr<const OwnFilter> filter_for(const LentUser& user) {
   return filter;
 }
 
-// Null where the kernel cannot: then all samples are copies.
+// Returns null if the kernel does not support it: then all samples are copies.
 std::shared_ptr<KernelWalk> walk_for(const sdk::Window& window) {
   int error = 0;
   return KernelWalk::load({.depth = window.depth() > 0 ? window.depth() : kUsualDepth}, error);
@@ -102,7 +103,7 @@ class OnCpu : public sdk::RecordSource {
     sampler_ = std::make_unique<Sampler>(std::make_unique<PerfEvents>(host_), how, wanted);
     sampler_->start();
     if (sampler_->ring_bytes() < wanted)
-      note("on-cpu: rings are of " + kib(sampler_->ring_bytes()) + " rather than " + kib(wanted) +
+      note("on-cpu: rings have " + kib(sampler_->ring_bytes()) + " rather than " + kib(wanted) +
            ", because more requires CAP_IPC_LOCK (kernel.perf_event_mlock_kb); they may overflow");
   }
 
@@ -134,7 +135,7 @@ class OnCpu : public sdk::RecordSource {
   std::unique_ptr<Sampler> sampler_;
   std::shared_ptr<KernelWalk> walk_;  // null: all samples are copies
   std::string remark_;
-  bool has_ended_ = false;  // a window, since the last drain
+  bool has_ended_ = false;  // whether a window ended since the last drain
 };
 
 constexpr sdk::Extra kExtra{.flags = CTPROF_PLUGIN_RECORDER};
@@ -142,5 +143,6 @@ constexpr sdk::Extra kExtra{.flags = CTPROF_PLUGIN_RECORDER};
 }  // namespace
 }  // namespace ctprof::on_cpu
 
-CTPROF_PLUGIN_WITH("on-cpu", "1.0", "Call stacks of what runs on each CPU, sampled by perf events.",
+CTPROF_PLUGIN_WITH("on-cpu", "1.0",
+                   "Call stacks of the threads on each CPU, sampled by perf events.",
                    ctprof::on_cpu::kExtra, ctprof::on_cpu::OnCpu)

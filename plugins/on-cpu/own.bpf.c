@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Runs at each sample, and drops it unless the thread is of a process that the user may look into.
+/* Runs at each sample, and drops it unless the thread belongs to a process that the user may
+ * inspect.
  *
  * See also: plugins/shared/own_user.bpf.h, which decides; own_filter.hpp, which attaches it.
  */

@@ -1,5 +1,5 @@
-// Keeps samples of processes that the user may not look into from being recorded: a BPF program
-// that the kernel runs at each sample.
+// Drops samples of processes that the user may not inspect, by a BPF program that the kernel runs
+// at each sample.
 //
 //   if (const auto user = lent_user()) how.filter = OwnFilter::load(*user, error);
 //
@@ -17,13 +17,15 @@ namespace ctprof::on_cpu {
 
 class OwnFilter {
  public:
-  // Null, and an errno, where the kernel does not take it (ENOSYS: it was not built).
+  // Returns null, and sets `error` to an errno, if the kernel refuses the program (ENOSYS: it was
+  // not built).
   static std::shared_ptr<const OwnFilter> load(const LentUser& user, int& error);
   ~OwnFilter();
   OwnFilter(const OwnFilter&) = delete;
   OwnFilter& operator=(const OwnFilter&) = delete;
 
-  // Has it run at each sample of an event, as long as that lives. Returns 0, or an errno.
+  // Attaches the program to an event, so that it runs at each sample as long as the event exists.
+  // Returns 0, or an errno.
   int attach(int event) const;
 
  private:

@@ -1,4 +1,4 @@
-/* The filter's way into the kernel, in C: the generated skeleton is not C++. */
+/* Loads the filter into the kernel, in C, because the generated skeleton is not C++. */
 #ifndef CTPROF_ON_CPU_OWN_SKELETON_H
 #define CTPROF_ON_CPU_OWN_SKELETON_H
 
@@ -8,10 +8,10 @@ extern "C" {
 
 struct on_cpu_own;
 
-/* Loads the program for this user; NULL, and the errno in `error`, when that fails. */
+/* Loads the program for this user. Returns NULL, and sets `error` to the errno, on failure. */
 struct on_cpu_own* on_cpu_own_load(unsigned int user, unsigned int group, int* error);
 void on_cpu_own_unload(struct on_cpu_own* filter);
-/* Has it run at each sample of an event. 0, or an errno. */
+/* Attaches it to an event, so that it runs at each sample. Returns 0, or an errno. */
 int on_cpu_own_attach(const struct on_cpu_own* filter, int event);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 // Samples that wait for their user part.
 //
-// Where the kernel defers user chains, a sample has its kernel part and a number; the user part
-// comes when the thread goes back to user space, once for all samples of the thread since it went
-// into the kernel, maybe on another CPU. A thread may stay in the kernel for hours, so there are
-// only so many places: the oldest gives way, and goes without.
+// If the kernel defers user chains, a sample has its kernel part and a number. The user part is
+// delivered when the thread returns to user space, once for all samples of the thread since it
+// entered the kernel, possibly on another CPU. A thread may stay in the kernel for hours, so the
+// capacity is limited: when it is reached, the oldest sample is handed over without user part.
 
 #pragma once
 
@@ -20,20 +20,21 @@ namespace ctprof::on_cpu {
 
 class Pending {
  public:
-  // One that waits.
+  // A waiting sample.
   struct Waiting {
-    std::uint32_t tgid = 0, tid = 0;  // tid 0: a free place
+    std::uint32_t tgid = 0, tid = 0;  // tid 0: a free slot
     std::uint64_t number = 0;
     std::uint64_t at_ns = 0;
     std::uint64_t weight_ns = 0;
-    std::span<const std::uint64_t> kernel;  // in memory of ours
+    std::span<const std::uint64_t> kernel;  // in memory of Pending
   };
 
-  // `places` samples of at most `depth` addresses each; what is more is cut at the root.
+  // `places` samples with at most `depth` addresses each; further addresses at the root are
+  // dropped.
   Pending(std::size_t places, std::size_t depth)
       : depth_(depth), places_(places), addresses_(places * depth) {}
 
-  // Keeps a sample. give_up(waiting) is called with the one that had its place.
+  // Stores a sample. Calls give_up(waiting) with the sample that had the same slot.
   template <class GiveUp>
   void keep(const Sample& sample, std::uint64_t at_ns, GiveUp give_up) {
     Waiting& place = places_[next_];
@@ -42,7 +43,7 @@ class Pending {
     next_ = (next_ + 1) % places_.size();
   }
 
-  // Calls complete(waiting) for each whose user part that is, oldest first.
+  // Calls complete(waiting) for each sample that this user part belongs to, oldest first.
   template <class Complete>
   void complete(const Deferred& deferred, Complete complete) {
     for (std::size_t i = 0; i < places_.size(); ++i) {
@@ -53,7 +54,7 @@ class Pending {
     }
   }
 
-  // Calls give_up(waiting) for all that still wait, oldest first.
+  // Calls give_up(waiting) for all waiting samples, oldest first.
   template <class GiveUp>
   void give_up_all(GiveUp give_up) {
     for (std::size_t i = 0; i < places_.size(); ++i) {
@@ -74,7 +75,7 @@ class Pending {
   std::size_t depth_;
   std::vector<Waiting> places_;
   std::vector<std::uint64_t> addresses_;
-  std::size_t next_ = 0;  // the oldest place
+  std::size_t next_ = 0;  // the oldest slot
 };
 
 }  // namespace ctprof::on_cpu

@@ -15,7 +15,7 @@ namespace ctprof::on_cpu {
 namespace {
 
 constexpr const char* kParanoid = "sys/kernel/perf_event_paranoid";
-// Frames of a stack where nobody requests a number.
+// The number of frames of a stack, if the window requests none.
 constexpr std::uint32_t kUsualChain = 127;
 
 std::string paranoid(const sdk::Host& host) {
@@ -26,8 +26,8 @@ std::string paranoid(const sdk::Host& host) {
 
 bool has(unsigned capability) { return has_capabilities({capability}, true); }
 
-// All that it takes, so that nobody has to ask twice; cap_bpf for the filter (own_filter.hpp),
-// which an executable with capabilities needs.
+// Returns all required capabilities, so that one change of the executable is sufficient; cap_bpf is
+// for the filter (own_filter.hpp), which an executable with capabilities needs.
 sdk::Remedy by_what_it_lacks() {
   return sdk::by_capabilities(has(CAP_IPC_LOCK) ? "cap_bpf,cap_perfmon"
                                                 : "cap_bpf,cap_ipc_lock,cap_perfmon");
@@ -36,12 +36,11 @@ sdk::Remedy by_what_it_lacks() {
 }  // namespace
 
 Refusal refusal_of_filter(int error) {
-  return {
-      error == EPERM || error == EACCES ? Gap::Denied : Gap::Unsupported,
-      "ctprof has capabilities by its file, and no BPF program keeps the stacks of other users' "
-      "processes from its user: " +
-          std::string(std::strerror(error)),
-      sdk::by_capabilities("cap_bpf,cap_perfmon")};
+  return {error == EPERM || error == EACCES ? Gap::Denied : Gap::Unsupported,
+          "ctprof has file capabilities, and no BPF program can hide the stacks of other users' "
+          "processes from its user: " +
+              std::string(std::strerror(error)),
+          sdk::by_capabilities("cap_bpf,cap_perfmon")};
 }
 
 Refusal refusal(const sdk::Host& host, int error) {
@@ -60,14 +59,14 @@ Refusal refusal(const sdk::Host& host, int error) {
     return {Gap::Unsupported, "the kernel has no CONFIG_PERF_EVENTS, or cannot sample stacks",
             sdk::by_kernel("CONFIG_PERF_EVENTS=y")};
   return {Gap::SourceFailed,
-          "the kernel opens no event for sampling: " + std::string(std::strerror(error)),
+          "the kernel does not open a sampling event: " + std::string(std::strerror(error)),
           {}};
 }
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live() || !host.own_tids())
-    return probe.refuse_all(Gap::Unsupported,
-                            "perf events sample the running kernel; this tree is another");
+    return probe.refuse_all(
+        Gap::Unsupported, "perf events sample the running kernel, which is not that of this tree");
   const auto cpus = online_cpus(host);
   Sampling sampling;
   sampling.depth = deepest_chain(host);
@@ -98,10 +97,10 @@ std::uint32_t chain_depth(const sdk::Window& window, std::uint32_t deepest) {
   return std::min(depth > 0 ? depth + 1 : kUsualChain, deepest);
 }
 
-// Copies are deep at low rates, and at high ones what a reader can take in time.
+// Large copies at low rates, and at high ones as much as a reader can process in time.
 std::uint32_t copied_bytes(const sdk::Window& window, std::uint64_t frequency_hz, bool walks) {
   constexpr std::uint32_t kKiB = 1024;
-  // What the kernel takes: below 64 KiB, in steps of eight bytes.
+  // The kernel accepts sizes below 64 KiB, in steps of eight bytes.
   constexpr std::uint32_t kMost = 65'528 - 8, kStep = 8;
   constexpr std::uint64_t kHighRate = 250, kHighRateOfFew = 1000;
   if (window.user_kind() == CTPROF_USER_ADDRESSES) return 0;

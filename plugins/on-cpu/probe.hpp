@@ -1,4 +1,4 @@
-// Whether this host can be sampled, and what it lacks.
+// Determines whether this host can be sampled, and what it lacks.
 
 #pragma once
 
@@ -10,25 +10,27 @@
 
 namespace ctprof::on_cpu {
 
-// Why the kernel does not open an event for a CPU, and what would change that.
+// The reason why the kernel does not open an event for a CPU, with the remedy.
 struct Refusal {
   Gap gap;
   std::string why;
   sdk::Remedy remedy;
 };
 Refusal refusal(const sdk::Host& host, int error);
-// Why the kernel does not take the filter for a user with lent rights (own_filter.hpp).
+// Explains why the kernel refuses the filter for a user of an executable with file capabilities
+// (own_filter.hpp).
 Refusal refusal_of_filter(int error);
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 
-// How many frames the kernel is to follow so that a stack of the depth that the window requests can
-// be distinguished from a deeper one. `deepest`: of deepest_chain(). Copies of user stacks are not
-// bound by it. Throws std::runtime_error where frame pointers are to be followed further than that.
+// Returns how many frames the kernel must record so that a stack of the requested depth can be
+// distinguished from a deeper one. `deepest` is the result of deepest_chain(). Copies of user
+// stacks are not limited by it. Throws std::runtime_error if the requested depth by frame pointers
+// exceeds it.
 std::uint32_t chain_depth(const sdk::Window& window, std::uint32_t deepest);
 
-// How many bytes of a user stack to copy; 0: the kernel follows frame pointers. `walks`: whether
-// only those stacks are copied that the kernel does not walk, which are few.
+// Returns how many bytes of a user stack to copy; 0: the kernel follows frame pointers. `walks`:
+// the kernel walks most stacks, and only the few others are copied.
 std::uint32_t copied_bytes(const sdk::Window& window, std::uint64_t frequency_hz, bool walks);
 
 }  // namespace ctprof::on_cpu

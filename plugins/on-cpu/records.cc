@@ -7,11 +7,12 @@
 namespace ctprof::on_cpu {
 namespace {
 
-constexpr std::size_t kTrailer = 2 * sizeof(std::uint64_t);  // of all but samples: thread and time
+constexpr std::size_t kTrailer = 2 * sizeof(std::uint64_t);  // of all records except samples:
+                                                             // thread and time
 constexpr std::size_t kRegisterCount = std::popcount(kRegisters);
 constexpr std::uint16_t kIsExec = 1 << 13;  // PERF_RECORD_MISC_COMM_EXEC
 
-// Takes values off the front; once there is too little, everything is zero and empty.
+// Takes values from the front. After the end, all values are zero and empty.
 class Reader {
  public:
   explicit Reader(Bytes record) : rest_(record.subspan(sizeof(perf_event_header))) {}
@@ -49,7 +50,7 @@ bool is_context(std::uint64_t address) {
   return address >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX);
 }
 
-// Parts of a chain stand behind words that say whose they are.
+// Splits a chain into its parts. Each part follows a context word.
 void take_chain(std::span<const std::uint64_t> chain, Sample& sample) {
   for (std::size_t at = 0; at < chain.size();) {
     const std::uint64_t context = chain[at++];
@@ -62,7 +63,8 @@ void take_chain(std::span<const std::uint64_t> chain, Sample& sample) {
   }
 }
 
-// Of a chain that is all of user space: the word that says so may be left out (Linux 7.3).
+// Returns the user part of a chain that only consists of user space. Its context word may be
+// omitted (Linux 7.3).
 std::span<const std::uint64_t> user_chain(std::span<const std::uint64_t> chain) {
   if (chain.empty() || !is_context(chain.front())) return chain;
   Sample sample;
@@ -86,7 +88,7 @@ void take_registers(Reader& in, Sample& sample) {
   if (!in.failed() && !sample.is_32_bit) sample.registers = registers_of(words);
 }
 
-// Its size is what there was room for; how much of it was filled stands behind it.
+// Takes the copy of the stack. Its size field is the capacity; the filled size follows the data.
 void take_stack(Reader& in, Sample& sample) {
   const auto size = in.take<std::uint64_t>();
   if (size == 0) return;
@@ -96,8 +98,8 @@ void take_stack(Reader& in, Sample& sample) {
                   std::min<std::size_t>(memory.size(), filled)};
 }
 
-// What a program wrote about a walk: its tag is the upper half of the first word, where a sample
-// that was not walked has the small number of its registers' kind.
+// The output of a program about a walk. Its tag is the upper half of the first word; a sample that
+// was not walked has its registers' ABI there, a small number.
 struct Walked {
   std::uint32_t tag = 0;  // 0: it was not walked
   std::span<const std::uint64_t> words{};
@@ -114,7 +116,7 @@ Walked take_walked(Reader& in) {
 
 bool is_of(Bytes record, std::uint32_t type) { return header_of(record).type == type; }
 
-// Up to the first NUL; the rest is padding, and the trailer.
+// Returns the text up to the first NUL; padding and the trailer follow it.
 std::string_view text_of(Bytes bytes) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   return {text, ::strnlen(text, bytes.size())};
@@ -122,7 +124,7 @@ std::string_view text_of(Bytes bytes) {
 
 }  // namespace
 
-// Second in a sample, behind the thread; and last in every other record.
+// The time is the second field of a sample, after the thread, and the last field of other records.
 std::uint64_t time_of(Bytes record) {
   std::uint64_t time = 0;
   const std::size_t at = is_of(record, PERF_RECORD_SAMPLE)

@@ -1,8 +1,8 @@
-// What stands in a ring, taken apart: records of the kernel's <linux/perf_event.h>, as events that
-// event.cc opens have them.
+// Decodes records in a ring: those of the kernel's <linux/perf_event.h>, in the form of the events
+// that event.cc opens.
 //
-// Nothing is trusted: a record that is shorter than what it says of itself is none. What is handed
-// out points into the record.
+// Records are not trusted: a record that is shorter than its fields claim is invalid. Results point
+// into the record.
 
 #pragma once
 
@@ -18,15 +18,15 @@
 
 namespace ctprof::on_cpu {
 
-// Of <linux/perf_event.h>, newer than the headers that we are built with. A user chain that was put
-// off until its thread goes back to user space; what stands for it in a sample, with a number
-// behind it; and that the event wants all that.
+// Constants of <linux/perf_event.h> that are newer than the headers of the build: the type of a
+// deferred user chain; the context word that precedes its number in a sample; and the flags of an
+// event that requests deferred chains.
 inline constexpr std::uint32_t kRecordDeferred = 22;
 inline constexpr std::uint64_t kContextUserDeferred = static_cast<std::uint64_t>(-640);
 inline constexpr std::uint64_t kDeferBits = std::uint64_t{3} << 38;
 
-// The registers that samples come with, by their numbers in the kernel's <asm/perf_regs.h>, in the
-// order in which they come: by number.
+// The registers of samples, by their numbers in the kernel's <asm/perf_regs.h>. Samples contain
+// them in the order of these numbers.
 #if defined(__x86_64__)
 inline constexpr std::uint64_t kRegisters = 1u << 6 | 1u << 7 | 1u << 8;  // BP, SP, IP
 #elif defined(__aarch64__)
@@ -40,24 +40,24 @@ struct Registers {
   std::uint64_t ip = 0, sp = 0, bp = 0, lr = 0;
 };
 
-// Whose time it was, and where it was spent.
+// A sample: a thread and its stack.
 struct Sample {
   std::uint32_t tgid = 0, tid = 0;                  // 0: the CPU was idle
   std::span<const std::uint64_t> kernel{}, user{};  // addresses, leaf first
-  std::optional<std::uint64_t> deferred{};  // the number under which the user part will come
-  std::optional<Registers> registers{};     // with `stack`; none of a kernel thread
-  bool is_32_bit = false;                   // and its registers are of no use to us
-  std::uint64_t weight_ns = 0;              // the time that it represents; the record has none
+  std::optional<std::uint64_t> deferred{};          // the number of the user part that comes later
+  std::optional<Registers> registers{};             // with `stack`; none for a kernel thread
+  bool is_32_bit = false;                           // its registers are unusable
+  std::uint64_t weight_ns = 0;  // the time that it represents; not in the record
   std::span<const std::uint8_t> stack{};
-  // Frames that a program in the kernel found instead, in words of CTPROF_USER_FRAMES; none: it
-  // found none, and there is a copy.
+  // Frames that a program in the kernel found, encoded as CTPROF_USER_FRAMES; no value: there is a
+  // copy instead.
   std::optional<std::span<const std::uint64_t>> walked{};
-  bool is_deep = false;  // of these, some are missing at the root
+  bool is_deep = false;  // frames are missing at their root
 };
 
-// A file of which a program that walks has no table, where a stack led into it.
+// A stack led into a file for which the walking program has no table.
 struct Missed {
-  std::uint32_t tgid = 0;  // that has it mapped
+  std::uint32_t tgid = 0;  // the process that has mapped it
   walk_miss miss{};
 };
 
@@ -75,25 +75,26 @@ struct Mapped {
   std::string_view path;
 };
 
-// Of PERF_RECORD_FORK and _EXIT.
+// The content of PERF_RECORD_FORK and _EXIT.
 struct Family {
   std::uint32_t tgid = 0, parent = 0, tid = 0;
 };
 
-// When the record was written, on the event's clock. REQUIRES: a record of a Ring.
+// Returns when the record was written, on the event's clock. REQUIRES: a record of a Ring.
 std::uint64_t time_of(Bytes record);
 
-// Nothing where the bytes are no such record. `copies`: samples come with registers and stack.
+// Decode a record; no value if the bytes are not such a record. `copies`: samples contain registers
+// and stack.
 std::optional<Sample> sample_of(Bytes record, bool copies);
-// Of PERF_RECORD_SAMPLE: nothing where it is a sample. REQUIRES: samples come with copies.
+// For PERF_RECORD_SAMPLE; no value if it is a real sample. REQUIRES: samples contain copies.
 std::optional<Missed> missed_of(Bytes record);
 std::optional<Deferred> deferred_of(Bytes record);
 std::optional<Mapped> mapped_of(Bytes record);
 std::optional<Family> family_of(Bytes record);
-// Of PERF_RECORD_COMM: the process that runs another program from then on; 0: only the name
+// For PERF_RECORD_COMM: returns the process that executed another program; 0: only the name
 // changed.
 std::uint32_t execed_of(Bytes record);
-// Of PERF_RECORD_LOST: how many.
+// For PERF_RECORD_LOST: returns the number of lost records.
 std::uint64_t lost_of(Bytes record);
 
 }  // namespace ctprof::on_cpu

@@ -6,7 +6,7 @@
 namespace ctprof::on_cpu {
 namespace {
 
-// The size of a record is a number of 16 bits.
+// The size of a record is a 16-bit number.
 constexpr std::size_t kMostRecord = 65'536;
 
 }  // namespace

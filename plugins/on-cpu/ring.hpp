@@ -1,8 +1,9 @@
-// A perf ring buffer: pages that the kernel writes and we see.
+// Reads a perf ring buffer, which is memory that the kernel writes.
 //
-// The kernel writes records one behind the other, round and round; we say up to where we have read.
-// A record that goes over the end is put together in a buffer of ours. What was not given back is
-// never written over: the kernel loses new records instead, and says so in one of type LOST.
+// The kernel writes consecutive records, and wraps around at the end; the reader publishes its own
+// position. A record that crosses the end is assembled in a separate buffer. The kernel never
+// overwrites records that were not released. It drops new records instead, and reports them in a
+// record of type LOST.
 //
 //   ring.look();
 //   for (; !ring.record().empty(); ring.skip()) take(ring.record());
@@ -21,28 +22,28 @@
 
 namespace ctprof::on_cpu {
 
-// Bytes of one record, its header included; aligned to eight.
+// The bytes of one record, including its header; aligned to eight.
 using Bytes = std::span<const std::byte>;
 
 perf_event_header header_of(Bytes record);
 
 class Ring {
  public:
-  // Reads a ring in memory: the kernel's page, and `size` bytes of data, a power of two; both stay
-  // the caller's, and must outlive it.
+  // Reads a ring in memory: the kernel's page, and `size` bytes of data, a power of two. The caller
+  // owns both, and they must outlive this object.
   Ring(perf_event_mmap_page* page, const std::byte* data, std::size_t size);
 
-  // Takes notice of what was written until now.
+  // Makes records readable that were written until now.
   void look();
-  // The record at the front of what was written when we last looked; empty if there is none.
+  // Returns the record at the front, as of the last look(); empty if there is none.
   Bytes record() const { return record_; }
-  // Goes on to the next one.
+  // Goes to the next record.
   void skip();
-  // How many bytes there were before that record, since the ring was made.
+  // Returns the number of bytes before that record, since the ring was created.
   std::uint64_t position() const { return position_; }
-  // Lets the kernel write over what was skipped.
+  // Lets the kernel overwrite the skipped records.
   void give_back();
-  // How often something stood in the ring that is no record; what stood behind it was dropped.
+  // Returns how often the ring contained an invalid record; all data after it were dropped.
   std::uint64_t torn() const { return torn_; }
   std::size_t size() const { return size_; }
 
@@ -56,7 +57,7 @@ class Ring {
   std::uint64_t written_;
   std::uint64_t torn_ = 0;
   Bytes record_;
-  std::vector<std::uint64_t> whole_;  // of a record that goes over the end
+  std::vector<std::uint64_t> whole_;  // for a record that crosses the end
 };
 
 }  // namespace ctprof::on_cpu

@@ -17,16 +17,17 @@
 namespace ctprof::on_cpu {
 namespace {
 
-// A record gets its time a little before it can be read; an interrupt may lie between.
+// A record gets its time slightly before it is readable; an interrupt may occur in between.
 constexpr std::uint64_t kNotYetNs = 2'000'000;
 constexpr std::uint64_t kSleptNs = 100'000'000;
-// Between a moment and the samples until then.
+// Tolerance, in ticks, between a time and the samples up to that time.
 constexpr std::uint64_t kUnevenTicks = 2;
-// Idle time is told in hundredths of a second, by two figures.
+// Tolerance of idle time, which has a resolution of a hundredth of a second and is the sum of two
+// values.
 constexpr std::uint64_t kUnevenNs = 20'000'000;
 constexpr std::uint64_t kLookEveryNs = 250'000'000;
 constexpr std::size_t kMostPending = 1024;
-// The kernel writes on while we read: it gets back what was read after so many records.
+// Number of records after which the read part is released, because the kernel continues to write.
 constexpr std::uint64_t kGiveBackEvery = 64;
 
 Sample sample_of(const Pending::Waiting& waiting) {
@@ -46,24 +47,25 @@ struct Sampler::Cpu {
 
   int number;
   TickClock clock;
-  std::unique_ptr<CpuEvent> event;       // none while it is offline
-  Ring* ring = nullptr;                  // of the event
-  std::uint64_t counted_ns = 0;          // for how long it was sampled, when last looked at
-  std::uint64_t last_ns = 0;             // of the last record; on the monotonic clock, as all here
-  std::uint64_t taken = 0;               // records of any type
-  std::uint64_t idle_ns = 0;             // until it was sampled
-  std::uint64_t sampled_ns = 0;          // that samples of this event represent
-  std::uint64_t lost = 0;                // samples of this event, as far as it was told
-  std::uint64_t lost_ahead = 0;          // of those, before the ring's record of them was read
-  std::uint64_t missed = 0;              // that never came, likewise
-  std::uint64_t throttled_since_ns = 0;  // 0: it is not
+  std::unique_ptr<CpuEvent> event;       // null while it is offline
+  Ring* ring = nullptr;                  // that of the event
+  std::uint64_t counted_ns = 0;          // how long it was sampled, at the last check
+  std::uint64_t last_ns = 0;             // of the last record; on CLOCK_MONOTONIC, like all times
+                                         // here
+  std::uint64_t taken = 0;               // number of records of any type
+  std::uint64_t idle_ns = 0;             // before it was sampled
+  std::uint64_t sampled_ns = 0;          // represented by samples of this event
+  std::uint64_t lost = 0;                // lost samples of this event that are known
+  std::uint64_t lost_ahead = 0;          // those of them whose LOST record was not read yet
+  std::uint64_t missed = 0;              // missed samples, likewise
+  std::uint64_t throttled_since_ns = 0;  // 0: not throttled
   std::uint64_t offline_since_ns = 0;
 };
 
 Sampler::Sampler(std::unique_ptr<KernelInput> input, const Sampling& how, std::size_t ring_bytes)
     : input_(std::move(input)), how_(how), ring_bytes_(ring_bytes) {
   if (how_.defers) pending_.emplace(kMostPending, how_.depth);
-  varies_ = !how_.by_cycles;  // the kernel varies the period of a frequency by itself
+  varies_ = !how_.by_cycles;  // with a frequency, the kernel varies the period itself
 }
 
 Sampler::~Sampler() = default;
@@ -78,8 +80,8 @@ void Sampler::start() {
   looked_ns_ = input_->now_ns(CLOCK_MONOTONIC);
 }
 
-// False where the CPU is gone; throws where it is anything else. Where the kernel does not attach
-// the program that walks, all samples are copies from then on.
+// Opens an event. Returns false if the CPU is offline; throws on other errors. If the kernel does
+// not attach the walking program, all samples are copies from then on.
 bool Sampler::open(Cpu& cpu) {
   int failed = input_->open(how_, cpu.number, ring_bytes_, cpu.event);
   if (failed != 0 && failed != ENODEV && how_.walk) {
@@ -122,8 +124,8 @@ void Sampler::drain(const sdk::Records& records) {
   for (const auto& cpu : cpus_) settle_account(records, *cpu, now);
 }
 
-// Two clocks are not read at once; only a host that slept has another difference, and order must
-// not suffer from less.
+// Follows the difference of two clocks, which cannot be read at the same time. Only a suspend
+// changes it; smaller deviations are ignored, because they would disturb the order of records.
 void Sampler::follow_boottime() {
   std::uint64_t least = UINT64_MAX;
   for (int i = 0; i < 5; ++i) {
@@ -133,8 +135,8 @@ void Sampler::follow_boottime() {
   if (to_boottime_ns_ == 0 || least > to_boottime_ns_ + kSleptNs) to_boottime_ns_ = least;
 }
 
-// A record that an interrupt's sample came before, between its time and its writing, counts as of
-// when it was written.
+// If an interrupt wrote a sample between the time of a record and its writing, the record gets the
+// later time.
 void Sampler::push_next(Cpu& cpu) {
   const Bytes record = cpu.ring->record();
   if (record.empty()) return;
@@ -185,13 +187,13 @@ void Sampler::take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uin
   cpu.last_ns = time_ns;
 }
 
-// Without a walk, the program still runs on the CPUs where it was attached before it failed on
-// another one: its requests are no samples.
+// Without a walk, the program still runs on CPUs where it was attached before it failed on another
+// one. Its requests are not samples.
 void Sampler::note_missed(const Missed& missed) const {
   if (how_.walk) how_.walk->note(missed);
 }
 
-// The end of an earlier window may have counted some of them.
+// Counts lost records, except those that the end of an earlier window has already counted.
 void Sampler::take_lost(const sdk::Records& records, Cpu& cpu, std::uint64_t count,
                         std::uint64_t time_ns) {
   doubt_mappings();
@@ -202,8 +204,8 @@ void Sampler::take_lost(const sdk::Records& records, Cpu& cpu, std::uint64_t cou
   lose(records, cpu, CTPROF_LOSS_FULL, cpu.last_ns, time_ns, count - ahead);
 }
 
-// Cuts in two what is being lost at a window's end. Where the kernel does not count what a ring
-// lost, the ring's own record of it comes later, and counts in the next window.
+// Splits continuing losses at the end of a window. If the kernel does not count the losses of a
+// ring, the ring's LOST record comes later, and counts in the next window.
 void Sampler::close_losses(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const {
   const bool is_throttled = cpu.throttled_since_ns != 0, is_offline = cpu.offline_since_ns != 0;
   end_throttling(records, cpu, now_ns);
@@ -218,8 +220,8 @@ void Sampler::close_losses(const sdk::Records& records, Cpu& cpu, std::uint64_t 
   cpu.lost_ahead += ahead;
 }
 
-// Where the kernel has no id, for a thread is all but gone, or in none of our PID namespaces, it is
-// -1.
+// Takes a sample. The kernel writes the id -1 for a thread that has almost exited, or that is in no
+// PID namespace of ours.
 void Sampler::take_sample(const sdk::Records& records, Cpu& cpu, Bytes record,
                           std::uint64_t time_ns) {
   constexpr std::uint32_t kNobody = UINT32_MAX;
@@ -238,7 +240,7 @@ void Sampler::take_sample(const sdk::Records& records, Cpu& cpu, Bytes record,
   put_sample(records, *sample, how_, at_ns);
 }
 
-// What processes mapped or ran meanwhile was not told.
+// Mappings and execs during a loss were not reported.
 void Sampler::doubt_mappings() {
   doubts_ = true;
   read_since_.clear();
@@ -293,21 +295,22 @@ void Sampler::end_offline(const sdk::Records& records, Cpu& cpu, std::uint64_t t
   cpu.offline_since_ns = 0;
 }
 
-// An event whose time stands still has lost its CPU, even if that is back already. REQUIRES:
-// records were taken until kNotYetNs before `now_ns`.
+// Returns whether the event continues. An event whose enabled time does not advance has lost its
+// CPU, even if that is online again. REQUIRES: records were taken until kNotYetNs before `now_ns`.
 bool Sampler::goes_on(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const {
   auto counts = cpu.event->counts();
   if (!counts || counts->enabled_ns == std::exchange(cpu.counted_ns, counts->enabled_ns))
     return false;
-  if (!how_.counts_lost) return true;  // what was lost may not have been told yet
+  if (!how_.counts_lost) return true;  // losses may not be reported yet
   const std::uint64_t not_taken_ns = input_->now_ns(CLOCK_MONOTONIC) - now_ns + kNotYetNs;
   counts->enabled_ns -= std::min(counts->enabled_ns, not_taken_ns);
   count_missed(records, cpu, *counts);
   return true;
 }
 
-// The clock ticks once a period, and on idle CPUs as it likes; a tick that never came to a busy one
-// had the CPU taken away from this guest, or interrupts shut out.
+// Counts missed ticks. The clock ticks once per period, and irregularly on idle CPUs. A tick is
+// missed on a busy CPU if the hypervisor took the CPU from this guest, or if interrupts were
+// disabled.
 void Sampler::count_missed(const sdk::Records& records, Cpu& cpu, const Counts& counts) const {
   if (how_.by_cycles || how_.filter) return;
   const std::uint64_t idle = input_->idle_ns(cpu.number) - cpu.idle_ns + kUnevenNs;
@@ -349,7 +352,7 @@ Sampler::Cpu& Sampler::cpu_of(int number) {
   return *cpus_.back();
 }
 
-// Its ring is the last that is left of it.
+// Closes the event of an offline CPU, after it read the rest of its ring.
 void Sampler::close(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) {
   Ring& ring = *cpu.ring;
   for (cpu.event->look(); !ring.record().empty(); ring.skip())
@@ -359,7 +362,7 @@ void Sampler::close(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns)
   cpu.offline_since_ns = cpu.last_ns;
 }
 
-// What the kernel lost and could not tell, for the ring stayed full; and what never came.
+// Adds losses that the kernel could not report because the ring remained full, and missed samples.
 void Sampler::settle_account(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const {
   end_throttling(records, cpu, now_ns);
   end_offline(records, cpu, now_ns);

@@ -1,13 +1,14 @@
-// The events of all CPUs, and what their rings hold, in the order of time.
+// Reads the events of all CPUs, and delivers the records of their rings in the order of time.
 //
-// drain() goes through the rings side by side, oldest record first, and stops a little short of
-// now: so a program's mappings are told before the samples that need them, and a user part that was
-// deferred comes after its sample, whatever CPU either was written on. After stop() it goes to the
-// end. Samples that never came are counted: the clock says how many there should be.
+// drain() merges the rings, oldest record first, and stops shortly before the current time.
+// Therefore a program's mappings are reported before the samples that need them, and a deferred
+// user part follows its sample, regardless of their CPUs. After stop() it reads to the end. Missed
+// samples are counted: the clock determines how many there should be.
 //
-// A CPU that goes offline takes its event along; when it is back it gets a new one. That is looked
-// for four times a second, and told as a loss, with the time. What processes mapped there until
-// then, or what a full ring lost, nobody tells: those that are met afterwards are to be read anew.
+// A CPU that goes offline loses its event; when it is back it gets a new one. This is checked four
+// times a second, and reported as a loss, with the time. Mappings of processes on that CPU during
+// this time, or in records that a full ring lost, are not reported. The mappings of processes that
+// are sampled afterwards must be read again.
 //
 // Threads: one at a time.
 
@@ -34,14 +35,14 @@ class Sampler {
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  // Opens and starts an event for each CPU that is online. Throws where it cannot.
+  // Opens and starts an event for each online CPU. Throws on failure.
   void start();
   void drain(const sdk::Records& records);
-  // A window ends. The next drain also counts what is being lost until then: by a full ring, a CPU
-  // that is throttled or offline. What is lost later belongs to the next window.
+  // Marks the end of a window. The next drain also counts losses that continue at that time: by a
+  // full ring, by a throttled or an offline CPU. Later losses belong to the next window.
   void end_window() { window_ends_ = true; }
   void stop();
-  // Of the smallest ring that could be had.
+  // Returns the size of the smallest ring that the kernel allowed.
   std::size_t ring_bytes() const { return ring_bytes_; }
 
  private:
@@ -81,16 +82,17 @@ class Sampler {
   Sampling how_;
   std::size_t ring_bytes_;
   std::vector<std::unique_ptr<Cpu>> cpus_;
-  std::vector<Next> next_;  // of each ring that has one, a heap
+  std::vector<Next> next_;  // a heap with the next record of each ring that has one
   std::optional<Pending> pending_;
-  bool doubts_ = false;                           // records of mappings may have been missed
-  std::unordered_set<std::uint32_t> read_since_;  // processes whose mappings are known again
-  std::uint64_t to_boottime_ns_ = 0;              // of the monotonic clock
-  std::uint64_t looked_ns_ = 0;  // when CPUs were looked at, on the monotonic clock
+  bool doubts_ = false;                           // whether records of mappings may have been lost
+  std::unordered_set<std::uint32_t> read_since_;  // processes whose mappings were requested again
+                                                  // since
+  std::uint64_t to_boottime_ns_ = 0;              // offset of CLOCK_BOOTTIME from CLOCK_MONOTONIC
+  std::uint64_t looked_ns_ = 0;  // time of the last check of CPUs, on CLOCK_MONOTONIC
   bool window_ends_ = false;
   bool stopped_ = false;
-  bool settled_ = false;  // what is missing at the end was told
-  bool varies_ = true;    // whether the kernel lets us change periods
+  bool settled_ = false;  // whether the final losses were reported
+  bool varies_ = true;    // whether the kernel permits changes of the period
 };
 
 }  // namespace ctprof::on_cpu

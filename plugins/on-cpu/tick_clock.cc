@@ -4,7 +4,7 @@
 
 namespace ctprof::on_cpu {
 
-// A tick that comes later than both periods explain was missed, and is counted as such.
+// A tick that is later than both periods explain is missed, and is counted as such.
 std::uint64_t TickClock::weight_of_tick(std::uint64_t time_ns) {
   std::uint64_t most_ns = period_ns_, since_change = ticks_ + 1;
   while (!changes_.empty() && changes_.front().at_ns <= time_ns) {

@@ -1,13 +1,13 @@
 // The period of a CPU's sampling clock, which varies so that no program can run in step with it,
 // and the time that each tick represents.
 //
-// A loop that sleeps and works at the sampling frequency would otherwise be sampled always at the
-// same place, or never. The period is drawn anew after kTicksOfPeriod ticks, between 2 and 4 per
-// cent above or below the nominal one, so that the phase of such a loop moves through more than
-// half a period before the next change. The mean of the periods is the nominal one.
+// A loop that sleeps and works at the sampling frequency would otherwise always be sampled at the
+// same place, or never. A new period is drawn after kTicksOfPeriod ticks, between 2 and 4 percent
+// above or below the nominal one. Therefore the phase of such a loop moves by more than half a
+// period before the next change. The mean of the periods is the nominal one.
 //
 // The kernel restarts the clock when its period changes. The first tick afterwards represents the
-// time since the last tick before, so that weights add up to the time that was sampled.
+// time since the previous tick, so that weights add up to the sampled time.
 //
 // Threads: one at a time.
 
@@ -22,19 +22,19 @@ namespace ctprof::on_cpu {
 class TickClock {
  public:
   static constexpr std::uint64_t kTicksOfPeriod = 32;
-  // Of the deviation from the nominal period, in parts of a thousand.
+  // Range of the deviation from the nominal period, in thousandths.
   static constexpr std::int64_t kLeastDeviation = 20, kLargestDeviation = 40;
 
   explicit TickClock(std::uint64_t period_ns, std::uint32_t seed = 0)
       : nominal_ns_(period_ns), period_ns_(period_ns), random_(seed) {}
 
-  // The time that the next tick represents. REQUIRES: in order of time.
+  // Returns the time that the next tick represents. REQUIRES: calls are in the order of time.
   std::uint64_t weight_of_tick(std::uint64_t time_ns);
-  // Whether the present period was used for long enough.
+  // Returns whether the current period was used long enough.
   bool is_due() const { return changes_.empty() && ticks_ >= kTicksOfPeriod; }
-  // Another period; the clock has it once changed() is called.
+  // Draws another period; it takes effect when changed() is called.
   std::uint64_t draw_period();
-  // The kernel restarted the clock with that period. Ticks before this moment may be yet to come.
+  // The kernel restarted the clock with that period. Earlier ticks may still arrive.
   void changed(std::uint64_t at_ns, std::uint64_t period_ns);
 
  private:

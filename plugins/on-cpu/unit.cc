@@ -1,4 +1,4 @@
-// All sources of plugins/on-cpu, which are compiled as one.
+// Compiles all sources of plugins/on-cpu as one translation unit.
 
 #include "plugins/on-cpu/cpus.cc"
 #include "plugins/on-cpu/event.cc"

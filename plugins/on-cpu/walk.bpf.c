@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Runs at each sample, and walks the user's stack. A walk that reaches the root of the stack is
+/* Runs at each sample, and walks the user stack. A walk that reaches the root of the stack is
  * written into the ring of the event, and the event writes nothing. Otherwise the event writes its
  * own sample, with registers and a copy of the stack.
  *
@@ -10,20 +10,20 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Set by the reader. */
-__u32 walk_depth = 127;  /* the most frames of a stack */
-__u32 walk_and_copy = 0; /* for tests: each sample has a copy, too */
+__u32 walk_depth = 127;  /* the largest number of frames of a stack */
+__u32 walk_and_copy = 0; /* for tests: each sample also has a copy */
 
 enum { EVENT_WRITES = 1, NOTHING_MORE = 0 };
 enum { CODE_64 = 0x33, USER_MODE = 3, NO_ROOM = -28 };
 
-/* An event of each CPU, which writes into the ring of the one that samples. */
+/* An event for each CPU, which writes into the ring of the sampling event. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
   __uint(key_size, sizeof(__u32));
   __uint(value_size, sizeof(__u32));
 } walk_outputs SEC(".maps");
 
-/* A sample, as a program of this kind is handed it: registers of x86-64. */
+/* The context of a perf_event program: registers of x86-64. */
 struct bpf_perf_event_data {
   __u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
   __u64 orig_ax, ip, cs, flags, sp, ss;
@@ -33,10 +33,11 @@ struct place {
   __u64 ip, sp, bp, cs;
 };
 
-/* Where user space was interrupted, or entered the kernel. 0: it is a thread of the kernel. */
+/* Finds the registers of user space, where it was interrupted or entered the kernel. Always returns
+ * 1; the caller excludes kernel threads, which have no mm. */
 static __always_inline int find_place(struct place* place, struct bpf_perf_event_data* sample,
                                       struct task_struct* task) {
-  /* Each is a load of its own: the verifier refuses those that the compiler would merge. */
+  /* Each field is a separate load, because the verifier rejects loads that the compiler merges. */
   volatile struct bpf_perf_event_data* registers = sample;
   place->cs = registers->cs;
   place->ip = registers->ip;
@@ -59,7 +60,7 @@ static __always_inline long write_out(void* sample, struct walk_scratch* scratch
                                sizeof scratch->tag + 8 * words);
 }
 
-/* Where it could not be written, the file is asked for again. */
+/* If the record cannot be written, the file is requested again. */
 static __always_inline long write_miss(void* sample, struct walk_scratch* scratch) {
   const __u32 words = sizeof scratch->miss / 8;
   __builtin_memcpy(scratch->words, &scratch->miss, sizeof scratch->miss);
@@ -79,11 +80,13 @@ int walk_sample(struct bpf_perf_event_data* sample) {
     return EVENT_WRITES;
   const __u32 tag = walk_stack(scratch, mm, place.ip, place.sp, place.bp, walk_depth);
   if (tag == 0) {
-    /* What found no room was counted as lost: this sample would be counted a second time. */
+    /* A record that did not fit was counted as lost, so the event must not write a second one. */
     const long failed = scratch->has_miss ? write_miss(sample, scratch) : 0;
     return failed == NO_ROOM ? NOTHING_MORE : EVENT_WRITES;
   }
   const long failed = write_out(sample, scratch, tag, scratch->walk.frames);
-  if (failed != 0 && failed != NO_ROOM) return EVENT_WRITES; /* else it is lost, and was counted */
+  if (failed != 0 && failed != NO_ROOM)
+    return EVENT_WRITES; /* otherwise it is lost, and was
+                          * counted */
   return walk_and_copy ? EVENT_WRITES : NOTHING_MORE;
 }

@@ -1,6 +1,6 @@
 #include "plugins/on-cpu/walk_skeleton.h"
 
-/* The generated code wants these. */
+/* The generated code needs these. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* The way of the program that walks user stacks into the kernel, in C: the generated skeleton is
+/* Loads the program that walks user stacks into the kernel, in C, because the generated skeleton is
  * not C++. */
 #ifndef CTPROF_ON_CPU_WALK_SKELETON_H
 #define CTPROF_ON_CPU_WALK_SKELETON_H
@@ -9,25 +9,25 @@ extern "C" {
 
 struct on_cpu_walk;
 
-/* Descriptors of the program's maps, which live as long as it does. */
+/* Descriptors of the program's maps, which are valid as long as the program is loaded. */
 struct on_cpu_walk_maps {
   int chunks, rules, pages, modules, files, outputs, counts, accounts;
 };
 
-/* What the reader sets. */
+/* Options that the reader sets. */
 struct on_cpu_walk_options {
-  unsigned int depth;    /* the most frames of a stack */
-  unsigned int and_copy; /* for tests: each sample has a copy, too */
-  unsigned int cpus;     /* numbers of CPUs are below that */
+  unsigned int depth;    /* the largest number of frames of a stack */
+  unsigned int and_copy; /* for tests: each sample also has a copy */
+  unsigned int cpus;     /* all CPU numbers are below this */
 };
 
-/* Loads the program; NULL, and the errno in `error`, when that fails. */
+/* Loads the program. Returns NULL, and sets `error` to the errno, on failure. */
 struct on_cpu_walk* on_cpu_walk_load(const struct on_cpu_walk_options* options, int* error);
 void on_cpu_walk_unload(struct on_cpu_walk* walk);
 struct on_cpu_walk_maps on_cpu_walk_maps_of(const struct on_cpu_walk* walk);
-/* Has it run at each sample of an event. 0, or an errno. */
+/* Attaches it to an event, so that it runs at each sample. Returns 0, or an errno. */
 int on_cpu_walk_attach(const struct on_cpu_walk* walk, int event);
-/* From here on, ranges of code that were kept before are looked up again. */
+/* Invalidates cached ranges of code, so that they are looked up again. */
 void on_cpu_walk_renew(struct on_cpu_walk* walk);
 
 #ifdef __cplusplus

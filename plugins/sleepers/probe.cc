@@ -48,7 +48,7 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
     return probe.refuse_all(
         Gap::Unsupported,
         "the recorder samples threads of the running kernel, by thread ids of our own "
-        "PID namespace; this tree is another");
+        "PID namespace; this tree is from another one");
   BpfRefusal why;
   if (load_program(host, why)) {
     if (!has_capabilities({CAP_SYS_PTRACE}, true))

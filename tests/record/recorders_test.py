@@ -93,7 +93,7 @@ class OnCpu(Case):
                                                                                        "--ring", "512M", "--metrics", "run_time_ns")],
                               capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r"rings are of \d+ KiB rather than \d+ KiB, because more requires CAP_IPC_LOCK")
+        self.assertRegex(done.stderr, r"rings have \d+ KiB rather than \d+ KiB, because more requires CAP_IPC_LOCK")
 
     def deepest(self):
         """Frames of the deepest stack of the process `deep`; in a line, its process and thread come first, and what marks a stack that is cut."""
