@@ -183,7 +183,7 @@ static_assert(
     }(),
     "the lines are not in the order of Field");
 
-// Each kind of delay has these figures, in this order: count, total, max, min.
+// Each kind of delay has these values, in this order: count, total, max, min.
 inline constexpr std::size_t kFiguresOfKind = 4;
 inline constexpr std::size_t kFirstOtherKind = static_cast<std::size_t>(Field::BlkioCount);
 inline constexpr std::size_t kPastKinds = static_cast<std::size_t>(Field::HiwaterRss);
