@@ -1,6 +1,6 @@
-// Clocks that can be set, to be loaded before the C library: as soon as there is a file of the name
-// $CLOCKS_SET, an hour more on CLOCK_REALTIME, and a minute more on CLOCK_BOOTTIME, as after a
-// suspend, which the wall clock counts too.
+// A library for LD_PRELOAD that changes clocks. As soon as the file $CLOCKS_SET exists,
+// CLOCK_REALTIME is ahead by an hour and a minute, and CLOCK_BOOTTIME by a minute. The minute
+// stands for a suspend, which both clocks count.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/syscall.h>

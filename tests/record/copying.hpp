@@ -1,4 +1,4 @@
-// The least that reading samples can cost on this machine: a floor, taken in the same run.
+// The minimum cost of reading samples on this machine, measured in the same run.
 
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace ctprof {
 
-// What this machine takes, now, to copy that many stacks of 8 KiB from where no cache has them to a
-// place that is used again and again: no reader can be cheaper. In ns of CPU time.
+// Returns the CPU time, in ns, that this machine needs now to copy `count` stacks of 8 KiB from
+// uncached memory to a reused buffer. No reader can be cheaper.
 inline double cost_of_copying(std::uint64_t count) {
   constexpr std::size_t kStack = 8 * 1024, kStacks = 8 * 1024;
   const std::vector<char> memory(kStack * kStacks, 'x');

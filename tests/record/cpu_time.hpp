@@ -1,4 +1,4 @@
-// What the CPUs of this host did, all together.
+// CPU time of all CPUs of this host.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace ctprof {
 
-// CPU time of all CPUs, from /proc/stat: in all, idle, and taken away by a hypervisor.
+// CPU time of all CPUs, from /proc/stat: total, idle, and stolen by a hypervisor.
 struct CpuTime {
   double all_ns = 0, idle_ns = 0, stolen_ns = 0;
 };

@@ -1,17 +1,19 @@
-// Processes or threads that end, and what each of them read of itself last.
+// Creates processes or threads that exit, and records the last counters that each read of itself.
 //
 //   ends processes|threads COUNT FILE [FIFO]
 //
-// Each runs, faults, reads, writes and sleeps for a while, by its number, so that no two are alike;
-// then it reads its own figures, and ends without doing anything else. With FIFO they all exist
-// before anybody writes a line there, and then work and end; else one is made after the other.
+// Each task computes, faults, reads, writes and sleeps for a while. The amounts depend on its
+// number, so that no two tasks are alike. Then it reads its own counters, and exits without further
+// work. With FIFO all tasks exist before somebody writes a line to it, and work and exit after
+// that. Without FIFO they are created one after the other.
 //
-// Where it may, it runs before all others, so that nobody interrupts a thread between its last look
-// and its end; and is in memory as a whole, so that no fault behind that look reads ahead.
+// With sufficient privileges the program uses real-time priority, so that no thread is preempted
+// between its last read and its exit. It also locks its memory, so that no fault after that read
+// causes readahead.
 //
-// FILE gets a line for each: tid, CPU time in ns, minflt, majflt, voluntary and involuntary
-// switches, rchar, wchar, syscr, syscw, read_bytes, write_bytes; and from wait4, zeros for threads:
-// CPU time in us, minflt, majflt, voluntary and involuntary switches.
+// FILE gets a line for each task: tid, CPU time in ns, minflt, majflt, voluntary and involuntary
+// switches, rchar, wchar, syscr, syscw, read_bytes, write_bytes. The values of wait4 follow (zeros
+// for threads): CPU time in us, minflt, majflt, voluntary and involuntary switches.
 
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -67,7 +69,8 @@ static void work(int number) {
   close(zero);
 }
 
-// Reading the file is itself something that counts: one call, and so many bytes.
+// Reads the counters of the calling thread, and adds the read of the file itself: one call and its
+// bytes.
 static void read_self(struct one* one) {
   char text[512];
   one->tid = (int)syscall(SYS_gettid);
@@ -109,7 +112,8 @@ static void start(struct one* one, int threads) {
   _exit(0);
 }
 
-// A process that was seen to end still runs for a moment; wait4 is asked when it is at rest.
+// Waits until a task has exited. A process that was reported as exited still runs for a moment, so
+// this waits 1 ms before wait4.
 static void finish(struct one* one, int threads) {
   siginfo_t info;
   if (threads) {

@@ -1,9 +1,9 @@
-/* A program whose functions have names that only who may read its file is to know: it computes, or
- * waits, in one of them.
+/* A program whose function names must be visible only to users who may read its file. It computes
+ * or waits in one of these functions.
  *
  *   hidden spin|wait|undumpable [PROGRAM ARGUMENT]
  *
- * With a program, it computes for 0.2 s and then runs that. */
+ * With PROGRAM it computes for 0.2 s and then executes PROGRAM. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ __attribute__((noinline, used)) void secret_function_that_computes(double second
     for (volatile int i = 0; i < 100000; ++i) continue;
 }
 
-/* Wakes up often, so that recorders of waiting see it. */
+/* Wakes up often, so that recorders of waits observe it. */
 __attribute__((noinline, used)) void secret_function_that_waits(void) {
   for (;;) usleep(2000);
 }

@@ -1,7 +1,7 @@
-// Stacks that the kernel walked, beside the walks of copies of the same stacks: on real programs,
-// on processes that change their mappings all the time, and on hostile ones.
+// Compares stacks that the kernel walked with walks of copies of the same stacks: for ordinary
+// programs, for processes that change their mappings all the time, and for hostile processes.
 //
-// Where the kernel cannot walk (before Linux 6.1, or without leave) every case is skipped, by name.
+// Every case is skipped where the kernel cannot walk (before Linux 6.1, or without privileges).
 
 #define BOOST_TEST_MODULE kernel_walk
 #include <boost/test/unit_test.hpp>
@@ -28,7 +28,7 @@ namespace {
 
 const on_cpu::Sampling kHow{.frequency_hz = 997, .depth = 127, .stack_bytes = 32 * 1024};
 
-// A child that does something until this object ends.
+// A child process that executes `work` or a command until this object is destroyed.
 class Child {
  public:
   explicit Child(const std::function<void()>& work) : pid_(::fork()) {
@@ -80,7 +80,8 @@ struct Tally {
   std::size_t walked = 0, equal = 0, frames = 0, not_compared = 0, unmapped = 0;
 };
 
-// Where the copy ended before the root, what there is of both is compared.
+// Compares both walks. If the copy ended before the root, only the frames that both have are
+// compared.
 bool is_same(const Walked& walked) {
   const bool is_whole = walked.ending == Ending::Root || walked.ending == Ending::Deep;
   if (is_whole)
@@ -91,14 +92,16 @@ bool is_same(const Walked& walked) {
                     walked.by_kernel.begin());
 }
 
-// Samples for so long, and compares stacks of these processes; of all, if there are none.
+// Samples for `length`, and compares the stacks of `pids`, or of all processes if `pids` is empty.
 Tally compare(std::chrono::milliseconds length, const std::vector<std::uint32_t>& pids) {
   Samples samples(kHow, true);
   samples.start();
   Tally tally;
   const auto take = [&](const Walked& walked) {
     if (!pids.empty() && std::ranges::find(pids, walked.tgid) == pids.end()) return;
-    if (!walked.is_mapped) return void(++tally.unmapped);  // it was about to run another program
+    if (!walked.is_mapped)
+      return void(++tally.unmapped);  // it was about to execute another
+                                      // program
     ++tally.walked;
     tally.frames += walked.by_kernel.size();
     if (is_same(walked)) return void(++tally.equal);
@@ -132,7 +135,7 @@ Tally compare(std::chrono::milliseconds length, const std::vector<std::uint32_t>
 }  // namespace
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
-BOOST_AUTO_TEST_CASE(stacks_of_programs_are_those_of_their_copies) {
+BOOST_AUTO_TEST_CASE(walked_stacks_equal_the_walks_of_copies) {
   const Child python(
       {"python3", "-c", "def f(n): return n if n < 2 else f(n-1) + f(n-2)\nwhile 1: f(20)"});
   const Child bash(
@@ -165,11 +168,11 @@ BOOST_AUTO_TEST_CASE(deep_stacks_are_marked) {
                              : stack.by_kernel.size() > kHow.depth;
     });
   BOOST_TEST(walked > 100u);
-  BOOST_TEST(deep_ones > walked / 2);  // it is deep most of the time
+  BOOST_TEST(deep_ones > walked / 2);  // the recursion is deep most of the time
   BOOST_TEST(wrong == 0u);
 }
 
-// 500 frames at a high rate take more than a process may cost.
+// Walks of 500 frames at a high rate exceed the budget of a process.
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
 BOOST_AUTO_TEST_CASE(a_process_whose_walks_cost_too_much_is_copied) {
   const Child deep([] {
@@ -196,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_process_whose_walks_cost_too_much_is_copied) {
   BOOST_TEST(samples.take_remark() == "");
 }
 
-// A file of a race, with the number by which its code says that it runs.
+// Copies the library of the race `count` times. Each copy is called with a number of its own.
 std::vector<std::string> copies_of_library(const std::string& directory, int count) {
   std::vector<std::string> paths;
   for (int i = 0; i < count; ++i) {
@@ -210,8 +213,8 @@ struct RaceTally {
   std::size_t walked = 0, in_libraries = 0, wrong = 0;
 };
 
-// Samples a process whose threads map these files in turn at the same addresses, and checks the
-// file that each leaf was found in.
+// Samples a process whose threads map these files in turn at the same addresses. Checks that each
+// leaf is attributed to the file that was mapped.
 RaceTally race(const std::vector<std::string>& libraries, std::chrono::milliseconds length) {
   constexpr std::uint64_t kFirstNumber = 0x5a0000;
   std::vector<std::string> command{std::getenv("RACE")};
@@ -262,9 +265,9 @@ class Directory {
   std::string path_ = "/tmp/kernel-walk-XXXXXX";
 };
 
-// TEST_SECONDS: for how long; the default is short.
+// TEST_SECONDS is the duration in seconds (default: 6).
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
-BOOST_AUTO_TEST_CASE(no_frame_is_of_a_file_that_was_mapped_there_before) {
+BOOST_AUTO_TEST_CASE(no_frame_belongs_to_a_file_that_was_mapped_before) {
   const Directory directory;
   const char* seconds = std::getenv("TEST_SECONDS");
   const RaceTally tally = race(copies_of_library(directory.path(), 3),
@@ -273,7 +276,7 @@ BOOST_AUTO_TEST_CASE(no_frame_is_of_a_file_that_was_mapped_there_before) {
   BOOST_TEST(tally.wrong == 0u);
 }
 
-// As many files as a hostile process likes: each has a table, or its stacks are copies.
+// A hostile process may map any number of files: each has a table, or stacks are copied.
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
 BOOST_AUTO_TEST_CASE(a_process_with_512_modules_is_walked_or_copied) {
   const Directory directory;

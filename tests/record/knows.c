@@ -1,17 +1,18 @@
-/* knows: threads that know how long they ran and waited, and threads whose lot is known.
+/* knows: threads that measure how long they run and wait, and threads in a known state.
  *
- * `knows threads` lasts until standard input ends, and prints "ready" once all are under way. At
- * the end it prints a line for each moment at which `busy` or `rhythm` looked at its own clocks:
- * NAME TID BOOTTIME_NS RUN_NS WAIT_NS. The threads:
+ * `knows threads` runs until standard input ends, and prints "ready" once all threads run. At the
+ * end it prints a line for each time that `busy` or `rhythm` read its clocks: NAME TID BOOTTIME_NS
+ * RUN_NS WAIT_NS. The threads:
  *
- * - busy runs whenever it may;
- * - rhythm runs for 3 ms and sleeps for 7;
- * - starver would run, under SCHED_IDLE, on the CPU of a thread with all the weight;
- * - blocked sleeps throughout.
+ * - busy runs whenever it can;
+ * - rhythm alternates between 3 ms of CPU time and 7 ms of sleep;
+ * - starver is runnable under SCHED_IDLE on the CPU of a thread with nice -20;
+ * - blocked sleeps all the time.
  *
- * `knows storm` forks children that end at once, one after the other, until standard input ends.
- * Threads under SCHED_IDLE take what that leaves of the CPUs: the way that a halted CPU takes to
- * its next thread is idle time to the host, and run time to that thread.
+ * `knows storm` forks children that exit at once, one after the other, until standard input ends.
+ * Threads under SCHED_IDLE use the remaining CPU time, so that no CPU is idle: the host counts the
+ * time in which a halted CPU switches to its next thread as idle time, but the kernel counts it as
+ * run time of that thread.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -35,7 +36,7 @@ struct moment {
   uint64_t at, run, wait;
 };
 
-/* What a thread has written down. */
+/* The measurements of a thread. */
 struct diary {
   const char* name;
   int tid, schedstat;
@@ -110,7 +111,8 @@ static void* burner(void* name) {
   return NULL;
 }
 
-/* One that is set up while it still has a CPU, and then is left with what the burner leaves. */
+/* Runs with what the burner leaves. It is started before the burner, so that it can set itself up.
+ * */
 static void* starver(void* name) {
   const struct sched_param none = {.sched_priority = 0};
   pthread_setname_np(pthread_self(), name);

@@ -1,10 +1,10 @@
-// Spins in a function that WORK names, for some seconds, with its code mapped in an unusual way.
+// Spins in a function with the name WORK for some seconds, with its code mapped in an unusual way.
 //
-//   mapped SECONDS            plainly
-//   mapped SECONDS leader     in a second thread, whose process's main thread has exited
+//   mapped SECONDS            ordinary mapping
+//   mapped SECONDS leader     in a second thread of a process whose main thread has exited
 //   mapped SECONDS copied     in code that was copied to anonymous memory at its own addresses
 //
-// Prints a line when it spins.
+// Prints a line when it starts to spin.
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -36,7 +36,7 @@ __attribute__((noinline)) static void* spin(void* unused) {
   return unused;
 }
 
-// As programs do it that want huge pages.
+// Copies the code to anonymous memory, as programs do that use huge pages for it.
 static int copy_code(void) {
   uintptr_t from = 0, to = 0, start, stop;
   char line[512], rights[8];

@@ -1,6 +1,6 @@
-// The recorder on-cpu on this host: programs that know what they do, sampled in windows.
+// Tests of the recorder on-cpu on this host: samples programs with known behaviour in windows.
 //
-// Without leave to sample every case is skipped, by name.
+// Every case is skipped where sampling is not permitted.
 
 #define BOOST_TEST_MODULE on_cpu
 #include <boost/test/unit_test.hpp>
@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Where this program has a place of its file, as a child that it forked does.
+// Returns the address of an offset in this program's file. It is the same in forked children.
 std::uint64_t own_address(std::uint64_t place) {
   static const std::vector<Mapping> mappings = [] {
     std::ifstream maps("/proc/self/maps");
@@ -43,8 +43,8 @@ std::uint64_t own_address(std::uint64_t place) {
   return 0;
 }
 
-// The samples of a process; the stacks that they point to are gone. One that was walked in the
-// kernel has no registers: its `ip` is set to the leaf's address.
+// Returns the samples of a process. Their stack pointers are dangling. For a sample that was walked
+// in the kernel there are no registers: `ip` is set to the address of the leaf.
 std::vector<ctprof_record> records_of(const Recorded& recorded, std::uint64_t tgid) {
   std::vector<ctprof_record> records;
   recorded.records.for_each(
@@ -64,15 +64,15 @@ double total_weight(const std::vector<ctprof_record>& records) {
   return total;
 }
 
-// Periods differ by 4 per cent from the nominal one, and the first tick after a change may
-// represent two of them.
+// Periods differ by 4 per cent from the nominal period, and the first tick after a change may
+// represent two periods.
 bool can_weigh(std::uint64_t samples, std::uint64_t weight, std::uint64_t period_ns) {
   const std::uint64_t nominal = samples * period_ns;
   return weight >= nominal * 96 / 100 && weight <= 2 * nominal * 104 / 100;
 }
 
-// Ticks that were not taken, but for those of which the kernel said that it throttled them: where a
-// hypervisor takes a CPU amid one, they seem to take too long.
+// Returns the number of ticks that are missing without throttling. If a hypervisor takes the CPU
+// during a tick, the kernel considers the tick too slow and throttles.
 double unseen_unthrottled(const Recorded& recorded) {
   std::uint64_t throttled = 0;
   for (const ctprof_loss& loss : recorded.losses)
@@ -83,7 +83,7 @@ double unseen_unthrottled(const Recorded& recorded) {
 }  // namespace
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
-BOOST_AUTO_TEST_CASE(samples_weigh_the_time_that_the_thread_ran) {
+BOOST_AUTO_TEST_CASE(weights_of_samples_add_up_to_the_run_time) {
   const Spinner spinner;
   std::this_thread::sleep_for(50ms);
   const double stolen_before_ns = cpu_time().stolen_ns;
@@ -95,13 +95,13 @@ BOOST_AUTO_TEST_CASE(samples_weigh_the_time_that_the_thread_ran) {
                      << " samples weigh " << total_weight(records) / ran << " of the run time of "
                      << ran / 1e9 << " s; stolen: " << stolen_ns / 1e9 << " s");
   BOOST_TEST(ran > 1e9);
-  // Samples are taken by the clock, which runs on while a hypervisor has the CPU.
+  // The clock that triggers samples continues while a hypervisor has the CPU.
   BOOST_TEST(std::abs(total_weight(records) - ran) < 0.03 * ran + stolen_ns);
   BOOST_TEST(taken.recorded.lost == 0);
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
-BOOST_AUTO_TEST_CASE(each_thread_has_as_many_samples_as_its_stacks_weigh) {
+BOOST_AUTO_TEST_CASE(sample_counts_agree_with_the_weights_of_stacks) {
   const Spinner one, two;
   const Taken taken = window({.frequency_hz = 500}, 1s);
   const Table& threads = taken.snapshot.threads();
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(each_thread_has_as_many_samples_as_its_stacks_weigh) {
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
-BOOST_AUTO_TEST_CASE(registers_are_those_of_the_function_that_spins) {
+BOOST_AUTO_TEST_CASE(registers_are_in_the_spinning_function) {
   const Spinner spinner;
   std::this_thread::sleep_for(50ms);
   const Taken taken = window({.frequency_hz = 999, .stack_bytes = 4096}, 1s, {spinner.pid()});
@@ -137,8 +137,8 @@ BOOST_AUTO_TEST_CASE(registers_are_those_of_the_function_that_spins) {
   BOOST_TEST(whole == all);
 }
 
-// The kernel's clock restarts when its period changes, so there are fewer ticks than periods: the
-// first tick after a change represents the time since the one before.
+// The kernel's clock restarts when its period changes, so there are fewer ticks than periods. The
+// first tick after a change represents the time since the previous tick.
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(all_time_of_busy_cpus_is_accounted_for) {
   std::vector<std::unique_ptr<Spinner>> spinners;
@@ -167,8 +167,8 @@ BOOST_AUTO_TEST_CASE(all_time_of_busy_cpus_is_accounted_for) {
   BOOST_TEST(std::abs(known_ns / busy_ns - 1) < 0.01);
 }
 
-// A window in which the CPUs were idle nine tenths of the time, or the tenth where others never
-// rest.
+// Returns a window in which the CPUs were idle for more than 90 % of the time; on a busy host, the
+// tenth window.
 Taken idle_window() {
   for (int tries = 1;; ++tries) {
     const CpuTime before = cpu_time();
@@ -183,17 +183,18 @@ Taken idle_window() {
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
-BOOST_AUTO_TEST_CASE(idle_cpus_have_no_samples_and_miss_none) {
+BOOST_AUTO_TEST_CASE(idle_cpus_have_no_samples_and_miss_no_ticks) {
   const Taken taken = idle_window();
   const auto ticks = static_cast<double>(taken.length_ns) * 999e-9 *
                      static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
-  // Others may run all the same, and lack some; idle CPUs lacked half of all.
+  // Other programs may still run and miss some ticks. Before the fix of idle CPUs half of all were
+  // missing.
   BOOST_TEST(unseen_unthrottled(taken.recorded) < 0.2 * ticks);
   BOOST_TEST(records_of(taken.recorded, 0).empty());
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
-BOOST_AUTO_TEST_CASE(code_of_a_process_that_lived_before) {
+BOOST_AUTO_TEST_CASE(mappings_of_a_process_from_before_the_window) {
   const Spinner spinner;
   const Taken taken = window({.frequency_hz = 999}, 300ms, {spinner.pid()});
   BOOST_REQUIRE(taken.code.size() == 1);
@@ -206,7 +207,7 @@ BOOST_AUTO_TEST_CASE(code_of_a_process_that_lived_before) {
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
-BOOST_AUTO_TEST_CASE(a_reader_that_is_held_up_loses_and_what_is_kept_is_intact) {
+BOOST_AUTO_TEST_CASE(a_delayed_reader_loses_samples_and_the_others_are_intact) {
   const Spinner spinner;
   std::this_thread::sleep_for(50ms);
   const Taken taken =
@@ -249,13 +250,13 @@ constexpr double kMostOverCopying = 10;
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(at_4000_hz_nothing_is_lost_and_reading_is_cheap) {
-  const Spinner one(0), two(0);  // the reader is to have its share
+  const Spinner one(0), two(0);  // the reader must get its share of the CPUs
   const Taken taken = window({.frequency_hz = 4000}, 10s);
   const Recorded& recorded = taken.recorded;
   BOOST_TEST(recorded.lost == 0);
   BOOST_TEST(recorded.no_room == 0);
   BOOST_TEST(recorded.taken > 40'000);
-  // 1 % on a machine of its own; a hypervisor that takes the CPU takes the ticks along.
+  // 1 % on a dedicated machine; ticks are missing while a hypervisor has the CPU.
   BOOST_TEST(unseen_unthrottled(recorded) < 0.05 * static_cast<double>(recorded.taken));
   const double floor_ns = cost_of_copying(recorded.taken);
   BOOST_TEST_MESSAGE("reading took " << static_cast<double>(recorded.cpu_ns) / floor_ns
@@ -264,7 +265,7 @@ BOOST_AUTO_TEST_CASE(at_4000_hz_nothing_is_lost_and_reading_is_cheap) {
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
-BOOST_AUTO_TEST_CASE(a_ring_of_one_page_loses_and_says_where) {
+BOOST_AUTO_TEST_CASE(a_ring_of_one_page_loses_samples_and_reports_when) {
   const Spinner one, two;
   const Taken taken = window({.frequency_hz = 4000, .stack_bytes = 1024, .ring_bytes = 4096}, 1s);
   const Recorded& recorded = taken.recorded;
@@ -278,7 +279,7 @@ BOOST_AUTO_TEST_CASE(a_ring_of_one_page_loses_and_says_where) {
     BOOST_TEST(loss.from_ns >= taken.snapshot.window->opened.boottime_ns);
   }
   BOOST_TEST(told == recorded.lost);
-  // What they map may be among the lost.
+  // Records of mappings may be among the lost records.
   std::uint64_t read_anew = 0;
   recorded.records.for_each([](const ctprof_record&) {},
                             [&](const ctprof_change& change) {
@@ -291,7 +292,7 @@ BOOST_AUTO_TEST_CASE(a_ring_of_one_page_loses_and_says_where) {
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
-BOOST_AUTO_TEST_CASE(what_a_program_maps_is_told_before_its_samples) {
+BOOST_AUTO_TEST_CASE(mappings_are_reported_before_samples) {
   pid_t pid = 0;
   std::thread starter([&] {
     std::this_thread::sleep_for(1500ms);  // loading the program that walks stacks takes a while

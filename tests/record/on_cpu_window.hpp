@@ -1,4 +1,4 @@
-// Windows with the recorder on-cpu, for tests that sample programs on this host.
+// Windows with the recorder on-cpu, for tests that sample programs of this host.
 
 #pragma once
 
@@ -30,7 +30,7 @@ inline const Registry& registry() {
   return made;
 }
 
-// What a window brought.
+// The results of a window.
 struct Taken {
   Snapshot snapshot;
   Recorded recorded;
@@ -46,7 +46,7 @@ struct Taken {
   }
 };
 
-// Samples for as long as `length`; only `pids`, if there are any.
+// Samples for `length`; only `pids`, unless it is empty.
 inline Taken window(RecordOptions options, std::chrono::milliseconds length,
                     const std::vector<std::uint64_t>& pids = {},
                     std::chrono::milliseconds drained_every = std::chrono::milliseconds(20)) {
@@ -87,7 +87,7 @@ inline std::string refusal() {
   return begun ? "" : begun.error().text;
 }
 
-// Skips a test where the recorder cannot run, and says why.
+// Skips a test where the recorder cannot run, and reports why.
 inline boost::test_tools::assertion_result may_sample(boost::unit_test::test_unit_id) {
   static const std::string why = refusal();
   boost::test_tools::assertion_result may(why.empty());

@@ -25,7 +25,7 @@ static uint64_t code_offset, code_size, spin_in_code;
 
 typedef void (*spin_t)(uint64_t number, uint64_t rounds);
 
-/* Where the code is in the file, and race_spin in it. */
+/* Finds the code in the file, and race_spin in the code. */
 static void find_code(const char* path) {
   void* library = dlopen(path, RTLD_NOW);
   void* spin = library ? dlsym(library, "race_spin") : NULL;

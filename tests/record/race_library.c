@@ -1,8 +1,8 @@
-/* Code that says which of several equal files it is in: rbp holds a number while it runs. A test
- * maps these files one after the other at one address.
+/* Code that identifies which of several equal files it runs from: rbp contains a number while it
+ * runs. A test maps these files one after the other at the same address.
  */
 
-/* race_spin(number, rounds): nothing is called, so the code works wherever it is mapped. */
+/* race_spin(number, rounds): calls no other function, so the code works at any address. */
 __asm__(
     ".globl race_spin\n"
     ".type race_spin, @function\n"

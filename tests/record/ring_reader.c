@@ -1,8 +1,8 @@
-// ring_reader SECONDS: has a worker of io_uring wait in a pipe, and writes to it 100 times a
+// ring_reader SECONDS: makes an io_uring worker wait for a pipe, and writes to the pipe 100 times a
 // second.
 //
-// The worker is a thread of this process, and runs no code of its own. Exit status 77: this kernel
-// has no io_uring, or does not let us have it.
+// The worker is a thread of this process, and runs no user code. Exit status 77: this kernel has no
+// io_uring, or does not permit it.
 
 #define _GNU_SOURCE
 #include <linux/io_uring.h>
@@ -44,7 +44,7 @@ static struct ring make_ring(void) {
   return ring;
 }
 
-// A worker does it, for it is told that it will wait.
+// Reads a byte. IOSQE_ASYNC makes a worker do it, because the read will block.
 static void read_by_worker(struct ring* ring, int from, char* to) {
   const unsigned at = *ring->tail & ring->mask;
   struct io_uring_sqe* entry = &ring->entries[at];

@@ -1,10 +1,10 @@
-/* shares: a program whose functions spend their time in shares that it is told.
+/* shares: a program whose functions use given shares of its CPU time.
  *
- * `shares SECONDS SEVENTY TWENTY TEN [INLINED]`: in each 100 ms so many milliseconds of CPU time in
+ * `shares SECONDS SEVENTY TWENTY TEN [INLINED]` uses these milliseconds of CPU time per 100 ms in
  *
- * - seventy(), by the main thread;
- * - twenty(), in a library that is opened for it and closed again ($SHARES_LIBRARY);
- * - ten(), in a thread that ends with it;
+ * - seventy(), in the main thread;
+ * - twenty(), in a library that is opened for the call and closed again ($SHARES_LIBRARY);
+ * - ten(), in a thread that exits with it;
  * - inlined(), in around().
  */
 #define _GNU_SOURCE

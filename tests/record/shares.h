@@ -1,4 +1,4 @@
-/* How the functions of `shares` spend their time. */
+/* How functions of `shares` use CPU time. */
 #ifndef SHARES_H
 #define SHARES_H
 
@@ -11,7 +11,7 @@ static inline uint64_t cpu_ns(void) {
   return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* The calling function itself runs for so long; asking for the time is a hundredth of it. */
+/* Runs in the calling function itself for `ns`. Reading the clock takes a hundredth of it. */
 #define SPEND(ns)                                                 \
   for (const uint64_t until = cpu_ns() + (ns); cpu_ns() < until;) \
     for (int i = 0; i < 100000; ++i) __asm__ volatile("")

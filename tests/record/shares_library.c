@@ -1,4 +1,4 @@
-/* A library that is closed while somebody records. */
+/* A library that is closed during a recording. */
 #define _GNU_SOURCE
 #include "shares.h"
 

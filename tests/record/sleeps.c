@@ -1,16 +1,17 @@
-/* sleeps: threads that each wait in a way of their own, through the same four functions: main_of,
+/* sleeps: threads that each wait in a different way, through the same four functions: main_of,
  * outer, middle, and one that is named after the way.
  *
- * `sleeps DIRECTORY` lasts until standard input ends, and prints "ready" once all are under way.
- * The threads, by name: at_futex, at_pipe, at_nanosleep (in naps of a hundredth of a second),
- * at_fsync, at_fault (on a page of a file that is not in memory), at_poll (1,000 frames down),
- * at_large (60 frames of 2 KiB down), at_huge (10 frames of 32 KiB down), and `crowd` ones that
- * wait for a condition; and one whose name says "a) R 1 (b", which waits for a pipe.
+ * `sleeps DIRECTORY` runs until standard input ends, and prints "ready" once all threads run. The
+ * threads, by name: at_futex, at_pipe, at_nanosleep (sleeps of 10 ms), at_fsync, at_fault (on a
+ * page of a file that is not in memory), at_poll (below 1,000 frames), at_large (below 60 frames of
+ * 2 KiB), at_huge (below 10 frames of 32 KiB), several `crowd` threads that wait for a condition,
+ * and one with the name "a) R 1 (b" that waits for a pipe.
  *
- * `sleeps come N` starts N threads, 20 at a time, each of which naps twice and ends.
+ * `sleeps come N` starts N threads, 20 at a time. Each sleeps twice and exits.
  *
- * `sleeps trap` has a thread whose stack is memory that nobody ever fills in (userfaultfd): who
- * reads it waits for ever. It prints "ready", or why that is not to be had, with status 77.
+ * `sleeps trap` has a thread whose stack is memory that is never filled in (userfaultfd): a reader
+ * of it waits for ever. It prints "ready". Where this is impossible, it prints why and exits with
+ * status 77.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -54,8 +55,7 @@ static void nap(long ms) {
   nanosleep(&time, NULL);
 }
 
-/* The empty statement keeps a call from being the last deed of its function, which would be a jump.
- */
+/* An empty statement after a call: it prevents a tail call, which would hide the caller's frame. */
 #define AFTER_THE_CALL __asm__ volatile("" ::: "memory")
 
 APART void at_futex(void) {
@@ -78,7 +78,7 @@ APART void at_fsync(void) {
   for (;; page[0]++)
     if (pwrite(file, page, sizeof page, 0) < 0 || fsync(file) != 0) exit(1);
 }
-/* `fault`, whose pages at_fault waits for. */
+/* The file `fault`, whose pages at_fault waits for. */
 enum { kFaultPages = 4096 };
 static int fault_file;
 
@@ -90,8 +90,8 @@ static void make_fault_file(void) {
     if (pwrite(fault_file, page, sizeof page, i * 4096) < 0) exit(1);
   fsync(fault_file);
 }
-/* Its only system calls let go of the pages, all at once: madvise and posix_fadvise, which may wait
- * as well. */
+/* Its only system calls are madvise and posix_fadvise, which drop all pages at once and may wait as
+ * well. */
 APART void at_fault(void) {
   volatile char* memory = mmap(NULL, kFaultPages * 4096L, PROT_READ, MAP_SHARED, fault_file, 0);
   madvise((void*)memory, kFaultPages * 4096L, MADV_RANDOM);
@@ -110,7 +110,7 @@ APART void at_poll(void) {
     poll(NULL, 0, -1);
   AFTER_THE_CALL;
 }
-/* Nothing of a frame is there for the compiler to leave out. */
+/* Keeps the compiler from removing the frame. */
 static void use(volatile char* frame) { __asm__ volatile("" : : "r"(frame) : "memory"); }
 APART void large_frame(int left) {
   volatile char frame[2048];
@@ -159,7 +159,8 @@ APART void* main_of(void* wait) {
   return NULL;
 }
 
-/* `wait` is never given back: the thread may read it late. */
+/* Starts a thread that executes `wait`. The copy of `wait` is not freed, because the thread may
+ * read it at any time. */
 static pthread_t begin(way* wait, const char* name) {
   way** given = malloc(sizeof wait);
   *given = wait;
@@ -214,7 +215,7 @@ static int come(int count) {
 }
 
 #ifdef __x86_64__
-/* Sleeps in the kernel with its stack pointer in there. */
+/* Sleeps in the kernel with the stack pointer in `stack`. */
 static void* sleep_on(void* stack) {
   __asm__ volatile(
       "mov %0, %%rsp\n"

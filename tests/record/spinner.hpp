@@ -1,4 +1,4 @@
-// A process that does nothing but run, in code that is known.
+// A process that does nothing but run known code.
 
 #pragma once
 
@@ -12,13 +12,14 @@
 
 namespace ctprof {
 
-// Never returns. Its code is some bytes long.
+// Spins for ever. Its code has fewer than kLongestSpin bytes.
 [[gnu::noinline, noreturn]] inline void spin() {
   for (std::uint64_t i = 0;; ++i) asm volatile("" : : "r"(i));
 }
 inline constexpr std::uint64_t kLongestSpin = 128;
 
-// A child that spins until this object ends; ahead of others, for the host may be busy.
+// A child process that spins until this object is destroyed. Its priority is high, because the host
+// may be busy.
 class Spinner {
  public:
   explicit Spinner(int nice = -15) : pid_(::fork()) {

@@ -1,10 +1,10 @@
-// Writes two windows with call stacks made up, for stacks_test.py:
+// Writes two windows with synthetic call stacks, for stacks_test.py:
 //
-//   stacks_file BEFORE AFTER SEED [RULE]      the metric's rule; StackSum stands in for it
+//   stacks_file BEFORE AFTER SEED [RULE]
 //
-// They are of two builds of the same programs, with functions at other places, and of different
-// length. Stacks have functions without names, guessed ones and recursion, and some do not reach
-// their root.
+// RULE is the rule of the metric, with StackSum as its fallback. The windows belong to two builds
+// of the same programs, with functions at different addresses, and differ in length. Stacks contain
+// functions without names, guessed frames and recursion, and some do not reach their root.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,9 +1,9 @@
-// Threads that end at once, as many as were asked for, at a steady pace.
+// Creates THREADS threads that exit at once, at a steady rate.
 //
 //   storm THREADS PER_SECOND
 //
-// Two threads make them and wait for each. At the end one line: how many there were, and in how
-// many milliseconds. Exits with 1 where the machine makes no more threads.
+// Two threads create them and join each. At the end it prints a line: the number of threads, and
+// the duration in milliseconds. Exits with 1 if the machine cannot create more threads.
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -34,7 +34,7 @@ static void wait_until(long long ns) {
 
 static void* nothing(void* unused) { return unused; }
 
-// Sleeps only where a millisecond or more is left, so that the pace is kept on the average.
+// Creates threads. Sleeps only if a millisecond or more is left, so that the average rate is exact.
 static void* make(void* what) {
   struct maker* maker = what;
   const long long start = now_ns();

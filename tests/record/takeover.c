@@ -1,8 +1,10 @@
-// A thread that is no leader runs another program in its process's place: this one again.
+// A thread other than the leader executes another program (this one again), which replaces its
+// process.
 //
-//   takeover         it uses 30 ms of CPU time, then, as the process, 20 ms more; the leader uses
-//   none takeover naps    it sleeps instead, 100 times for 1 ms each, then 50 times; a third thread
-//   just waits
+//   takeover         the thread uses 30 ms of CPU time before the exec, and 20 ms after it as the
+//                    process; the leader uses none
+//   takeover naps    it sleeps 100 times for 1 ms before the exec, and 50 times after it; a third
+//                    thread waits all the time
 //
 // Prints the process's id.
 
@@ -24,8 +26,8 @@ static void spin(long ms) {
   while (now.tv_sec * 1000 + now.tv_nsec / 1000000 - start < ms);
 }
 
-// Its frame is looked for by name. The counts are volatile, so that no compiler makes a copy of it
-// for a constant.
+// The test finds this frame by name. The counts are volatile, so that the compiler does not create
+// a specialised copy of the function.
 static volatile int naps_before = 100, naps_after = 50;
 __attribute__((noinline)) static void nap(int times) {
   for (int i = 0; i < times; ++i) nanosleep(&(struct timespec){0, 1000000}, NULL);

@@ -1,17 +1,17 @@
-/* waits: threads that wait, and know for how long.
+/* waits: threads that wait, and measure for how long.
  *
- * `waits kinds FILE` starts a thread for each kind of wait, and prints a line for each when all are
- * done: NAME TID CALLS BLOCKED_NS OFF_NS FIRST_DELAY_NS LAST_DELAY_NS. BLOCKED_NS is what the
- * thread's calls took, less its CPU time in them, less what the kernel says that it waited for a
- * CPU (schedstat); OFF_NS is the whole of the thread's work, less its CPU time; the delays are what
- * schedstat said before and after it. FILE is written, synced, and faulted in again. Before them
- * stands a line with what a switch took meanwhile, in ns: wall time of two threads on one CPU that
- * hand each other a byte, for each time that one of them got it.
+ * `waits kinds FILE` starts a thread for each kind of wait, and prints a line for each when all
+ * have finished: NAME TID CALLS BLOCKED_NS OFF_NS FIRST_DELAY_NS LAST_DELAY_NS. BLOCKED_NS is the
+ * wall time of the thread's calls, less its CPU time in them and less its time on the run queue
+ * (schedstat). OFF_NS is the wall time of all the thread's work, less its CPU time. The delays are
+ * the values of schedstat before and after the work. FILE is written, synced, and faulted in again.
+ * The first line of the output is the cost of a context switch, in ns: two threads on one CPU
+ * exchange a byte, and the wall time is divided by the number of transfers.
  *
- * `waits turns SECONDS THREADS` has threads that wait 0.9 ms at one place and 0.2 ms at another, in
- * turns; prints the sums of BLOCKED_NS: LONG SHORT.
+ * `waits turns SECONDS THREADS` has threads that alternate between a wait of 0.9 ms at one place
+ * and one of 0.2 ms at another. It prints the sums of BLOCKED_NS: LONG SHORT.
  *
- * `waits crowd SECONDS` has pairs of threads that hand each other a byte as fast as they can.
+ * `waits crowd SECONDS` has pairs of threads that exchange a byte as fast as they can.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* And no copies with other names. */
+/* noclone prevents copies with other names. */
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
 #else
@@ -157,7 +157,7 @@ static void read_pipe(struct waiter* waiter) {
   }
 }
 
-/* Lets both of them go on, each 5 ms. */
+/* Wakes the threads that wait for the word and the pipe, every 5 ms. */
 static void hand_out(struct waiter* waiter) {
   for (int i = 0; i < kPasses; ++i) {
     before(waiter);
@@ -186,7 +186,7 @@ static void sync_file(struct waiter* waiter) {
 
 static int pages_file;
 
-/* Before any thread begins: on a busy disk it takes longer than all faults. */
+/* Runs before the threads start, because on a busy disk it takes longer than all faults. */
 static void write_pages(void) {
   char name[4096];
   static char pages[kPages * kPage];
@@ -215,7 +215,7 @@ static void on_first_cpu(void) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-/* Two of these have one CPU. */
+/* Two threads of this kind share a CPU. */
 static void compete(struct waiter* waiter) {
   on_first_cpu();
   before(waiter);
@@ -250,13 +250,13 @@ static void* work(void* argument) {
   const uint64_t used = now(CLOCK_THREAD_CPUTIME_ID) - cpu;
   waiter->off = now(CLOCK_MONOTONIC) - wall - used;
   waiter->last_delay = delay_of(waiter);
-  syscall(SYS_exit,
-          0); /* the library's way out may wait for others, and nobody would know how long */
+  /* Exits directly: the exit path of the library may wait for an unknown time. */
+  syscall(SYS_exit, 0);
   return NULL;
 }
 
-/* One after the other, for a new thread may have to wait for others in places that it cannot see.
- */
+/* Starts the threads one after the other: a new thread may have to wait for others in places that
+ * it cannot measure. */
 static void run(struct waiter* waiters, int count) {
   for (int i = 0; i < count; ++i) {
     if (pthread_create(&waiters[i].thread, NULL, work, &waiters[i]) != 0) abort();
@@ -265,7 +265,7 @@ static void run(struct waiter* waiters, int count) {
   for (int i = 0; i < count; ++i) pthread_join(waiters[i].thread, NULL);
 }
 
-/* Gives back what it gets, until nothing comes. */
+/* Writes back what it reads, until the pipe is closed. */
 static void* give_back(void* argument) {
   const int* ends = argument;
   char byte;
@@ -275,7 +275,7 @@ static void* give_back(void* argument) {
   return NULL;
 }
 
-/* Wall time of all hand-overs. */
+/* Returns the wall time of kHandOvers transfers. */
 static uint64_t hand_over(void) {
   int there[2], back[2];
   if (pipe(there) != 0 || pipe(back) != 0) abort();

@@ -1,5 +1,5 @@
-// Samples of this host whose stacks were walked in the kernel, each with a copy of the same stack,
-// and both as frames.
+// Samples of this host whose stacks were walked in the kernel. Each has a copy of the same stack,
+// and both are converted to frames.
 
 #pragma once
 
@@ -31,7 +31,7 @@
 
 namespace ctprof::walked {
 
-// A frame by the file that has its code, so that frames of both walks can be compared.
+// A frame, identified by the file of its code, so that frames of both walks can be compared.
 struct Place {
   FileId file;  // none: an address
   std::uint64_t offset = 0;
@@ -44,15 +44,15 @@ struct Walked {
   bool is_deep = false;
   std::uint64_t bp = 0;  // at the leaf
   std::vector<Place> by_kernel, by_copy;
-  Ending ending = Ending::Lost;  // of the copy's walk
-  bool is_mapped = false;        // the test knows what the process had mapped at its leaf
+  Ending ending = Ending::Lost;  // of the walk of the copy
+  bool is_mapped = false;        // the test knows the mapping of the leaf's address
 };
 
-// Samples all CPUs, and calls take(walked) for each stack that was walked.
+// Samples all CPUs, and calls take(walked) for each walked stack.
 class Samples {
  public:
-  // `and_copy`: whether each stack that is walked is copied, too, and walked again. `depth`: of
-  // walks; 0: that of samples.
+  // `and_copy`: whether each walked stack is also copied and walked in user space. `depth`: the
+  // maximum depth of walks in the kernel; 0: that of the samples.
   Samples(const on_cpu::Sampling& how, bool and_copy, std::uint32_t depth = 0)
       : how_(how),
         and_copy_(and_copy),
@@ -69,7 +69,7 @@ class Samples {
     fill_sink();
   }
 
-  // Why the kernel does not walk; 0: it does.
+  // Returns the errno with which the kernel refused to walk, or 0.
   int error() const { return how_.walk ? 0 : error_; }
 
   // Opens an event for each CPU, or only for these.
@@ -95,7 +95,7 @@ class Samples {
   std::string take_remark() { return how_.walk->take_remark(); }
   std::uint64_t samples() const { return samples_; }
   std::uint64_t lost() const { return lost_; }
-  // What a process has mapped is read anew when it is sampled next.
+  // Makes the next sample of the process read its mappings again.
   void forget(std::uint32_t tgid) { spaces_.erase(tgid); }
   std::string path_of(const Place& place) const {
     for (const TableFile& file : tables_.files())
@@ -120,7 +120,7 @@ class Samples {
   template <class Take>
   void drain_one(on_cpu::CpuEvent& event, Take& take) {
     on_cpu::Ring& ring = event.ring();
-    std::optional<Walked> waiting;  // for its copy, which is right behind
+    std::optional<Walked> waiting;  // for its copy, which follows it
     for (event.look(); !ring.record().empty(); ring.skip(), ring.give_back()) {
       const on_cpu::Bytes record = ring.record();
       const auto type = on_cpu::header_of(record).type;
@@ -204,7 +204,7 @@ class Samples {
                                      {at.sp, copy}, frames, how_.depth);
     };
     walk();
-    // What the process mapped may have been read while it ran another program.
+    // The mappings may have been read while the process ran another program.
     if (walked.ending == Ending::Lost) forget(sample.tgid), walk();
     walked.is_mapped = space_of(sample.tgid).find(at.ip) != nullptr;
     for (const Frame& frame : frames) {

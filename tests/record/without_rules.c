@@ -1,5 +1,6 @@
-/* A program whose libc has no call frame information where musl-gcc compiles it. It copies, sorts,
- * sleeps and polls, has a thread that waits, and with an argument waits inside vfork(2) instead. */
+/* A program whose libc has no call frame information if musl-gcc compiles it. It copies, sorts,
+ * sleeps and polls, and has a thread that waits. With an argument it waits inside vfork(2) instead.
+ * */
 
 #include <poll.h>
 #include <pthread.h>
