@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Cgroups without threads, in captures and windows: what a finished unit used, and that one that was made again is another."""
+"""Cgroups without threads, in captures and windows: the usage of finished units, and cgroups that were removed and created again."""
 
 import json
 import os
@@ -18,14 +18,14 @@ MANY = 12_000
 
 
 def hierarchy():
-    """Where cgroup v2 is mounted; None where it is not, or is not ours to change."""
+    """Returns the mount point of cgroup v2; None if there is none, or it is not writable."""
     with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
         places = [line.split()[4] for line in mounts if " - cgroup2 " in line]
     return places[0] if places and os.access(places[0], os.W_OK) else None
 
 
 def cgroups_in(path):
-    """Of the only block in a file in columns: cgroups by path, each with its cells, bases and whether it was born."""
+    """Reads the only block of a file with layout columns. Returns cgroups by path (cells, base, and whether it was born), and the notes."""
     text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
     lines = [json.loads(line) for line in text.splitlines()]
     found = {}
@@ -58,7 +58,7 @@ class AllCgroups(unittest.TestCase):
             os.rmdir(directory)
 
     def run_unit(self, *names):
-        """Makes a cgroup and runs a process in it to its end. Returns what the kernel says that it used, in us."""
+        """Creates a cgroup and runs a process in it. Returns the CPU time that the kernel reports for the cgroup, in us."""
         place = os.path.join(self.top, *names)
         os.makedirs(place, exist_ok=True)
         subprocess.run(["sh", "-c", f'echo $$ >"$1/cgroup.procs"; {BURN}', "sh", place], check=True)
@@ -66,7 +66,7 @@ class AllCgroups(unittest.TestCase):
             return int(stat.readline().split()[1])
 
     def record(self, script):
-        """The cgroups and notes of the window in which the shell ran the script, with the test's cgroup as $1."""
+        """Records while a shell runs the script, with the test's cgroup as $1. Returns the cgroups and notes of the window."""
         done = subprocess.run([harness.CTPROF, "record", "--no-sync", "-o", self.file, "--", "sh", "-c", script, "sh", self.top],
                               capture_output=True, text=True, timeout=harness.TIMEOUT, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -79,13 +79,13 @@ class AllCgroups(unittest.TestCase):
         self.assertEqual(unit[USAGE], used)
         self.assertEqual(unit["cgroup.id"], os.stat(os.path.join(self.top, "slice", "done.service")).st_ino)
 
-    def test_rows_have_those_of_threads_alone(self):
+    def test_rows_have_only_cgroups_with_threads(self):
         self.run_unit("done.service")
         harness.capture(self.file)
         text = subprocess.run(["zstd", "-dcq", self.file], check=True, capture_output=True).stdout
         self.assertNotIn(self.name, "".join(json.loads(text)["cgroup_stats"]))
 
-    def test_one_that_was_made_again(self):
+    def test_a_cgroup_that_was_created_again(self):
         old = self.run_unit("again.service")
         self.run_unit("same.service")
         cgroups, notes = self.record(f'rmdir "$1/again.service"; mkdir "$1/again.service" "$1/new.service"; '
@@ -100,8 +100,8 @@ class AllCgroups(unittest.TestCase):
         self.assertEqual(same["base"], same[USAGE])
         self.assertTrue(any("removed while the window was open" in note for note in notes), notes)
 
-    def test_more_than_are_listed(self):
-        """Somebody's many neither take a capture's time nor hide others."""
+    def test_more_cgroups_than_the_limit(self):
+        """Many cgroups of one user neither delay a capture nor hide other cgroups."""
         os.mkdir(os.path.join(self.top, "user"))
         for number in range(MANY):
             os.mkdir(os.path.join(self.top, "user", str(number)))

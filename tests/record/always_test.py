@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""`record --every`: a directory that is recorded into, killed at any instant, filled up, and asked what was.
+"""Tests `record --every` with a directory: kills at random times, full disks, and queries by time.
 
-TEST_ROUNDS says how often it is killed."""
+TEST_ROUNDS is the number of kills."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def hours(directory):
 
 
 def blocks(path):
-    """The windows of a file, read without ctprof: (boot, opened, ended) each. Half a line or half a block at the end is none."""
+    """Reads the windows of a file without ctprof: (boot, opened, ended) each. Ignores an incomplete line or block at the end."""
     text = subprocess.run(["zstd", "-dcq", str(path)], check=False, capture_output=True).stdout
     found, head = [], {}
     for line in text.splitlines():
@@ -53,7 +53,7 @@ def all_blocks(directory):
 
 
 def indexed(directory):
-    """Windows that the index names."""
+    """Returns the number of windows in the index."""
     try:
         return len((pathlib.Path(directory) / "index.tsv").read_bytes().splitlines())
     except FileNotFoundError:
@@ -79,7 +79,7 @@ class Always(unittest.TestCase):
         self.assertEqual(status, 0, said)
         return said
 
-    def test_windows_follow_one_another_and_the_open_one_is_ended(self):
+    def test_windows_are_back_to_back_and_the_last_one_is_closed(self):
         said = self.record_some(3)
         self.assertIn("a window every 1 s; kept are 7 d, at most 2.0 GiB", said)
         found = all_blocks(self.place)
@@ -89,19 +89,19 @@ class Always(unittest.TestCase):
         self.assertEqual(indexed(self.place), len(found))
         for path in hours(self.place):
             self.assertEqual(path.stat().st_mode & 0o777, 0o600)
-        # One window, as long as all of them.
+        # One window that covers all of them.
         self.assertEqual(self.shown().stderr, "")
         one = self.place.parent / "one.ctprof.zst"
         self.assertEqual(ctprof("export", self.place, "--to", "columns", "-o", one).returncode, 0)
         self.assertEqual(blocks(one), [(found[0][0], found[0][1], found[-1][2])])
 
     def test_one_file_has_the_windows_of_a_given_duration(self):
-        """And comparing it with itself works in blocks, or says why not."""
+        """Comparing the file with itself tests blocks of windows, or reports why it cannot."""
         one = self.place.parent / "one.ctprof.zst"
         done = ctprof("record", "--every", "1s", "-d", "33s", "-o", one)
         self.assertEqual(done.returncode, 0, done.stderr)
         found = blocks(one)
-        # A host that was too busy begins the rhythm anew.
+        # On a busy host the schedule restarts.
         self.assertGreaterEqual(len(found), 10)
         for before, after in zip(found, found[1:]):
             self.assertEqual((before[0], before[2]), after[:2])
@@ -111,7 +111,7 @@ class Always(unittest.TestCase):
         self.assertEqual(compared.returncode, 0, compared.stderr)
         self.assertRegex(compared.stderr, "too few to test: |windows resemble those before them for ")
 
-    def test_an_interrupted_file_has_the_windows_until_then(self):
+    def test_an_interrupted_file_has_the_windows_before_the_signal(self):
         one = self.place.parent / "one.ctprof.zst"
         with Recorder("--every", "1s", "-d", "60s", "-v", "-o", one) as recorder:
             kept = (line for line in recorder.process.stderr if re.search(r"\d+ threads", line))
@@ -137,7 +137,7 @@ class Always(unittest.TestCase):
         finally:
             subprocess.run(["umount", str(small)], check=True)
 
-    def test_a_directory_that_was_removed_is_reported_and_ends_it(self):
+    def test_removal_of_the_directory_ends_the_recording(self):
         with Recorder("--every", "1s", "-o", self.place) as recorder:
             self.assertTrue(soon(lambda: indexed(self.place) >= 1, 60))
             shutil.rmtree(self.place)
@@ -145,7 +145,7 @@ class Always(unittest.TestCase):
         self.assertEqual(status, 2, said)
         self.assertIn(f"recording into the directory '{self.place}': it was removed", said)
 
-    def test_what_was_recorded_twice_has_a_gap(self):
+    def test_two_recordings_leave_a_gap(self):
         self.record_some(1)
         self.record_some(1)
         self.assertIn("no recording exists from ", self.shown().stderr)
@@ -157,7 +157,7 @@ class Always(unittest.TestCase):
         self.assertEqual(ctprof("report", self.place, "-o", page).returncode, 0)
         self.assertEqual(ctprof("compare", self.place, self.place).returncode, 0)
 
-    def test_spans(self):
+    def test_since_and_until(self):
         self.record_some(1)
         first = all_blocks(self.place)[0]
         self.assertEqual(self.shown("--since", "1 hour ago", "--until", "now").returncode, 0)
@@ -186,7 +186,7 @@ class Always(unittest.TestCase):
             self.assertEqual(recorder.finish()[0], 0)
         self.assertGreaterEqual(len(all_blocks(self.place)), 1)
 
-    def test_dry_run_forecasts_and_leaves_nothing(self):
+    def test_dry_run_estimates_sizes_and_writes_nothing(self):
         done = recording.run("--every", "1s", "--dry-run", "--max-size", "10M", "-o", self.place)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("0 windows in 0 files", done.stdout)
@@ -208,7 +208,7 @@ class Always(unittest.TestCase):
         self.assertIn("it has other files, such as 'notes'", refused.stderr)
         self.assertEqual(recording.files_in(self.place), ["notes"])
 
-    def test_killed_again_and_again(self):
+    def test_killed_repeatedly(self):
         seed = random.randrange(2**32)
         chance = random.Random(seed)
         known = 0
@@ -231,7 +231,7 @@ class Always(unittest.TestCase):
         self.record_some(1)
         self.assertGreater(len(all_blocks(self.place)), known)
 
-    def test_a_full_disk_costs_windows_and_no_file(self):
+    def test_a_full_disk_loses_windows_but_no_file(self):
         self.place.mkdir()
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(self.place)], check=False, capture_output=True).returncode != 0:
             self.skipTest("needs mounts")
@@ -246,7 +246,7 @@ class Always(unittest.TestCase):
                         pass
                 except OSError:
                     pass
-                # Until a window does not fit any more: its end is cut off again, so the file is as long as the index says.
+                # Waits for a window that does not fit: its incomplete end is truncated, so the file has the length that the index gives.
                 line = recorder.process.stderr.readline()
                 while "could not be written and is missing: No space left on device" not in line:
                     self.assertNotEqual(line, "")

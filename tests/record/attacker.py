@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Processes of a user who wants to know what root's files hold: mount namespaces of their own, in which a path leads to another file.
+"""Processes of a user who tries to read files of root. In mount namespaces of their own a path refers to another file.
 
-    attacker.py namesake FILE OFFSET    maps a file of a tmpfs that has the inode number of FILE, and mounts FILE over its path
+    attacker.py namesake FILE OFFSET    maps a tmpfs file with the inode number of FILE, and mounts FILE over its path
     attacker.py perf-map FILE ADDRESS   computes at ADDRESS, and mounts FILE over the perf map of this process
 """
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Windows add up: run, wait and blocked time of threads that know their own, and the CPU time of the host.
+"""The times of a window add up: run, wait and blocked time of threads that measure themselves, and the CPU time of the host.
 
-The build passes KNOWS, a program that says of itself how long it ran and waited (knows.c).
+The build passes KNOWS, a program that measures how long its threads run and wait (knows.c).
 """
 
 import bisect
@@ -40,7 +40,7 @@ def read_lines(path):
 
 
 def seen(path):
-    """tid -> the moments at which it was read, on CLOCK_BOOTTIME."""
+    """Returns tid -> the times of its two reads, on CLOCK_BOOTTIME."""
     lines = read_lines(path)
     opened = next(line for line in lines if line["kind"] == "window")["opened"]["monotonic_ns"]
     found = {}
@@ -52,7 +52,7 @@ def seen(path):
 
 
 def times_of(path, pid):
-    """Name of a thread -> its three times; None where there is none."""
+    """Returns name of a thread -> its three times; None for an unknown time."""
     rows = shown(path, "--group-by", "comm-exact", "--where", f"tgid == {pid}", "--metrics", ",".join(TIMES))["rows"]
     found = {name: {} for name in NAMES}
     for row in rows:
@@ -62,7 +62,7 @@ def times_of(path, pid):
 
 
 class Diary:
-    """What a thread knew of itself, and when."""
+    """The measurements of a thread, with their times."""
 
     def __init__(self):
         self.at, self.run, self.wait = [], [], []
@@ -71,12 +71,12 @@ class Diary:
         self.at.append(at), self.run.append(run), self.wait.append(wait)
 
     def gap(self, at):
-        """The time around this moment in which the thread did not look: its figures are off by no more than that."""
+        """Returns the distance of the two measurements around `at`: the maximum error of the thread's values."""
         i = min(max(bisect.bisect_right(self.at, at), 1), len(self.at) - 1)
         return self.at[i] - self.at[i - 1]
 
     def value(self, figures, at):
-        """Between two moments, in proportion."""
+        """Interpolates linearly between two measurements."""
         i = min(max(bisect.bisect_right(self.at, at), 1), len(self.at) - 1)
         share = (at - self.at[i - 1]) / (self.at[i] - self.at[i - 1])
         return figures[i - 1] + share * (figures[i] - figures[i - 1])
@@ -103,61 +103,62 @@ class Closure(unittest.TestCase):
         self.addCleanup(self.directory.cleanup)
         self.path = os.path.join(self.directory.name, "run.ctprof.zst")
 
-    def window_of_known(self, *words):
+    def record_known_threads(self, *words):
         with harness.Helper("KNOWS", "threads") as helper, measurement.Delays() as self.delays:
             record(self.path, *words)
             pid = helper.pid
             return times_of(self.path, pid), diaries_in(helper.finish())
 
-    def assert_near(self, told, diary, moments, name):
-        """Both read one thread, each at a time of its own: the thread at the moments around each end, ctprof within the host's delays."""
+    def assert_near(self, reported, diary, moments, name):
+        """Compares the values of ctprof and of the thread. They are read at different times: the thread measures around each end, ctprof is subject to
+        the host's delays."""
         first, last = moments
         allowed = 0.001 * (last - first) + diary.gap(first) + diary.gap(last) + 1e9 * self.delays.longest
-        for metric, figure, own in zip(TIMES, told, diary.between(first, last)):
+        for metric, figure, own in zip(TIMES, reported, diary.between(first, last)):
             measurement.check(self, f"{name} {metric}", figure, own, allowed)
 
-    def assert_known(self, told, diaries):
-        """Every figure is near the thread's own; those that are unknown are NoBase. Returns the number of threads with known figures."""
+    def assert_known(self, reported, diaries):
+        """Checks every known value against the thread's own measurement. Returns the number of threads with known values."""
         known = 0
         moments = seen(self.path)
         for (name, tid), diary in diaries.items():
-            if None in told[name]:
+            if None in reported[name]:
                 continue
             known += 1
             first, last = moments[tid]
-            if told[name][2] > 0:  # else more was counted than went by, and nothing is left
-                self.assertEqual(sum(told[name]), last - first, name)
-            self.assert_near(told[name], diary, (first, last), name)
+            if reported[name][2] > 0:  # otherwise run and wait time exceed the wall time, and the rest is 0
+                self.assertEqual(sum(reported[name]), last - first, name)
+            self.assert_near(reported[name], diary, (first, last), name)
         return known
 
-    def assert_lot(self, told, which, name):
-        """The thread was in one state throughout."""
-        if None not in told[name]:
-            self.assertGreater(told[name][which], 0.97 * sum(told[name]), f"{name}: {told[name]}")
+    def assert_one_state(self, reported, which, name):
+        """Checks that the thread was in one state all the time."""
+        if None not in reported[name]:
+            self.assertGreater(reported[name][which], 0.97 * sum(reported[name]), f"{name}: {reported[name]}")
 
-    def test_with_every_source(self):
-        told, diaries = self.window_of_known()
+    def test_with_all_plugins(self):
+        reported, diaries = self.record_known_threads()
         if shown(self.path)["snapshot"]["window"]["no_base"]["in_progress"]:
             self.skipTest("needs a BPF program that reads threads")
-        self.assertEqual(self.assert_known(told, diaries), 2)
+        self.assertEqual(self.assert_known(reported, diaries), 2)
         for name in NAMES:
-            self.assertNotIn(None, told[name], name)
-        self.assert_lot(told, 1, "k-starver")
-        self.assert_lot(told, 2, "k-blocked")
+            self.assertNotIn(None, reported[name], name)
+        self.assert_one_state(reported, 1, "k-starver")
+        self.assert_one_state(reported, 2, "k-blocked")
 
     def test_without_bpf(self):
-        told, diaries = self.window_of_known("--plugins", WITHOUT_BPF)
-        self.assert_known(told, diaries)
-        self.assertNotIn(None, told["k-blocked"])
-        self.assert_lot(told, 2, "k-blocked")
-        self.assert_lot(told, 1, "k-starver")
-        unknown = [name for name in NAMES if None in told[name]]
-        self.assertIn("k-starver", unknown)  # it is runnable at both ends
+        reported, diaries = self.record_known_threads("--plugins", WITHOUT_BPF)
+        self.assert_known(reported, diaries)
+        self.assertNotIn(None, reported["k-blocked"])
+        self.assert_one_state(reported, 2, "k-blocked")
+        self.assert_one_state(reported, 1, "k-starver")
+        unknown = [name for name in NAMES if None in reported[name]]
+        self.assertIn("k-starver", unknown)  # runnable at both ends of the window
         no_base = shown(self.path)["snapshot"]["window"]["no_base"]
         self.assertGreaterEqual(no_base["in_progress"], len(unknown))
 
-    def test_starving_is_told_also_by_the_share(self):
-        self.window_of_known()
+    def test_the_share_of_blocked_time(self):
+        self.record_known_threads()
         report = shown(self.path, "--group-by", "comm-exact", "--metrics", "blocked_share", "--where", 'group == "k-blocked"')
         values = [row["value"] for row in report["rows"]]
         self.assertEqual(len(values), 1)
@@ -189,19 +190,19 @@ class Accounting(unittest.TestCase):
             window = self.window()
         self.assert_explained(window)
         cpu = window["accounting"]
-        self.assertGreater(cpu["living_ns"] + cpu["ended_ns"], 0.9 * cpu["wall_ns"])  # two threads run whenever they may
+        self.assertGreater(cpu["living_ns"] + cpu["ended_ns"], 0.9 * cpu["wall_ns"])  # two threads are always runnable
 
-    @unittest.skipIf(harness.is_sanitized(), "a sanitizer makes both readings of the host too slow to be of one moment")
+    @unittest.skipIf(harness.is_sanitized(), "a sanitizer makes the two reads of the host too slow")
     def test_under_a_storm_of_forks(self):
         with harness.Helper("KNOWS", "storm"):
             window = self.window()
         if not window["sees_ends"]:
-            self.skipTest("nobody tells of threads that end")
+            self.skipTest("needs a source of exited threads")
         self.assertGreater(window["ended"], 100)
         self.assertGreater(window["accounting"]["ended_ns"], 0)
         self.assert_explained(window)
 
-    def test_the_json_of_a_window_is_what_its_schema_says(self):
+    def test_the_json_of_a_window_matches_its_schema(self):
         record(self.path, seconds=1)
         schema = Validator(json.loads(harness.run("show", "--json-schema").stdout))
         self.assertEqual(schema.problems(shown(self.path)), [])

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""`export --to denet`: it is what a schema made from the first reference allows, and its figures are those of the file.
+"""`export --to denet`: the output matches a schema that was made from the first reference, and its values equal those of the file.
 
-Environment: CTPROF; WAITS, threads that wait."""
+Environment: CTPROF; WAITS, a program with threads that wait (waits.c)."""
 
 import json
 import os
@@ -12,10 +12,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
-import waited  # noqa: E402
+import offcpu_file  # noqa: E402
 from recording import harness, run  # noqa: E402
 
-import json_schema  # noqa: E402, from where harness is
+import json_schema  # noqa: E402, in the directory of harness
 
 SCHEMA = json.loads((pathlib.Path(__file__).parent / "denet_schema.json").read_text())
 
@@ -29,23 +29,23 @@ class Denet(unittest.TestCase):
     def exported(self):
         return subprocess.run([harness.CTPROF, "export", self.file, "--to", "denet", "-o", "-"], capture_output=True, text=True, check=False)
 
-    def test_the_figures_are_those_of_the_file(self):
+    def test_the_values_equal_those_of_the_file(self):
         if os.geteuid() != 0:
-            self.skipTest("needs leave to load BPF programs")
+            self.skipTest("needs permission to load BPF programs")
         done = run("--recorders", "off-cpu", "-o", self.file, "--", os.environ["WAITS"], "turns", "1", "4")
         self.assertEqual(done.returncode, 0, done.stderr)
         said = self.exported()
         self.assertEqual(said.returncode, 0, said.stderr)
         sample = json.loads(said.stdout)
         self.assertEqual(json_schema.Validator(SCHEMA).problems(sample), [])
-        # A schema that allows everything would find nothing here either.
+        # The schema must reject a sample without a member.
         del sample["ebpf"]["offcpu"]["thread_stats"]["1:1" if "1:1" in sample["ebpf"]["offcpu"]["thread_stats"] else
                                                      next(iter(sample["ebpf"]["offcpu"]["thread_stats"]))]["count"]
         self.assertNotEqual(json_schema.Validator(SCHEMA).problems(sample), [])
         self.compare(json.loads(said.stdout)["ebpf"]["offcpu"])
 
     def compare(self, offcpu):
-        threads = [thread for thread in waited.Waited(self.file).threads if thread.offcpu_count > 0]
+        threads = [thread for thread in offcpu_file.OffCpuFile(self.file).threads if thread.offcpu_count > 0]
         self.assertEqual(offcpu["total_time_ns"], sum(thread.offcpu_ns for thread in threads))
         self.assertEqual(offcpu["total_events"], sum(thread.offcpu_count for thread in threads))
         self.assertEqual(offcpu["avg_time_ns"], offcpu["total_time_ns"] // offcpu["total_events"])

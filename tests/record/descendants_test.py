@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Who descends from the command of `record`: its children and theirs, daemons that forked twice, and threads that ended inside."""
+"""Descendants of the command of `record`: its children and their children, daemons that forked twice, and threads that exited in the window."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
 
-# A daemon that the kernel gives to somebody else, a child that ends, and the command itself, each with its pid in a file.
+# A daemon that the kernel reparents, a child that exits, and the command itself. Each writes its pid to a file.
 SCRIPT = """
 echo $$ >command
 sh -c 'setsid sh -c "echo \\$\\$ >daemon; exec sleep 1000" >/dev/null 2>&1 &'
@@ -19,7 +19,7 @@ sh -c 'echo $$ >child'
 while [ ! -s daemon ]; do sleep 0.01; done
 exec sleep 0.2
 """
-# The same, of the first window and of a later one.
+# The same with a daemon of the first window and one of a later window.
 LONG_SCRIPT = """
 echo $$ >command
 sh -c 'setsid sh -c "echo \\$\\$ >daemon; exec sleep 1000" >/dev/null 2>&1 &'
@@ -31,7 +31,7 @@ WITHOUT_BPF = ["--plugins", "host,procfs-sched"]
 
 
 def threads_in(path):
-    """Rows of a window's living and of its ended threads."""
+    """Returns the rows of living and of exited threads of a window."""
     text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
     lines = [json.loads(line) for line in text.splitlines()]
     found = {"table": [], "exited": []}
@@ -68,8 +68,8 @@ class Descendants(unittest.TestCase):
         self.addCleanup(os.kill, self.pid("command"), 9)
         self.addCleanup(os.kill, self.pid("later"), 9)
         first, *_, last = (self.marks(threads_in(os.path.join(self.file, name))[0]) for name in sorted(os.listdir(self.file)))
-        for who in ("command", "daemon", "later"):
-            self.assertTrue(last[self.pid(who)], who)
+        for name in ("command", "daemon", "later"):
+            self.assertTrue(last[self.pid(name)], name)
         self.assertTrue(first[self.pid("daemon")])
         for window in (first, last):
             self.assertFalse(window[self.other])
@@ -79,7 +79,7 @@ class Descendants(unittest.TestCase):
     def marks(self, rows):
         return {row["tid"]: row["descendant"] for row in rows}
 
-    def test_marked_at_forks(self):
+    def test_descendants_by_bpf(self):
         said = self.record()
         if "forks cannot be traced here" in said:
             self.skipTest("needs BPF")
@@ -88,10 +88,10 @@ class Descendants(unittest.TestCase):
         self.assertFalse(living[self.other])
         self.assertFalse(living[os.getpid()])
         self.assertTrue(ended[self.pid("child")])
-        self.assertTrue((ended | living)[self.pid("command")], "it is a zombie, or gone")
+        self.assertTrue((ended | living)[self.pid("command")], "it is a zombie, or exited")
         daemon = next(row for row in threads_in(self.file)[0] if row["tid"] == self.pid("daemon"))
-        self.assertNotIn(daemon["parent"], (self.pid("command"), os.getpid()), "it is nobody's here any more")
-        self.assertEqual({row.get("parent") for row in threads_in(self.file)[1]}, {None}, "nobody tells the dead of their parents")
+        self.assertNotIn(daemon["parent"], (self.pid("command"), os.getpid()), "it was reparented")
+        self.assertEqual({row.get("parent") for row in threads_in(self.file)[1]}, {None}, "exited threads have no parent")
 
     def test_without_bpf(self):
         said = self.record(*WITHOUT_BPF)
@@ -117,14 +117,14 @@ class Descendants(unittest.TestCase):
         self.assertIn("sleep", groups)
         self.assertLessEqual(groups, {"sleep", "sh", "setsid", "ctprof"})
 
-    def test_of_what_no_command_was_run(self):
+    def test_a_capture_has_no_descendants(self):
         harness.capture(self.file, "--layout", "columns")
         done = harness.run("show", self.file, "--where", "descendant")
         self.assertEqual(done.returncode, 2)
         self.assertIn("'descendant'", done.stderr)
 
-    def test_who_is_whose(self):
-        """Parents and kernel threads as /proc has them, by either lister."""
+    def test_parents_and_kernel_threads(self):
+        """Parents and kernel threads equal those of /proc, with BPF and without."""
         for words in ([], WITHOUT_BPF):
             harness.capture(self.file, "--layout", "columns", before=words)
             rows = {row["tid"]: row for row in threads_in(self.file)[0]}

@@ -1,4 +1,4 @@
-"""Threads that end in a window: how many, whose, and with which figures."""
+"""Threads that exit in a window: their number, processes and values."""
 
 import glob
 import os
@@ -12,7 +12,7 @@ import unittest
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "parity"))
 import harness
 import measurement
-from ended import Ended
+from exited_task import ExitedTask
 from window_file import Window
 
 CTPROF = os.environ.get("CTPROF", "ctprof")
@@ -22,8 +22,8 @@ COUNT = 500
 BATCH = 300
 IO = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
 US, MS = 1_000, 1_000_000
-TICK_NS = 10 * MS  # of the slowest kernel
-ROUNDED = 1024  # what taskstats rounds bytes down to
+TICK_NS = 10 * MS  # with CONFIG_HZ=100, the longest tick
+ROUNDED = 1024  # taskstats rounds bytes down to a multiple of this
 STORM_THREADS, STORM_RATE = 200_000, 40_000
 MORE_THAN_FIT = 60_000
 
@@ -51,23 +51,23 @@ class Recorded(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="ctprof-ends-")
         self.addCleanup(directory.cleanup)
-        self.room = directory.name
+        self.directory = directory.name
 
     def record(self, *command, options=()):
-        """The window in which the command ran, and what that printed."""
-        path = os.path.join(self.room, "window")
+        """Records the command. Returns the window and the output of the command."""
+        path = os.path.join(self.directory, "window")
         done = subprocess.run([CTPROF, *options, "record", "-q", "-o", path, "--", *command], capture_output=True, text=True,
                               timeout=300, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return Window(path), done.stdout
 
     def ends(self, kind, options=(), count=COUNT):
-        """Pairs of what each thread read of itself and its row."""
-        lines = os.path.join(self.room, "lines")
+        """Returns pairs of the values that a task read of itself and its row."""
+        lines = os.path.join(self.directory, "lines")
         window, _ = self.record(ENDS, kind, str(count), lines, options=options)
         self.assertEqual(window.head["ended_lost"], 0)
         with open(lines, encoding="ascii") as file:
-            return self.pairs(window, [Ended(line) for line in file])
+            return self.pairs(window, [ExitedTask(line) for line in file])
 
     def pairs(self, window, ended):
         rows, found = window.ended_by("tid"), []
@@ -78,7 +78,7 @@ class Recorded(unittest.TestCase):
         return found
 
     def check_switches(self, differences):
-        """Equal for 99 of 100, else one off; a sanitizer takes longer to end a thread that has looked its last."""
+        """99 of 100 differences are 0, the others at most 1. With a sanitizer threads take longer to exit after their last read."""
         self.assertLessEqual(max(map(abs, differences)), 1)
         self.assertGreaterEqual(differences.count(0), (0.95 if harness.is_sanitized() else 0.99) * len(differences))
 
@@ -95,7 +95,7 @@ class ByBpf(Recorded):
         for one, row in pairs:
             self.assertTrue(row.born)
             self.assertEqual([row.value(metric) for metric in IO], one.io)
-        # The switch that ends a thread is one that it cannot have read.
+        # A thread cannot read its last switch, which happens at its exit.
         self.check_switches([row.value("voluntary_csw") - one.voluntary - 1 for one, row in pairs])
         self.check_switches([row.value("nonvoluntary_csw") - one.nonvoluntary for one, row in pairs])
 
@@ -104,32 +104,32 @@ class ByBpf(Recorded):
         self.check(pairs)
         apart = sorted(abs(row.value("run_time_ns") - one.waited_us * US) for one, row in pairs)
         self.assertLessEqual(apart[len(apart) * 95 // 100], 10 * US)
-        self.assertLess(apart[-1], 10 * MS)  # a hypervisor may take the CPU between both readings
+        self.assertLess(apart[-1], 10 * MS)  # a hypervisor may take the CPU between the two reads
         for one, row in pairs:
             self.assertEqual((row.value("minflt"), row.value("majflt")), (one.waited_minflt, one.waited_majflt))
         self.check_switches([row.value("voluntary_csw") - one.waited_voluntary for one, row in pairs])
         self.check_switches([row.value("nonvoluntary_csw") - one.waited_nonvoluntary for one, row in pairs])
 
     def test_threads(self):
-        """After its last look a thread still has to end, which is some ten microseconds of work."""
+        """After its last read a thread still has to exit, which takes about ten microseconds."""
         pairs = self.ends("threads")
         self.check(pairs)
         since = sorted(row.value("run_time_ns") - one.cpu_ns for one, row in pairs)
         self.assertGreaterEqual(since[0], 0)
-        self.assertLess(since[len(since) * 95 // 100], MS)  # a hypervisor may take longer from a few
+        self.assertLess(since[len(since) * 95 // 100], MS)  # a few may be delayed longer by a hypervisor
         self.assertLess(statistics.median(since), 100 * US)
 
-    def test_an_exec_by_a_thread_that_is_no_leader_is_one_thread(self):
+    def test_exec_by_another_thread_than_the_leader(self):
         window, pid = self.record("sh", "-c", f"{TAKEOVER}; true")
         rows = [row for row in window.ended if row.value("tgid") == int(pid)]
         spent = sorted(row.value("run_time_ns") for row in rows)
-        self.assertEqual([row.value("tid") for row in rows], [int(pid)] * 2)  # and the old leader
+        self.assertEqual([row.value("tid") for row in rows], [int(pid)] * 2)  # the second one is the old leader
         self.assertLess(spent[0], 20 * MS)
         self.assertGreater(spent[1], 50 * MS)
         self.assertLess(spent[1], 100 * MS)
 
     @needs(os.geteuid() == 0, "root")
-    def test_a_cgroup_that_is_gone_is_named(self):
+    def test_a_removed_cgroup_has_its_name(self):
         with open("/proc/self/mounts", encoding="utf-8") as file:
             mount = next((line.split()[1] for line in file if line.split()[2] == "cgroup2"), None)
         if not mount:
@@ -143,7 +143,7 @@ class ByBpf(Recorded):
 
     @unittest.skipIf(harness.is_sanitized(), "a sanitizer makes draining too slow for the pace of a storm")
     def test_a_storm_loses_nothing(self):
-        """The pace is that of a quiet machine; a busy one makes fewer a second, and loses none either."""
+        """The rate is that of an idle machine. A busy machine creates fewer threads per second, and loses none either."""
         window, said = self.record(STORM, str(STORM_THREADS), str(STORM_RATE))
         made, took_ms = map(int, said.split())
         print(f"{made} threads, {made / took_ms * 1000:.0f} a second")
@@ -152,14 +152,14 @@ class ByBpf(Recorded):
         self.assertLess(len(window.ended), STORM_THREADS)
         self.assertGreater(window.head["ended_merged"], 0)
         self.assertTrue(any("share rows" in note for note in window.notes), window.notes)
-        # What was merged is not gone: the threads' time is there.
+        # Merged rows include the time of their threads.
         spent = sum(row.value("run_time_ns") for row in window.ended if row.value("comm") == os.path.basename(STORM)[:15])
         self.assertGreater(spent, made * US)
 
 
 @by_netlink
 class ByNetlink(Recorded):
-    """The kernel tells of a thread before it is over: the last switch is missing, and what it did since."""
+    """The kernel reports a thread before its last switch: that switch and the work since the report are missing."""
 
     def check(self, pairs):
         self.check_faults(pairs)
@@ -184,8 +184,8 @@ class ByNetlink(Recorded):
         self.check(self.ends("threads", options=[FILES]))
 
 
-class AllOfIt(Recorded):
-    """300 short children: the time that wait4 gives for them stands in rows."""
+class SumOfRows(Recorded):
+    """300 short children: the sum of the rows equals the time that wait4 reports."""
 
     SCRIPT = ("import os, resource\n"
               "before = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
@@ -196,7 +196,7 @@ class AllOfIt(Recorded):
               "print(used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime)\n")
 
     def used(self, options=()):
-        """What the rows say, and wait4, in ns."""
+        """Returns the run time of the rows and that of wait4, in ns."""
         window, used = self.record(sys.executable, "-c", self.SCRIPT, options=options)
         rows = [row for row in window.ended if row.value("comm") == "true"]
         self.assertGreaterEqual(len(rows), BATCH)
@@ -204,29 +204,29 @@ class AllOfIt(Recorded):
 
     @by_bpf
     def test_by_bpf(self):
-        told, used = self.used()
-        self.assertGreater(told, 0.95 * used)
+        reported, used = self.used()
+        self.assertGreater(reported, 0.95 * used)
 
     @by_netlink
     def test_by_netlink(self):
-        """The kernel tells what it had added up at its last tick or switch: of a thread that ends sooner, next to nothing."""
-        told, used = self.used(options=[FILES])
-        self.assertGreater(told, used - BATCH * TICK_NS)
-        self.assertLess(told, 1.05 * used)
+        """The kernel reports the time up to its last tick or switch: almost nothing for a thread that exits sooner."""
+        reported, used = self.used(options=[FILES])
+        self.assertGreater(reported, used - BATCH * TICK_NS)
+        self.assertLess(reported, 1.05 * used)
 
 
-class Lost(Recorded):
-    """A recorder that cannot read for a while says how many threads ended that it knows nothing of."""
+class LostThreads(Recorded):
+    """A recording that cannot read for a while reports the number of exited threads that it lost."""
 
     SCRIPT = "kill -STOP $PPID; {} {} {}; kill -CONT $PPID"
 
     def check(self, *options):
         window, said = self.record("sh", "-c", self.SCRIPT.format(STORM, MORE_THAN_FIT, STORM_RATE), options=options)
         made, lost = int(said.split()[0]), window.head["ended_lost"]
-        told = len([row for row in window.ended if row.value("comm") == os.path.basename(STORM)[:15]])
+        count = len([row for row in window.ended if row.value("comm") == os.path.basename(STORM)[:15]])
         self.assertGreater(lost, 0)
-        self.assertLess(told, made)
-        self.assertGreaterEqual(told + lost, made)
+        self.assertLess(count, made)
+        self.assertGreaterEqual(count + lost, made)
 
     @by_bpf
     def test_by_bpf(self):
@@ -238,36 +238,36 @@ class Lost(Recorded):
 
 
 @by_netlink
-class TwoAtOnce(Recorded):
-    """One that ends does not take the other's messages away."""
+class TwoRecordings(Recorded):
+    """A recording that ends does not affect the messages of another one."""
 
     def test_by_netlink(self):
-        inner = os.path.join(self.room, "inner")
+        inner = os.path.join(self.directory, "inner")
         script = f"{CTPROF} {FILES} record -q -o {inner} -- {STORM} 1000 4000; {STORM} 1000 4000"
         outer, said = self.record("sh", "-c", script, options=[FILES])
         made = [int(line.split()[0]) for line in said.splitlines()]
         self.assertEqual(len(made), 2)
         for window, least in ((Window(inner), made[0]), (outer, sum(made))):
-            told = [row for row in window.ended if row.value("comm") == os.path.basename(STORM)[:15]]
-            # The commands' own leaders may be there still, waited for by nobody yet.
-            self.assertGreaterEqual(len(told), least - len(made))
+            rows = [row for row in window.ended if row.value("comm") == os.path.basename(STORM)[:15]]
+            # The main threads of the commands may be zombies still.
+            self.assertGreaterEqual(len(rows), least - len(made))
             self.assertEqual(window.head["ended_lost"], 0)
 
 
 class BornBefore(Recorded):
-    """Threads that were there when the window opened have bases, whoever tells of their end."""
+    """Threads that existed when the window opened have bases, with BPF and with netlink."""
 
     SCRIPT = "echo > {0}; while [ ! -e {1} ]; do sleep 0.05; done"
 
     def check(self, *options):
-        fifo, lines = os.path.join(self.room, "fifo"), os.path.join(self.room, "lines")
+        fifo, lines = os.path.join(self.directory, "fifo"), os.path.join(self.directory, "lines")
         os.mkfifo(fifo)
         with harness.beside(ENDS, "threads", "50", lines, fifo) as ends:
             window, _ = self.record("sh", "-c", self.SCRIPT.format(fifo, lines), options=options)
             ends.wait(harness.TIMEOUT)
         self.assertEqual(ends.returncode, 0)
         with open(lines, encoding="ascii") as file:
-            pairs = self.pairs(window, [Ended(line) for line in file])
+            pairs = self.pairs(window, [ExitedTask(line) for line in file])
         self.check_faults(pairs)
         for _, row in pairs:
             self.assertFalse(row.born)

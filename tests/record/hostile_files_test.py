@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Programs that run in prepared files cost a recording neither its end nor the stacks of others.
+"""Programs with hostile files neither block a recording nor lose the stacks of other programs.
 
-Each file has one page of code that loops, and call frame information that caused minutes of work: long common entries that every function
-refers to, programs that run from their beginning for each address, more functions than are walked. Environment: CTPROF; HOSTILE_COPIES, how
-many programs run in each kind of file (1)."""
+Each file has a page of code that loops, and call frame information that causes minutes of work: long CIEs that every function refers to,
+CFI programs that are executed from their beginning for each address, and more functions than the limit. Environment: CTPROF;
+HOSTILE_COPIES, the number of programs for each kind of file (1)."""
 
 import ctypes
 import mmap
@@ -21,7 +21,7 @@ from recording import harness, run  # noqa: E402
 
 COPIES = int(os.environ.get("HOSTILE_COPIES", "1"))
 CODE_AT, CODE = 4096, b"\xeb\xfe" * 2048  # jmp to itself
-# After its window a recording ends within ten seconds; what this replaces took 90 and more.
+# Seconds. A recording ends within ten seconds after its window; without limits it took 90 and more.
 LONGEST = 60
 
 
@@ -39,7 +39,7 @@ def function(at, start=CODE_AT, has_data=False, program=b""):
 
 
 def functions(first, count, **of_each):
-    """The first entry, and so many functions that refer to it."""
+    """Returns the first entry, and `count` functions that refer to it."""
     size = len(function(0, **of_each))
     return first + b"".join(function(len(first) + i * size, **of_each) for i in range(count))
 
@@ -48,12 +48,12 @@ FRAMES = {
     "common": lambda: functions(common(b"z" + b"B" * (8 << 20)), 60_000, has_data=True),
     "numbers": lambda: functions(common(program=b"\x0e" + b"\x80" * (1 << 20)), 20_000),
     "programs": lambda: functions(common(program=b"\x0c\x07\x08\x90\x01"), 500, program=b"\x0a\x0b" * (30 << 10)),
-    "many": lambda: functions(common(), 1 << 20, start=1 << 30),  # the code is in none of them
+    "many": lambda: functions(common(), 1 << 20, start=1 << 30),  # none of them contains the code
 }
 
 
 def elf(frames):
-    """A file with that section, .eh_frame, and no table of it."""
+    """Returns an ELF file with `frames` as .eh_frame, and without .eh_frame_hdr."""
     names = b"\0.eh_frame\0.shstrtab\0"
     frames_at = CODE_AT + len(CODE)
     names_at = frames_at + len(frames)
@@ -70,7 +70,7 @@ def elf(frames):
 
 
 def spin(path):
-    """Runs the code of the file, for good."""
+    """Runs the code of the file for ever."""
     libc = ctypes.CDLL(None)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
@@ -80,7 +80,7 @@ def spin(path):
     ctypes.CFUNCTYPE(None)(code)()
 
 
-@unittest.skipUnless(os.uname().machine == "x86_64" and os.geteuid() == 0, "needs x86-64 and leave to sample")
+@unittest.skipUnless(os.uname().machine == "x86_64" and os.geteuid() == 0, "needs x86-64 and permission to sample")
 class Hostile(unittest.TestCase):
     def setUp(self):
         scratch = harness.scratch()
@@ -94,7 +94,7 @@ class Hostile(unittest.TestCase):
         self.addCleanup(process.kill)
         self.assertEqual(process.stdout.readline(), "ready\n")
 
-    def test_a_recording_ends_and_has_the_stacks_of_others(self):
+    def test_a_recording_ends_and_has_other_stacks(self):
         for kind, frames in FRAMES.items():
             content = elf(frames())
             for copy in range(COPIES):
@@ -113,7 +113,7 @@ class Hostile(unittest.TestCase):
         shown = harness.run("export", path, "--to", "folded", "-o", "-")
         self.assertEqual(shown.returncode, 0, shown.stderr)
         of_busy = [line for line in shown.stdout.splitlines() if "PyEval_EvalCode" in line or "Py_RunMain" in line]
-        self.assertTrue(of_busy, "no stack of the interpreter beside it")
+        self.assertTrue(of_busy, "no stack of the interpreter")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""`record --pid`: processes that those fork while the window is open belong to it, in rows and in the stacks of each recorder; with `--no-inherit`
-they do not.
+"""`record --pid`: children that the processes fork during the window are included, in rows and in the stacks of each recorder; with
+`--no-inherit` they are not.
 
 Environment: CTPROF"""
 
@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
 from recording import harness, run  # noqa: E402
 
-# Forks a child now and then, each of which works, sleeps and exits; one that goes on; and one of that one whose parent exits at once.
+# Forks a child every 100 ms. Most children work, sleep and exit. One child works for ever, and so does an orphan whose parent exits at once.
 FAMILY = r"""
 import os, time
 def work(seconds):
@@ -80,7 +80,7 @@ class Family:
 
 
 def sees_ends(pid):
-    """Whether ctprof sees threads end and processes fork: from then on a child is born inside its window. That is attached last."""
+    """Returns whether ctprof observes forks and exits: later children are born in its window. The program for exits is attached last."""
     texts = recording.each_open_file(pid, "fdinfo", pathlib.Path.read_text)
     attached = {int(found[1]) for text in texts if "link_id:" in text and (found := re.search(r"(?m)^prog_id:\s*(\d+)$", text))}
     programs = recording.loaded("prog") if attached else {}
@@ -88,7 +88,7 @@ def sees_ends(pid):
 
 
 def weights(path):
-    """Metric -> process -> weight."""
+    """Returns metric -> process -> weight."""
     text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
     lines = [json.loads(line) for line in text.splitlines()]
     tgids = {}
@@ -107,13 +107,13 @@ def weights(path):
 class Inherit(unittest.TestCase):
     def setUp(self):
         if os.geteuid() != 0:
-            self.skipTest("needs leave to load BPF programs")
+            self.skipTest("needs permission to load BPF programs")
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         self.file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
 
     def recorded(self, *words):
-        """The parent, the processes that lived at the end, and the window."""
+        """Records. Returns the pid of the parent, the pids of the lasting children, and the window."""
         with Family() as family:
             recorder = recording.Recorder("-o", self.file, "--metrics", "run_time_ns", "-p", family.pid, *words)
             with recorder:
@@ -150,13 +150,13 @@ class Inherit(unittest.TestCase):
         self.assertLessEqual(lasting | {parent}, {row.name[0] for row in window.living.values()})
         self.assertGreater(len(window.ended), 5)
 
-    def test_no_inherit_leaves_them_out(self):
+    def test_no_inherit_excludes_children(self):
         parent, _, window = self.recorded("--no-inherit", "--recorders", ",".join(RECORDERS.values()))
         self.assertEqual({row.name[0] for row in [*window.living.values(), *window.ended.values()]}, {parent})
         for metric, by_process in weights(self.file).items():
             self.assertLessEqual(set(by_process), {parent}, metric)
 
-    def test_others_are_left_out(self):
+    def test_other_processes_are_excluded(self):
         with harness.busy() as busy:
             parent, _, window = self.recorded("--recorders", ",".join(RECORDERS.values()), "--freq", "999")
         tgids = {row.name[0] for row in [*window.living.values(), *window.ended.values()]}
@@ -164,7 +164,7 @@ class Inherit(unittest.TestCase):
         self.assertNotIn(1, tgids)
         self.assertIn(parent, tgids)
 
-    def test_windows_in_a_row_keep_following(self):
+    def test_windows_back_to_back_follow_children(self):
         with Family() as family:
             directory = self.file.parent / "windows"
             family.begin()  # all children are forked in some window

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""ctprof live for a long time, beside programs that come and go, while somebody types and changes the terminal's size all the while.
+"""Endurance test of ctprof live: programs start and exit, keys are pressed and the terminal is resized all the time.
 
-Environment: CTPROF; TEST_SECONDS: how long it goes on, a few seconds unless told; ten minutes and more are for tools/dev soak live."""
+Environment: CTPROF; TEST_SECONDS, the duration (default: a few seconds; tools/dev soak live uses ten minutes)."""
 
 import os
 import pathlib
@@ -17,12 +17,12 @@ SECONDS = int(os.environ.get("TEST_SECONDS", "4"))
 
 @needs_terminal
 class Endures(unittest.TestCase):
-    """Beside programs that come and go; TEST_SECONDS=600 is the long form."""
+    """Runs ctprof live with programs that start and exit."""
 
     def rss(self, pid):
         return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1))
 
-    def test_neither_ends_nor_grows(self):
+    def test_neither_exits_nor_leaks(self):
         churn = subprocess.Popen(["/bin/sh", "-c", "while :; do /bin/true; done"])
         try:
             with Worker(), Screen() as s:
@@ -36,7 +36,7 @@ class Endures(unittest.TestCase):
                     for key in ("g", "s", "Enter", "Enter", "Down", "Escape", "Escape", "a", "[", "[", "b", "c", "c", "Space"):
                         s.keys(key)
                     s.keys("Escape", "Escape", "Escape", "?")
-                    s.until_says("ctprof live: the last window of this host")  # all keys before were served
+                    s.until_says("ctprof live: the last window of this host")  # all earlier keys were handled
                     s.keys("?")
                     s.until(lambda now: "what happened" not in now and now.splitlines()[-1].startswith("q quit"))
                     rounds += 1

@@ -1,7 +1,7 @@
-"""ctprof live in a terminal of tmux's, which tests type into and look at; and a process to be seen there.
+"""ctprof live in a tmux terminal that tests control and read, and a process to display there.
 
-Every step waits until the screen is as it should be, whatever the time: a picture is written piece by piece, so what was seen in one half of it says nothing
-of the other. What is expected together is asked for together, in one `until`, which tells the screen where it never comes.
+Every step waits until the screen has the expected content. A frame is written in pieces, so a screen may have parts of two frames: conditions that belong
+together must be checked in one `until`. It reports the screen if the condition never becomes true.
 
 Environment: CTPROF.
 """
@@ -19,9 +19,9 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
 
-PATIENCE = 60  # seconds, on a machine whose CPUs are taken away
-REVERSE = re.compile(r"\x1b\[(?:\d+;)*7(?:;\d+)*m")  # as tmux tells it, with what ends there
-# A process of two threads: they compute a little and sleep a little, so that either their time or their waiting is seen.
+TIMEOUT = 60  # seconds, for a busy virtual machine
+REVERSE = re.compile(r"\x1b\[(?:\d+;)*7(?:;\d+)*m")  # a sequence of attributes with reverse video, as tmux prints it
+# A process with two threads that alternately compute and sleep, so that both CPU time and waits are visible.
 WORKER = r"""
 import sys, threading, time
 def name(text):
@@ -42,7 +42,7 @@ work()
 
 
 def needs_terminal(case):
-    """Of a class of tests: skips them, by name, where there is no tmux or no `live`."""
+    """Decorates a class of tests: skips them without tmux or without `live`."""
     said = subprocess.run([harness.CTPROF, "live"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stderr
     for is_so, why in ((shutil.which("tmux"), "needs tmux"), ("built without" not in said, "built without ncurses")):
         if not is_so:
@@ -51,7 +51,7 @@ def needs_terminal(case):
 
 
 def head(text):
-    """Which window it is: two may have ended in the same second."""
+    """Returns the lines that identify the window; the time alone may be the same for two windows."""
     return text.splitlines()[:2]
 
 
@@ -61,19 +61,19 @@ def clock(text):
 
 
 def history(text):
-    """How many seconds it says that there are."""
+    """Returns the displayed length of the history in seconds; -1 if there is none."""
     found = re.search(r"history (\d+):(\d\d)", text)
     return int(found.group(1)) * 60 + int(found.group(2)) if found else -1
 
 
 def first_row(text, heading):
-    """The name in the row below the table's heading."""
+    """Returns the name in the first row of the table."""
     rows = text.partition("\n" + heading)[2].splitlines()[1:]
     return rows[0].split()[0] if rows and rows[0].split() else None
 
 
 def own_name(word):
-    """One that no other process on the host has, another run of this test included; digits would be the same as any others."""
+    """Returns a name that no other process of the host has, even in another run of this test. It has no digits, which are normalised in names."""
     letters, rest = "", os.getpid()
     while rest:
         letters, rest = chr(ord("a") + rest % 26) + letters, rest // 26
@@ -81,7 +81,7 @@ def own_name(word):
 
 
 class Worker:
-    """Its two threads have these names; the first one's is the process's."""
+    """A process with two threads of these names; the first one is also the name of the process."""
 
     def __init__(self, name="worker", second="second"):
         self.process = subprocess.Popen([sys.executable, "-c", WORKER, name, second], stdout=subprocess.PIPE)
@@ -100,7 +100,7 @@ class Worker:
 
 
 class Screen:
-    """A shell in tmux, with a server of its own."""
+    """A shell in a tmux server of its own."""
 
     def __init__(self, columns=120, lines=30):
         self.scratch = tempfile.TemporaryDirectory(prefix="ctprof-live-")
@@ -134,19 +134,19 @@ class Screen:
         self.tmux("send-keys", "-l", text)
 
     def until(self, is_so):
-        """Waits until the screen is so, and returns it."""
-        end = time.monotonic() + PATIENCE
+        """Waits until is_so(screen), and returns the screen."""
+        end = time.monotonic() + TIMEOUT
         while True:
             text = self.text()
             if is_so(text):
                 return text
             if time.monotonic() > end:
-                raise AssertionError("the screen did not become so:\n" + text)
+                raise AssertionError("the screen never had the expected content:\n" + text)
             time.sleep(0.05)
 
     def until_whole(self, word, other_than=None):
-        """The screen with that word when nothing is written any more: for windows that are held, where every picture is like the one before but
-        for the history. It is of another window than that screen."""
+        """Waits for a complete frame that contains the word, and returns the screen. For held windows: their frames differ only in the history.
+        The frame is of another window than the screen `other_than`."""
         before = None
 
         def is_whole(text):
@@ -165,7 +165,7 @@ class Screen:
         return self.until_says("now   processes by name, by score", "q quit")
 
     def pid(self):
-        """That of ctprof."""
+        """Returns the pid of ctprof."""
         shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
         children = pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
         return int(children[0])
@@ -182,7 +182,7 @@ class Screen:
         return self.until(lambda now: f"filter {text}" in now and "filter: " not in now)
 
     def press_until(self, key, word):
-        """Presses the key, and again whenever another window came of it, until the screen says the word."""
+        """Presses the key again and again, each time after the window has changed, until the screen contains the word."""
         while True:
             before = head(self.text())
             self.keys(key)
@@ -191,7 +191,7 @@ class Screen:
 
     @staticmethod
     def written(text, windows):
-        """The file's name, when the screen says that it was written."""
+        """Returns the name of the file if the screen reports that it was written, else None."""
         found = re.search(rf"written: (\S+), {windows},", text)
         return found and found.group(1)
 
@@ -199,7 +199,7 @@ class Screen:
         return self.written(self.until(lambda now: self.written(now, windows)), windows)
 
     def until_chosen(self, is_so):
-        """Waits for the line in reverse to be so, twice in a row, and returns it."""
+        """Waits until is_so(selected line) in two consecutive reads, and returns the line."""
         seen = [None]
 
         def is_found(_):
@@ -209,18 +209,18 @@ class Screen:
         try:
             self.until(is_found)
         except AssertionError as why:
-            raise AssertionError(f"{why}\nchosen were: {sorted(set(map(str, seen)))}") from why
+            raise AssertionError(f"{why}\nselected lines: {sorted(set(map(str, seen)))}") from why
         return seen[-1]
 
     def chosen(self):
-        """The line in reverse."""
+        """Returns the selected line, which is in reverse video."""
         for line in self.text("-e").splitlines():
             if REVERSE.search(line):
                 return re.sub(r"\x1b\[[0-9;]*m", "", line).strip()
         return None
 
     def shown(self, name):
-        """How long the window in that file is, as `show` tells it."""
+        """Returns the length of the window in the file in seconds, as `show` prints it."""
         done = subprocess.run([harness.CTPROF, "show", str(self.files / name)], capture_output=True, text=True, check=True, timeout=harness.TIMEOUT)
         return float(re.search(r"   ([0-9.]+) s ", done.stdout).group(1))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""ctprof live, in a terminal of tmux's: each key does what its help says, at any width, and the terminal is whole afterwards.
+"""ctprof live in a tmux terminal: each key does what the help says, at any width, and the terminal is restored afterwards.
 
 Environment: CTPROF."""
 
@@ -18,7 +18,7 @@ class Keys(unittest.TestCase):
     def setUpClass(cls):
         cls.name, cls.second = own_name("Live"), own_name("two")
         cls.worker = Worker(cls.name, cls.second)
-        cls.other = Worker("also-busy")  # so that there are two rows, however quiet the host
+        cls.other = Worker("also-busy")  # so that there are two rows even on an idle host
 
     @classmethod
     def tearDownClass(cls):
@@ -42,7 +42,7 @@ class Keys(unittest.TestCase):
         s.keys("q")
         s.ends()
 
-    def test_groups_by_each_key_and_sorts(self):
+    def test_grouping_and_sorting(self):
         s = self.screen
         for words in ("cgroups, by score", "threads by name, by score", "each process, by score", "processes by name, by score"):
             s.keys("g")
@@ -53,7 +53,7 @@ class Keys(unittest.TestCase):
         s.keys("C-c")
         s.ends()
 
-    def test_reverses_hides_and_changes_the_interval(self):
+    def test_reverse_hide_and_interval(self):
         s = self.screen
         s.keys("r")
         s.until_says("by score, reversed")
@@ -70,7 +70,7 @@ class Keys(unittest.TestCase):
         s.keys("q")
         s.ends()
 
-    def test_filters_descends_and_comes_back(self):
+    def test_filter_enter_and_back(self):
         s = self.screen
         s.filter(self.name.lower())
         s.until(lambda now: first_row(now, "process ") == self.name and "also-busy" not in now)
@@ -82,7 +82,7 @@ class Keys(unittest.TestCase):
         s.keys("Enter")
         s.until_says(f"thread {pid} of process {pid}", "run_time_ns")
         s.until(lambda now: re.search(r"run_time_ns .*[▁▂▃▄▅▆▇█]{2}", now))
-        s.filter("cpu_affinity")  # what only a window of the process has
+        s.filter("cpu_affinity")  # which is read only for the selected process
         s.until(lambda now: re.search(r"\ncpu_affinity +[0-9,-]+", now))
         s.keys("Escape")
         s.until_says(f"threads of {self.name}")
@@ -96,7 +96,7 @@ class Keys(unittest.TestCase):
         s.keys("Escape")
         s.until(lambda now: "filter no" not in now and "quit" in now)
 
-    def test_holds_steps_marks_compares_and_writes(self):
+    def test_hold_step_mark_compare_and_write(self):
         s = self.screen
         s.until(lambda now: history(now) >= 3)
         s.keys("Space")
@@ -116,7 +116,7 @@ class Keys(unittest.TestCase):
         s.press_until("}", "this is the newest window")
         s.keys("w")
         seconds = s.shown(s.until_written("3 windows"))
-        self.assertGreater(seconds, 1)  # a late window makes the next one shorter
+        self.assertGreater(seconds, 1)  # after a delayed window the next one is shorter
         s.keys("c")
         s.until_says("A compared with B", "moved most", f"A: {clock(first)}", f"B: {clock(held)}")
         s.keys("c")
@@ -124,7 +124,7 @@ class Keys(unittest.TestCase):
         s.keys("Space")
         s.until_says("now   processes")
 
-    def test_writes_what_is_shown(self):
+    def test_writes_the_displayed_window(self):
         s = self.screen
         s.keys("c")
         s.until_says("mark two windows first")
@@ -135,7 +135,7 @@ class Keys(unittest.TestCase):
         s.until(lambda now: s.written(now, "1 window") not in (None, first))
 
     def click(self, column, line, button=0):
-        """As the terminal of TERM=screen reports it: counted from 1 on."""
+        """Sends a mouse click as a terminal with TERM=screen reports it: coordinates start at 1."""
         for code in (button, 3):
             self.screen.tmux("send-keys", "-H", "1b", "5b", "4d", *(f"{32 + n:x}" for n in (code, column + 1, line + 1)))
 
@@ -171,7 +171,7 @@ class Keys(unittest.TestCase):
         s.ends()
         self.assertEqual(self.mouse()[-1], "0")
 
-    def test_moves(self):
+    def test_cursor_keys(self):
         s = self.screen
         s.keys("Space")
         s.until_says("held, ")
@@ -203,7 +203,7 @@ class Terminals(unittest.TestCase):
                 s.resize(columns, lines)
                 s.until(lambda now, columns=columns, lines=lines: len(now.splitlines()) == lines and now.splitlines()[-1].startswith("q quit")
                         and all(len(line) <= columns for line in now.splitlines()))
-            for _ in range(5):  # at any time: while it reads the host, or draws
+            for _ in range(5):  # at arbitrary times: while it reads the host, or draws
                 s.resize(39, 10)
                 s.until_says("needs a terminal of 40")
                 s.resize(120, 30)
@@ -221,7 +221,7 @@ class Terminals(unittest.TestCase):
             self.assertNotIn("\u202e", raw)
             self.assertNotIn("\x1b[31ml", raw)
 
-    def test_is_whole_after_it_was_stopped(self):
+    def test_is_restored_after_a_stop(self):
         with Screen() as s:
             s.type("set -m")
             s.keys("Enter")
@@ -235,9 +235,9 @@ class Terminals(unittest.TestCase):
             s.until(lambda now: "now   processes" not in now)
             self.assertTrue(self.is_sane(s))
 
-    def test_is_whole_after_signals(self):
+    def test_is_restored_after_signals(self):
         ends = {signal.SIGTERM: "0", signal.SIGQUIT: "131"}
-        if not harness.is_sanitized():  # a sanitizer takes crashes itself, and knows no terminal
+        if not harness.is_sanitized():  # a sanitizer handles crashes itself, and does not restore the terminal
             ends[signal.SIGSEGV] = "139"
         for number, status in ends.items():
             with self.subTest(signal=number), Screen() as s:

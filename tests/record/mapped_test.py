@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Names of functions where files are overwritten, replaced or removed, or where code is of no file."""
+"""Names of functions in files that are overwritten, replaced or removed, and in code without a file."""
 
 import collections
 import json
@@ -35,7 +35,7 @@ spin(time.monotonic() + float(sys.argv[1]))
 
 
 def pythons():
-    """Programs that may be Python 3.12 or newer."""
+    """Returns programs that may be Python 3.12 or newer."""
     named = [shutil.which(f"python3.{minor}") for minor in range(12, 20)]
     return [*filter(None, named), *map(str, sorted(pathlib.Path.home().glob(".pyenv/versions/3.1[2-9]*/bin/python3")))]
 
@@ -52,7 +52,7 @@ class MappedTest(unittest.TestCase):
         self.file = self.directory / f"run{recording.SUFFIX}"
 
     def start(self, *words):
-        """A process that prints a line when it is ready."""
+        """Starts a process that prints a line when it is ready, and waits for the line."""
         process = subprocess.Popen([*map(str, words)], stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -64,13 +64,13 @@ class MappedTest(unittest.TestCase):
         return subprocess.Popen(recording.command("--recorders", recorder, "-d", f"{seconds}s", "-o", self.file, *more),
                                 stderr=subprocess.PIPE, text=True)
 
-    def ended(self, record):
-        told = record.communicate(timeout=recording.TIMEOUT)[1]
-        self.assertEqual(record.returncode, 0, told)
-        return told
+    def finish(self, record):
+        messages = record.communicate(timeout=recording.TIMEOUT)[1]
+        self.assertEqual(record.returncode, 0, messages)
+        return messages
 
     def stacks(self, process):
-        """Stack, root first, of functions or of files and offsets -> weight, of one process."""
+        """Returns stack -> weight of one process. A stack has the root first; a frame is a function, or a file with an offset."""
         text = subprocess.run(["zstd", "-dcq", self.file], check=True, capture_output=True).stdout
         tgids, parts, found = [], collections.defaultdict(list), collections.Counter()
         for line in map(json.loads, text.splitlines()):
@@ -107,10 +107,10 @@ class MappedTest(unittest.TestCase):
         program.write_bytes(pathlib.Path(BETA).read_bytes())
         self.assertEqual(program.stat().st_ino, inode)
         second = self.start(program, 60)
-        told = self.ended(record)
+        messages = self.finish(record)
         self.assertEqual(self.share(first, WORK[BETA]), 0)
         self.assertGreater(self.share(second, WORK[BETA]), 0.9)
-        self.assertIn(f"cannot name functions of '{program}'", told)
+        self.assertIn(f"cannot name functions of '{program}'", messages)
 
     def test_a_program_that_is_replaced(self):
         program = self.directory / "program"
@@ -119,11 +119,11 @@ class MappedTest(unittest.TestCase):
         record = self.record(6)
         first.wait()
         program.unlink()
-        for number in range(100):  # on some file systems one of them has the same inode
+        for number in range(100):  # on some file systems one of them gets the old inode number
             shutil.copy(BETA, self.directory / f"program{number}")
         shutil.copy(BETA, program)
         second = self.start(program, 60)
-        self.ended(record)
+        self.finish(record)
         self.assertGreater(self.share(first, WORK[ALPHA]), 0.9)
         self.assertGreater(self.share(second, WORK[BETA]), 0.9)
 
@@ -131,7 +131,7 @@ class MappedTest(unittest.TestCase):
         process = self.start(ALPHA, 60, "leader")
         self.assertTrue(recording.soon(lambda: "Z" in pathlib.Path(f"/proc/{process.pid}/stat").read_text("utf-8").rsplit(")", 1)[1]))
         for recorder in ("on-cpu", "off-cpu"):
-            self.ended(self.record(1, "--force", "-p", process.pid, recorder=recorder))
+            self.finish(self.record(1, "--force", "-p", process.pid, recorder=recorder))
             if recorder == "on-cpu":
                 self.assertGreater(self.share(process, WORK[ALPHA]), 0.9)
         shown = subprocess.run([CTPROF, "show", self.file, "--format", "json", "--details"], check=True, capture_output=True, text=True)
@@ -145,12 +145,12 @@ class MappedTest(unittest.TestCase):
 
     def test_code_that_was_copied_to_anonymous_memory(self):
         process = self.start(ALPHA, 60, "copied")
-        self.ended(self.record(1, "-p", process.pid))
+        self.finish(self.record(1, "-p", process.pid))
         self.assertGreater(self.share(process, WORK[ALPHA]), 0.9)
 
     def test_a_program_in_memory(self):
         process = self.start(sys.executable, "-c", FROM_MEMORY, ALPHA, 60)
-        self.ended(self.record(1, "-p", process.pid))
+        self.finish(self.record(1, "-p", process.pid))
         self.assertGreater(self.share(process, WORK[ALPHA]), 0.9)
         self.assertFalse([stack for stack in self.stacks(process) if "deleted" in ";".join(stack)])
 
@@ -159,7 +159,7 @@ class MappedTest(unittest.TestCase):
         shutil.copy(ALPHA, program)
         process = self.start(program, 60)
         program.unlink()
-        self.ended(self.record(1, "-p", process.pid))
+        self.finish(self.record(1, "-p", process.pid))
         self.assertGreater(self.share(process, WORK[ALPHA]), 0.9)
         for form in ("folded", "pprof", "speedscope"):
             out = self.directory / "out"
@@ -173,21 +173,21 @@ class MappedTest(unittest.TestCase):
         if not python:
             self.skipTest("no Python with -X perf (3.12 and newer)")
         process = self.start(python, "-X", "perf", "-c", IN_PYTHON, 60)
-        self.ended(self.record(1, "-p", process.pid))
+        self.finish(self.record(1, "-p", process.pid))
         stacks = self.stacks(process)
         whole = sum(weight for stack, weight in stacks.items() if "[truncated]" not in stack)
         self.assertGreater(whole / sum(stacks.values()), 0.9)
         self.assertTrue([stack for stack in stacks if any(frame.startswith("py::spin:") for frame in stack)])
 
-    def test_frame_pointers_report_only_real_roots(self):
+    def test_frame_pointers_mark_only_real_roots_as_complete(self):
         process = self.start(ALPHA, 60)
-        told = self.ended(self.record(1, "-p", process.pid, "--unwind", "fp"))
+        messages = self.finish(self.record(1, "-p", process.pid, "--unwind", "fp"))
         stacks = self.stacks(process)
         ends_at_start = sum(weight for stack, weight in stacks.items() if stack[0] in ("_start", "clone3", "clone"))
         whole = sum(weight for stack, weight in stacks.items() if "[truncated]" not in stack)
         self.assertEqual(whole, ends_at_start)
         if whole == 0:
-            self.assertNotIn("all to the root", told)
+            self.assertNotIn("all to the root", messages)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Where threads wait: counted by the recorder off-cpu, and by the threads themselves and the kernel.
+"""Compares the waits of the recorder off-cpu with those that threads measure themselves, and with counters of the kernel.
 
-Environment: CTPROF; WAITS, a program whose threads wait and know for how long; ENDS, threads that end; TEST_ROUNDS: how often it is
-started and killed (5)."""
+Environment: CTPROF; WAITS, a program whose threads measure their waits; STORM and TAKEOVER (storm.c, takeover.c); TEST_ROUNDS, the number of
+kills (5)."""
 
 import collections
 import os
@@ -18,34 +18,34 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
 import measurement  # noqa: E402
-import waited  # noqa: E402
+import offcpu_file  # noqa: E402
 from recording import Recorder, harness, loaded, program_ids, run, soon  # noqa: E402
 
 WAITS = os.environ["WAITS"]
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "5"))
 PERCENT = 0.005
 KIND_RUNS = 9
-LARGEST_SHARE = 2  # points
+LARGEST_DIFFERENCE = 2  # percentage points
 EXACT_SHARE = 0.999
 
 
 class Case(unittest.TestCase):
     def setUp(self):
         if os.geteuid() != 0:
-            self.skipTest("needs leave to load BPF programs")
+            self.skipTest("needs permission to load BPF programs")
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         self.here = pathlib.Path(scratch.name)
         self.file = self.here / ("it" + recording.SUFFIX)
 
     def recorded(self, *words):
-        """What the recorder said, and what is in the file."""
+        """Records with off-cpu. Returns the finished process and the content of the file."""
         done = run("--recorders", "off-cpu", "-o", self.file, *words)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return done, waited.Waited(self.file)
+        return done, offcpu_file.OffCpuFile(self.file)
 
-    def assert_whole(self, window, kinds=waited.BLOCKED):
-        """Kinds add up to the whole, and stacks to what they are of, in every thread, to the nanosecond; none exceeds the thread's window."""
+    def assert_whole(self, window, kinds=offcpu_file.BLOCKED):
+        """Checks for every thread that kinds add up to the total, and stacks to the waits of `kinds`, to the nanosecond, within the thread's window."""
         self.assertGreater(len(window.threads), 10)
         for thread in window.threads:
             self.assertEqual(thread.offcpu_ns, thread.ns(), thread.cells)
@@ -57,14 +57,14 @@ class Case(unittest.TestCase):
                 self.assertLessEqual(thread.offcpu_ns, thread.wall_ns, thread.cells)
 
 
-class Beside(Case):
-    """Two recorders at once: the kernel runs both programs from a function of its own, which is in no stack."""
+class Concurrent(Case):
+    """Two recorders at once: the kernel calls both programs from functions of its own, which must not be in stacks."""
 
     def leaves(self):
         folded = harness.run("export", self.file, "--to", "folded", "--metric", "offcpu_stacks", "-o", "-").stdout
         return {line.rsplit(" ", 1)[0].rsplit(";", 1)[1] for line in folded.splitlines()}
 
-    def test_no_stack_ends_in_tracing(self):
+    def test_no_leaf_is_a_tracing_function(self):
         with Recorder("-o", self.here / ("other" + recording.SUFFIX), "--recorders", "off-cpu", "--metrics", "run_time_ns") as other:
             self.assertTrue(soon(lambda: len(program_ids(other.process.pid)) > 2))
             self.recorded("-d", "1s", "--offcpu-stacks", "every", "--metrics", "run_time_ns", "--", WAITS, "kinds", self.here / "file")
@@ -79,9 +79,9 @@ class Beside(Case):
 class Known(Case):
     """Waits of each kind, by a program that measures them."""
 
-    def test_each_kind_is_what_the_thread_measured(self):
-        """What is counted is exact in each run. Times: a hypervisor takes a CPU now and then between the kernel's look at its clock and the
-        recorder's, and one run cannot tell that from a fault; so each difference is the middle one of some runs."""
+    def test_each_kind_equals_the_measurement_of_the_thread(self):
+        """Counts are exact in each run. For times the median of several runs is used: a hypervisor may take the CPU between the kernel's read of
+        its clock and the recorder's, which a single run cannot distinguish from an error."""
         beyond = collections.defaultdict(list)
         for _ in range(KIND_RUNS):
             for name, differences in self.kinds_once().items():
@@ -92,15 +92,15 @@ class Known(Case):
             self.assertLess(statistics.median(differences), 0, (place, differences))
 
     def kinds_once(self):
-        """Of each kind of wait, by how many ns each difference is beyond what is allowed: below 0 where all is well."""
+        """Runs once. Returns for each kind of wait by how many ns each difference exceeds its tolerance: negative if it is within."""
         with harness.beside("sleep", "600") as sleeper:
             done, window = self.recorded("--offcpu-period", "100us", "--", WAITS, "kinds", self.here / "file")
         self.assert_whole(window)
-        # The kernel's own figure of what a thread waited for a CPU is of the run queue's clock, which is read as a wake-up or a switch begins
-        # and then stands still; the recorder's is read on the way. So each end of a wait may differ by what this machine takes for a switch.
+        # The kernel measures run delay with the run queue's clock, which is updated only at the start of a wake-up or switch. The recorder reads
+        # its clock later. So each end of a wait may differ by the cost of a switch on this machine.
         switch_ns, *lines = done.stdout.splitlines()
         clock_ns = 2 * int(switch_ns)
-        # Where a kernel hides threads from BPF, a wake-up by one of them is not seen: a wait for a CPU may then count as blocked.
+        # Wake-ups by threads that the kernel hides from BPF are not observed: time on the run queue may then count as blocked.
         unseen = int((re.search(r"(\d+) wake-ups or switches of", done.stderr) or [0, 0])[1])
         places = {"nap": "takes_a_nap", "futex": "waits_for_word", "pipe": "reads_a_pipe", "fsync": "syncs", "fault": "touches"}
         found, beyond = {}, {}
@@ -109,23 +109,23 @@ class Known(Case):
             tid, calls, blocked, off, first, last = map(int, numbers)
             thread = found[name] = window.thread(tid)
             self.assertTrue(thread.born and thread.ended, line)
-            # What came before the first look at the clock, and after the last: the kernel knows.
+            # Run delay before the first read of the clock and after the last one, from the kernel.
             outside = first + thread.wait_time_ns - last
             beyond[name] = {"off-CPU": abs(thread.offcpu_ns - off - outside) - max(PERCENT * (off + outside), clock_ns * thread.offcpu_count)}
-            # The kernel leaves out who was preempted on its way to sleep: it had said already that it would.
+            # Run delay excludes threads that were preempted on their way to sleep: they had changed their state already.
             delayed = thread.ns(("queued", "preempted"))
             allowed = max(PERCENT * thread.offcpu_ns, clock_ns * thread.offcpu_count) + unseen * thread.cpu_delay_max_ns
             beyond[name]["too short a wait for a CPU"] = thread.wait_time_ns - allowed - delayed
             beyond[name]["too long a wait for a CPU"] = delayed - (thread.wait_time_ns + thread.offcpu_preempted_ns + allowed)
-            # Every switch but the last one, as the kernel counted them.
-            self.assertEqual(thread.count(waited.BLOCKED), thread.voluntary_csw - 1, (line, thread.cells))
+            # All switches except the last one, as the kernel counts them.
+            self.assertEqual(thread.count(offcpu_file.BLOCKED), thread.voluntary_csw - 1, (line, thread.cells))
             self.assertEqual(thread.offcpu_preempted_count, thread.nonvoluntary_csw, (line, thread.cells))
             if name in ("nap", "futex", "pipe"):
                 allowed = max(PERCENT * blocked, clock_ns * calls) + unseen * thread.cpu_delay_max_ns
-                beyond[name]["blocked for too long"] = thread.ns(waited.BLOCKED) - (blocked + allowed)
-                beyond[name]["not blocked for long enough"] = blocked - thread.offcpu_preempted_ns - allowed - thread.ns(waited.BLOCKED)
-                self.assertEqual(thread.offcpu_interruptible_count, thread.count(waited.BLOCKED) - thread.offcpu_uninterruptible_count)
-            if name in places:  # the last two also write, and open; and their waits are shorter than a period
+                beyond[name]["blocked for too long"] = thread.ns(offcpu_file.BLOCKED) - (blocked + allowed)
+                beyond[name]["not blocked for long enough"] = blocked - thread.offcpu_preempted_ns - allowed - thread.ns(offcpu_file.BLOCKED)
+                self.assertEqual(thread.offcpu_interruptible_count, thread.count(offcpu_file.BLOCKED) - thread.offcpu_uninterruptible_count)
+            if name in places:  # fsync and fault also wait elsewhere, and their waits are shorter than a period
                 share = 0.97 if name in ("nap", "futex", "pipe") else 0.8
                 self.assertGreater(thread.weight(places[name]), share * thread.weight(), (line, thread.stacks))
         self.assertEqual(len(found), 8)
@@ -136,7 +136,7 @@ class Known(Case):
         return beyond
 
     def assert_slept(self, threads):
-        """From before the window opened until after it closed: one wait, as long as the window, with its place."""
+        """Checks a sleep that began before the window and ended after it: one wait, as long as the window, with its stack."""
         self.assertEqual(len(threads), 1)
         sleep = threads[0]
         self.assertEqual((sleep.offcpu_count, sleep.offcpu_interruptible_count), (1, 1), sleep.cells)
@@ -145,7 +145,7 @@ class Known(Case):
         self.assertIn("hrtimer_nanosleep", sleep.stacks[0][0])
         self.assertTrue(any("sleep" in name for name in sleep.stacks[0][0] if not name.startswith("hrtimer")), sleep.stacks)
 
-    def test_a_place_weighs_as_long_as_it_was_waited_at(self):
+    def test_weights_are_proportional_to_times(self):
         for period in "100us", "1ms", "10ms":
             done, window = self.recorded("--offcpu-period", period, "--", WAITS, "turns", "3", "32")
             self.assert_whole(window)
@@ -153,11 +153,11 @@ class Known(Case):
             places = {name: sum(thread.weight(name) for thread in window.threads) for name in ("waits_long", "waits_short")}
             share = 100 * places["waits_long"] / sum(places.values())
             expected = 100 * long_ns / (long_ns + short_ns)
-            self.assertLess(abs(share - expected), LARGEST_SHARE, (period, places, long_ns, short_ns))
+            self.assertLess(abs(share - expected), LARGEST_DIFFERENCE, (period, places, long_ns, short_ns))
 
 
 class Whole(Case):
-    """Nothing is lost, and all adds up."""
+    """No wait is lost, and all times add up."""
 
     def closed(self, done, least_threads=10):
         exact, threads = map(int, re.search(r"to the nanosecond, for (\d+) of (\d+) threads", done.stderr).groups())
@@ -173,36 +173,36 @@ class Whole(Case):
     def test_in_a_crowd_with_stacks_of_all_waits(self):
         done, window = self.recorded("--offcpu-stacks", "all", "--", WAITS, "crowd", "2")
         self.closed(done, 40)
-        self.assert_whole(window, waited.KINDS)
+        self.assert_whole(window, offcpu_file.KINDS)
         crowd = [thread for thread in window.threads if thread.descendant and thread.pcomm == "waits"]
         self.assertGreater(sum(thread.offcpu_count for thread in crowd), 10_000)
         for thread in crowd:
             if thread.born and thread.ended:
-                self.assertEqual(thread.count(waited.BLOCKED), thread.voluntary_csw - 1, thread.cells)
+                self.assertEqual(thread.count(offcpu_file.BLOCKED), thread.voluntary_csw - 1, thread.cells)
 
     def test_a_stack_at_each_switch(self):
         done, window = self.recorded("--offcpu-stacks", "every", "--ring", "64M", "--", WAITS, "turns", "1", "4")
         self.closed(done)
         turns = [thread for thread in window.threads if thread.descendant and thread.tid != thread.tgid]
         self.assertEqual(len(turns), 4, done.stderr)
-        self.assert_whole(window, waited.KINDS)
+        self.assert_whole(window, offcpu_file.KINDS)
         for thread in turns:
-            self.assertGreater(thread.weight("waits_long"), 0.6 * thread.ns(waited.BLOCKED), thread.stacks)
+            self.assertGreater(thread.weight("waits_long"), 0.6 * thread.ns(offcpu_file.BLOCKED), thread.stacks)
 
     def test_threads_that_end(self):
-        """Thousands a second: each that was born and ended inside tells as many switches as the kernel counted."""
+        """Thousands of threads per second: threads that live within the window have as many switches as the kernel counted."""
         done, window = self.recorded("--", os.environ["STORM"], "8000", "4000")
         self.closed(done, 8000)
         self.assertNotRegex(done.stderr, r"off-cpu: .* lost")
         ended = [thread for thread in window.threads if thread.descendant and thread.pcomm == "storm" and thread.born and thread.ended]
         self.assertGreaterEqual(len(ended), 8000)
         for thread in ended:
-            self.assertEqual(thread.count(waited.BLOCKED), thread.voluntary_csw - 1, thread.cells)
+            self.assertEqual(thread.count(offcpu_file.BLOCKED), thread.voluntary_csw - 1, thread.cells)
             self.assertEqual(thread.offcpu_preempted_count, thread.nonvoluntary_csw, thread.cells)
         self.assert_whole(window)
 
-    def test_a_thread_that_takes_its_leaders_place(self):
-        """By exec: it is one thread, with what it waited for under both names; the old leader is another."""
+    def test_exec_by_another_thread_than_the_leader(self):
+        """After an exec by another thread than the leader: the successor has its waits from before and after the exec, the old leader is separate."""
         done, window = self.recorded("--offcpu-period", "100us", "--", os.environ["TAKEOVER"], "naps")
         self.closed(done)
         self.assert_whole(window)
@@ -213,34 +213,34 @@ class Whole(Case):
         self.assertLess(successor.offcpu_ns, leader.offcpu_interruptible_ns + 200_000_000, successor.cells)
         self.assertGreater(successor.weight("nap"), 0.8 * successor.weight(), successor.stacks)
 
-    def test_of_some_processes_alone(self):
+    def test_selected_processes(self):
         with harness.beside("sleep", "600") as sleeper:
             _, window = self.recorded("-d", "300ms", "-p", sleeper.pid)
         self.assertEqual({thread.tgid for thread in window.threads}, {sleeper.pid})
         self.assertEqual(window.threads[0].offcpu_count, 1)
         self.assertEqual(window.threads[0].weight(), window.threads[0].offcpu_ns)
 
-    def test_windows_that_follow_each_other(self):
-        """Who sleeps through all of them sleeps through each."""
+    def test_windows_back_to_back(self):
+        """A thread that sleeps all the time has one wait in each window."""
         with harness.beside("sleep", "600") as sleeper:
             done = run("--recorders", "off-cpu", "-d", "300ms", "--repeat", "3", "-o", self.here)
         self.assertEqual(done.returncode, 0, done.stderr)
         files = sorted(self.here.iterdir())
         self.assertEqual(len(files), 3)
         for file in files:
-            window = waited.Waited(file)
+            window = offcpu_file.OffCpuFile(file)
             self.assert_whole(window)
             self.assertEqual([thread.offcpu_count for thread in window.of(sleeper.pid)], [1])
             self.assertGreater(window.of(sleeper.pid)[0].offcpu_ns, 250_000_000)
 
-    def test_a_budget_that_is_too_small_is_told(self):
+    def test_a_budget_that_is_too_small_is_reported(self):
         done, window = self.recorded("--budget", "0.01%", "--offcpu-period", "10us", "--", WAITS, "crowd", "3")
         self.assertRegex(done.stderr, r"the budget was nearly used up: stacks are now [\d.]+ ms of waiting apart")
         self.assert_whole(window)
 
 
-class OfOneCgroup(Case):
-    """Who is in it or below it is followed by the programs, and nobody else is."""
+class OneCgroup(Case):
+    """BPF programs follow the threads of the cgroup and of those below it, and no others."""
 
     def setUp(self):
         super().setUp()
@@ -250,7 +250,7 @@ class OfOneCgroup(Case):
         try:
             (self.cgroup / "below" / "far").mkdir(parents=True)
         except OSError as error:
-            self.skipTest(f"needs leave to make cgroups: {error}")
+            self.skipTest(f"needs permission to make cgroups: {error}")
         self.addCleanup(self.remove)
 
     def remove(self):
@@ -259,7 +259,7 @@ class OfOneCgroup(Case):
             path.rmdir()
 
     def sleeper(self, *below, program=("sleep", "600")):
-        """A process in the cgroup, or below it; None: outside."""
+        """Starts a process in the cgroup or below it; with None outside."""
         process = subprocess.Popen(program)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -268,17 +268,18 @@ class OfOneCgroup(Case):
         return process.pid
 
     def followed(self, script, *words):
-        """Of the window in which the shell, outside, ran the script with the cgroup as $1: threads by process, and how many were followed."""
+        """Records while a shell outside of the cgroup runs the script, with the cgroup as $1. Returns threads by process, and the number of followed
+        threads."""
         done, window = self.recorded("--cgroup", f"/{self.cgroup.name}", *words, "--", "sh", "-c", script, "sh", self.cgroup)
         exact, number = map(int, re.search(r"to the nanosecond, for (\d+) of (\d+) threads", done.stderr).groups())
         self.assertEqual(exact, number, done.stderr)
         found = collections.defaultdict(list)
         for thread in window.threads:
-            self.assertEqual(thread.weight(), thread.ns(waited.BLOCKED), thread.cells)
+            self.assertEqual(thread.weight(), thread.ns(offcpu_file.BLOCKED), thread.cells)
             found[thread.tgid].append(thread)
         return found, number
 
-    def test_who_is_there_and_who_is_born_there(self):
+    def test_existing_and_new_processes(self):
         there = self.sleeper(), self.sleeper("below", "far")
         self.sleeper(None)
         found, number = self.followed('echo $$ >"$1/below/cgroup.procs"; sleep 0.1; sh -c "sleep 0.2; true"; true')
@@ -289,7 +290,7 @@ class OfOneCgroup(Case):
         born = sorted(thread.offcpu_interruptible_ns for threads in found.values() for thread in threads if thread.born and thread.comm == "sleep")
         self.assertEqual([round(ns / 1e8) for ns in born], [1, 2])
 
-    def test_a_process_that_comes_later_is_followed_from_then_on(self):
+    def test_a_process_that_joins_later(self):
         threads = "import threading, time\nfor _ in range(3): threading.Thread(target=time.sleep, args=(600,)).start()"
         comes = self.sleeper(None, program=(sys.executable, "-c", threads))
         self.assertTrue(soon(lambda: len(os.listdir(f"/proc/{comes}/task")) == 4))
@@ -299,19 +300,19 @@ class OfOneCgroup(Case):
             self.assertEqual(thread.offcpu_count, 1, thread.cells)
             self.assertAlmostEqual(thread.offcpu_interruptible_ns / 1e9, 0.3, delta=0.15)
 
-    def test_one_that_is_made_anew(self):
-        """As a service that is started again has it."""
+    def test_a_cgroup_that_is_created_again(self):
+        """This happens when a service restarts."""
         found, _ = self.followed('rmdir "$1/below/far" "$1/below" "$1"; mkdir -p "$1/below/far"; echo $$ >"$1/below/cgroup.procs"; sleep 0.2; true')
         self.assertIn(2, [round(thread.offcpu_interruptible_ns / 1e8) for threads in found.values() for thread in threads if thread.comm == "sleep"])
 
-    def test_of_its_processes_some(self):
+    def test_selected_processes_of_the_cgroup(self):
         one, _ = self.sleeper(), self.sleeper()
         done, window = self.recorded("--cgroup", f"/{self.cgroup.name}", "-p", one, "-d", "100ms")
         self.assertEqual([thread.tgid for thread in window.threads if thread.offcpu_count], [one])
         self.assertRegex(done.stderr, "for 1 of 1 threads")
 
-    def test_where_no_mount_shows_it_all_are_followed(self):
-        """It is told, and what is of others is left out all the same."""
+    def test_without_a_mount_all_threads_are_followed(self):
+        """This is reported, and rows of other threads are excluded nevertheless."""
         one, far = self.sleeper(), self.sleeper("below", "far")
         words = recording.command("--recorders", "off-cpu", "--cgroup", f"/{self.cgroup.name}", "-d", "100ms", "-o", self.file)
         only_below = 'mount --bind "$1/below" "$2" && umount "$3" && shift 3 && exec "$@"'
@@ -320,13 +321,13 @@ class OfOneCgroup(Case):
                               capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, rf"recorders follow the whole host, for no mounted .* shows cgroup '/{self.cgroup.name}'")
-        self.assertEqual({thread.tgid for thread in waited.Waited(self.file).threads if thread.offcpu_count}, {one, far})
+        self.assertEqual({thread.tgid for thread in offcpu_file.OffCpuFile(self.file).threads if thread.offcpu_count}, {one, far})
         self.assertGreater(int(re.search(r"for \d+ of (\d+) threads", done.stderr)[1]), 10)
 
 
 class Hidden(Case):
-    def test_whom_the_kernel_hides_has_gaps(self):
-        """Some kernels keep threads from BPF programs. Who hardly waits was seen."""
+    def test_hidden_threads_have_gaps(self):
+        """Some kernels hide threads from BPF programs. A busy thread is not reported as hidden."""
         with harness.busy() as busy:
             done, window = self.recorded("-d", "300ms")
         hidden = re.search(r"off-cpu: .*this kernel hides (\d+) threads from BPF programs: their waits are unknown", done.stderr)
@@ -337,14 +338,14 @@ class Hidden(Case):
             self.assertEqual(thread.stacks, [])
         self.assertIsNotNone(window.of(busy.pid)[0].cells["offcpu_ns"])
         if not hidden:
-            self.skipTest("this kernel hides nobody")
+            self.skipTest("this kernel hides no threads")
         done, window = self.recorded("-d", "100ms", "-p", 1)
         self.assertRegex(done.stderr, r"off-cpu: .*this kernel hides \d+ threads from BPF programs")
         self.assertEqual({thread.cells.get("offcpu_ns") for thread in window.of(1)}, {None})
 
 
-class Manners(Case):
-    def test_nothing_stays_behind(self):
+class Cleanup(Case):
+    def test_no_program_remains(self):
         for at in range(ROUNDS):
             with Recorder("-d", "60s", "-o", self.file, "--recorders", "off-cpu") as recorder:
                 pid = recorder.process.pid
@@ -355,7 +356,7 @@ class Manners(Case):
                 recorder.process.communicate()
             self.assertTrue(soon(lambda programs=programs: not programs & loaded("prog").keys()), programs)
 
-    def test_without_leave_it_is_one_sentence(self):
+    def test_without_permission_one_sentence(self):
         self.here.chmod(0o777)
         done = run("-d", "100ms", "-o", self.file, "--recorders", "off-cpu", "-q", user=65534, group=65534, extra_groups=[])
         self.assertEqual(done.returncode, 2)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Each recorder, and all of them together, through every feature that reads what they record: an index of many captures, an archive, redaction,
-tables, pages, pictures, names given afterwards, sides of several runs, and `live`. No verb crashes or fails, and all agree on what the stacks weigh.
+"""Combines each recorder, and all of them together, with every feature that reads their files: fleet indexes, archives, redaction, tables, HTML pages,
+flame graphs, later symbolization, comparisons of several runs, and `live`. No verb fails, and all report the same weights of stacks.
 
-Environment: CTPROF. The same of a file that was made by hand: tests/cli/pairs.case.
+Environment: CTPROF. The same with a synthetic file: tests/cli/pairs.case.
 """
 
 import json
@@ -20,7 +20,7 @@ from recording import harness, run, soon  # noqa: E402
 
 RECORDERS = {"on-cpu": "oncpu_stacks", "off-cpu": "offcpu_stacks", "sleepers": "sleeping_stacks"}
 SETS = [*([name] for name in RECORDERS), list(RECORDERS)]
-# Computes, waits for a pipe and sleeps, in a process that ends.
+# Processes that compute, wait for a pipe and sleep, and exit.
 COMMAND = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; echo x | cat; sleep 0.3"]
 
 
@@ -32,7 +32,7 @@ def ctprof(*words, given=None, statuses=(0,)):
 
 
 def totals_by_index(*paths):
-    """What `fleet read` says of each stack metric, by file."""
+    """Returns the totals of `fleet read` for each file: metric -> total."""
     lines = [json.loads(line) for line in ctprof("fleet", "read", given=b"".join(os.fsencode(path) + b"\0" for path in paths)).splitlines()]
     metrics = {line["registry"]: [metric["name"] for metric in line["metrics"]] for line in lines if "metrics" in line}
     captures = [line for line in lines if "totals" in line]
@@ -67,9 +67,9 @@ class Pairs(unittest.TestCase):
         done = run("-q", *words)
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def one_window(self, place, asked):
+    def one_window(self, place, options):
         path = place / "one.ctprof.zst"
-        self.record("-o", path, *asked, "--", *COMMAND)
+        self.record("-o", path, *options, "--", *COMMAND)
         return path
 
     def check_readers(self, path, place):
@@ -85,8 +85,8 @@ class Pairs(unittest.TestCase):
             (place / "out").unlink()
 
     def test_one_window(self):
-        def check(place, recorders, asked):
-            path = self.one_window(place, asked)
+        def check(place, recorders, options):
+            path = self.one_window(place, options)
             self.check_readers(path, place)
             [totals] = totals_by_index(path)
             for name in recorders:
@@ -97,8 +97,8 @@ class Pairs(unittest.TestCase):
         self.each_set(check)
 
     def test_redacted(self):
-        def check(place, recorders, asked):
-            path, redacted = self.one_window(place, asked), place / "redacted.ctprof.zst"
+        def check(place, recorders, options):
+            path, redacted = self.one_window(place, options), place / "redacted.ctprof.zst"
             ctprof("export", "-q", path, "--redact", "-o", redacted)
             self.check_readers(redacted, place)
             for name in recorders:
@@ -106,11 +106,11 @@ class Pairs(unittest.TestCase):
             self.assertEqual(totals_by_index(redacted)[0][RECORDERS[recorders[0]]], totals_by_index(path)[0][RECORDERS[recorders[0]]])
         self.each_set(check)
 
-    def test_sides_of_several_runs(self):
-        def check(place, recorders, asked):
+    def test_several_runs(self):
+        def check(place, recorders, options):
             runs, turns = place / "runs", place / "turns"
-            self.record("-d", "300ms", "--repeat", "4", "-o", runs, *asked)
-            self.record("-d", "200ms", "--interleave", "true", "true", "--repeat", "2", "-o", turns, *asked)
+            self.record("-d", "300ms", "--repeat", "4", "-o", runs, *options)
+            self.record("-d", "200ms", "--interleave", "true", "true", "--repeat", "2", "-o", turns, *options)
             files = sorted(runs.iterdir())
             self.assertEqual(len(totals_by_index(*files)), 4)
             for words in [["show", runs], ["compare", runs, "--vs", runs], ["compare", turns, "--details"], ["noise", runs],
@@ -123,9 +123,9 @@ class Pairs(unittest.TestCase):
         self.each_set(check)
 
     def test_an_archive(self):
-        def check(place, recorders, asked):
+        def check(place, recorders, options):
             log, index = place / "log", place / "log" / "index.tsv"
-            with recording.Recorder("--every", "1s", "-o", log, *asked) as recorder:
+            with recording.Recorder("--every", "1s", "-o", log, *options) as recorder:
                 self.assertTrue(soon(lambda: index.exists() and index.read_text().count("\n") >= 2, 120))
                 recorder.signal(signal.SIGTERM)
                 status, said = recorder.finish()
@@ -144,8 +144,8 @@ class Pairs(unittest.TestCase):
         self.each_set(check)
 
     def test_live(self):
-        def check(place, recorders, asked):
-            with OnTerminal("live", *asked) as screen:
+        def check(place, recorders, options):
+            with OnTerminal("live", *options) as screen:
                 self.assertTrue(screen.read_until(lambda text: "CPU" in text and "%" in text), screen.text)
                 for key in (b"\r", b"\r", b"s", b"q"):
                     screen.press(key)

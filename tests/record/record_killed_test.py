@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""SIGKILL at any instant: no half file under the final name, no BPF program or link of ours, and nobody is left stopped.
+"""SIGKILL at random times leaves no incomplete file under the final name, no BPF program or link, and no stopped process.
 
-TEST_ROUNDS says how often."""
+TEST_ROUNDS is the number of kills."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ ROUNDS = int(os.environ.get("TEST_ROUNDS", "20"))
 
 
 def stopped():
-    """Processes in state T or t."""
+    """Returns the processes in state T or t."""
     found = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -35,7 +35,7 @@ def stopped():
 class Killed(unittest.TestCase):
     def test_nothing_is_left(self):
         if loaded("prog") is None:
-            self.skipTest("needs bpftool, and leave to use it")
+            self.skipTest("needs bpftool, and permission to use it")
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         target = subprocess.Popen(["sleep", "1000"])
@@ -60,7 +60,7 @@ class Killed(unittest.TestCase):
                     self.assertTrue(soon(lambda kind=kind, ids=ids: not ids & loaded(kind).keys()), f"{kind}: {ids & loaded(kind).keys()}")
                 self.assertNotIn(target.pid, stopped())
         print(f"{ROUNDS} rounds: {with_programs} with programs loaded, {whole} with a whole file", file=sys.stderr)
-        self.assertGreater(with_programs, ROUNDS // 20, "too late or too early each time")
+        self.assertGreater(with_programs, ROUNDS // 20, "the kills were too late or too early")
 
 
 if __name__ == "__main__":

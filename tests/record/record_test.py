@@ -1,6 +1,5 @@
 #!/usr/bin/python3
-"""What ends a recording, and what is left of it: statuses, signals, places that cannot be written, what is shown meanwhile, and what it
-tells of the host.
+"""The end of a recording: exit statuses, signals, unwritable outputs, the display of progress, and notes about the host.
 
 Environment: CTPROF, CLOCKS (clocks.c, a library)."""
 
@@ -29,31 +28,31 @@ class Case(unittest.TestCase):
         self.file = self.here / ("it" + recording.SUFFIX)
 
     def length(self, path=None):
-        """Of the window, in seconds."""
+        """Returns the length of the window in seconds."""
         window = Window(path or self.file)
         return (window.end["end"]["monotonic_ns"] - window.head["opened"]["monotonic_ns"]) / 1e9
 
 
 class Ends(Case):
-    def test_the_status_of_the_command_is_ours(self):
+    def test_ctprof_returns_the_status_of_the_command(self):
         for script, status in (("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)):
             with self.subTest(script):
                 done = run("-o", self.file, "--", "sh", "-c", script)
                 self.assertEqual(done.returncode, status, done.stderr)
                 Window(self.file)
 
-    def test_a_command_that_is_none(self):
+    def test_a_command_that_does_not_exist(self):
         done = run("-o", self.file, "--", "/no/such/command")
         self.assertEqual(done.returncode, 2)
         self.assertIn("running '/no/such/command'", done.stderr)
         self.assertEqual(recording.files_in(self.here), [])
 
-    def test_the_command_ends_before_its_time(self):
+    def test_the_command_ends_before_the_duration(self):
         done = run("-d", "50s", "-o", self.file, "--", "sh", "-c", "sleep 0.3; exit 3")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertLess(self.length(), 30)
 
-    def test_the_time_ends_before_the_command_and_leaves_it_alone(self):
+    def test_the_duration_ends_before_the_command(self):
         done = run("-d", "300ms", "-o", self.file, "--", "sh", "-c", "exec sleep 30 >/dev/null 2>&1")
         self.assertEqual(done.returncode, 0, done.stderr)
         pid = int(re.search(r"the command goes on as process (\d+)", done.stderr)[1])
@@ -71,28 +70,28 @@ class Ends(Case):
                 self.assertEqual(status, 0, said)
                 self.assertLess(self.length(), 30)
 
-    def test_also_before_it_has_opened(self):
+    def test_a_signal_before_the_window_has_opened(self):
         with Recorder("-o", self.file) as recorder:
             recorder.signal(signal.SIGINT)
             status, said = recorder.finish()
             self.assertEqual(status, 0, said)
             Window(self.file)
 
-    @unittest.skipIf(harness.is_sanitized(), "a sanitizer holds signals back")
-    def test_two_signals_give_up(self):
+    @unittest.skipIf(harness.is_sanitized(), "a sanitizer delays signals")
+    def test_two_signals_discard_the_window(self):
         for first in KINDS:
             for second in KINDS:
                 with self.subTest(f"{first}, {second}"), Recorder("-o", self.file) as recorder:
                     recorder.signal(first)
-                    while recording.is_pending(recorder.process.pid, first):  # of two that are pending, one arrives
+                    while recording.is_pending(recorder.process.pid, first):  # equal pending signals are delivered once
                         pass
                     recorder.signal(second)
                     status, said = recorder.finish()
-                    self.assertIn(status, (-first, -second), said)  # threads of ours may take them in another order
+                    self.assertIn(status, (-first, -second), said)  # threads of ctprof may handle them in another order
                     self.assertEqual(recording.files_in(self.here), [])
 
-    def test_what_the_terminal_signals_the_command_has_already(self):
-        """Ctrl-C is for all of the process group: the command ends by it, and its status is ours."""
+    def test_ctrl_c_ends_the_command(self):
+        """Ctrl-C signals the whole process group: the command exits, and ctprof returns its status."""
         with Recorder("-o", self.file, "--", "sh", "-c", "trap 'exit 9' INT; while :; do sleep 0.05; done",
                       start_new_session=True) as recorder:
             self.assertTrue(soon(lambda: subprocess.run(["pgrep", "-P", str(recorder.process.pid)], check=False,
@@ -105,7 +104,7 @@ class Ends(Case):
 
 
 class Cgroups(Case):
-    """Only what is in one cgroup or below it: those that live, and those that end."""
+    """Only living and exited threads of a cgroup, or of those below it."""
 
     def setUp(self):
         super().setUp()
@@ -115,7 +114,7 @@ class Cgroups(Case):
         try:
             (self.cgroup / "below").mkdir(parents=True)
         except OSError as error:
-            self.skipTest(f"needs leave to make cgroups: {error}")
+            self.skipTest(f"needs permission to make cgroups: {error}")
         self.addCleanup(self.remove)
 
     def remove(self):
@@ -139,10 +138,10 @@ class Cgroups(Case):
         self.assertTrue(all(path.startswith(f"/{self.cgroup.name}") for path in living), living)
         self.assertEqual(len(window.ended), ends)
 
-    def test_only_they_are_recorded(self):
+    def test_only_the_cgroup_is_recorded(self):
         both = self.sleeper(), self.sleeper("below")
         begun = self.here / "begun"
-        script = f"touch {begun}; while test -e {begun}; do sleep 0.1; done"  # it runs in another cgroup, and so do its children
+        script = f"touch {begun}; while test -e {begun}; do sleep 0.1; done"  # it and its children run in another cgroup
         with Recorder("--cgroup", f"/{self.cgroup.name}/", "-o", self.file, "--", "sh", "-c", script) as recorder:
             self.assertTrue(soon(begun.exists))
             for process in both:
@@ -153,25 +152,25 @@ class Cgroups(Case):
         self.assertEqual(status, 0, said)
         self.assert_only(Window(self.file), both, 2 * 4)
 
-    def test_without_bpf_those_who_live(self):
+    def test_living_threads_without_bpf(self):
         both = self.sleeper(), self.sleeper("below")
         done = run("--cgroup", f"/{self.cgroup.name}", "--plugins", "procfs-sched", "-d", "300ms", "-o", self.file)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_only(Window(self.file), both, 0)
 
-    def test_captures_too(self):
+    def test_captures(self):
         both = self.sleeper(), self.sleeper("below")
         done = harness.run("capture", "--layout", "columns", "--cgroup", f"/{self.cgroup.name}/below", "-o", str(self.file))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^1 thread of 1 process,")
         self.assertEqual(both[1].poll(), None)
 
-    def test_an_empty_one_has_nobody(self):
+    def test_an_empty_cgroup(self):
         done = run("--cgroup", f"/{self.cgroup.name}", "-d", "100ms", "-o", self.file)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_only(Window(self.file), (), 0)
 
-    def test_one_that_is_not_there(self):
+    def test_a_cgroup_that_does_not_exist(self):
         done = run("--cgroup", "/no/such", "-d", "100ms", "-o", self.file)
         self.assertEqual((done.returncode, done.stderr), (2, "ctprof: looking for cgroup '/no/such': No such file or directory\n"))
 
@@ -180,10 +179,10 @@ class Host(Case):
     def setUp(self):
         super().setUp()
         if harness.is_sanitized():
-            self.skipTest("a sanitizer wants to be loaded first")
+            self.skipTest("a sanitizer must be loaded first")
 
     def notes(self, sets_clocks):
-        """Of a window's clocks, and what was said, of a recording whose command sets them. Cgroups may go at any time."""
+        """Records a command that may set the clocks. Returns the notes of the window, except those about cgroups, and the output."""
         mark = self.here / "set"
         done = run("-o", self.file, "--", *(["touch", mark] if sets_clocks else ["true"]),
                    env=os.environ | {"LD_PRELOAD": os.environ["CLOCKS"], "CLOCKS_SET": str(mark)})
@@ -191,19 +190,19 @@ class Host(Case):
         notes = [note for note in Window(self.file).head["notes"] if "cgroup" not in note]
         return notes, done.stderr
 
-    def test_clocks_that_were_set_are_told(self):
+    def test_changed_clocks_are_reported(self):
         notes, said = self.notes(True)
         self.assertEqual([re.sub(r"\.\d+ s", " s", note) for note in notes],
                          ["the clock was set forward by 3600 s", "the host was suspended for 60 s"])
         for note in notes:
             self.assertIn(f"ctprof: {note}\n", said)
 
-    def test_nothing_happened(self):
+    def test_unchanged_clocks(self):
         self.assertEqual(self.notes(False)[0], [])
 
 
 class Places(Case):
-    def test_a_directory_that_is_none(self):
+    def test_a_directory_that_does_not_exist(self):
         done = run("-d", "1s", "-o", self.here / "none" / "it.zst")
         self.assertEqual(done.returncode, 2)
         self.assertEqual(len(done.stderr.splitlines()), 1)
@@ -212,7 +211,7 @@ class Places(Case):
         place = self.here / "full"
         place.mkdir()
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "none", str(place)], check=False, capture_output=True).returncode != 0:
-            self.skipTest("needs leave to mount")
+            self.skipTest("needs permission to mount")
         self.addCleanup(subprocess.run, ["umount", str(place)], check=True)
         done = run("-d", "200ms", "-o", place / "it.zst")
         self.assertEqual(done.returncode, 2)
@@ -222,7 +221,7 @@ class Places(Case):
         self.assertEqual(done.returncode, 2)
         self.assertEqual(recording.files_in(place), [])
 
-    def test_without_a_name_it_makes_one_and_says_it(self):
+    def test_without_a_name_one_is_generated_and_reported(self):
         done = run("-d", "100ms", cwd=self.here)
         self.assertEqual(done.returncode, 0, done.stderr)
         name, = recording.files_in(self.here)
@@ -232,16 +231,16 @@ class Places(Case):
 
 class Progress(Case):
     def shown_on(self, terminal, *words):
-        """What a recording of 1.2 s writes to a terminal that is its standard error."""
-        ours, its = pty.openpty()
+        """Returns what a recording of 1.2 s writes to a terminal, which is its standard error if `terminal` is true."""
+        terminal_fd, stderr_fd = pty.openpty()
         try:
-            process = subprocess.Popen(recording.command("-d", "1200ms", "-o", self.file, *words), stderr=its if terminal else subprocess.DEVNULL,
+            process = subprocess.Popen(recording.command("-d", "1200ms", "-o", self.file, *words), stderr=stderr_fd if terminal else subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL)
-            os.close(its)
+            os.close(stderr_fd)
             text = b""
             while True:
                 try:
-                    more = os.read(ours, 4096)
+                    more = os.read(terminal_fd, 4096)
                 except OSError:  # the other end is closed
                     break
                 if not more:
@@ -250,15 +249,15 @@ class Progress(Case):
             self.assertEqual(process.wait(recording.TIMEOUT), 0)
             return text.decode()
         finally:
-            os.close(ours)
+            os.close(terminal_fd)
 
-    def test_on_a_terminal_one_line_says_how_far_it_is(self):
+    def test_a_terminal_has_one_line_of_progress(self):
         text = self.shown_on(True)
         shown = re.findall(r"\r\x1b\[Krecording (\d+\.\d) s, (\d+) threads?, (\d+) exited, (\d+) lost", text)
         self.assertGreaterEqual(len(shown), 2, text)
         self.assertGreater(int(shown[0][1]), 1)
         last = text.rindex("recording ")
-        self.assertIn("\r\x1b[K", text[last:], "the line stays")
+        self.assertIn("\r\x1b[K", text[last:], "the line remains")
 
     def test_windows_have_numbers(self):
         self.file = self.here / "many"
@@ -266,10 +265,10 @@ class Progress(Case):
         self.assertIn("recording 1 of 2: 0.0 s", text)
         self.assertIn("recording 2 of 2: ", text)
 
-    def test_quiet_is_quiet(self):
+    def test_quiet(self):
         self.assertEqual(self.shown_on(True, "--quiet"), "")
 
-    def test_elsewhere_there_is_none(self):
+    def test_without_a_terminal_no_progress(self):
         done = run("-d", "700ms", "-o", self.file)
         self.assertNotIn("recording", done.stderr)
         self.assertNotIn("\x1b", done.stderr)

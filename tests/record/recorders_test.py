@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""`record --recorders`: what it takes, what it says, and what it leaves behind when it is killed.
+"""`record --recorders`: its options and messages, and what remains after a kill.
 
-Environment: CTPROF; BAD_PLUGINS, where a recorder is that lies; RING_READER, a program with a worker of io_uring."""
+Environment: CTPROF; BAD_PLUGINS, a directory with a recorder that writes invalid records; RING_READER, a program with an io_uring worker."""
 
 import json
 import os
@@ -18,20 +18,20 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
 from recording import Recorder, Window, harness, run, soon  # noqa: E402
 
-LIES = os.path.join(os.environ["BAD_PLUGINS"], "")
+BAD_PLUGINS = os.path.join(os.environ["BAD_PLUGINS"], "")
 PARANOID = pathlib.Path("/proc/sys/kernel/perf_event_paranoid")
 
 
-# Calls itself 600 times, and then works.
+# Computes 600 calls deep.
 DEEP = """
 #include <time.h>
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
 __attribute__((noinline)) static int work(void) { volatile unsigned n = 0; for (int i = 0; i < 300000; ++i) ++n; return n; }
 __attribute__((noinline)) static int recurse(int depth) {
-  volatile int room[4];
-  room[0] = depth;
+  volatile int locals[4];
+  locals[0] = depth;
   int sum = depth == 0 ? work() : recurse(depth - 1);
-  return sum + room[0];
+  return sum + locals[0];
 }
 int main(void) { double end = now() + 1; int sum = 0; while (now() < end) sum += recurse(600); return sum == 1; }
 """
@@ -59,9 +59,9 @@ class OnCpu(Case):
     def setUp(self):
         super().setUp()
         if os.geteuid() != 0:
-            self.skipTest("needs leave to sample")
+            self.skipTest("needs permission to sample")
 
-    def test_one_line_says_what_was_taken(self):
+    def test_one_line_has_the_counts(self):
         said = self.recorded("--recorders", "on-cpu", "--freq", "999")
         lines = [line for line in said.splitlines() if "on-cpu:" in line]
         self.assertEqual(len(lines), 1, said)
@@ -78,15 +78,15 @@ class OnCpu(Case):
         shown = harness.run("show", self.file, "--where", f"tgid == {busy.pid}", "--format", "json", "--metrics", "oncpu_samples")
         self.assertIn('"oncpu_samples"', shown.stdout)
 
-    def test_a_ring_of_one_page_says_where_it_lost(self):
-        with harness.busy():  # an idle CPU gives no samples
+    def test_a_ring_of_one_page_reports_its_losses(self):
+        with harness.busy():  # an idle CPU has no samples
             said = self.recorded("--recorders", "on-cpu", "--freq", "4000", "--ring", "4K", "--stack-bytes", "1K")
         self.assertRegex(said, r"\d+ lost.*\(.*\blost on CPU \d+ for [\d.]+ ms at [\d.]+ s")
         represented = re.search(r"samples represent ([\d.]+) of ([\d.]+) s run", said)
         self.assertIsNotNone(represented, said)
         self.assertLess(float(represented[1]), float(represented[2]))
 
-    def test_without_leave_to_lock_memory_rings_shrink_and_it_says_so(self):
+    def test_without_cap_ipc_lock_rings_are_smaller(self):
         if not shutil.which("setpriv") or not 0 <= int(PARANOID.read_text()):
             self.skipTest("needs setpriv, and a kernel that limits the rings of those without CAP_IPC_LOCK")
         done = subprocess.run(["setpriv", "--bounding-set=-ipc_lock", *recording.command("-d", "100ms", "-o", self.file, "--recorders", "on-cpu",
@@ -96,7 +96,8 @@ class OnCpu(Case):
         self.assertRegex(done.stderr, r"rings have \d+ KiB rather than \d+ KiB, because more requires CAP_IPC_LOCK")
 
     def deepest(self):
-        """Frames of the deepest stack of the process `deep`; in a line, its process and thread come first, and what marks a stack that is cut."""
+        """Returns the number of frames of the deepest stack of the process `deep`. In a line they follow the process, the thread and the mark of
+        truncated stacks."""
         folded = harness.run("export", self.file, "--to", "folded", "-o", "-").stdout
         stacks = [line.rsplit(" ", 1)[0].split(";")[2:] for line in folded.splitlines() if line.startswith("deep;")]
         return max(len(stack) - stack.count("[truncated]") for stack in stacks)
@@ -123,15 +124,15 @@ class OnCpu(Case):
         said = self.recorded("--recorders", "on-cpu", "--unwind", "fp", "--max-depth", most, "--freq", "999", "--", self.compiled("-fno-omit-frame-pointer"))
         self.assertIn("with guesses", said)
 
-    def test_stack_bytes_is_how_much_is_copied(self):
-        """Of code without unwind rules, which is not walked in the kernel: 600 frames of it need more than 1 KiB, and less than 64."""
+    def test_stack_bytes_limits_copies(self):
+        """Uses code without unwind rules, which the kernel does not walk: 600 frames of it need more than 1 KiB, and less than 64 KiB."""
         deep = self.compiled("-fno-asynchronous-unwind-tables")
         small, large = (self.recorded("--recorders", "on-cpu", "--freq", "499", "--force", "--stack-bytes", size, "--", deep) for size in ("1K", "64K"))
         cuts = [int(found[1]) if (found := re.search(r"(\d+) cut by the copy", said)) else 0 for said in (small, large)]
         self.assertGreater(cuts[0], 50, small)
         self.assertLess(cuts[1], cuts[0] / 4, large)
 
-    def test_held_up_it_says_what_it_lost_and_for_how_long(self):
+    def test_a_stopped_recorder_reports_its_losses(self):
         with Recorder("-o", self.file, "--recorders", "on-cpu", "--freq", "1000", "--ring", "64K", "--metrics", "run_time_ns") as recorder:
             self.assertTrue(soon(lambda: events_of(recorder.process.pid) > 0))
             time.sleep(0.5)
@@ -147,7 +148,7 @@ class OnCpu(Case):
         stretches = [float(ms) for ms in re.findall(r"lost on CPU \d+ for ([\d.]+) ms", said)]
         self.assertGreater(sum(stretches), 800, said)
 
-    def test_of_the_processes_that_are_asked_for(self):
+    def test_selected_processes(self):
         taken = {}
         with harness.beside("sleep", "60") as sleeper, harness.busy() as busy:
             for process in sleeper, busy:
@@ -156,7 +157,7 @@ class OnCpu(Case):
         self.assertEqual(taken[sleeper], 0)
         self.assertGreater(taken[busy], 20)
 
-    def test_killed_it_leaves_nothing(self):
+    def test_a_kill_leaves_nothing(self):
         for wait in (0, 0.05, 0.2):
             with Recorder("-d", "60s", "-o", self.file, "--recorders", "on-cpu", "--freq", "4000") as recorder:
                 pid = recorder.process.pid
@@ -167,7 +168,7 @@ class OnCpu(Case):
             self.assertEqual(events_of(pid), 0)
             self.assertEqual(recording.files_in(self.here), [])
 
-    def test_interrupted_it_writes_what_it_has(self):
+    def test_an_interrupt_writes_the_window(self):
         with Recorder("-o", self.file, "--recorders", "on-cpu") as recorder:
             pid = recorder.process.pid
             self.assertTrue(soon(lambda: events_of(pid) > 0))
@@ -177,7 +178,7 @@ class OnCpu(Case):
         self.assertRegex(said, r"on-cpu: \d+ stack")
         Window(self.file)
 
-    def test_without_leave_it_is_one_sentence_with_a_remedy(self):
+    def test_without_permission_one_sentence_with_a_remedy(self):
         if int(PARANOID.read_text()) < 1:
             self.skipTest("kernel.perf_event_paranoid lets everybody sample")
         self.here.chmod(0o777)
@@ -188,11 +189,11 @@ class OnCpu(Case):
 
 
 class Workers(Case):
-    """Threads that work for the kernel and belong to a process, as those of io_uring, have no user part."""
+    """Kernel threads of a process, such as io_uring workers, have stacks without user part."""
 
     def test_their_stacks_are_complete(self):
         if os.geteuid() != 0:
-            self.skipTest("needs leave to load BPF programs")
+            self.skipTest("needs permission to load BPF programs")
         with subprocess.Popen([os.environ["RING_READER"], "60"], stdout=subprocess.PIPE, text=True) as reader:
             self.addCleanup(reader.wait)
             self.addCleanup(reader.kill)
@@ -219,16 +220,16 @@ class Listed(unittest.TestCase):
                 self.assertIn(f"{name}: fills 0 metrics; records {len(plugins[name]['offers'])} on request", said)
 
 
-class Lies(Case):
-    def test_a_recorder_that_lies_ends_and_the_window_does_not(self):
-        said = self.recorded("--recorders", "record_lies", "--plugin-path", LIES)
+class InvalidRecords(Case):
+    def test_an_invalid_record_ends_the_recorder_only(self):
+        said = self.recorded("--recorders", "record_lies", "--plugin-path", BAD_PLUGINS)
         self.assertRegex(said, r"(?m)^ctprof: lies: \d+ stacks?;.*; then it failed: it recorded a stack with NULL where a stack must be$")
 
 
-class Asked(Case):
-    def test_strict_says_that_it_ended(self):
+class Strict(Case):
+    def test_strict_reports_a_failed_recorder(self):
         done = run("-q", "--strict", "-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", "record_lies", "--plugins",
-                   "record_lies,procfs-sched", "--plugin-path", LIES)
+                   "record_lies,procfs-sched", "--plugin-path", BAD_PLUGINS)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("lies: it failed: it recorded a stack with NULL where a stack must be", done.stderr)
         Window(self.file)

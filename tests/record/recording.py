@@ -1,4 +1,4 @@
-"""What the tests of `record` share: starting it, waiting until it has begun, and reading its files without it."""
+"""Helpers for tests of `record`: start it, wait until it has begun, and read its files without ctprof."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ def run(*words, **more):
 
 
 def soon(is_so, seconds=TIMEOUT):
-    """Whether it becomes so, be it for a moment."""
+    """Waits until is_so() is true, even briefly; returns whether it was."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if is_so():
@@ -35,7 +35,7 @@ def soon(is_so, seconds=TIMEOUT):
 
 
 def each_open_file(pid, directory, read):
-    """What `read` says of the entry, in /proc/PID/fd or fdinfo, of each file that the process has open; of one that is closed meanwhile, nothing."""
+    """Returns read(entry) for each open file of the process, where `entry` is in /proc/PID/fd or fdinfo. Skips files that are closed meanwhile."""
     said = []
     with contextlib.suppress(OSError):
         for entry in pathlib.Path(f"/proc/{pid}/{directory}").iterdir():
@@ -45,14 +45,14 @@ def each_open_file(pid, directory, read):
 
 
 def files_of_kind(pid, kind):
-    """How many files without a name, of that kind or one that begins so, the process has open."""
+    """Returns the number of open anonymous inodes of the process whose kind starts with `kind`."""
     return sum(file.startswith(f"anon_inode:{kind}") for file in each_open_file(pid, "fd", os.readlink))
 
 
 def object_ids(pid, kind):
-    """The BPF objects of a kind, `prog` or `link`, that the process has open; a link names its program, too."""
-    told = "".join(each_open_file(pid, "fdinfo", pathlib.Path.read_text))
-    return {int(number) for number in re.findall(rf"(?m)^{kind}_id:\s*(\d+)$", told)}
+    """Returns the ids of BPF objects of a kind, `prog` or `link`, that the process has open. The entry of a link also names its program."""
+    text = "".join(each_open_file(pid, "fdinfo", pathlib.Path.read_text))
+    return {int(number) for number in re.findall(rf"(?m)^{kind}_id:\s*(\d+)$", text)}
 
 
 def program_ids(pid):
@@ -60,27 +60,27 @@ def program_ids(pid):
 
 
 def loaded(kind):
-    """BPF objects of the whole host by id, as bpftool has them; None where it cannot tell."""
+    """Returns the BPF objects of the host by id, from bpftool; None if it fails."""
     done = subprocess.run(["bpftool", "--json", kind, "show"], check=False, capture_output=True)
     return {entry["id"]: entry for entry in json.loads(done.stdout)} if done.returncode == 0 else None
 
 
 def catches_interrupts(pid):
-    """Whether the process has a handler for SIGINT: from then on Ctrl-C ends the window."""
+    """Returns whether the process has a handler for SIGINT: from then on Ctrl-C ends the window."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         caught = next(line for line in file if line.startswith("SigCgt:"))
     return int(caught.split()[1], 16) & 2 != 0
 
 
 def is_pending(pid, number):
-    """Whether a signal was sent to the process, and has not arrived."""
+    """Returns whether a signal to the process is pending."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         pending = next(line for line in file if line.startswith("ShdPnd:"))
     return int(pending.split()[1], 16) >> (number - 1) & 1 == 1
 
 
 class Recorder:
-    """A `record` in the background, which has begun to take interrupts."""
+    """A `record` in the background, which has installed its signal handlers."""
 
     def __init__(self, *words, **more):
         self.process = subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
@@ -93,7 +93,7 @@ class Recorder:
         self.process.send_signal(number)
 
     def finish(self):
-        """Waits; returns its status and what it said."""
+        """Waits for the exit; returns the status and the standard error."""
         said = self.process.communicate(timeout=TIMEOUT)[1]
         return self.process.returncode, said
 
@@ -104,7 +104,7 @@ class Recorder:
 
 
 class Row:
-    """A thread, by what it was at the end and, of what counts up, at the beginning."""
+    """A thread: its values at the end and, for cumulative metrics, at the beginning."""
 
     def __init__(self, values, bases, born):
         self.values, self.bases, self.born = values, bases, born
@@ -121,7 +121,7 @@ class Window:
     def __init__(self, path):
         text = subprocess.run(["zstd", "-dcq", str(path)], check=True, capture_output=True).stdout
         lines = [json.loads(line) for line in text.splitlines()]
-        assert lines[-1]["kind"] == "end", "half a file"
+        assert lines[-1]["kind"] == "end", "incomplete file"
         self.head = next(line for line in lines if line["kind"] == "window")
         self.start = lines[0]["ctprof"]["start"]
         self.left_out = lines[0]["ctprof"].get("left_out")
@@ -137,7 +137,7 @@ class Window:
 
 
 def rows(blocks, based):
-    """`based`: columns that have bases; those that a block leaves out equal the end."""
+    """Returns rows by name. `based` are the columns with bases; bases that a block omits equal the values at the end."""
     found = {}
     for block in blocks:
         columns = block["columns"]

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`export --redact`: of a real recording no name is left in the bytes, and every figure is.
+"""`export --redact` of a real recording: no name remains in the bytes, and all values remain.
 
 Environment: CTPROF."""
 
@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from recording import SUFFIX, TIMEOUT, harness, run  # noqa: E402
 
 TEXTS = ("pcomm", "comm", "cgroup", "process.pcomm", "cgroup.path")
-LONG = 6  # characters: what is shorter is part of anything
+LONG = 6  # characters: shorter names occur in other words by chance
 STACKS = os.geteuid() == 0
 
 
@@ -24,7 +24,7 @@ def lines_of(path):
 
 
 def bytes_of(path):
-    """Of a file without what describes metrics, which is the same in all, and names plugins."""
+    """Returns the content of a file without the registry, which is the same in all files and has names of plugins."""
     lines = lines_of(path)
     for line in lines:
         line.pop("registry", None)
@@ -32,7 +32,7 @@ def bytes_of(path):
 
 
 def words_of_format(value):
-    """Keys, and who filled what: a process may be called so, too. Those of cgroups are names."""
+    """Returns words of the format: keys, and names of sources. Processes may have the same names. Keys of cgroups are names, and are omitted."""
     if isinstance(value, list):
         for item in value:
             yield from words_of_format(item)
@@ -48,7 +48,7 @@ def words_of_format(value):
 
 
 class Names:
-    """What could tell a host, of the lines of a recording."""
+    """The private words in the lines of a recording: those that could identify the host."""
 
     def __init__(self, lines):
         head = lines[0]
@@ -64,16 +64,16 @@ class Names:
         self.private -= {"", "/"}
 
     def left_in(self, text, value):
-        """Those that still stand in a text of JSON, or of anything else."""
+        """Returns the private names that remain in a text, which is JSON or anything else."""
         known = set(words_of_format(value)) | self.kernel
         return [name for name in self.private if not any(name in word for word in known) and
                 (name in text if len(name) >= LONG else json.dumps(name, ensure_ascii=False) in text)]
 
     def add_stacks(self, texts, modules, frames):
-        """The kernel's names, and those of what it maps into programs, are those of its release, which stays."""
+        """Names of the kernel and the vDSO depend only on the kernel's release, which is not redacted."""
         of = [self.kernel if kind in ("kernel", "vdso") else self.private for kind in modules["type"]]
-        for ours, path, build_id in zip(of, modules["path"], modules["build_id"]):
-            ours.update((texts[path], build_id))
+        for names, path, build_id in zip(of, modules["path"], modules["build_id"]):
+            names.update((texts[path], build_id))
         for module, name in zip(frames["module"], frames["name"]):
             of[module].add(texts[name])
 
@@ -93,14 +93,14 @@ class Redacted(unittest.TestCase):
         cls.key = cls.here / "key"
         cls.key.write_bytes(os.urandom(32))
 
-    def told(self, *words):
+    def output(self, *words):
         done = subprocess.run([harness.CTPROF, *map(str, words)], capture_output=True, text=True, timeout=TIMEOUT, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
     def redacted(self, file, name, *words):
         out = self.here / name
-        self.told("export", "--no-sync", file, "--redact", "-o", out, *words)
+        self.output("export", "--no-sync", file, "--redact", "-o", out, *words)
         return out
 
     def test_no_name_is_left(self):
@@ -111,7 +111,7 @@ class Redacted(unittest.TestCase):
         self.assertEqual(names.left_in(bytes_of(out), lines_of(out)), [])
         self.assertGreater(len(names.left_in(bytes_of(self.files[0]), lines_of(self.files[0]))), len(names.private) / 2)
 
-    def test_nor_in_rows_and_stacks_for_others(self):
+    def test_no_name_is_left_in_other_formats(self):
         names = Names(lines_of(self.files[0]))
         rows = subprocess.run(["zstd", "-dcq", self.redacted(self.files[0], "rows.zst", "--to", "ktstr")], check=True, capture_output=True).stdout
         whole = json.loads(rows)
@@ -121,26 +121,26 @@ class Redacted(unittest.TestCase):
             self.assertEqual(names.left_in(self.redacted(self.files[0], "folded", "--to", "folded").read_text(), {}), [])
 
     def figures(self, *words):
-        """Rows of JSON without the names of their groups."""
-        report = json.loads(self.told(*words, "--format", "json"))
-        told = ("group", "busiest", "extras")
-        rows = [{key: value for key, value in row.items() if not key.startswith(told)} for row in report["rows"]]
+        """Returns the rows of the JSON output without the names of their groups."""
+        report = json.loads(self.output(*words, "--format", "json"))
+        named = ("group", "busiest", "extras")
+        rows = [{key: value for key, value in row.items() if not key.startswith(named)} for row in report["rows"]]
         self.assertGreater(len(rows), 50)
         return sorted(json.dumps(row, sort_keys=True) for row in rows if row["metric"] != "host.sched_ext.state")
 
-    def test_figures_of_groups_are_what_they_were(self):
+    def test_values_of_groups_are_unchanged(self):
         other = self.redacted(self.files[0], "figures.zst")
         for axis in ("pcomm", "comm", "comm-exact", "cgroup", "all", "pid"):
             with self.subTest(axis):
                 self.assertEqual(self.figures("show", other, "--group-by", axis), self.figures("show", self.files[0], "--group-by", axis))
 
-    def test_with_one_key_files_are_compared_as_before(self):
+    def test_files_with_the_same_key_can_be_compared(self):
         both = [self.redacted(file, f"keyed{i}.zst", "--redact-key", self.key) for i, file in enumerate(self.files)]
         again = self.redacted(self.files[0], "again.zst", "--redact-key", self.key)
         self.assertEqual(bytes_of(both[0]), bytes_of(again))
         self.assertEqual(self.figures("compare", *both), self.figures("compare", *self.files))
 
-    def test_without_one_nobody_can_compare(self):
+    def test_files_without_a_key_cannot_be_compared(self):
         first, second = (Names(lines_of(self.redacted(self.files[0], f"fresh{i}.zst"))).private for i in range(2))
         words = {name for name in first & second if len(name) > 3 and any(c.isalpha() for c in name)}
         self.assertEqual(words, set())

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""What is said where the kernel refuses the recorders of waiting their BPF programs: one sentence with the cause, and nothing stays behind.
+"""Messages where the kernel refuses the BPF programs of the recorders off-cpu and sleepers: one sentence with the cause, and nothing remains.
 
-A seccomp filter answers one command of bpf(2) in the kernel's place, as a container's profile or a security module does, and as a kernel that
-does not take a program. Environment: CTPROF."""
+A seccomp filter makes commands of bpf(2) fail, like the profile of a container, a security module, or a kernel that rejects a program.
+Environment: CTPROF."""
 
 import ctypes
 import errno
@@ -19,7 +19,7 @@ import recording  # noqa: E402
 from recording import harness, loaded, program_ids, soon  # noqa: E402
 
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
-# Of enum bpf_cmd: what loading makes, then what attaching does.
+# Of enum bpf_cmd: commands for loading, then commands for attaching.
 MAP_CREATE, PROG_LOAD, RAW_TRACEPOINT_OPEN, BTF_LOAD, LINK_CREATE, ITER_CREATE = 0, 5, 17, 18, 28, 33
 COMMANDS = {"programs": [PROG_LOAD], "maps": [MAP_CREATE], "types": [BTF_LOAD], "links": [LINK_CREATE, RAW_TRACEPOINT_OPEN], "passes": [ITER_CREATE]}
 ANSWERS = errno.EPERM, errno.EACCES, errno.EINVAL
@@ -35,7 +35,7 @@ class Filter(ctypes.Structure):
 
 
 def answer_bpf(commands, answer):
-    """For subprocess's preexec_fn: from then on these commands of bpf(2) fail with this errno."""
+    """Returns a preexec_fn for subprocess that makes these commands of bpf(2) fail with the errno `answer`."""
     last = len(commands)
     lines = [(LOAD, 0, 0, NUMBER), (JUMP_IF_EQUAL, 0, last + 1, SYS_BPF), (LOAD, 0, 0, FIRST_ARGUMENT)]
     lines += [(JUMP_IF_EQUAL, last - at, 0, command) for at, command in enumerate(commands)]
@@ -52,16 +52,16 @@ def answer_bpf(commands, answer):
 
 
 def left_behind(before):
-    """New BPF programs that follow threads and that no process has open: a recorder's that is left; those of other processes do not count."""
+    """Returns new BPF programs for tracing that no process has open: those that a recorder left behind."""
     following = {number for number, program in loaded("prog").items() if program["type"] in ("tracing", "raw_tracepoint", "perf_event")}
-    held = set().union(*(program_ids(pid) for pid in os.listdir("/proc") if pid.isdigit()))
-    return following - before - held
+    in_use = set().union(*(program_ids(pid) for pid in os.listdir("/proc") if pid.isdigit()))
+    return following - before - in_use
 
 
 class Case(unittest.TestCase):
     def setUp(self):
         if os.geteuid() != 0:
-            self.skipTest("needs leave to load BPF programs")
+            self.skipTest("needs permission to load BPF programs")
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         self.file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
@@ -72,8 +72,8 @@ class Case(unittest.TestCase):
         words = recording.command("-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", recorder)
         return subprocess.run([*before, *words], capture_output=True, text=True, timeout=recording.TIMEOUT, check=False, **more)
 
-    def without_types(self, recorder):
-        """Run where /sys does not describe the kernel's structures."""
+    def without_btf(self, recorder):
+        """Records in a mount namespace without /sys/kernel/btf."""
         done = self.recorded(recorder, ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"])
         if "mount" in done.stderr or "unshare" in done.stderr:
             self.skipTest(done.stderr)
@@ -82,7 +82,7 @@ class Case(unittest.TestCase):
 
 class OffCpu(Case):
     def refused(self, done):
-        """The one sentence that is said."""
+        """Checks that the recording was refused with one sentence, and returns its reason."""
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertFalse(self.file.exists())
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
@@ -90,12 +90,12 @@ class OffCpu(Case):
         self.assertTrue(found, done.stderr)
         return found[2]
 
-    def test_whatever_bpf_refuses(self):
+    def test_each_refused_command(self):
         for name, commands in COMMANDS.items():
             for answer in ANSWERS:
                 with self.subTest(refused=name, answer=errno.errorcode[answer]):
                     said = self.refused(self.recorded("off-cpu", preexec_fn=answer_bpf(commands, answer)))
-                    # libbpf has words of its own where types find no room.
+                    # Failures to load BTF have a message of libbpf.
                     if answer == errno.EPERM and name != "types":
                         self.assertTrue(said.endswith(CLOSED), said)
                     else:
@@ -104,24 +104,24 @@ class OffCpu(Case):
                     self.assertEqual("attaching to" in said, name == "links", said)
                     self.assertEqual("a look at all threads" in said, name == "passes", said)
 
-    def test_no_types(self):
-        self.assertRegex(self.refused(self.without_types("off-cpu")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")
+    def test_no_btf(self):
+        self.assertRegex(self.refused(self.without_btf("off-cpu")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")
 
 
 class Sleepers(Case):
-    """They are looked at through /proc then, which is told."""
+    """Without BPF the recorder reads /proc, and reports this."""
 
     def by_proc(self, done):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(self.file.exists())
-        # Who is hidden from BPF may have a stack that is closed to root, and on a busy host looks may come too late.
+        # Threads that are hidden from BPF may have stacks that root cannot read, and on a busy host passes may be late.
         found = re.findall(r"(?m)^ctprof: sleepers: stacks have only their kernel part, from /proc: (.*?)(?:; stacks of \d+ sleeping threads are hidden "
                            r"from ctprof despite CAP_SYS_PTRACE \(.*\))?(?:; of \d+ passes .* missed their time)?$", done.stderr)
         self.assertEqual(len(found), 1, done.stderr)
         self.assertRegex(done.stderr, r"(?m)^ctprof: sleepers: [1-9]\d* stacks?")
         return found[0]
 
-    def test_whatever_bpf_refuses(self):
+    def test_each_refused_command(self):
         for name in "programs", "maps", "links":
             for answer in ANSWERS:
                 with self.subTest(refused=name, answer=errno.errorcode[answer]):
@@ -131,8 +131,8 @@ class Sleepers(Case):
                     else:
                         self.assertRegex(said, r"^the kernel refused the BPF program that looks at sleepers \(.*\), though Linux 5\.17")
 
-    def test_no_types(self):
-        self.assertRegex(self.by_proc(self.without_types("sleepers")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")
+    def test_no_btf(self):
+        self.assertRegex(self.by_proc(self.without_btf("sleepers")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")
 
 
 if __name__ == "__main__":

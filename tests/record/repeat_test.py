@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Windows back to back: what is read between two of them is one's end and the other's begin, and who ends is in one of them."""
+"""Windows back to back: the read at a boundary ends one window and begins the next, and each exited thread is in one window."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def packed(line):
 
 
 def rewrite(path, change):
-    """Changes the lines of a file in columns, each of which is a frame of zstd's."""
+    """Changes the lines of a file with layout columns, where each line is a zstd frame."""
     lines = [change(line) for line in subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True, text=True).stdout.splitlines(True)]
     text_bytes = sum(len(line.encode()) for line in lines[:-1])
     lines[-1] = re.sub(r'"bytes":\d+', f'"bytes":{text_bytes}', lines[-1])
@@ -57,7 +57,7 @@ class Repeat(unittest.TestCase):
         self.assertEqual(done.stderr, f"ctprof: recording into the directory '{self.here}': it is not empty; name a new one\n")
         self.assertEqual(recording.files_in(self.here), ["mine"])
 
-    def test_what_one_ends_with_the_next_begins_with(self):
+    def test_the_end_of_a_window_is_the_begin_of_the_next(self):
         done = run("--repeat", "3", "-d", "400ms", "-o", self.here)
         self.assertEqual(done.returncode, 0, done.stderr)
         windows = self.windows()
@@ -74,8 +74,8 @@ class Repeat(unittest.TestCase):
                     self.assertEqual(row.bases, {metric: before.get(metric) for metric in row.bases}, name)
             self.assertGreater(both, 10)
 
-    def test_windows_last_their_time(self):
-        """From one boundary to the next, whatever it takes to write a file."""
+    def test_windows_have_the_requested_length(self):
+        """The time between boundaries does not depend on the time for writing files."""
         with measurement.Delays() as delays:
             run("--repeat", "4", "-d", "300ms", "-o", self.here)
         opened = [window.head["opened"]["monotonic_ns"] for window in self.windows()]
@@ -84,7 +84,7 @@ class Repeat(unittest.TestCase):
             self.assertGreaterEqual(length, 299)
         measurement.check(self, "length of the shortest window in ms", min(lengths), 300, 50 + 1000 * delays.longest)
 
-    def test_costly_metrics_are_for_who_names_them(self):
+    def test_costly_metrics_are_read_on_request(self):
         costly = "process.smaps_rollup"
         alone = self.here.with_suffix(".zst")
         run("-d", "50ms", "-o", alone)
@@ -93,14 +93,14 @@ class Repeat(unittest.TestCase):
             self.assertFalse(any(window.processes.get(costly, ())))
             self.assertIn(costly, window.left_out)
         for words in (("--metrics", costly), ("--level", "full"), ("--level", "fast", "--metrics", costly)):
-            asked = self.here.with_name("-".join(words).lstrip("-"))
-            run("--repeat", "2", "-d", "50ms", *words, "-o", asked)
-            for name in recording.files_in(asked):
-                window = Window(asked / name)
+            directory = self.here.with_name("-".join(words).lstrip("-"))
+            run("--repeat", "2", "-d", "50ms", *words, "-o", directory)
+            for name in recording.files_in(directory):
+                window = Window(directory / name)
                 self.assertTrue(any(window.processes[costly]), (words, name))
                 self.assertEqual(window.left_out, [])
 
-    def test_ctrl_c_ends_the_present_window(self):
+    def test_ctrl_c_ends_the_current_window(self):
         with Recorder("--repeat", "50", "-d", "1s", "-o", self.here) as recorder:
             self.assertTrue(soon(lambda: self.here.is_dir() and len(os.listdir(self.here)) == 1))
             recorder.signal(signal.SIGINT)
@@ -109,8 +109,8 @@ class Repeat(unittest.TestCase):
         first, second = self.windows()
         self.assertEqual(second.head["opened"], first.start)
 
-    def test_who_ends_is_in_one_window(self):
-        """Children that are there for an instant, while boundaries are read: each in one window, and none twice."""
+    def test_an_exited_thread_is_in_one_window(self):
+        """Short-lived children while boundaries are read: each is in exactly one window."""
         started = []
 
         def start_children(stop):
@@ -135,16 +135,16 @@ class Repeat(unittest.TestCase):
         windows = self.windows()
         self.assertTrue(all(window.head["sees_ends"] for window in windows))
         names = [name for window in windows for name in window.ended]
-        self.assertEqual(len(names), len(set(names)), "one is in two windows")
+        self.assertEqual(len(names), len(set(names)), "a thread is in two windows")
         missing = set(started) - {tgid for tgid, _, _ in names}
         self.assertEqual(missing, set())
         self.assertGreater(len(started), 10)
 
-    def test_a_zombie_ends_when_it_is_gone(self):
-        """Its figures are final before, and it stands in the table as long as its parent leaves it there."""
+    def test_a_zombie_is_living_until_it_is_reaped(self):
+        """Its values are final when it becomes a zombie. It is a living thread until its parent reaps it."""
         with Recorder("--repeat", "4", "-d", "700ms", "-o", self.here) as recorder:
             self.assertTrue(soon(lambda: self.here.is_dir() and len(os.listdir(self.here)) == 1))
-            child = subprocess.Popen(["true"])  # nobody waits
+            child = subprocess.Popen(["true"])  # a zombie until wait()
             self.assertTrue(soon(lambda: len(os.listdir(self.here)) == 2))
             child.wait()
             recorder.finish()
@@ -155,7 +155,7 @@ class Repeat(unittest.TestCase):
         self.assertEqual(windows[2].ended[name].difference("run_time_ns"), 0)
 
     def test_many_runs_are_read_one_after_the_other(self):
-        """Before its rows a run does not say whether it tells when threads were seen; it may be one that does not."""
+        """Only the rows of a run show whether it has the times of reads. One of these runs has none."""
         done = run("--repeat", "6", "-d", "100ms", "-o", self.here)
         self.assertEqual(done.returncode, 0, done.stderr)
         runs = [self.here / name for name in recording.files_in(self.here)]
@@ -172,9 +172,9 @@ class Repeat(unittest.TestCase):
         return json.loads(done.stdout)
 
 
-class Two(unittest.TestCase):
-    def test_two_recorders_see_the_same(self):
-        """A thread that runs in pieces while both are open, and neither before nor after."""
+class TwoRecordings(unittest.TestCase):
+    def test_two_recordings_have_the_same_values(self):
+        """A thread runs only while both windows are open."""
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         worker = subprocess.Popen([sys.executable, "-c", "import sys\nsys.stdin.readline()\nfor _ in range(10**7): pass\nprint('done', flush=True)\n"

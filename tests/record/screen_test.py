@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The first screen of a window of this host, computed a second time from the file alone: figures, scores, order, what stays out.
+"""Computes the first screen of a window of this host independently from the file: values, scores, order, and omitted rows.
 
-The file says what the headlines are; only the time that threads were blocked is not in it, and is what is left of their wall time.
+The file defines the headlines, except blocked time, which is the rest of the threads' wall time.
 """
 
 import collections
@@ -21,12 +21,12 @@ from patterns import thread_keys  # noqa: E402
 
 PERCENT, RATE, LEVEL = range(3)
 BLOCKED = {"label": "%blocked", "order": 30, "shown": PERCENT, "by_change": True, "floor": 1e7}
-# What a cell has instead of a number.
+# Values of a cell without a number.
 UNKNOWN, MEANINGLESS = None, "NotApplicable"
 
 
 class Column:
-    """One metric at one end, row by row: a number, UNKNOWN, or MEANINGLESS."""
+    """One metric at one end of the window. The cell of a row is a number, UNKNOWN, or MEANINGLESS."""
 
     def __init__(self, cells, gaps, names):
         reasons = [names[code] for code, count in zip(gaps[::2], gaps[1::2]) for _ in range(count)]
@@ -35,7 +35,7 @@ class Column:
 
 
 class Table:
-    """The rows of all blocks of an entity: what they were at the end and, of what has bases, at the beginning."""
+    """The rows of all blocks of an entity: their values at the end and, for metrics with bases, at the beginning."""
 
     def __init__(self, blocks, based, gap_names):
         self.rows, self.now, self.then, self.born, self.seen = 0, {}, {}, [], []
@@ -43,7 +43,7 @@ class Table:
             count = len(next(iter(block["columns"].values())))
             self._take(self.now, block["columns"], block["gaps"], gap_names, count)
             self._take(self.then, block["bases"], block["base_gaps"], gap_names, count)
-            for name in based - block["bases"].keys():  # left out: they equal the end
+            for name in based - block["bases"].keys():  # omitted bases equal the end
                 then = self.then.setdefault(name, [MEANINGLESS] * (self.rows + count))
                 then[self.rows:] = self.now.get(name, then)[self.rows:]
             self.born += [block["first_row"] + row in set(block["born"]) for row in range(count)]
@@ -89,13 +89,13 @@ class File:
 
     @staticmethod
     def opening_cells(line, names):
-        """What each row had that only the opening has: metric -> cell."""
+        """Returns for each row that is only in the opening: metric -> cell."""
         runs = {name: gap["runs"] for gap in line["gaps"] for name in gap["columns"]}
         columns = {name: Column(cells, runs.get(name, []), names).cells for name, cells in line["columns"].items()}
         return [dict(zip(columns, cells)) for cells in zip(*columns.values())]
 
     def mean_time(self, lines):
-        """Between both readings of the threads that were there throughout."""
+        """Returns the mean time between both reads of threads that existed during the whole window."""
         seen = [moments for line in lines for moments in line["seen"]]
         times = [last - first for (first, last), born in zip(seen, self.threads.born) if first and not born]
         return sum(times) / len(times)
@@ -104,7 +104,7 @@ class File:
         return {metric["name"]: metric for metric in self.registry["metrics"]}
 
     def of_host(self, role):
-        """What a counter of the host counted in the window, or what a gauge is at its end; 0 where it is unknown."""
+        """Returns the difference of a counter of the host in the window, or a gauge at its end; 0 if unknown."""
         metric = next((metric for metric in self.registry["metrics"] if metric.get("role") == role), None)
         if not metric or not is_number(now := self.hosts.cell(metric["name"], 0)):
             return 0
@@ -115,7 +115,7 @@ class File:
 
 
 class Differences:
-    """What each thread did in the window, metric by metric."""
+    """The differences of each thread in the window, by metric."""
 
     def __init__(self, file):
         self.file, self.threads = file, file.threads
@@ -123,7 +123,7 @@ class Differences:
         self.state = file.with_role("state")
 
     def end(self, cells, in_progress, states, row):
-        """A time at one end, with what was in progress."""
+        """Returns a time at one end of the window, including the time in progress."""
         time = cells[row]
         if not is_number(time):
             return time
@@ -152,7 +152,7 @@ class Differences:
 
 
 def total(cells):
-    """Of a group: its sum; 0 where nothing could have a value; UNKNOWN where nothing has one."""
+    """Returns the sum of a group; 0 if no cell is meaningful; UNKNOWN if no meaningful cell has a number."""
     meaningful = [cell for cell in cells if cell != MEANINGLESS]
     numbers = [cell for cell in meaningful if is_number(cell)]
     return sum(numbers) if numbers else 0 if not meaningful else UNKNOWN
@@ -168,7 +168,7 @@ def is_inside(path, other):
 
 
 def as_tree(rows):
-    """[(depth, row)] of cgroups: each below the nearest that it is inside, siblings by the largest score in all that is below them."""
+    """Returns [(depth, row)] of cgroups: each below its nearest ancestor, siblings by the largest score in their subtree."""
     def below(parent, rest):
         top = [row for row in rest if not any(is_inside(row[0], other[0]) for other in rest)]
         branches = [(row, [other for other in rest if is_inside(other[0], row[0])]) for row in top]
@@ -178,11 +178,11 @@ def as_tree(rows):
 
 
 class Screen:
-    """The screen of one window, by the names of processes, or by a key of threads as it is."""
+    """The screen of one window, grouped by normalised names of processes, or by another key of threads without normalisation."""
 
     def __init__(self, file, axis="pcomm"):
         self.file, self.differences = file, Differences(file)
-        names = [name or "" for name in file.threads.now[axis]]  # that of a thread which was gone when it was asked for
+        names = [name or "" for name in file.threads.now[axis]]  # empty for a thread that exited before its name was read
         keys = thread_keys(names) if axis == "pcomm" else {name: name for name in names}
         self.axis, self.keys = axis, keys
         self.groups = collections.defaultdict(list)
@@ -205,7 +205,7 @@ class Screen:
         self.weights = [self.weight(shown) for shown, _ in self.headlines]
 
     def weight(self, shown):
-        """(What the machine has of it, what counts of a figure at most); None for what orders nothing."""
+        """Returns (the capacity of the machine, the maximum of a value that counts); None for a headline that does not affect the order."""
         metric = next((one for one in self.file.registry["metrics"] + self.file.registry["derived"] if one.get("headline") == shown), None)
         if shown.get("by_change"):
             return None
@@ -222,7 +222,7 @@ class Screen:
         return (size / busy, size) if size and busy else None
 
     def find_headlines(self):
-        """[(headline, what computes the group's total)] in their order."""
+        """Returns [(headline, function that computes the total of a group)] in display order."""
         found = [(BLOCKED, lambda group: total(self.differences.blocked(row) for row in self.groups[group]))]
         for metric in self.file.registry["metrics"]:
             if metric.get("headline"):
@@ -233,7 +233,7 @@ class Screen:
         return sorted(found, key=lambda one: one[0]["order"])
 
     def reader_of_sum(self, text):
-        """Of "a + b", or of "a? + max(b?, c?)", whose inputs may be missing as long as one is there."""
+        """Returns the reader of "a + b", or of "a? + max(b?, c?)", where inputs may be missing if at least one is known."""
         terms = re.findall(r"max\([^)]*\)|\S+", text.replace(" + ", " "))
         readers = [[self.reader(name.strip("? ")) for name in term.removeprefix("max(").rstrip(")").split(",")] for term in terms]
         if "?" not in text:
@@ -254,7 +254,7 @@ class Screen:
         name = next(metric["name"] for metric in self.file.registry["metrics"] if metric.get("headline") == shown)
         table = self.file.processes
         at_end = [table.cell(name, row) for row in self.processes[group] if is_number(table.cell(name, row))]
-        # What processes had at the beginning that have some at the end, or exited.
+        # Values at the beginning of processes that have a value at the end, or exited.
         then = [table.base(name, row) for row in self.processes[group] if is_number(table.cell(name, row))]
         then += [table.base(name, row) for row in self.processes[group] if not is_number(table.cell(name, row)) and not table.born[row]
                  and is_number(table.base(name, row))]
@@ -275,12 +275,12 @@ class Screen:
         return found
 
     def moved(self, at, figures):
-        """What is compared with the headline's floor; 0 where that is not known."""
+        """Returns the value that is compared with the headline's floor; 0 if it is unknown."""
         value, change = figures[at]
         return abs((change if self.headlines[at][0]["shown"] == LEVEL else value) or 0)
 
     def share(self, at, figures):
-        """Of the machine; a level's is that of what it is, or changed by if that is more."""
+        """Returns the share of the machine's capacity; for a level that of the value or of its change, whichever is larger."""
         if not self.weights[at]:
             return 0
         whole, most = self.weights[at]
@@ -288,21 +288,21 @@ class Screen:
         return min(max(abs(value or 0), abs(change or 0)), most) / whole
 
     def is_own(self, group):
-        """Of the process that recorded, or of its helpers."""
+        """Returns whether the group consists of threads of the recording process and its helpers."""
         threads = self.file.threads
         own = {threads.now["tgid"][row] for row in range(self.file.living) if threads.now["tid"][row] in self.file.own}
         return all(threads.now["tgid"][row] in own or threads.cell("parent", row) in own for row in self.groups[group])
 
     def has_other_threads(self, group, keys):
-        """Whether it has at least 20 threads more, or fewer, than when the window opened."""
+        """Returns whether the number of threads has changed by at least 20 since the window opened."""
         threads = self.file.threads
-        gone = sum(keys.get(thread[self.axis], thread[self.axis]) == group for thread in self.file.exited["thread"])
+        exited = sum(keys.get(thread[self.axis], thread[self.axis]) == group for thread in self.file.exited["thread"])
         born = sum(threads.born[row] for row in self.groups[group])
         ended = sum(row >= self.file.living for row in self.groups[group])
-        return abs(born - ended - gone) >= 20
+        return abs(born - ended - exited) >= 20
 
     def rows(self):
-        """[(group, score, figures)] in order; what stays out is counted."""
+        """Returns [(group, score, values)] in order, and counts omitted groups and threads in self.out."""
         figures = {group: self.figures(group) for group in self.groups}
         orders = [at for at, (shown, _) in enumerate(self.headlines) if not shown.get("by_change")]
         found, self.out = [], collections.Counter()
@@ -320,14 +320,14 @@ class Screen:
         return sorted(found, key=lambda one: (-one[1], one[0].encode()))
 
 
-class OfThisHost(unittest.TestCase):
+class FirstScreen(unittest.TestCase):
     def setUp(self):
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         self.path = os.path.join(scratch.name, "run.ctprof.zst")
 
     def record(self, *cgroups):
-        """While one program after the other ends, in each of the cgroups, and one is born and ends."""
+        """Records while short-lived programs run in each of the cgroups, and a program starts and exits in the window."""
         with contextlib.ExitStack() as storms:
             for cgroup in cgroups or [None]:
                 storm = subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"], preexec_fn=lambda at=cgroup: at and join(at))
@@ -335,7 +335,7 @@ class OfThisHost(unittest.TestCase):
             done = run("-o", self.path, "--", "sh", "-c", "timeout .5 dd if=/dev/zero of=/dev/null status=none; sleep .5")
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def told(self, *words):
+    def screen(self, *words):
         return json.loads(harness.run("show", self.path, "--format", "json", *words).stdout)["screen"]
 
     @unittest.skipUnless(may_make_cgroups(), "needs root, and a cgroup v2 hierarchy to make cgroups in")
@@ -345,21 +345,21 @@ class OfThisHost(unittest.TestCase):
             for place in places:
                 os.mkdir(place)
             self.record(*places)
-        told = self.told("--group-by", "cgroup", "--no-cg-normalize")
+        report = self.screen("--group-by", "cgroup", "--no-cg-normalize")
         screen = Screen(File(self.path), "cgroup")
         rows = as_tree(screen.rows())
         self.assertLessEqual({0, 1, 2}, {depth for depth, _ in rows})
-        self.assertEqual([(row["depth"], row["group"], row["score"]) for row in told["rows"]], [(depth, *row[:2]) for depth, row in rows])
+        self.assertEqual([(row["depth"], row["group"], row["score"]) for row in report["rows"]], [(depth, *row[:2]) for depth, row in rows])
 
     def test_screen(self):
         self.record()
-        told = self.told()
+        report = self.screen()
         screen = Screen(File(self.path))
         rows = screen.rows()
-        self.assertEqual([one["label"] for one in told["headlines"]], [shown["label"] for shown, _ in screen.headlines])
-        self.assertEqual([row["group"] for row in told["rows"]], [group for group, _, _ in rows])
+        self.assertEqual([one["label"] for one in report["headlines"]], [shown["label"] for shown, _ in screen.headlines])
+        self.assertEqual([row["group"] for row in report["rows"]], [group for group, _, _ in rows])
         self.assertIn("true", [group for group, _, _ in rows])
-        for row, (group, score, figures) in zip(told["rows"], rows):
+        for row, (group, score, figures) in zip(report["rows"], rows):
             self.assertEqual(row["score"], score, f"score of {group}")
             for ((shown, _), own, (figure,)) in zip(screen.headlines, figures, row["figures"]):
                 self.assertEqual(figure["value"], own[0], f"{shown['label']} of {group}")
@@ -371,9 +371,9 @@ class OfThisHost(unittest.TestCase):
             self.assertEqual(row["depth"], 0)
             self.assertEqual(row["new"], threads["born"] == len(screen.groups[group]), group)
             self.assertEqual(row["gone"], threads["living"] == 0, group)
-        found = {row["group"]: (row["new"], row["gone"]) for row in told["rows"]}
+        found = {row["group"]: (row["new"], row["gone"]) for row in report["rows"]}
         self.assertEqual((found["dd"], found["sh"]), ((True, True), (False, False)))
-        left = told["left_out"]
+        left = report["left_out"]
         self.assertEqual({name: left[name] for name in ("own_threads", "quiet_kernel_threads", "quiet_groups")},
                          {name: screen.out[name] for name in ("own_threads", "quiet_kernel_threads", "quiet_groups")})
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Functions by the time that they spend: a program that knows its shares, and what the kernel's own profiler says of it.
+"""CPU time of functions: a program with known shares, and the results of perf for the same program.
 
-Environment: CTPROF; SHARES, the program; SHARES_LIBRARY, which it opens and closes."""
+Environment: CTPROF; SHARES, the program; SHARES_LIBRARY, a library that it opens and closes."""
 
 import json
 import math
@@ -22,19 +22,19 @@ SHARES = os.environ["SHARES"]
 FUNCTIONS = ("seventy", "twenty", "ten", "around")
 INLINED = ("seventy", "twenty", "ten", "inlined")
 FREQUENCY = 999
-PLANNED_POINTS = 1  # by which shares differ from the plan: what the program does besides, and its own granularity
+PLANNED_POINTS = 1  # the difference between shares and plan: other work of the program, and its granularity
 
 
-def told(*words):
+def stacks_of(*words):
     done = harness.run(*words, "--sections", "stacks", "--format", "json", "--limit", "0")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["stacks"]
 
 
 def functions_of(stacks, group):
-    """What each function of a group weighs by itself, side by side, in the order told."""
+    """Returns function -> self weights, one for each side, in the order of the report."""
     names = [function["name"] for function in stacks["functions"]]
-    found = next(told for told in stacks["groups"] if told["group"] == group)
+    found = next(one for one in stacks["groups"] if one["group"] == group)
     return {names[row["function"]]: row["self"] for row in found["functions"]}
 
 
@@ -52,7 +52,7 @@ def in_points(weights):
 class Shares(unittest.TestCase):
     def setUp(self):
         if os.geteuid() != 0:
-            self.skipTest("needs leave to sample")
+            self.skipTest("needs permission to sample")
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         self.here = pathlib.Path(scratch.name)
@@ -64,16 +64,16 @@ class Shares(unittest.TestCase):
         return path
 
     def assert_near(self, found, expected, samples, profilers=1):
-        """Shares in points. Each of the profilers estimated them from so many samples."""
+        """Compares shares in percentage points. Each profiler estimated them from `samples` samples."""
         for name, points in expected.items():
             error = 100 * measurement.sampling_error(samples, points / 100) * math.sqrt(profilers)
             measurement.check(self, f"points of {name}", found.get(name, 0), points, PLANNED_POINTS + error)
 
-    def test_of_a_library_that_is_closed_a_thread_that_ends_and_what_was_inlined(self):
+    def test_a_closed_library_an_exited_thread_and_an_inlined_function(self):
         shares = (49, 14, 7, 5)
         path = self.recorded("shares", SHARES, 10, *shares)
         for names in FUNCTIONS, INLINED:
-            found = functions_of(told("show", path), "shares")
+            found = functions_of(stacks_of("show", path), "shares")
             weights = {name: found.get(name, [0])[0] for name in names}
             self.assert_near(in_points(weights), in_points(dict(zip(names, shares))), samples_in(weights))
             self.assertEqual("inlined" in found, names is INLINED)
@@ -81,21 +81,21 @@ class Shares(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
 
     @unittest.skipUnless(shutil.which("perf"), "needs perf")
-    def test_perf_says_the_same(self):
+    def test_perf_has_the_same_shares(self):
         data = str(self.here / "perf.data")
         path = self.recorded("perf", "perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-o", data, SHARES, 5, 50, 20, 10)
         report = subprocess.run(["perf", "report", "-i", data, "--stdio", "--comm", "shares", "--sort", "symbol", "-g", "none"],
                                 check=True, capture_output=True, text=True).stdout
         theirs = {name: float(points) for points, name in re.findall(r"^\s*([\d.]+)%\s+\[[.k]\] (\S+)", report, re.MULTILINE)}
-        weights = {name: weights[0] for name, weights in functions_of(told("show", path), "shares").items()}
+        weights = {name: weights[0] for name, weights in functions_of(stacks_of("show", path), "shares").items()}
         whole = sum(theirs.values())
         theirs = {name: 100 * points / whole for name, points in theirs.items() if 100 * points / whole > 2}
         self.assertGreater(len(theirs), 2, report)
         self.assert_near(in_points(weights), theirs, samples_in(weights), profilers=2)
 
-    def test_what_became_slower_is_first(self):
+    def test_the_function_that_became_slower_is_first(self):
         paths = [self.recorded(f"side{ms}", SHARES, 4, ms, 20, 10) for ms in (20, 26)]
-        stacks = told("compare", *paths)
+        stacks = stacks_of("compare", *paths)
         first = stacks["groups"][0]
         self.assertEqual(first["group"], "shares")
         name = stacks["functions"][first["functions"][0]["function"]]["name"]

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Recording beside a program whose file lies on a file system that no longer answers.
+"""Recording of a program whose file is on a file system that no longer answers.
 
-A thread that waits for such a file system cannot be killed, and keeps its process from ending. The recording must end nevertheless, and name the
+A thread that waits for such a file system cannot be killed, and prevents the exit of its process. The recording must end nevertheless, and name the
 file. The file system is tests/jemalloc/stuck_mount.py, in a mount namespace of its own.
 
 Environment: CTPROF."""
@@ -20,7 +20,7 @@ from recording import harness
 
 STUCK_MOUNT = pathlib.Path(__file__).parent.parent / "jemalloc" / "stuck_mount.py"
 
-# DIRECTORY FILE COMMAND...: the program runs without reading its file any more before FILE makes the file system silent.
+# DIRECTORY OUTPUT FILE COMMAND...: the program has read all of its file before the creation of FILE makes the file system silent.
 SCRIPT = """
 "$1/file" -c 'i=0; echo ready >&2; while [ $i -lt 2000000000 ]; do i=$((i+1)); [ $i -ne 1000000 ] || echo warm >&2; done' 2>"$2" &
 program=$!
@@ -38,7 +38,7 @@ exit $status
 class SilentMount(unittest.TestCase):
     def setUp(self):
         if os.geteuid() != 0:
-            raise unittest.SkipTest("needs leave to mount")
+            raise unittest.SkipTest("needs permission to mount")
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         self.home = pathlib.Path(scratch.name)

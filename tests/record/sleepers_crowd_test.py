@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`record --recorders sleepers` with 10,000 threads, while others want the CPUs: passes come in time.
+"""`record --recorders sleepers` with 10,000 threads on busy CPUs: passes are on time.
 
 Environment: CTPROF"""
 
@@ -18,7 +18,7 @@ from recording import harness, run  # noqa: E402
 
 THREADS = 10_000
 BUSY = 6  # processes for each CPU
-# Of the passes of a window; the first one tells all threads whole, and takes several periods here.
+# Of the passes of a window. The first pass reports all threads completely, and takes several periods here.
 LARGEST_SHARE = 0.35
 
 CROWD = f"""
@@ -42,9 +42,9 @@ def crowd():
 
 @measurement.run_twice_at_most
 class Crowd(unittest.TestCase):
-    def test_most_passes_come_in_time(self):
+    def test_most_passes_are_on_time(self):
         if os.geteuid() != 0:
-            self.skipTest("needs leave to load BPF programs, and CAP_SYS_NICE")
+            self.skipTest("needs permission to load BPF programs, and CAP_SYS_NICE")
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`record --recorders sleepers` and `capture --stacks`: who sleeps where, by threads that each wait in a way of their own; and what adds up.
+"""`record --recorders sleepers` and `capture --stacks`: stacks of threads that each wait in a different way, and sums of samples.
 
 Environment: CTPROF, SLEEPS (sleeps.c)."""
 
@@ -23,14 +23,14 @@ from recording import Recorder, harness, program_ids, run, soon  # noqa: E402
 WAITS = os.environ["SLEEPS"]
 METRICS = ("--metrics", "run_time_ns")
 CHAIN = ("main_of", "outer", "middle")
-# What the kernel's functions are called there, whatever the version.
+# Parts of the names of the kernel's functions there, in all versions.
 KERNEL = {"at_futex": "futex", "at_pipe": "pipe", "at_nanosleep": "nanosleep", "at_poll": "poll", "a) R 1 (b": "pipe", "crowd": "futex"}
 DISK = ("at_fsync", "at_fault")
 SYS_BPF, BPF_PROG_GET_FD_BY_ID = {"x86_64": 321, "aarch64": 280}[os.uname().machine], 13
 
 
 class File:
-    """`threads`: by (tgid, tid, start), those that ended too; of each its columns, and `stacks`: functions, root first -> weight."""
+    """`rows`: the columns of each living or exited thread, and `stacks`: stack (root first) -> weight."""
 
     def __init__(self, path, metric="sleeping_stacks"):
         text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
@@ -60,7 +60,7 @@ class File:
                     of_row[stacks[node]] = of_row.get(stacks[node], 0) + weight
 
     def of(self, pid):
-        """Name -> rows."""
+        """Returns name -> rows of the process."""
         found = collections.defaultdict(list)
         for row in self.rows.values():
             if row["tgid"] == pid:
@@ -86,7 +86,7 @@ class Waits:
 
 
 def lasting_programs(pid):
-    """The BPF programs that the process has open once nothing comes and goes there: libbpf tries the kernel with programs that it closes at once."""
+    """Returns the BPF programs that the process has open, or an empty set if they still change: libbpf probes the kernel with temporary programs."""
     before = program_ids(pid)
     time.sleep(0.2)
     return before if before == program_ids(pid) else set()
@@ -103,7 +103,7 @@ def is_loaded(program):
 class Case(unittest.TestCase):
     def setUp(self):
         if os.geteuid() != 0:
-            self.skipTest("needs leave to load programs into the kernel")
+            self.skipTest("needs permission to load programs into the kernel")
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         self.here = pathlib.Path(scratch.name)
@@ -115,7 +115,7 @@ class Case(unittest.TestCase):
         return done.stderr
 
     def beside_a_trap(self, take, *words):
-        """Threads that wait, beside one whose stack nobody can read. A search for leaks would stop all threads, and one of ours waits for it."""
+        """Records or captures waiting threads, and one whose stack cannot be read. Leak detection is off: it would stop threads that wait for the stack."""
         with Waits("trap") as trap, Waits(self.here) as waits:
             if not trap.is_ready:
                 self.skipTest("no userfaultfd here")
@@ -137,7 +137,7 @@ class Case(unittest.TestCase):
 
     def check_thread(self, row, name):
         way = "at_pipe" if name.startswith("a)") else "at_condition" if name == "crowd" else name
-        # Who waits for a disk runs on within microseconds: then a look has no user part, rather than one of another moment.
+        # A thread that waits for a disk continues within microseconds: then its stack has no user part, rather than one of another time.
         self.assertTrue(row["stacks"], name)
         whole = sum(weight for stack, weight in row["stacks"].items() if names(stack, False) != ["[truncated]"])
         if name == "at_nanosleep":
@@ -148,7 +148,7 @@ class Case(unittest.TestCase):
             user = names(stack, False)
             if user == ["[truncated]"]:
                 continue
-            if way == "at_poll":  # 1,000 frames: those at the root are beyond what is kept
+            if way == "at_poll":  # 1,000 frames: those at the root exceed the limit
                 self.assertGreater(user.count("at_poll"), 50)
             else:
                 self.assertEqual(tuple(user[user.index("main_of"):][:4]), (*CHAIN, way), user)
@@ -164,15 +164,15 @@ class Live(Case):
         for name in ("at_futex", "at_pipe", "at_nanosleep", "at_fsync", "at_fault", "at_poll", "a) R 1 (b", "crowd"):
             with self.subTest(name):
                 if name in DISK and not threads[name][0]["stacks"]:
-                    self.skipTest("the disk is too fast to be met")
+                    self.skipTest("the disk is too fast")
                 for row in threads[name]:
                     self.check_thread(row, name)
         for stack in (stack for row in threads["at_fault"] for stack in row["stacks"]):
             kernel = names(stack, True)
             if any("SYSCALL" in name or "svc" in name for name in kernel):
-                self.assertTrue(any("advise" in name for name in kernel), stack)  # it lets go of the pages; a fault is no system call
+                self.assertTrue(any("advise" in name for name in kernel), stack)  # it drops the pages; a fault is no system call
 
-    def test_a_stack_of_many_kilobytes_is_whole_and_a_longer_one_says_that_it_is_cut(self):
+    def test_a_large_stack_is_complete_and_a_larger_one_is_truncated(self):
         with Waits(self.here) as waits:
             said = self.recorded("-d", "500ms", "-p", waits.pid)
         self.by_bpf(said)
@@ -188,7 +188,7 @@ class Live(Case):
         self.assertIn(user.count("huge_frame"), (7, 8))  # of 256 KiB
         self.assertNotIn("at_huge", user)
 
-    def test_both_metrics_say_the_same_and_who_sleeps_throughout_is_found_each_time(self):
+    def test_both_metrics_agree_and_sleepers_have_a_sample_of_each_pass(self):
         with Waits(self.here) as waits:
             said = self.recorded("-d", "1500ms", "--sleepers-freq", "30")
         file = File(self.file)
@@ -202,11 +202,11 @@ class Live(Case):
         self.assertLessEqual(max(row["sleeping_samples"] or 0 for row in file.rows.values()), passes)
         self.assertEqual({len(row["stacks"]) for row in threads["crowd"]}, {1})
         self.by_bpf(said)
-        # Who did not run was walked once: a record of a stack, one of its repeats, and of others.
+        # The stack of a thread that did not run was walked once: later samples are repeats.
         taken = int(re.search(r"sleepers: (\d+) stacks", said)[1])
         self.assertLess(taken, sum(row["sleeping_samples"] or 0 for row in file.rows.values()))
 
-    def test_windows_back_to_back_stand_for_themselves(self):
+    def test_windows_back_to_back_are_independent(self):
         with Waits(self.here) as waits:
             directory = self.here / "many"
             done = run("-o", directory, *METRICS, "--recorders", "sleepers", "-d", "600ms", "--repeat", "3", "--sleepers-freq", "20")
@@ -219,7 +219,7 @@ class Live(Case):
                     self.assertGreater(row["sleeping_samples"], 0)
                     self.assertNotIn("[rest]", [function for stack in row["stacks"] for function, _ in stack])
 
-    def test_threads_that_come_and_go_keep_what_they_were_found_with(self):
+    def test_short_lived_threads_keep_their_samples(self):
         with harness.beside(WAITS, "come", "100000", stdout=subprocess.DEVNULL) as come:
             self.recorded("-d", "1500ms", "--sleepers-freq", "40")
         file = File(self.file)
@@ -229,11 +229,11 @@ class Live(Case):
             self.assertEqual(sum(row["stacks"].values()), row["sleeping_samples"])
             for stack in row["stacks"]:
                 user = names(stack, False)
-                if "at_nap" in user:  # it may be on its way out
+                if "at_nap" in user:  # the thread may be exiting
                     self.assertEqual(tuple(user[user.index("main_of"):][:4]), (*CHAIN, "at_nap"))
         self.assertGreater(sum(row["sleeping_samples"] or 0 for row in rows), len(rows) / 2)
 
-    def test_the_flame_graph_of_this_host_weighs_what_was_counted(self):
+    def test_the_flame_graph_has_all_samples(self):
         self.recorded("-d", "700ms")
         folded = subprocess.run([harness.CTPROF, "export", self.file, "--to", "folded", "--metric", "sleeping_stacks", "-o", "-"], check=True,
                                 capture_output=True, text=True).stdout
@@ -246,7 +246,7 @@ class Live(Case):
         subprocess.run([harness.CTPROF, "flame", self.file, "--metric", "sleeping_stacks", "-o", picture], check=True, capture_output=True)
         self.assertIn("<svg", picture.read_text(encoding="utf-8"))
 
-    def test_beside_the_other_recorders(self):
+    def test_with_the_other_recorders(self):
         with Waits(self.here) as waits:
             said = self.recorded("-d", "700ms", "--recorders", "on-cpu,off-cpu,sleepers")
         if "on-cpu: " not in said or "off-cpu: " not in said:
@@ -254,7 +254,7 @@ class Live(Case):
         threads = File(self.file).of(waits.pid)
         self.check_thread(threads["at_futex"][0], "at_futex")
 
-    def test_only_what_was_asked_for_is_walked(self):
+    def test_only_selected_processes_are_walked(self):
         with Waits(self.here) as waits:
             said = self.recorded("-d", "500ms", "-p", waits.pid)
         self.by_bpf(said)
@@ -269,12 +269,12 @@ class Live(Case):
         self.assertTrue(stacks)
         self.assertTrue(all(names(stack, False) for stack in stacks))
 
-    def test_a_budget_is_kept_and_told(self):
+    def test_a_budget_is_kept_and_reported(self):
         said = self.recorded("-d", "700ms", "--sleepers-freq", "100", "--budget", "0.01%")
         self.assertRegex(said, r"sleepers: of \d+ passes over all threads \d+ were left out, so that the budget lasts")
         self.assertRegex(said, r"sleepers: \d+ stacks?.*, \d+ not taken")
 
-    def test_killed_it_leaves_nothing(self):
+    def test_a_kill_leaves_nothing(self):
         with Recorder("-d", "60s", "-o", self.file, "--recorders", "sleepers") as recorder:
             pid = recorder.process.pid
             programs = set()
@@ -286,12 +286,12 @@ class Live(Case):
         self.assertTrue(soon(lambda: not any(map(is_loaded, programs))), programs)
         self.assertEqual([name for name in recording.files_in(self.here) if name.startswith("it")], [])
 
-    def test_who_never_answers_holds_up_nobody_else(self):
+    def test_an_unreadable_stack_does_not_delay_others(self):
         self.check_thread(self.beside_a_trap(self.recorded, "-d", "4s")["at_pipe"][0], "at_pipe")
 
 
 class Once(Case):
-    def test_what_everybody_waits_for(self):
+    def test_stacks_of_all_threads(self):
         with Waits(self.here) as waits:
             said = self.captured()
         file = File(self.file)
@@ -309,10 +309,10 @@ class Once(Case):
         for name in ("at_futex", "at_pipe", "crowd"):
             self.check_thread(threads[name][0], name)
 
-    def test_keeps_all_other_stacks_where_one_process_never_answers(self):
+    def test_an_unreadable_stack_does_not_lose_others(self):
         self.check_thread(self.beside_a_trap(self.captured)["at_futex"][0], "at_futex")
 
-    def test_a_look_says_nothing_of_the_time_before(self):
+    def test_captures_have_no_differences_of_samples(self):
         first = self.here / ("first" + recording.SUFFIX)
         self.captured()
         self.file.rename(first)
@@ -320,7 +320,7 @@ class Once(Case):
         shown = subprocess.run([harness.CTPROF, "show", f"{first}..{self.file}"], check=True, capture_output=True, text=True).stdout
         self.assertNotIn("sleeping_stacks", shown)
 
-    def test_rows_have_no_place_for_it(self):
+    def test_layout_rows_is_refused(self):
         done = subprocess.run([harness.CTPROF, "capture", "--stacks", "--layout", "rows", "-o", self.file], capture_output=True, text=True,
                               check=False)
         self.assertEqual(done.returncode, 2)
@@ -328,8 +328,8 @@ class Once(Case):
 
 
 class WithoutBpf(Case):
-    def of_namespace(self, *before):
-        """A recording of a PID namespace of its own, where there is a shell beside ctprof: what is said, and the rows."""
+    def record_namespace(self, *before):
+        """Records in a new PID namespace that also has a shell and a sleeping process. Returns the messages and the rows."""
         if not shutil.which("unshare") or not shutil.which("setpriv"):
             self.skipTest("needs unshare and setpriv")
         words = recording.command("-d", "700ms", "-o", self.file, *METRICS, "--recorders", "sleepers")
@@ -341,9 +341,9 @@ class WithoutBpf(Case):
         self.assertRegex(done.stderr, r"(?m)^ctprof: sleepers: stacks have only their kernel part, from /proc: .*PID namespace.*$")
         return done.stderr, File(self.file).rows.values()
 
-    def test_the_kernels_part_alone(self):
-        """And it is not called the whole."""
-        said, rows = self.of_namespace()
+    def test_only_the_kernel_part(self):
+        """Stacks without their user part are not reported as complete."""
+        said, rows = self.record_namespace()
         rows = [row for row in rows if row["stacks"]]
         self.assertTrue(rows)
         for row in rows:
@@ -354,15 +354,15 @@ class WithoutBpf(Case):
         self.assertRegex(said, r"sleepers: \d+ stacks?, 0\.0% to the root \(\d+ without user part\)")
         self.assertNotIn("hidden from ctprof", said)
 
-    def test_a_stack_that_is_closed_is_a_gap(self):
-        """Of who has more rights than ctprof; that it sleeps is known."""
-        said, rows = self.of_namespace("setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace")
+    def test_an_unreadable_stack_is_a_gap(self):
+        """The thread has more privileges than ctprof. It is known to sleep."""
+        said, rows = self.record_namespace("setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace")
         row = next(row for row in rows if row["comm"] == "sleep")
         self.assertGreater(row["sleeping_samples"], 2)
         self.assertIsNone(row["sleeping_stacks"])
         self.assertRegex(said, r"stacks of \d+ sleeping threads are hidden from ctprof, as those of other users are without CAP_SYS_PTRACE")
 
-    def test_without_leave_it_is_one_sentence_with_a_remedy(self):
+    def test_without_permission_one_sentence_with_a_remedy(self):
         self.here.chmod(0o777)
         for words in (recording.command("-d", "100ms", "-q", "--recorders", "sleepers"), [harness.CTPROF, "capture", "-q", "--stacks"]):
             done = subprocess.run([*words, "-o", self.file], capture_output=True, text=True, check=False, user=65534, group=65534,
@@ -373,8 +373,8 @@ class WithoutBpf(Case):
 
 
 class Hidden(Case):
-    def test_whom_the_kernel_hides_has_gaps(self):
-        """Some kernels keep threads from BPF programs. Who was awake all the time was seen, and has a zero."""
+    def test_hidden_threads_have_gaps(self):
+        """Some kernels hide threads from BPF programs. A thread that never slept is not reported as hidden, and has the value 0."""
         with harness.busy() as busy:
             said = self.recorded("-d", "500ms")
         self.by_bpf(said)
@@ -387,7 +387,7 @@ class Hidden(Case):
             self.assertEqual(row["stacks"], {})
         self.assertEqual([row["sleeping_samples"] is None for row in rows if row["tgid"] == busy.pid], [False])
         if not hidden:
-            self.skipTest("this kernel hides nobody")
+            self.skipTest("this kernel hides no threads")
         with harness.beside("sleep", "600") as sleeper:
             said = self.recorded("-d", "300ms", "-p", f"1,{sleeper.pid}")
         self.assertRegex(said, r"sleepers: (?:.*; )?this kernel hides \d+ threads from BPF programs")

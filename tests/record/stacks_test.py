@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What functions and stacks weigh, computed a second time from the files alone: by group, of one window and of two."""
+"""Computes the weights of functions and stacks by group independently from the files, for one window and for two."""
 
 import collections
 import json
@@ -19,7 +19,7 @@ TRUNCATED = ("[truncated]", "", None)
 
 
 class File:
-    """`weights`: group -> stack, a tuple of functions, leaf first -> weight; `guessed`, `sure`: functions of which a frame is a guess, or is none."""
+    """`weights`: group -> stack (a tuple of functions, leaf first) -> weight. `guessed`, `sure`: functions with a guessed frame, or with a certain one."""
 
     def __init__(self, path):
         text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
@@ -44,13 +44,13 @@ class File:
                 self.weights[groups[row]][self.stacks[node]] += weight
 
     def _function(self, name, module, offset, guessed):
-        """(name, module's file, build id and offset): the last of one without a name."""
+        """Returns (name, file of the module, place); the place is (build id, offset) for a function without a name, else None."""
         function = (name, module[0], None) if name else (None, module[0], (module[1], offset))
         (self.guessed if guessed else self.sure).add(function)
         return function
 
     def functions(self, group):
-        """Function -> [self, total]."""
+        """Returns function -> [self, total]."""
         found = collections.defaultdict(lambda: [0, 0])
         for stack, weight in self.weights[group].items():
             if stack:
@@ -60,17 +60,17 @@ class File:
         return found
 
 
-def told(*arguments):
+def report_of(*arguments):
     return json.loads(subprocess.run([CTPROF, *arguments, "--format", "json", "--no-thread-normalize"], check=True, capture_output=True).stdout)
 
 
 def named(function):
-    """As JSON tells it: no build id there."""
+    """Returns the function as in JSON, which has no build id."""
     name, module, place = function
     return name, module, place and place[1]
 
 
-def went(sides):
+def rank(sides):
     return abs(sides[-1] - sides[0] if len(sides) > 1 else sides[0])
 
 
@@ -93,7 +93,7 @@ class StacksTest(unittest.TestCase):
         for group in stacks["groups"]:
             self.check_functions(group, functions, files, scales)
             self.check_stacks(group, functions, files, scales)
-        ranks = [max((went(row["self"]) for row in group["functions"]), default=0) if len(files) > 1 else group["weights"][0]
+        ranks = [max((rank(row["self"]) for row in group["functions"]), default=0) if len(files) > 1 else group["weights"][0]
                  for group in stacks["groups"]]
         self.assertEqual(ranks, sorted(ranks, reverse=True))
 
@@ -106,7 +106,7 @@ class StacksTest(unittest.TestCase):
                 expected[named(function), *map(rounded, of_sides)] += 1
         rows = [(functions[row["function"]], rounded(row["self"]), rounded(row["total"])) for row in group["functions"]]
         self.assertEqual(collections.Counter(rows), expected)
-        order = [(went(row["self"]), went(row["total"])) for row in group["functions"]]
+        order = [(rank(row["self"]), rank(row["total"])) for row in group["functions"]]
         self.assertEqual(order, sorted(order, reverse=True))
         whole = [sum(file.weights[group["group"]].values()) * scale for file, scale in zip(files, scales)]
         self.assertEqual(rounded(group["weights"]), rounded(whole))
@@ -119,7 +119,7 @@ class StacksTest(unittest.TestCase):
                 expected[tuple(map(named, stack)), rounded(weights)] += 1
         rows = [(tuple(functions[one] for one in row["functions"]), rounded(row["weights"])) for row in group["stacks"]]
         self.assertEqual(collections.Counter(rows), expected)
-        order = [went(row["weights"]) for row in group["stacks"]]
+        order = [rank(row["weights"]) for row in group["stacks"]]
         self.assertEqual(order, sorted(order, reverse=True))
 
     def test_all_figures(self):
@@ -128,19 +128,19 @@ class StacksTest(unittest.TestCase):
                 subprocess.run([STACKS_FILE, *self.paths, str(seed)], check=True)
                 files = [File(path) for path in self.paths]
                 for path, file in zip(self.paths, files):
-                    self.check(told("show", path), [file], [1])
-                self.check(told("compare", *self.paths), files, [1 / 10, 1 / 20])
+                    self.check(report_of("show", path), [file], [1])
+                self.check(report_of("compare", *self.paths), files, [1 / 10, 1 / 20])
 
     def test_a_rule_of_a_third_party(self):
         subprocess.run([STACKS_FILE, *self.paths, "1", "depths_Mean"], check=True)
         file = File(self.paths[0])
-        report = told("show", self.paths[0], "--metrics", "oncpu_stacks", "--plugin-path", os.path.dirname(DEPTHS))
+        report = report_of("show", self.paths[0], "--metrics", "oncpu_stacks", "--plugin-path", os.path.dirname(DEPTHS))
         rows = {row["group"]: row["value"] for row in report["rows"]}
         self.assertEqual(rows.keys(), file.weights.keys())
         for group, weights in file.weights.items():
             self.assertAlmostEqual(rows[group], sum(len(stack) * weight for stack, weight in weights.items()) / sum(weights.values()))
         self.assertNotIn("stacks", report)
-        without = told("show", self.paths[0], "--metrics", "oncpu_stacks")
+        without = report_of("show", self.paths[0], "--metrics", "oncpu_stacks")
         self.assertEqual({row["group"]: row["value"] for row in without["rows"]},
                          {group: sum(weights.values()) for group, weights in file.weights.items()})
         self.assertIn("rule depths_Mean is unknown in this version; StackSum replaces it for oncpu_stacks", without["notes"])

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""`symbolize`: names that were stripped, given back by build id, to a file that was recorded without them.
+"""`symbolize`: adds names to a file that was recorded with stripped programs; debug files are found by build id.
 
-Environment: CTPROF; SHARES, a program that knows its shares; SHARES_LIBRARY, which it opens and closes."""
+Environment: CTPROF; SHARES, a program with known shares; SHARES_LIBRARY, a library that it opens and closes."""
 
 import json
 import os
@@ -33,8 +33,8 @@ def place_of(identity):
     return pathlib.Path(".build-id", identity[:2], identity[2:] + ".debug")
 
 
-def selves(path):
-    """What each function of the program weighs by itself; one without a name is its module and place."""
+def self_weights(path):
+    """Returns function -> self weight of the program. A function without a name is identified by its module and offset."""
     done = harness.run("show", path, "--sections", "stacks", "--format", "json", "--limit", "0")
     assert done.returncode == 0, done.stderr
     stacks = json.loads(done.stdout)["stacks"]
@@ -44,7 +44,7 @@ def selves(path):
 
 
 def by_name(path):
-    return {name: weight for (name, _, _), weight in selves(path).items() if name}
+    return {name: weight for (name, _, _), weight in self_weights(path).items() if name}
 
 
 def children(pid):
@@ -55,7 +55,7 @@ def children(pid):
 
 
 def waiting_tools(pid):
-    """Processes of ctprof below this one that have a helper which waits for an answer."""
+    """Returns the ctprof children of this process that have a helper which waits for the FUSE file system."""
     def has(process, file, text):
         try:
             return text in pathlib.Path(f"/proc/{process}/{file}").read_text(encoding="ascii")
@@ -70,7 +70,7 @@ class Symbolize(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         if os.geteuid() != 0:
-            raise unittest.SkipTest("needs leave to sample")
+            raise unittest.SkipTest("needs permission to sample")
         scratch = harness.scratch()
         cls.addClassCleanup(scratch.cleanup)
         cls.home = pathlib.Path(scratch.name)
@@ -82,7 +82,7 @@ class Symbolize(unittest.TestCase):
             debug = cls.home / "debug" / place_of(build_id(whole))
             debug.parent.mkdir(parents=True, exist_ok=True)
             tool("objcopy", "--only-keep-debug", whole, debug)
-        # Of the right name, with the names of another file.
+        # A debug file with the right file name and the symbols of another file.
         wrong = cls.home / "wrong" / place_of(build_id(PROGRAM))
         wrong.parent.mkdir(parents=True)
         shutil.copy(cls.home / "debug" / place_of(build_id(LIBRARY)), wrong)
@@ -96,24 +96,24 @@ class Symbolize(unittest.TestCase):
 
     @classmethod
     def record_to(cls, path, library, length, *words):
-        """The program alone: others of this host have frames without names of their own."""
+        """Records only the program: other processes of this host also have frames without names."""
         with harness.beside(cls.program, "60", "49", "14", "7", "5", env=os.environ | {"SHARES_LIBRARY": str(library)}) as program:
             done = run("-q", "-d", length, "-p", program.pid, "--recorders", "on-cpu", "--freq", "999", "--metrics", "run_time_ns", *words, "-o", path)
         assert done.returncode == 0, done.stderr
 
     def symbolized(self, *words):
-        """A file with more names, and what was said about them."""
+        """Runs symbolize. Returns the new file and the output."""
         path = self.home / "run" / (self.id() + recording.SUFFIX)
         path.unlink(missing_ok=True)
         done = harness.run("symbolize", self.recorded, "--no-sync", "-o", path, *words)
         self.assertEqual(done.returncode, 0, done.stderr)
         return path, done.stdout
 
-    def test_names_come_back_by_build_id_and_weights_stay(self):
-        before = selves(self.recorded)
-        self.assertEqual(NAMES & by_name(self.recorded).keys(), {"twenty"})  # which the library exports
+    def test_names_are_added_by_build_id_and_weights_are_unchanged(self):
+        before = self_weights(self.recorded)
+        self.assertEqual(NAMES & by_name(self.recorded).keys(), {"twenty"})  # the library exports it
         path, said = self.symbolized("--debug-dir", self.home / "debug")
-        after = selves(path)
+        after = self_weights(path)
         self.assertLessEqual(NAMES, by_name(path).keys())
         self.assertEqual(sum(before.values()), sum(after.values()))
         had_none = sum(name is None for name, _, _ in before)
@@ -122,14 +122,14 @@ class Symbolize(unittest.TestCase):
         self.assertTrue(found, said)
         self.assertGreaterEqual(int(found[1]), 3, said)
 
-    def test_what_is_still_without_a_name_tells_its_build_id(self):
+    def test_functions_without_a_name_are_reported_by_build_id(self):
         _, said = self.symbolized()
         self.assertIn("0 frames of ", said)
         self.assertRegex(said, rf"\d+ frames? of {re.escape(str(self.program))}, build id {build_id(PROGRAM)}")
 
-    def test_another_build_is_never_asked(self):
+    def test_a_debug_file_of_another_build_is_not_used(self):
         path, _ = self.symbolized("--debug-dir", self.home / "wrong")
-        self.assertEqual(selves(path), selves(self.recorded))
+        self.assertEqual(self_weights(path), self_weights(self.recorded))
 
     def test_several_directories(self):
         path, _ = self.symbolized("--debug-dir", self.home / "wrong", "--debug-dir", self.home / "debug")
@@ -146,17 +146,17 @@ class Symbolize(unittest.TestCase):
         self.assertEqual(self.below(path, "around"), self.below(plain, "around"))
         self.assertEqual(self.below(path, "around", "inlined"), self.below(path, "inlined"))
         self.assertLess(with_inlines["around"], weights["around"])
-        self.assertEqual(sum(selves(path).values()), sum(selves(plain).values()))
+        self.assertEqual(sum(self_weights(path).values()), sum(self_weights(plain).values()))
         self.assertRegex(said, r"; [1-9]\d* frames? of inlined functions added")
 
     @staticmethod
     def below(path, *functions):
-        """The weight of stacks that have all of these."""
+        """Returns the weight of stacks that contain all of these functions."""
         done = harness.run("export", path, "--to", "folded", "-o", "-")
         lines = [line.rsplit(" ", 1) for line in done.stdout.splitlines()]
         return sum(int(weight) for stack, weight in lines if set(functions) <= set(stack.split(";")))
 
-    def test_in_its_own_place(self):
+    def test_replaces_its_input(self):
         path = self.home / "run" / ("here" + recording.SUFFIX)
         shutil.copy(self.recorded, path)
         path.chmod(0o640)
@@ -166,12 +166,12 @@ class Symbolize(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertRegex(done.stdout, expected)
             self.assertLessEqual(NAMES, by_name(path).keys())
-            self.assertNotEqual(path.stat().st_ino, inode, "written over, not replaced")
+            self.assertNotEqual(path.stat().st_ino, inode, "overwritten, not replaced")
         self.assertEqual(path.stat().st_mode & 0o777, 0o640)
         self.assertEqual(sorted(file.name for file in path.parent.iterdir() if file.name.startswith(".")), [])
 
     def beside_a_silent_mount(self, path):
-        """symbolize, in a namespace where the programs' directory takes requests and answers none."""
+        """Starts symbolize in a mount namespace where the file system of the programs does not answer."""
         stuck_mount = pathlib.Path(__file__).parent.parent / "jemalloc" / "stuck_mount.py"
         content, programs = self.home / "content", self.home / "bin"
         content.touch()
@@ -182,7 +182,7 @@ class Symbolize(unittest.TestCase):
         return subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs /dev/fuse")
-    def test_names_what_it_can_where_a_file_system_does_not_answer(self):
+    def test_a_file_system_that_does_not_answer(self):
         path = self.home / "run" / ("silent" + recording.SUFFIX)
         with self.beside_a_silent_mount(path) as process:
             _, said = process.communicate(timeout=recording.TIMEOUT)
@@ -191,7 +191,7 @@ class Symbolize(unittest.TestCase):
         self.assertLessEqual(NAMES, by_name(path).keys())
 
     @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs /dev/fuse")
-    def test_writes_what_is_known_when_it_is_interrupted(self):
+    def test_an_interrupt_writes_the_names_so_far(self):
         path = self.home / "run" / ("interrupted" + recording.SUFFIX)
         with self.beside_a_silent_mount(path) as process:
             self.assertTrue(recording.soon(lambda: waiting_tools(process.pid)))
@@ -199,7 +199,7 @@ class Symbolize(unittest.TestCase):
             _, said = process.communicate(timeout=recording.TIMEOUT)
         self.assertEqual(process.returncode, 0, said)
         self.assertIn("interrupted while functions were named", said)
-        self.assertEqual(sum(selves(path).values()), sum(selves(self.recorded).values()))
+        self.assertEqual(sum(self_weights(path).values()), sum(self_weights(self.recorded).values()))
 
     def test_when_recording(self):
         path = self.home / "run" / ("named" + recording.SUFFIX)

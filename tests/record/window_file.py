@@ -1,11 +1,11 @@
-"""A window file, read without ctprof: lines of JSON under zstd."""
+"""Reads a window file without ctprof: lines of JSON, compressed with zstd."""
 
 import json
 import subprocess
 
 
 class Window:
-    """`head` is the file's window line; `living` and `ended` are rows: metric -> Cell."""
+    """`head` is the window line of the file; `living` and `ended` are lists of Row."""
 
     def __init__(self, path):
         text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
@@ -17,7 +17,7 @@ class Window:
         self.ended = _rows(line for line in lines if line["kind"] == "exited")
 
     def ended_by(self, key):
-        """Key's value -> rows."""
+        """Returns value of the key -> exited rows."""
         found = {}
         for row in self.ended:
             found.setdefault(row.value(key), []).append(row)
@@ -25,7 +25,7 @@ class Window:
 
 
 class Row:
-    """One thread: its values when it ended, and when the window opened; None where there is none."""
+    """A thread: its values at its exit or the end of the window, and when the window opened; None for an unknown value."""
 
     def __init__(self, values, bases, born):
         self.values, self.bases, self.born = values, bases, born

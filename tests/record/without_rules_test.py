@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Stacks through code without call frame information (musl's libc) and out of vfork(2): to the root, with the callers that there are.
+"""Stacks through code without call frame information (libc of musl) and from inside vfork(2): they reach the root and contain the callers.
 
 Environment: CTPROF. Needs musl-gcc for the cases of musl."""
 
@@ -25,7 +25,7 @@ class WithoutRules(unittest.TestCase):
         cls.home = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
 
     def stacks(self, compiler, recorder, *arguments):
-        """Stacks of the program, outermost function first, without the mark of guessed ones: weights."""
+        """Records the program. Returns stack -> weight; a stack has the outermost function first, without marks of guessed functions."""
         program, path = self.home / self.id().rpartition(".")[2], self.home / ("window" + recording.SUFFIX)
         subprocess.run([*compiler, "-O2", "-fomit-frame-pointer", "-pthread", SOURCE, "-o", program], check=True)
         path.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ import sys
 from image import HERE
 
 sys.path.append(os.path.join(HERE, "..", "record"))
-from ended import Ended  # noqa: E402  pylint: disable=wrong-import-position
+from exited_task import ExitedTask  # noqa: E402  pylint: disable=wrong-import-position
 from window_file import Window  # noqa: E402  pylint: disable=wrong-import-position
 
 COUNT = 100
@@ -31,7 +31,7 @@ def window_of(left, name):
 def pairs(left, name):
     """What each thread read of itself, and its rows."""
     rows = window_of(left, name).ended_by("tid")
-    ended = [Ended(line) for line in left.text(f"windows/{name}.lines").splitlines()]
+    ended = [ExitedTask(line) for line in left.text(f"windows/{name}.lines").splitlines()]
     return [(one, [row for row in rows.get(one.tid, []) if row.value("comm") == "ends"]) for one in ended]
 
 

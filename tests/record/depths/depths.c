@@ -1,5 +1,5 @@
-/* A plugin of a third party with a rule over stacks, and nothing else: how many functions a stack
- * has, on average by weight. */
+/* A plugin of a third party that has only a rule for stacks: the mean number of functions of a
+ * stack, weighted. */
 #include "ctprof/abi.h"
 
 struct depths {

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""A ctprof with capabilities of its file, in the hands of a user who tries to read what only root may: no way leads there.
+"""Attacks on a ctprof with file capabilities by a user who tries to read data that only root may read: all must fail.
 
-Each case is one way. The program `hidden` has functions whose names only readers of its file are to know.
+Each case is an attack. The names of functions of the program `hidden` must be visible only to users who may read its file.
 
 Environment: CTPROF; HIDDEN, the program."""
 
@@ -22,20 +22,20 @@ import harness  # noqa: E402
 from product_copy import product_copy  # noqa: E402
 
 CAPABILITIES = "cap_bpf,cap_checkpoint_restore,cap_dac_read_search,cap_ipc_lock,cap_perfmon,cap_sys_admin,cap_sys_ptrace,cap_syslog+ep"
-# Of these the kernel lets none follow mappings to their files, so paths are opened.
+# Without the capabilities for /proc/PID/map_files, so files are opened by path.
 WITHOUT_MAPPINGS = "cap_bpf,cap_dac_read_search,cap_perfmon,cap_sys_ptrace+ep"
 USER = 1000
 SECRET = "secret_function"
 ATTACKER = str(pathlib.Path(__file__).parent / "attacker.py")
 RECORDERS = "on-cpu,off-cpu,sleepers"
-HIGHEST_OFFSET = 1 << 32  # in any file; addresses of the kernel and of libraries are above it
-NOWHERE = (1 << 64) - 1   # the place of what has a weight and no stack
+HIGHEST_OFFSET = 1 << 32  # of any file; addresses of the kernel and of libraries are higher
+NOWHERE = (1 << 64) - 1   # the offset of a weight without stack
 CANNOT = 77
-CODE = 0x10000000         # where nothing else is mapped
+CODE = 0x10000000         # an address without other mappings
 
 
 class Stacks:
-    """What a file says of call stacks: its texts, and the places of its frames."""
+    """The call stacks of a file: its strings, and the offsets of its frames."""
 
     def __init__(self, path):
         text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
@@ -50,28 +50,28 @@ class Stacks:
 
 
 @unittest.skipUnless(harness.can_become_user() and shutil.which("setcap") and shutil.which("strip"), "needs root, setcap and strip")
-class Lent(unittest.TestCase):
+class FileCapabilities(unittest.TestCase):
     def setUp(self):
         scratch = harness.closed_scratch()
         self.addCleanup(scratch.cleanup)
-        self.root = scratch.name  # root's
+        self.root = scratch.name  # owned by root
         self.program = product_copy(os.environ["CTPROF"], self.root)
         subprocess.run(["setcap", CAPABILITIES, self.program], check=True)
-        self.work = os.path.join(self.root, "work")  # the user's
+        self.work = os.path.join(self.root, "work")  # owned by the user
         os.mkdir(self.work)
         os.chown(self.work, USER, USER)
 
-    # --- what there is to attack, and with what
+    # --- targets and tools
 
     def hidden(self, name="hidden", mode=0o711):
-        """A copy of the program, root's."""
+        """Creates a copy of the program that root owns."""
         path = os.path.join(self.root, name)
         shutil.copy(os.environ["HIDDEN"], path)
         os.chmod(path, mode)
         return path
 
-    def runs(self, *command, user=True):
-        """A process of the user, or of root, as long as the test lasts; skips where it cannot do what it is to do."""
+    def start(self, *command, user=True):
+        """Starts a process of the user, or of root, for the duration of the test. Skips the test if the process cannot prepare the attack."""
         process = subprocess.Popen([*(harness.USER if user else ()), *map(str, command)], stdout=subprocess.PIPE, text=True, cwd=self.work)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
@@ -81,8 +81,8 @@ class Lent(unittest.TestCase):
             self.skipTest(said.strip())
         return process
 
-    def records(self, *words, user=True, before=(), **more):
-        """Stacks of a window that the user records, or root."""
+    def record(self, *words, user=True, before=(), **more):
+        """Records as the user, or as root, and returns the stacks."""
         path = os.path.join(self.work, "window.ctprof.zst")
         done = subprocess.run([*before, *(harness.USER if user else ()), self.program, "record", "-q", "-d", "700ms", "-o", path, *words], check=False,
                               capture_output=True, text=True, timeout=harness.TIMEOUT, cwd=self.work, **more)
@@ -90,31 +90,31 @@ class Lent(unittest.TestCase):
         return Stacks(path)
 
     def assert_hidden(self, *words, **more):
-        stacks = self.records("--recorders", RECORDERS, *words, **more)
+        stacks = self.record("--recorders", RECORDERS, *words, **more)
         self.assertFalse(stacks.has(SECRET), stacks.texts)
         self.assertEqual([offset for offset in stacks.offsets if offset >= HIGHEST_OFFSET], [])
         return stacks
 
-    # --- the user's own processes, so that the others say something
+    # --- control: the user's own processes are visible
 
     def test_own_processes_have_names(self):
         path = self.hidden(mode=0o755)
-        self.runs(path, "spin")
-        self.runs(path, "wait")
+        self.start(path, "spin")
+        self.start(path, "wait")
         stacks = self.assert_shown("--recorders", RECORDERS)
         self.assertEqual([offset for offset in stacks.offsets if offset >= HIGHEST_OFFSET], [])
         for recorder in RECORDERS.split(","):
             self.assert_shown("--recorders", recorder)
 
     def assert_shown(self, *words, **more):
-        stacks = self.records(*words, **more)
+        stacks = self.record(*words, **more)
         self.assertTrue(stacks.has(SECRET), stacks.texts)
         return stacks
 
-    # --- by files
+    # --- attacks with files
 
-    def test_a_program_that_may_be_executed_and_not_read(self):
-        self.runs(self.hidden(), "spin")
+    def test_an_executable_without_read_permission(self):
+        self.start(self.hidden(), "spin")
         self.assert_hidden()
 
     def test_a_file_with_the_inode_number_of_another(self):
@@ -126,7 +126,7 @@ class Lent(unittest.TestCase):
         symbols = subprocess.run(["nm", secret], check=True, capture_output=True, text=True).stdout
         offset = re.search(r"^0*([0-9a-f]+) T secret_function_that_computes$", symbols, re.M)[1]
         subprocess.run(["setcap", WITHOUT_MAPPINGS, self.program], check=True)
-        self.runs(sys.executable, ATTACKER, "namesake", secret, offset)
+        self.start(sys.executable, ATTACKER, "namesake", secret, offset)
         self.assert_hidden()
 
     def test_a_path_that_became_a_link_to_another_file(self):
@@ -141,7 +141,7 @@ class Lent(unittest.TestCase):
         self.assert_hidden()
 
     def test_root_opens_no_path_with_its_own_rights(self):
-        """As the user's namesake; recorded by root, who may read the file, but is not to be led there."""
+        """The same attack on root, who may read the file, but must not be led to it."""
         place = os.path.join(self.root, "small")
         os.mkdir(place)
         subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", place], check=True)
@@ -149,13 +149,13 @@ class Lent(unittest.TestCase):
         secret = self.hidden("small/hidden", 0o700)
         symbols = subprocess.run(["nm", secret], check=True, capture_output=True, text=True).stdout
         offset = re.search(r"^0*([0-9a-f]+) T secret_function_that_computes$", symbols, re.M)[1]
-        self.runs(sys.executable, ATTACKER, "namesake", secret, offset)
-        self.assertFalse(self.records("--recorders", "on-cpu", user=False).has(SECRET))
+        self.start(sys.executable, ATTACKER, "namesake", secret, offset)
+        self.assertFalse(self.record("--recorders", "on-cpu", user=False).has(SECRET))
 
-    # --- by perf maps
+    # --- attacks with perf maps
 
-    def lines(self, mode=0o600):
-        """A file of root's that looks like a perf map."""
+    def map_file(self, mode=0o600):
+        """Creates a file of root that looks like a perf map."""
         path = os.path.join(self.root, "lines")
         with open(path, "w", encoding="ascii") as file:
             file.write(f"{CODE:x} 1000 {SECRET}_line\n")
@@ -164,23 +164,23 @@ class Lent(unittest.TestCase):
 
     def test_a_file_mounted_over_a_perf_map(self):
         for user in (True, False):
-            process = self.runs(sys.executable, ATTACKER, "perf-map", self.lines(), f"{CODE:x}")
+            process = self.start(sys.executable, ATTACKER, "perf-map", self.map_file(), f"{CODE:x}")
             self.addCleanup(pathlib.Path(f"/tmp/perf-{process.pid}.map").unlink, missing_ok=True)
-            self.assertFalse(self.records("--recorders", "on-cpu", user=user).has(SECRET))
+            self.assertFalse(self.record("--recorders", "on-cpu", user=user).has(SECRET))
 
     def test_a_perf_map_that_is_another_file(self):
-        process = self.runs(self.hidden("other", 0o755), "spin")
+        process = self.start(self.hidden("other", 0o755), "spin")
         path = f"/tmp/perf-{process.pid}.map"
         self.addCleanup(pathlib.Path(path).unlink, missing_ok=True)
-        lines = self.lines()
+        lines = self.map_file()
         for make in (lambda: os.symlink(lines, path), lambda: os.mkfifo(path), lambda: shutil.copy(lines, path)):
             make()
             os.lchown(path, USER if os.path.islink(path) else 0, 0)
-            stacks = self.records("--recorders", "on-cpu")
+            stacks = self.record("--recorders", "on-cpu")
             self.assertFalse(stacks.has(SECRET + "_line"), stacks.texts)
             os.unlink(path)
 
-    # --- by debug files
+    # --- attacks with debug files
 
     def test_debug_files_that_only_root_may_read(self):
         program = os.path.join(self.work, "stripped")
@@ -194,41 +194,41 @@ class Lent(unittest.TestCase):
         debug = pathlib.Path(directory, ".build-id", found[1][:2], found[1][2:] + ".debug")
         debug.parent.mkdir(parents=True)
         shutil.copy(os.environ["HIDDEN"], debug)
-        self.runs(program, "spin")
+        self.start(program, "spin")
         inside = ["unshare", "--mount", "sh", "-c", f'mount --bind {directory} /usr/lib/debug && exec "$@"', "sh"]
         debug.chmod(0o644)
         self.assert_shown("--recorders", "on-cpu", before=inside)
         debug.chmod(0o600)
-        self.assertFalse(self.records("--recorders", "on-cpu", before=inside).has(SECRET))
-        self.assertFalse(self.records("--recorders", "on-cpu", "--debug-dir", directory).has(SECRET))
+        self.assertFalse(self.record("--recorders", "on-cpu", before=inside).has(SECRET))
+        self.assertFalse(self.record("--recorders", "on-cpu", "--debug-dir", directory).has(SECRET))
 
-    def test_no_server_is_asked_for_debug_files(self):
-        self.runs(self.hidden(mode=0o755), "spin")
+    def test_debuginfod_is_not_used(self):
+        self.start(self.hidden(mode=0o755), "spin")
         with socket.create_server(("127.0.0.1", 0)) as server:
             server.setblocking(False)
             address = f"http://127.0.0.1:{server.getsockname()[1]}"
-            self.records("--recorders", "on-cpu", "--inlines", env=os.environ | {"DEBUGINFOD_URLS": address, "DEBUGINFOD_VERBOSE": "1"})
+            self.record("--recorders", "on-cpu", "--inlines", env=os.environ | {"DEBUGINFOD_URLS": address, "DEBUGINFOD_VERBOSE": "1"})
             self.assertRaises(BlockingIOError, server.accept)
 
-    # --- by processes
+    # --- attacks with processes
 
     def test_processes_of_root(self):
         path = self.hidden(mode=0o755)
         for how in ("spin", "wait"):
-            self.runs(path, how, user=False)
+            self.start(path, how, user=False)
         self.assert_hidden()
         self.assert_hidden("--offcpu-stacks", "every")
         self.assert_hidden("--unwind", "fp")
 
     def test_processes_of_root_that_exit_before_the_end(self):
-        """Nobody can ask then whose they were."""
+        """After the exit the owner cannot be determined."""
         path = self.hidden(mode=0o755)
         for how in ("spin", "wait"):
-            self.runs("timeout", "0.6", path, how, user=False)
+            self.start("timeout", "0.6", path, how, user=False)
         self.assert_hidden()
 
-    def test_one_look_at_processes_of_root(self):
-        self.runs(self.hidden(mode=0o755), "wait", user=False)
+    def test_a_capture_of_processes_of_root(self):
+        self.start(self.hidden(mode=0o755), "wait", user=False)
         path = os.path.join(self.work, "look.ctprof.zst")
         done = subprocess.run([*harness.USER, self.program, "capture", "-q", "--stacks", "-o", path], check=False, capture_output=True, text=True,
                               timeout=harness.TIMEOUT)
@@ -240,7 +240,7 @@ class Lent(unittest.TestCase):
     def test_a_setuid_program(self):
         path = self.hidden(mode=0o4755)
         for how in ("spin", "wait"):
-            self.runs(path, how)
+            self.start(path, how)
         self.assert_hidden()
 
     def test_a_program_with_a_group(self):
@@ -248,42 +248,42 @@ class Lent(unittest.TestCase):
         os.chown(path, 0, 4)
         os.chmod(path, 0o2755)
         for how in ("spin", "wait"):
-            self.runs(path, how)
+            self.start(path, how)
         self.assert_hidden()
 
     def test_a_program_with_capabilities(self):
         path = self.hidden(mode=0o755)
         subprocess.run(["setcap", "cap_net_raw+ep", path], check=True)
         for how in ("spin", "wait"):
-            self.runs(path, how)
+            self.start(path, how)
         self.assert_hidden()
 
     def test_a_service_of_the_same_user_with_capabilities(self):
-        self.runs("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--inh-caps=+net_raw", "--ambient-caps=+net_raw",
+        self.start("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--inh-caps=+net_raw", "--ambient-caps=+net_raw",
                   self.hidden(mode=0o755), "spin", user=False)
         self.assert_hidden()
 
-    def test_a_process_that_closed_itself(self):
-        self.runs(self.hidden(mode=0o755), "undumpable")
+    def test_an_undumpable_process(self):
+        self.start(self.hidden(mode=0o755), "undumpable")
         self.assert_hidden()
 
     def test_a_process_of_another_group(self):
-        self.runs("setpriv", f"--reuid={USER}", "--regid=4", "--clear-groups", self.hidden(mode=0o755), "spin", user=False)
+        self.start("setpriv", f"--reuid={USER}", "--regid=4", "--clear-groups", self.hidden(mode=0o755), "spin", user=False)
         self.assert_hidden()
 
     def test_a_process_that_becomes_root_while_it_is_recorded(self):
-        """The first program is stripped; the one that it runs has names."""
+        """The first program is stripped; the program that it executes has names."""
         first = os.path.join(self.work, "first")
         shutil.copy(os.environ["HIDDEN"], first)
         subprocess.run(["strip", "--strip-all", first], check=True)
-        self.runs(first, "spin", self.hidden(mode=0o4755), "spin")
+        self.start(first, "spin", self.hidden(mode=0o4755), "spin")
         self.assert_hidden()
 
-    # --- by what is in files
+    # --- window files of root
 
     def test_files_of_root_are_not_read(self):
         path = os.path.join(self.root, "roots.ctprof.zst")
-        self.runs(self.hidden(mode=0o755), "spin", user=False)
+        self.start(self.hidden(mode=0o755), "spin", user=False)
         subprocess.run([os.environ["CTPROF"], "record", "-q", "-d", "300ms", "--recorders", "on-cpu", "-o", path], check=True)
         os.chmod(path, 0o600)
         for words in (("show", path), ("symbolize", path, "-o", "out"), ("flame", path, "-o", "out.html"), ("export", path, "--to", "folded", "-o", "out")):
@@ -292,7 +292,7 @@ class Lent(unittest.TestCase):
             self.assertIn("Permission denied", done.stderr)
 
     def test_redacted_files_of_root_have_no_addresses(self):
-        self.runs(self.hidden(mode=0o755), "wait", user=False)
+        self.start(self.hidden(mode=0o755), "wait", user=False)
         path, public = (os.path.join(self.root, name) for name in ("roots.ctprof.zst", "public.ctprof.zst"))
         subprocess.run([os.environ["CTPROF"], "record", "-q", "-d", "300ms", "--recorders", RECORDERS, "-o", path], check=True)
         self.assertTrue(any(offset > HIGHEST_OFFSET for offset in Stacks(path).offsets))

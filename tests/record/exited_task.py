@@ -1,8 +1,8 @@
-"""What tests/record/ends.c writes."""
+"""Reads the file that tests/record/ends.c writes."""
 
 
-class Ended:
-    """What a helper's line says of one of its threads."""
+class ExitedTask:
+    """The values of a process or thread in a line of the file."""
 
     def __init__(self, line):
         fields = [int(field) for field in line.split()]

@@ -1,4 +1,4 @@
-"""What the recorder of waiting put into a window file, read without ctprof: figures of threads, and their stacks with names."""
+"""Reads the results of the recorder off-cpu from a window file, without ctprof: values of threads, and their stacks with names."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ BLOCKED = KINDS[:2]
 
 
 class Thread:
-    """One row. A figure that is not there is 0: the thread never waited."""
+    """One row. A missing value is 0: the thread never waited."""
 
     def __init__(self, cells, born, ended, wall_ns):
         self.cells, self.born, self.ended, self.wall_ns = cells, born, ended, wall_ns
@@ -24,12 +24,12 @@ class Thread:
         return sum(getattr(self, f"offcpu_{kind}_count") for kind in kinds)
 
     def weight(self, through=None):
-        """Of all its stacks, or of those through a function."""
+        """Returns the weight of all stacks, or of those through a function."""
         return sum(weight for names, weight in self.stacks if through is None or through in names)
 
 
-class Waited:
-    """`threads`: all rows; `head`: the window line; `notes`: what the recorder said."""
+class OffCpuFile:
+    """`threads` are all rows, `head` is the window line."""
 
     def __init__(self, path):
         text = subprocess.run(["zstd", "-dcq", str(path)], check=True, capture_output=True).stdout
@@ -54,7 +54,7 @@ class Waited:
         def joined(part, key):
             return [value for line in parts if line["part"] == part for value in line[key]]
         strings = joined("strings", "text")
-        frames = ["[truncated]"] + [strings[name] for name in joined("frames", "name")]  # the first stands in no file
+        frames = ["[truncated]"] + [strings[name] for name in joined("frames", "name")]  # the first one is not in the file
         parents, of_node = [0] + joined("nodes", "parent"), [0] + joined("nodes", "frame")
         for line in parts:
             if line["part"] != "weights" or line["metric"] != "offcpu_stacks":
