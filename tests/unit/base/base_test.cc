@@ -1,4 +1,4 @@
-// What every room uses: JSON and its escapes, clocks, lists, work shared by threads.
+// Tests the helpers of core/base: JSON text, escapes, clocks, lists, and worker threads.
 
 #include <boost/test/unit_test.hpp>
 
@@ -44,7 +44,7 @@ std::string made(std::string_view json, Escape escape) {
 
 BOOST_AUTO_TEST_SUITE(base_test)
 
-BOOST_AUTO_TEST_CASE(a_descriptor_that_is_replaced_is_closed) {
+BOOST_AUTO_TEST_CASE(closes_a_descriptor_that_is_replaced) {
   sdk::Fd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const int first = fd.get();
   fd = sdk::Fd(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
@@ -61,15 +61,14 @@ BOOST_AUTO_TEST_CASE(json_strings_are_always_utf8) {
     BOOST_TEST(text("a\"b\\c\n\t\x1b", escape) == R"("a\"b\\c\n\t\u001b")");
     BOOST_TEST(text("bad\xff\xc3", escape) == "\"bad\xef\xbf\xbd\xef\xbf\xbd\"");
     BOOST_TEST(text("\xed\xa0\x80", escape) ==
-               "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");  // a surrogate
+               "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");  // a surrogate is not valid UTF-8
     BOOST_TEST(text("grün", escape) == "\"grün\"");
     BOOST_TEST(text("", escape) == "\"\"");
   }
 }
 
-// Eight characters are looked at in one go: each byte comes out wherever it stands among others as
-// it does alone.
-BOOST_AUTO_TEST_CASE(a_byte_is_written_alike_in_every_place) {
+// The code tests eight characters per step. A byte gives the same text at every offset of a step.
+BOOST_AUTO_TEST_CASE(writes_a_byte_equally_at_every_offset) {
   const auto alone = [](std::string_view byte) {
     const std::string quoted = text(byte, Escape::Json);
     return quoted.substr(1, quoted.size() - 2);
@@ -84,20 +83,20 @@ BOOST_AUTO_TEST_CASE(a_byte_is_written_alike_in_every_place) {
       }
 }
 
-BOOST_AUTO_TEST_CASE(what_moves_a_terminal_is_escaped_for_people_alone) {
-  // A change of direction, a C1 control, a tag that nobody sees, and DEL.
+BOOST_AUTO_TEST_CASE(escapes_terminal_controls_only_for_display) {
+  // A change of text direction, a C1 control, an invisible tag character, and DEL.
   const std::string moves = "\u202e\u0085\U000e0001\x7f";
   BOOST_TEST(text(moves, Escape::Unshowable) == R"("\u202e\u0085\udb40\udc01\u007f")");
   BOOST_TEST(text(moves, Escape::Json) == "\"" + moves + "\"");
 }
 
-BOOST_AUTO_TEST_CASE(json_of_somebody_else_is_escaped_further) {
+BOOST_AUTO_TEST_CASE(escapes_controls_in_finished_json_for_display) {
   const std::string json = "{\"a\\n\":\"\u202egrün\",\"b\":[1,2]}";
   BOOST_TEST(made(json, Escape::Unshowable) == R"({"a\n":"\u202egrün","b":[1,2]})");
   BOOST_TEST(made(json, Escape::Json) == json);
 }
 
-BOOST_AUTO_TEST_CASE(json_of_every_kind) {
+BOOST_AUTO_TEST_CASE(writes_every_kind_of_json_value) {
   JsonWriter out;
   out.put('{');
   out.member("text", "x");
@@ -130,15 +129,15 @@ BOOST_AUTO_TEST_CASE(a_writer_grows_with_its_text) {
   BOOST_TEST(out.view() == "");
 }
 
-BOOST_AUTO_TEST_CASE(bytes_as_utf8) {
+BOOST_AUTO_TEST_CASE(replaces_invalid_utf8) {
   BOOST_TEST(is_utf8("grün"));
   BOOST_TEST(!is_utf8("gr\xfcn"));
   BOOST_TEST(valid_utf8("gr\xfcn") == "gr\xef\xbf\xbdn");
-  BOOST_TEST(valid_utf8("\xf0\x9f\x98") == "\xef\xbf\xbd");  // one part, cut short
+  BOOST_TEST(valid_utf8("\xf0\x9f\x98") == "\xef\xbf\xbd");  // truncated
 }
 
-// Between two readings of the clock that its name says.
-BOOST_AUTO_TEST_CASE(clocks_are_what_their_names_say) {
+// Each clock returns a time between two readings of the system clock that it is named after.
+BOOST_AUTO_TEST_CASE(clocks_match_their_names) {
   const auto is_between = [](std::uint64_t (*read)(), clockid_t clock) {
     const auto ns = [clock] {
       timespec now{};
@@ -154,7 +153,7 @@ BOOST_AUTO_TEST_CASE(clocks_are_what_their_names_say) {
   BOOST_TEST(is_between(cpu_time_ns, CLOCK_PROCESS_CPUTIME_ID));
 }
 
-BOOST_AUTO_TEST_CASE(lists_have_an_entry_more_than_commas) {
+BOOST_AUTO_TEST_CASE(splits_at_every_comma) {
   using Entries = std::vector<std::string_view>;
   BOOST_TEST((split("a,b c,d") == Entries{"a", "b c", "d"}));
   BOOST_TEST((split("a,,") == Entries{"a", "", ""}));
@@ -162,14 +161,14 @@ BOOST_AUTO_TEST_CASE(lists_have_an_entry_more_than_commas) {
   BOOST_TEST((split("a.b", '.') == Entries{"a", "b"}));
 }
 
-BOOST_AUTO_TEST_CASE(every_piece_is_done_once) {
+BOOST_AUTO_TEST_CASE(each_piece_of_work_runs_once) {
   std::vector<std::atomic<int>> done(1000);
   const auto tids = share(4, done.size(), [&](unsigned, std::size_t piece) { ++done[piece]; });
   BOOST_TEST(tids.size() == 4u);
   BOOST_TEST(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 1; }));
 }
 
-BOOST_AUTO_TEST_CASE(an_exception_of_a_worker_arrives) {
+BOOST_AUTO_TEST_CASE(rethrows_an_exception_of_a_worker) {
   const auto work = [](unsigned, std::size_t piece) {
     if (piece == 7) throw std::runtime_error("seven");
   };
@@ -177,7 +176,7 @@ BOOST_AUTO_TEST_CASE(an_exception_of_a_worker_arrives) {
                         [](const auto& error) { return std::string(error.what()) == "seven"; });
 }
 
-BOOST_AUTO_TEST_CASE(something_is_done_beside_the_work) {
+BOOST_AUTO_TEST_CASE(runs_a_periodic_function_during_the_work) {
   std::atomic<int> times{0};
   const auto until_three = [&] {
     while (times < 3) std::this_thread::yield();
@@ -187,16 +186,16 @@ BOOST_AUTO_TEST_CASE(something_is_done_beside_the_work) {
   BOOST_TEST(tid != static_cast<std::uint64_t>(::gettid()));
   const int then = times;
   while (::syscall(SYS_tgkill, ::getpid(), tid, 0) == 0)
-    std::this_thread::yield();  // until it ends
+    std::this_thread::yield();  // wait for the thread to exit
   BOOST_TEST(times == then);
 
   times = 0;
   work_beside(
-      std::chrono::hours(1), [&] { ++times; }, [] {});  // does not wait for the next time
+      std::chrono::hours(1), [&] { ++times; }, [] {});  // returns before the next period
   BOOST_TEST(times == 1);
 }
 
-BOOST_AUTO_TEST_CASE(what_fails_beside_the_work_arrives) {
+BOOST_AUTO_TEST_CASE(rethrows_exceptions_of_work_and_periodic_function) {
   const auto fails = [] { throw std::runtime_error("beside"); };
   BOOST_CHECK_THROW(work_beside(std::chrono::hours(1), fails, [] {}), std::runtime_error);
   BOOST_CHECK_THROW(work_beside(
@@ -204,7 +203,7 @@ BOOST_AUTO_TEST_CASE(what_fails_beside_the_work_arrives) {
                     std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(workers_are_what_is_idle_now) {
+BOOST_AUTO_TEST_CASE(uses_one_worker_per_idle_cpu) {
   BOOST_TEST(spare_workers(2, "1.90 0.58 0.59 1/467 11206\n") == 2u);
   BOOST_TEST(spare_workers(2, "0.00 0.00 0.00 2/467 11206\n") == 1u);
   BOOST_TEST(spare_workers(8, "0.00 0.00 0.00 4/467 11206\n") == 5u);
@@ -218,7 +217,7 @@ bool is_of(pthread_t thread, const cpu_set_t& cpus) {
   return ::pthread_getaffinity_np(thread, sizeof may, &may) == 0 && CPU_EQUAL(&may, &cpus);
 }
 
-BOOST_AUTO_TEST_CASE(a_work_thread_may_go_where_its_maker_may) {
+BOOST_AUTO_TEST_CASE(work_threads_inherit_the_cpu_affinity_of_their_creator) {
   cpu_set_t all{}, one{};
   BOOST_REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
   std::promise<void> go;
@@ -230,12 +229,12 @@ BOOST_AUTO_TEST_CASE(a_work_thread_may_go_where_its_maker_may) {
   second.join();
   BOOST_TEST(!second.joinable());
 
-  // Where there is no other CPU it begins here.
+  // With only one CPU allowed, the thread must start on that CPU.
   CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
   BOOST_REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
   bool done = false;
   second = sdk::WorkThread([&] { done = is_of(::pthread_self(), one); });
-  second = {};  // waits
+  second = {};  // joins the thread
   BOOST_TEST(done);
   BOOST_TEST(::sched_setaffinity(0, sizeof all, &all) == 0);
 }
@@ -244,7 +243,7 @@ bool can_read(const char* path) {
   return static_cast<bool>(sdk::Fd(::open(path, O_RDONLY | O_CLOEXEC)));
 }
 
-BOOST_AUTO_TEST_CASE(capabilities_are_lowered_for_a_while,
+BOOST_AUTO_TEST_CASE(drops_and_restores_capabilities,
                      *boost::unit_test::precondition([](auto) { return ::geteuid() == 0; })) {
   char path[] = "/tmp/base_test_XXXXXX";
   const sdk::Fd file(::mkstemp(path));
@@ -260,14 +259,14 @@ BOOST_AUTO_TEST_CASE(capabilities_are_lowered_for_a_while,
   ::unlink(path);
 }
 
-BOOST_AUTO_TEST_CASE(nearest_names) {
+BOOST_AUTO_TEST_CASE(suggests_the_nearest_name) {
   const std::vector<std::string> names{"run_time_ns", "wait_time_ns"};
   BOOST_TEST(nearest_hint("run_tme_ns", names) == " (did you mean 'run_time_ns'?)");
   BOOST_TEST(nearest_hint("something_else", names) == "");
   BOOST_TEST(nearest_hint("RUN_TIME_NS", names) == " (did you mean 'run_time_ns'?)");
   BOOST_TEST(nearest_hint("wait-time-ns", names) == " (did you mean 'wait_time_ns'?)");
   BOOST_TEST(nearest_hint("", names) == "");
-  // A name that begins so, unless another one is a slip away.
+  // Suggests a name with this prefix, unless another name differs by only one typing error.
   const std::vector<std::string> runs{"nice", "run_time_ns", "run_delay"};
   BOOST_TEST(nearest_hint("run_", runs) == " (did you mean 'run_delay'?)");
   BOOST_TEST(nearest_hint("run", runs) == " (did you mean 'run_delay'?)");

@@ -1,4 +1,4 @@
-// A child process that answers requests, or does not.
+// Tests requests to a child process, answered and unanswered.
 
 #include <boost/test/unit_test.hpp>
 
@@ -22,7 +22,7 @@ using Outcome = ChildProcess::Outcome;
 constexpr std::chrono::hours kUntilAnswered(1);
 constexpr std::chrono::milliseconds kShort(1);
 
-// What the child does with a request that is one word.
+// Runs in the child. Answers a request that consists of one word.
 ChildMessage answer_to(ChildMessage request) {
   if (request.bytes == "process") return {std::to_string(::getpid())};
   if (request.bytes == "hang")
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(one_child_answers_many_requests) {
   BOOST_TEST(said(child, longest) == longest);
 }
 
-BOOST_AUTO_TEST_CASE(descriptors_go_both_ways) {
+BOOST_AUTO_TEST_CASE(passes_descriptors_in_both_directions) {
   ChildProcess child(answer_to);
   ChildMessage request{"file"}, answer;
   request.fd.reset(::open("/proc/self/comm", O_RDONLY | O_CLOEXEC));
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(descriptors_go_both_ways) {
   BOOST_TEST((::fcntl(answer.fd.get(), F_GETFD) & FD_CLOEXEC) != 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_child_that_does_not_answer_is_left_behind) {
+BOOST_AUTO_TEST_CASE(replaces_a_child_that_does_not_answer) {
   ChildProcess child(answer_to);
   const std::string first = said(child, "process");
   ChildMessage answer{"unchanged"};
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_child_that_does_not_answer_is_left_behind) {
   BOOST_TEST(said(child, "process") != first);
 }
 
-BOOST_AUTO_TEST_CASE(a_descriptor_that_is_readable_interrupts) {
+BOOST_AUTO_TEST_CASE(a_readable_descriptor_interrupts_a_request) {
   int stop[2];
   BOOST_REQUIRE(::pipe2(stop, O_CLOEXEC) == 0);
   const sdk::Fd reader(stop[0]), writer(stop[1]);
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_descriptor_that_is_readable_interrupts) {
   BOOST_TEST((child.ask({"hang"}, kUntilAnswered, answer, reader.get()) == Outcome::Interrupted));
 }
 
-BOOST_AUTO_TEST_CASE(a_child_that_dies_fails_one_request) {
+BOOST_AUTO_TEST_CASE(a_child_that_exits_fails_only_one_request) {
   for (const char* request : {"die", "throw", "long"}) {
     ChildProcess child(answer_to);
     ChildMessage answer;
@@ -91,14 +91,14 @@ BOOST_AUTO_TEST_CASE(a_child_that_dies_fails_one_request) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_request_that_is_too_long_is_refused) {
+BOOST_AUTO_TEST_CASE(refuses_a_request_that_is_too_long) {
   ChildProcess child(answer_to);
   ChildMessage answer;
   const std::string request(ChildProcess::kMostBytes, 'x');
   BOOST_TEST((child.ask({request}, kUntilAnswered, answer) == Outcome::Failed));
 }
 
-// A reader of a pipe of this process would wait for as long as the child lives.
+// If the child inherited the write end of a pipe, its reader would wait until the child exits.
 BOOST_AUTO_TEST_CASE(the_child_has_only_the_descriptors_that_it_needs) {
   const sdk::Fd kept(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const sdk::Fd other(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -108,10 +108,10 @@ BOOST_AUTO_TEST_CASE(the_child_has_only_the_descriptors_that_it_needs) {
   ChildProcess child(has, {kept.get()});
   BOOST_TEST(said(child, std::to_string(kept.get())) == "open");
   BOOST_TEST(said(child, std::to_string(other.get())) == "closed");
-  BOOST_TEST(said(child, "1") == "open");  // of /dev/null
+  BOOST_TEST(said(child, "1") == "open");  // redirected to /dev/null
 }
 
-// The child is reaped: an always-on recording starts one for each window.
+// The child must be reaped, because a continuous recording starts one for each window.
 BOOST_AUTO_TEST_CASE(leaves_no_zombie) {
   int number = 0;
   {

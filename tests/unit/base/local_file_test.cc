@@ -1,4 +1,4 @@
-// Files that are read without waiting for a file server.
+// Tests which files can be read without waiting for a file server.
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,7 +28,8 @@ bool is_local_file(const std::string& path) {
   return is_local(fd.get(), status.st_dev);
 }
 
-// A root directory on an overlay whose layers are on two file systems, one of which is in memory.
+// Enters a root directory on an overlay whose layers are on two file systems, one of them in
+// memory.
 bool enter_overlay(const Scratch& scratch) {
   if (::mount("tmpfs", (scratch / "lower").c_str(), "tmpfs", 0, nullptr) != 0) return false;
   std::ofstream(scratch / "lower/file") << "text";
@@ -46,7 +47,7 @@ bool has_a_device_of_its_own(const std::string& path) {
 
 BOOST_AUTO_TEST_SUITE(local_file_test)
 
-BOOST_AUTO_TEST_CASE(files_of_disks_and_of_memory_are_local) {
+BOOST_AUTO_TEST_CASE(files_on_disk_and_in_memory_are_local) {
   const Scratch scratch;
   std::ofstream(scratch / "file") << "text";
   BOOST_TEST(is_local_file(scratch / "file"));
@@ -54,8 +55,8 @@ BOOST_AUTO_TEST_CASE(files_of_disks_and_of_memory_are_local) {
   BOOST_TEST(!is_local_file("/sys/kernel/notes"));
 }
 
-// What is named has not been opened: a pipe would wait for its writer.
-BOOST_AUTO_TEST_CASE(only_regular_files_are_opened_by_their_names) {
+// The file must not be opened before its type is known: opening a pipe would wait for its writer.
+BOOST_AUTO_TEST_CASE(opens_only_regular_files_by_name) {
   const Scratch scratch;
   const std::string file = scratch / "file", pipe = scratch / "pipe";
   std::ofstream(file) << "text";

@@ -1,4 +1,5 @@
-// How numbers print and differ: the ladders of the reference, with the step taken after rounding.
+// Tests how values and differences print. A unit prefix is selected after rounding, as in the
+// reference.
 
 #include <boost/test/unit_test.hpp>
 #include <limits>
@@ -26,7 +27,7 @@ std::string json(const Difference& between) {
 }
 BOOST_AUTO_TEST_SUITE(numbers_test)
 
-BOOST_AUTO_TEST_CASE(values_climb_their_ladder) {
+BOOST_AUTO_TEST_CASE(values_use_the_largest_fitting_prefix) {
   BOOST_TEST(value(0, "ns") == "0ns");
   BOOST_TEST(value(999, "ns") == "999ns");
   BOOST_TEST(value(1000, "ns") == "1.000µs");
@@ -48,7 +49,7 @@ BOOST_AUTO_TEST_CASE(values_climb_their_ladder) {
   BOOST_TEST(scaled(no_number(), "ns") == "-");
 }
 
-BOOST_AUTO_TEST_CASE(the_step_is_taken_after_rounding) {
+BOOST_AUTO_TEST_CASE(selects_the_prefix_after_rounding) {
   BOOST_TEST(value(999'999, "ns") == "999.999µs");
   BOOST_TEST(value(999'999'499, "ns") == "999.999ms");
   BOOST_TEST(value(999'999'500, "ns") == "1.000s");
@@ -59,7 +60,7 @@ BOOST_AUTO_TEST_CASE(the_step_is_taken_after_rounding) {
   BOOST_TEST(real(999.99, "ns") == "999.99ns");
 }
 
-BOOST_AUTO_TEST_CASE(real_numbers_print_by_their_unit) {
+BOOST_AUTO_TEST_CASE(prints_real_numbers_with_their_unit) {
   BOOST_TEST(real(0.5, "ratio") == "0.500");
   BOOST_TEST(real(0.0005, "ratio") == "0.001");
   BOOST_TEST(real(0.0004, "ratio") == "<0.001");
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(real_numbers_print_by_their_unit) {
   BOOST_TEST(real(std::numeric_limits<double>::infinity(), "bytes") == "max");
 }
 
-BOOST_AUTO_TEST_CASE(differences_have_a_sign_and_are_exact) {
+BOOST_AUTO_TEST_CASE(prints_differences_exactly_with_a_sign) {
   BOOST_TEST(delta(0, 5, "ns") == "+5ns");
   BOOST_TEST(delta(92'457, 0, "count") == "-92.457K");
   BOOST_TEST(delta(7, 7, "count") == "+0");
@@ -91,7 +92,7 @@ BOOST_AUTO_TEST_CASE(differences_have_a_sign_and_are_exact) {
       !difference(number_of(std::numeric_limits<double>::infinity()), number_of(1.0)).known());
 }
 
-BOOST_AUTO_TEST_CASE(percentages) {
+BOOST_AUTO_TEST_CASE(prints_percentages) {
   BOOST_TEST(percent(10.631) == "+1063.1%");
   BOOST_TEST(percent(-0.25) == "-25.0%");
   BOOST_TEST(percent(0) == "+0.0%");
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(percentages) {
   BOOST_TEST(percent(std::numeric_limits<double>::quiet_NaN()) == "-");
 }
 
-BOOST_AUTO_TEST_CASE(three_digits_are_enough_for_a_look) {
+BOOST_AUTO_TEST_CASE(prints_three_digits_on_the_screen) {
   BOOST_TEST(brief(0, "count") == "0");
   BOOST_TEST(brief(0.04, "percent") == "0.0");
   BOOST_TEST(brief(46.66, "percent") == "46.7");
@@ -113,7 +114,7 @@ BOOST_AUTO_TEST_CASE(three_digits_are_enough_for_a_look) {
   BOOST_TEST(brief(std::numeric_limits<double>::quiet_NaN(), "bytes") == "-");
 }
 
-BOOST_AUTO_TEST_CASE(steps_have_one_scale) {
+BOOST_AUTO_TEST_CASE(values_of_one_column_share_a_prefix) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   BOOST_TEST(brief_steps(std::vector{51200.0, 0x1p20}, "bytes") == "0.05→1.00Mi");
   BOOST_TEST(brief_steps(std::vector{0.4, 187.0}, "percent") == "0.4→187");

@@ -1,4 +1,4 @@
-// Conditions: what holds, what is missing, which operands go together, and what is refused.
+// Tests conditions: results, missing values, operand types, and refused text.
 
 #include <boost/test/unit_test.hpp>
 #include <map>
@@ -42,7 +42,7 @@ std::string refusal(std::string_view text) {
   return sound ? "" : sound.error().text;
 }
 
-// The names in each part of a condition, and which parts hold.
+// Returns the names in each conjunct of a condition, each followed by + if it is true, else by -.
 std::string joined(std::string_view text) {
   const auto condition = Condition::parse(text, "reading");
   BOOST_REQUIRE_MESSAGE(condition, condition.error().text);
@@ -61,7 +61,7 @@ std::string joined(std::string_view text) {
 
 BOOST_AUTO_TEST_SUITE(condition_test)
 
-BOOST_AUTO_TEST_CASE(what_is_joined) {
+BOOST_AUTO_TEST_CASE(splits_a_condition_at_its_conjunctions) {
   BOOST_TEST(joined("one < 2") == "one +");
   BOOST_TEST(joined(R"(one < 2 && comm =~ "^nginx" && !(two < one))") == "one +comm +two one +");
   BOOST_TEST(joined("two < one && (one == 1 && max(two, nice) == two * 1)") ==
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(what_is_joined) {
   BOOST_TEST(joined("one == 1 && (two == 1 || nice == 1)") == "one +two nice -");
 }
 
-BOOST_AUTO_TEST_CASE(numbers) {
+BOOST_AUTO_TEST_CASE(compares_numbers) {
   for (const char* text : {"one < 2", "one <= 1", "two > one", "two>=2", "nice == -5", "one != two",
                            "-nice == 5", "1 == 1", "one + two * 2 == 5", "max(one, two) / 2 == 1",
                            "(one + two) * 2 == 6", "two - one - one == 0"})
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(numbers) {
     BOOST_TEST(!holds(text), text);
 }
 
-BOOST_AUTO_TEST_CASE(texts) {
+BOOST_AUTO_TEST_CASE(compares_texts) {
   for (const char* text : {R"(comm == "nginx: worker")", R"(comm != "nginx")", R"(nothing == "")",
                            R"(quoted == "a\"b\\c")", R"("nginx: worker" == comm)"})
     BOOST_TEST(holds(text), text);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(texts) {
     BOOST_TEST(!holds(text), text);
 }
 
-BOOST_AUTO_TEST_CASE(patterns) {
+BOOST_AUTO_TEST_CASE(matches_patterns) {
   for (const char* text :
        {R"(comm =~ "^nginx")", R"(comm =~ "work")", R"(comm =~ "r$")",
         R"(comm =~ "^(apache|nginx): \w+$")", R"(comm =~ "")", R"(nothing =~ "^$")",
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(patterns) {
     BOOST_TEST(!holds(text), text);
 }
 
-BOOST_AUTO_TEST_CASE(paths) {
+BOOST_AUTO_TEST_CASE(tests_cgroup_paths) {
   for (const char* text : {R"(cgroup under "/system.slice")", R"(cgroup under "/system.slice/")",
                            R"(cgroup under "/")", R"(cgroup under "/system.slice/a.service")"})
     BOOST_TEST(holds(text), text);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(paths) {
     BOOST_TEST(!holds(text), text);
 }
 
-BOOST_AUTO_TEST_CASE(logic) {
+BOOST_AUTO_TEST_CASE(evaluates_logical_operators) {
   for (const char* text :
        {"one == 1 && two == 2", "one == 2 || two == 2", "!(one == 2)", "!!(one == 1)",
         "one == 1 || one == 2 && two == 3", "!(one == 1) || two == 2", "one==1&&!(two==1)"})
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(logic) {
     BOOST_TEST(!holds(text), text);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_missing_makes_a_comparison_false) {
+BOOST_AUTO_TEST_CASE(a_missing_value_makes_a_comparison_false) {
   for (const char* text :
        {"gone == 1", "gone != 1", "gone < 1", "gone == gone", "gone + one > 0", "gone =~ \"\"",
         "gone == \"\"", "gone != \"x\"", "gone under \"/\"", "max(gone, one) == 1"})
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(what_is_missing_makes_a_comparison_false) {
     BOOST_TEST(holds(text), text);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_true_or_false_by_itself) {
+BOOST_AUTO_TEST_CASE(evaluates_boolean_names_without_an_operator) {
   for (const char* text :
        {"yes", "yes && nice < 0", "no || yes", "!(no)", "yes == 1", "no + 1 > no"})
     BOOST_TEST(holds(text), text);
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(what_is_true_or_false_by_itself) {
   BOOST_TEST(refusal("yes =~ \"1\"").ends_with("'=~' needs a text on its left"));
 }
 
-BOOST_AUTO_TEST_CASE(operands_that_do_not_go_together) {
+BOOST_AUTO_TEST_CASE(refuses_operands_of_different_types) {
   BOOST_TEST(refusal("one") == "reading --where 'one': it is a value, not a condition");
   BOOST_TEST(refusal("one + 1") == "reading --where 'one + 1': it is a value, not a condition");
   BOOST_TEST(refusal("comm == 1") ==
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(operands_that_do_not_go_together) {
   BOOST_TEST(refusal("one == 1") == "");
 }
 
-BOOST_AUTO_TEST_CASE(refusals_say_where) {
+BOOST_AUTO_TEST_CASE(refusals_name_the_position) {
   BOOST_TEST(refusal("") ==
              "reading --where '': a name, a number, a text or '(' was expected at character 1");
   BOOST_TEST(refusal("one = 1") ==
@@ -182,16 +182,16 @@ BOOST_AUTO_TEST_CASE(refusals_say_where) {
              std::string::npos);
 }
 
-// What files carry stays what it was.
-BOOST_AUTO_TEST_CASE(formulas_have_nothing_of_this) {
+// Formulas in files keep their syntax; condition operators are not part of it.
+BOOST_AUTO_TEST_CASE(formulas_reject_condition_operators) {
   for (const char* text :
        {"a < b", "a == b", "a && b", "!a", "\"x\"", "a =~ \"x\"", "a under \"/\"", "max(a, b) > 1"})
     BOOST_TEST(!Expression::parse(text), text);
   BOOST_TEST(inputs_of("under + underworld").size() == 2);
 }
 
-// A matcher that backtracks would not end before the test's time limit.
-BOOST_AUTO_TEST_CASE(no_pattern_hangs) {
+// A matcher with backtracking would exceed the time limit of the test.
+BOOST_AUTO_TEST_CASE(matches_every_pattern_in_bounded_time) {
   const std::string name = std::string(4096, 'a') + "b";
   for (const char* pattern : {"(a+)+$", "(a|aa)+$", "(a|a)*c$", "(.*a){20}c", "((a*)*)*c"}) {
     const auto parsed = Pattern::parse(pattern);
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(no_pattern_hangs) {
   BOOST_TEST(Pattern::parse(std::string(5000, '(')).error().text == "it is too long");
 }
 
-BOOST_AUTO_TEST_CASE(patterns_say_what_is_wrong_with_them) {
+BOOST_AUTO_TEST_CASE(refused_patterns_name_the_reason) {
   const auto cause = [](std::string_view text) {
     const auto parsed = Pattern::parse(text);
     return parsed ? std::string() : parsed.error().text;
@@ -215,11 +215,11 @@ BOOST_AUTO_TEST_CASE(patterns_say_what_is_wrong_with_them) {
   BOOST_TEST(cause("*a") == "there is nothing to repeat");
   BOOST_TEST(cause("a**") == "a repetition is repeated");
   BOOST_TEST(cause("a\\") == "it ends with a backslash");
-  BOOST_TEST(cause("x{2,322222222222222222222222}") == "");  // no count, so its letters
+  BOOST_TEST(cause("x{2,322222222222222222222222}") == "");  // literal: the count is too large
   BOOST_TEST(cause("x{2,3222}") == "a count in braces makes no sense, or is too large");
 }
 
-BOOST_AUTO_TEST_CASE(names_are_bytes) {
+BOOST_AUTO_TEST_CASE(compares_names_as_bytes) {
   BOOST_TEST(Pattern::parse("^a.b$")->matches("a\nb"));
   BOOST_TEST(
       Pattern::parse("^a.b$")->matches("a\xff"

@@ -1,4 +1,4 @@
-// Expressions: what they come to, what is missing, which units go together, and what is refused.
+// Tests expressions: results, missing inputs, units, and refused text.
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -39,7 +39,7 @@ std::string unit(std::string_view text, const std::map<std::string, std::string>
   return found ? *found : "no: " + found.error().text;
 }
 
-// C: a counter, L: a level.
+// Inputs that start with C are counters; all others are levels.
 std::string kind(std::string_view text) {
   const auto expression = Expression::parse(text);
   BOOST_REQUIRE(expression);
@@ -54,7 +54,7 @@ std::string kind(std::string_view text) {
 
 BOOST_AUTO_TEST_SUITE(expression_test)
 
-BOOST_AUTO_TEST_CASE(what_counts_up_and_what_is_a_level) {
+BOOST_AUTO_TEST_CASE(determines_counters_levels_and_shares) {
   for (const char* text : {"C + C2", "C - C2", "-C", "max(C, C2?)", "C * 2", "C / 1000", "C / L",
                            "C + 1", "C * (C2 / C3)", "C / (C2 / C3)", "C * (1 - C2 / C3)"})
     BOOST_TEST(kind(text) == "counter", text);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(what_counts_up_and_what_is_a_level) {
   BOOST_TEST(kind("1 + 2") == "number");
 }
 
-BOOST_AUTO_TEST_CASE(what_depends_on_the_length_of_a_window_is_refused) {
+BOOST_AUTO_TEST_CASE(refuses_results_that_depend_on_the_window_length) {
   BOOST_TEST(kind("C * L") ==
              "checking kinds of 'C * L': it multiplies a counter by a level, which depends on how "
              "long the counter counts; use a ratio of counters");
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(what_depends_on_the_length_of_a_window_is_refused) {
   BOOST_TEST(kind("1 / C").find("divides a number by a counter") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(arithmetic) {
+BOOST_AUTO_TEST_CASE(evaluates_arithmetic) {
   BOOST_TEST(come_to("1 + 2 * 3") == 7);
   BOOST_TEST(come_to("(1 + 2) * 3") == 9);
   BOOST_TEST(come_to("10 - 4 - 3") == 3);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(arithmetic) {
              0.25);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_missing) {
+BOOST_AUTO_TEST_CASE(propagates_missing_inputs) {
   BOOST_TEST(std::isnan(come_to("a + b", {{"a", 1}})));
   BOOST_TEST(come_to("a + b?", {{"a", 1}}) == 1);
   BOOST_TEST(come_to("max(a?, b?)", {{"b", 4}}) == 4);
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(what_is_missing) {
   BOOST_TEST(std::isnan(come_to("a? + a", {})));
 }
 
-BOOST_AUTO_TEST_CASE(a_key_may_hold_anything) {
+BOOST_AUTO_TEST_CASE(map_keys_may_contain_any_text) {
   for (const std::string key : {"Rss", "a,b", "[z]", "q\"", "a\\b]", ""}) {
     const std::string name = key_name("m", key);
     const auto found = split_key(name);
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_key_may_hold_anything) {
   BOOST_TEST(split_names(R"(a["],["],b[x,y],c[d,)") == names, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(the_key_of_a_map_belongs_to_its_name) {
+BOOST_AUTO_TEST_CASE(a_map_key_is_part_of_the_input_name) {
   BOOST_TEST(come_to("m[Rss] - m[8:0 a-b]", {{"m[Rss]", 9}, {"m[8:0 a-b]", 2}}) == 7);
   BOOST_TEST(come_to("m[Rss]? + n?", {{"n", 3}}) == 3);
   BOOST_TEST(come_to(R"(m["Rss"] - m["a]\"\\"])", {{"m[Rss]", 9}, {R"(m["a]\"\\"])", 2}}) == 7);
@@ -123,13 +123,13 @@ BOOST_AUTO_TEST_CASE(the_key_of_a_map_belongs_to_its_name) {
              "reading expression '1 + m[Rss': the '[' of this name has no ']' at character 5");
 }
 
-BOOST_AUTO_TEST_CASE(inputs_are_named_once) {
+BOOST_AUTO_TEST_CASE(lists_each_input_once) {
   BOOST_TEST(inputs_of("a / (a + max(b?, c))") == (std::vector<std::string>{"a", "b", "c"}),
              boost::test_tools::per_element());
   BOOST_TEST(inputs_of("max(a").empty());
 }
 
-BOOST_AUTO_TEST_CASE(units) {
+BOOST_AUTO_TEST_CASE(determines_units) {
   const std::map<std::string, std::string> units{
       {"t", "ns"}, {"u", "ns"}, {"n", "count"}, {"b", "bytes"}};
   BOOST_TEST(unit("t / n", units) == "ns");
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(units) {
   BOOST_TEST(unit("t * b", units).starts_with("no: "));
 }
 
-BOOST_AUTO_TEST_CASE(refusals_say_where) {
+BOOST_AUTO_TEST_CASE(refusals_name_the_position) {
   BOOST_TEST(refusal("") ==
              "reading expression '': a name, a number or '(' was expected at character 1");
   BOOST_TEST(refusal("a b") == "reading expression 'a b': an operator was expected at character 3");

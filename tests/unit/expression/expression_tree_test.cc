@@ -1,4 +1,4 @@
-// Expressions as trees, for whoever computes them elsewhere.
+// Tests expressions as trees, for evaluation in other programs.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -38,7 +38,7 @@ std::string in_words(std::string_view text) {
 
 BOOST_AUTO_TEST_SUITE(expression_tree_test)
 
-BOOST_AUTO_TEST_CASE(operators_of_one_kind_are_one_node) {
+BOOST_AUTO_TEST_CASE(merges_equal_operators_into_one_node) {
   BOOST_TEST(in_words("a + b + c") == "(+ a b c)");
   BOOST_TEST(in_words("a - b - c + d") == "(+ (- a b c) d)");
   BOOST_TEST(in_words("a - (b - c)") == "(- a (- b c))");
@@ -48,12 +48,12 @@ BOOST_AUTO_TEST_CASE(operators_of_one_kind_are_one_node) {
   BOOST_TEST(in_words("7") == "7");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_as_of_any_expression) {
+BOOST_AUTO_TEST_CASE(reports_errors_like_any_expression) {
   BOOST_TEST(in_words("a +").ends_with("at character 4"));
   BOOST_TEST(in_words("a < 2").find("operator") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_name_is_listed_once) {
+BOOST_AUTO_TEST_CASE(lists_each_name_once) {
   const auto tree = parse_tree("a * b + a");
   BOOST_TEST_REQUIRE(tree.has_value());
   BOOST_TEST(tree->inputs.size() == 2u);

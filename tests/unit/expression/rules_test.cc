@@ -1,5 +1,5 @@
-// Every built-in rule: what it makes of readings, how two values differ, that merging equals
-// adding, and that the table is whole.
+// Tests every built-in rule: the value of a group, the change between two groups, and that merging
+// gives the same result as adding. Also tests that the table of rules is complete.
 
 #include <boost/test/unit_test.hpp>
 #include <fstream>
@@ -22,12 +22,12 @@ using namespace hand_made;
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
-// One value as a rule says it.
+// One value as text and JSON, as a rule writes it.
 struct Said {
   std::string text, json;
 };
 
-// A group of as many threads as there are cells, on one side.
+// Returns a snapshot with a group of as many threads as there are cells, on one side.
 template <class Fill>
 Snapshot one_group(std::size_t threads, Fill fill) {
   std::vector<Thread> rows;
@@ -65,7 +65,7 @@ Said of_f64(std::string_view rule, const Cells<double>& cells) {
   return said(cells.size(), [&](Snapshot& s) { add_f64(s, metric("m", "GaugeF64", rule), cells); });
 }
 
-// The word or number that lies between two such groups.
+// Returns the change from one group to another.
 template <class Fill>
 Change between(Fill before, Fill after, std::size_t threads) {
   const Snapshot a = one_group(threads, before), b = one_group(threads, after);
@@ -87,7 +87,7 @@ Change between_u64(std::string_view newtype, std::string_view rule, Cells<std::u
 
 BOOST_AUTO_TEST_SUITE(rules_test)
 
-BOOST_AUTO_TEST_CASE(the_table_is_whole) {
+BOOST_AUTO_TEST_CASE(the_table_of_rules_is_complete) {
   for (const RuleInfo& info : kRules) {
     const ctprof_rule* rule = book.find(info.name);
     BOOST_REQUIRE_MESSAGE(rule, "no rule " << info.name);
@@ -96,14 +96,14 @@ BOOST_AUTO_TEST_CASE(the_table_is_whole) {
     BOOST_TEST(rule->fallback == nullptr);
   }
   BOOST_TEST(builtin_rules().size() == kRules.size());
-  // Each newtype is readable by each of its rules.
+  // Each newtype can be read by each of its rules.
   for (const NewtypeInfo& newtype : kNewtypes)
     for (const RuleInfo& info : kRules)
       BOOST_TEST(is_listed(newtype.rules, info.name) ==
                  is_listed(book.find(info.name)->newtypes, newtype.name));
 }
 
-BOOST_AUTO_TEST_CASE(sums_saturate_and_print_on_their_ladder) {
+BOOST_AUTO_TEST_CASE(sums_saturate_and_print_with_a_prefix) {
   BOOST_TEST(of_u64("MonotonicNs", "SumNs", {1'000'000, 500'000}).text == "1.500ms");
   BOOST_TEST(of_u64("Bytes", "SumBytes", {1024, 512}).text == "1.500KiB");
   BOOST_TEST(of_u64("MonotonicUs", "SumUs", {1, 2}).json == "3");
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(sums_saturate_and_print_on_their_ladder) {
   BOOST_TEST(of_u64("MonotonicNs", "SumNs", {kMost - 1}).text == "18446744073.710s");
 }
 
-BOOST_AUTO_TEST_CASE(fractions) {
+BOOST_AUTO_TEST_CASE(sums_fractions) {
   BOOST_TEST(of_f64("SumGaugeF64", {0.5, {}, 0.25}).json == "0.75");
   BOOST_TEST(of_f64("MaxGaugeF64", {-0.5, {}, -0.25}).json == "-0.25");
   BOOST_TEST(of_f64("MeanGaugeF64", {0.5, {}, 0.25}).json == "0.375");
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(fractions) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(nothing_read_is_no_value_and_zero_is_zero) {
+BOOST_AUTO_TEST_CASE(distinguishes_missing_values_from_zero) {
   BOOST_TEST(of_u64("MonotonicNs", "SumNs", {{}, {}}).json == "null");
   BOOST_TEST(of_u64("MonotonicNs", "SumNs", {{}, {}}).text == "-");
   BOOST_TEST(of_u64("MonotonicNs", "SumNs", {{}, 0}).json == "0");
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(nothing_read_is_no_value_and_zero_is_zero) {
   BOOST_TEST(of_u64("OrdinalU64", "RangeU64", {{}}).json == "null");
 }
 
-BOOST_AUTO_TEST_CASE(extremes) {
+BOOST_AUTO_TEST_CASE(computes_minimum_and_maximum) {
   BOOST_TEST(of_u64("PeakNs", "MaxPeak", {5, 70, 6}).text == "70ns");
   BOOST_TEST(of_u64("GaugeRatio100", "MaxRatio", {1234, 5}).text == "12.34%");
   BOOST_TEST(of_u64("GaugeRatio100", "MaxRatio", {1234, 5}).json == "12.34");
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(extremes) {
   BOOST_TEST(flag({false, {}}).text == "false");
 }
 
-BOOST_AUTO_TEST_CASE(limits_can_be_unbounded) {
+BOOST_AUTO_TEST_CASE(limits_can_be_infinite) {
   BOOST_TEST(of_u64("LimitBytes", "LimitMax", {2048, kMost}).text == "max");
   BOOST_TEST(of_u64("LimitBytes", "LimitMax", {2048, kMost}).json == "\"max\"");
   BOOST_TEST(of_u64("LimitUs", "LimitMax", {2000, 3000}).text == "3.000ms");
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(limits_can_be_unbounded) {
   BOOST_TEST(between_u64("LimitBytes", "LimitMax", {2048}, {1024}).difference.real == -1024);
 }
 
-BOOST_AUTO_TEST_CASE(ranges) {
+BOOST_AUTO_TEST_CASE(computes_ranges) {
   BOOST_TEST(of_i64("OrdinalI32", "RangeI32", {5, -3, 0}).text == "-3..5");
   BOOST_TEST(of_i64("OrdinalI32", "RangeI32", {5, -3, 0}).json == "{\"min\":-3,\"max\":5}");
   BOOST_TEST(of_i64("OrdinalI32", "RangeI32", {-3, -3}).text == "-3");
@@ -178,7 +178,7 @@ Said of_text(const Cells<std::string>& cells) {
               [&](Snapshot& s) { add_text(s, metric("m", "CategoricalString", "Mode"), cells); });
 }
 
-BOOST_AUTO_TEST_CASE(modes) {
+BOOST_AUTO_TEST_CASE(computes_the_most_frequent_value) {
   BOOST_TEST(of_text({"a", "a"}).text == "a");
   BOOST_TEST(of_text({"b", "a", "b"}).text == "b (2/3)");
   BOOST_TEST(of_text({"b", "a"}).json == "{\"value\":\"a\",\"count\":1,\"total\":2}");
@@ -196,7 +196,7 @@ Said of_cpus(const Cells<std::uint64_t>& words) {
               [&](Snapshot& s) { add_bits(s, metric("m", "CpuSet", "Affinity"), words); });
 }
 
-BOOST_AUTO_TEST_CASE(affinity) {
+BOOST_AUTO_TEST_CASE(merges_cpu_affinities) {
   BOOST_TEST(of_cpus({0x10f, 0x10f}).text == "5 cpus (0-3,8)");
   BOOST_TEST(of_cpus({0x10f}).json == "{\"min\":5,\"max\":5,\"cpus\":\"0-3,8\"}");
   BOOST_TEST(of_cpus({0x3, 0x6}).text == "2 cpus (mixed)");
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(affinity) {
   BOOST_TEST(of_cpus({0x1, 0xff}).json == "{\"min\":1,\"max\":8,\"cpus\":null}");
 }
 
-BOOST_AUTO_TEST_CASE(maps_go_key_by_key) {
+BOOST_AUTO_TEST_CASE(aggregates_maps_key_by_key) {
   const auto map = [](std::string_view newtype, std::string_view rule, std::string keys,
                       const Cells<MapValue>& cells) {
     return said(cells.size(), [&](Snapshot& s) {
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(maps_go_key_by_key) {
   BOOST_TEST(map("CountMap", "MapSum", "", {{}, {}}).json == "null");
 }
 
-BOOST_AUTO_TEST_CASE(map_keys_name_gauges_and_units) {
+BOOST_AUTO_TEST_CASE(declared_map_keys_set_gauges_and_units) {
   constexpr std::string_view kKeys = "gauge bytes: anon file; counter ns: X_*";
   BOOST_TEST(rules::kind_of_key(kKeys, "file").gauge);
   BOOST_TEST(rules::kind_of_key(kKeys, "file").unit == "bytes");
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(map_keys_name_gauges_and_units) {
   BOOST_TEST(rules::kind_of_key("", "other").unit.empty());
 }
 
-// What a rule says beside the value.
+// Returns the additional text that a rule prints beside its value.
 std::string extras(const ctprof_rule& rule, const States& states) {
   std::string out;
   const ctprof_sink sink{sizeof sink, 0, &out, [](void* to, const char* data, std::size_t size) {
@@ -247,14 +247,14 @@ std::string extras(const ctprof_rule& rule, const States& states) {
   return out;
 }
 
-// Merging two halves must say the same as adding the whole, whichever half comes first.
+// Merging two halves must give the same result as adding the whole, in either order.
 BOOST_AUTO_TEST_CASE(merging_equals_adding) {
   const std::vector<std::uint64_t> values{7, 3, kMost, 0, 7, 12};
   for (const ctprof_rule* rule : builtin_rules()) {
     const RuleInfo& info = *find_rule(rule->name);
     const bool scalar = info.reduction == Reduction::Sum || info.reduction == Reduction::Max ||
                         info.reduction == Reduction::Min || info.reduction == Reduction::Range;
-    if (!scalar || rules::gathers_stacks(*rule)) continue;  // those in stacks_compare_test.cc
+    if (!scalar || rules::gathers_stacks(*rule)) continue;  // see stacks_compare_test.cc
     const auto added = [&](std::size_t first, std::size_t last) {
       const std::vector<std::uint32_t> groups(last - first, 0);
       ctprof_rows rows{};
@@ -279,8 +279,8 @@ BOOST_AUTO_TEST_CASE(merging_equals_adding) {
   }
 }
 
-// What a rule says of itself is what the SDK's table says of it.
-BOOST_AUTO_TEST_CASE(every_rule_says_how_it_reduces) {
+// The description that a rule gives of itself equals the SDK table's entry for it.
+BOOST_AUTO_TEST_CASE(rule_descriptions_match_the_sdk) {
   const auto number_of = [](Reduction reduction) {
     switch (reduction) {
       case Reduction::Sum: return CTPROF_REDUCES_BY_SUM;
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(every_rule_says_how_it_reduces) {
                rule->name);
 }
 
-BOOST_AUTO_TEST_CASE(plugin_rules_and_fallbacks) {
+BOOST_AUTO_TEST_CASE(uses_plugin_rules_and_fallbacks) {
   RuleBook with_plugin;
   ctprof_rule mine = *book.find("SumNs");
   mine.name = "mine.P99";

@@ -1,4 +1,4 @@
-// Stacks added up by rules: ours, and one of a plugin that reads them.
+// Tests the sums of stacks that built-in rules and a plugin rule compute.
 
 #include <boost/test/unit_test.hpp>
 #include <limits>
@@ -16,7 +16,7 @@ using namespace hand_made;
 
 BOOST_AUTO_TEST_SUITE(stacks_sum_test)
 
-BOOST_AUTO_TEST_CASE(a_group_adds_up_its_threads_stack_by_stack) {
+BOOST_AUTO_TEST_CASE(adds_the_weights_of_equal_stacks_of_a_group) {
   const Row one{{{"p:f", "p:main"}, 3}, {{"p:main"}, 4}}, two{{{"p:f", "p:main"}, 5}};
   const Snapshot snapshot = window_of({{"a", one}, {"a", two}, {"b", two}});
   const Report report = report_of({&snapshot});
@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(a_group_adds_up_its_threads_stack_by_stack) {
   BOOST_TEST(group.stacks[1].sides[0] == 4);
 }
 
-BOOST_AUTO_TEST_CASE(many_rows_of_the_same_stacks_are_few_stacks) {
+BOOST_AUTO_TEST_CASE(stores_equal_stacks_of_many_rows_once) {
   std::vector<std::pair<std::string, Row>> threads;
   for (int i = 0; i < 2000; ++i)
     threads.push_back({"a", {{{"p:f"}, 1}, {{"p:g"}, 2}, {{"p:h" + std::to_string(i % 7)}, 1}}});
@@ -80,7 +80,8 @@ BOOST_AUTO_TEST_CASE(merging_equals_adding) {
   }
 }
 
-// Its state is the number of frames of all stacks, by weight; and it keeps what it was shown.
+// State of a plugin rule: the number of frames of all stacks, multiplied by weight, and the last
+// stacks that it received.
 struct Frames {
   std::uint64_t frames;
   const ctprof_stack* shown;
@@ -110,7 +111,7 @@ ctprof_number number_of_frames(const void* state) {
   return number_of(frames.frames * 1000 + frames.shown[0].weight * 10 + (frames.leaf[0] > 0));
 }
 
-BOOST_AUTO_TEST_CASE(a_rule_of_a_plugin_reads_stacks_and_frames) {
+BOOST_AUTO_TEST_CASE(a_plugin_rule_reads_stacks_and_frames) {
   ctprof_rule rule{};
   rule.size = sizeof rule;
   rule.state_size = sizeof(Frames);

@@ -1,4 +1,5 @@
-// Flame graphs for browsers: names of programs, threads, cgroups, functions and files are text.
+// Tests that names of programs, threads, cgroups, functions and files are plain text in a flame
+// graph page.
 
 #include "core/flame/flame_page.hpp"
 
@@ -10,7 +11,7 @@
 namespace ctprof::tests::flame_page_test {
 namespace {
 
-// What markup would be, in an element and in an attribute.
+// Markup characters for an element and for an attribute.
 const std::string kHostile = "<evil a='1' b=\"2\">&x;";
 
 bool is_text(const std::string& page) {
@@ -35,7 +36,7 @@ std::string page_of(const StackOwner& owner, const std::string& module, const st
 
 BOOST_AUTO_TEST_SUITE(flame_page_test)
 
-BOOST_AUTO_TEST_CASE(no_name_becomes_markup) {
+BOOST_AUTO_TEST_CASE(escapes_markup_in_every_name) {
   const StackOwner plain{.process = "p", .thread = "t", .cgroup = {}};
   for (const auto form : {FlameStyle::Form::Svg, FlameStyle::Form::Html}) {
     BOOST_TEST(

@@ -1,4 +1,4 @@
-// Trees of flame graphs: what is one node, sums, small nodes, two sides.
+// Tests the trees of flame graphs: identity of nodes, sums, small nodes, and two sides.
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,7 +17,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// "path self/total" of all nodes.
+// Returns "path self/total" of each node.
 Lines lines_of(const FlameTree& tree) {
   Lines lines;
   for (std::uint32_t node = 0; node < tree.nodes.size(); ++node) {
@@ -30,7 +30,7 @@ Lines lines_of(const FlameTree& tree) {
 
 FlameTree tree_of(MadeStacks& stacks) { return make_flame_tree({{&stacks.profile(), 0, 0}}); }
 
-// Many leaves under one function, of 1, 2, 3 ... each.
+// Adds `count` leaves below one function, with weights 1, 2, 3 and so on.
 void add_leaves(MadeStacks& stacks, std::uint32_t module, std::uint64_t count) {
   const Frame main = stacks.frame(module, "main");
   for (std::uint64_t leaf = 1; leaf <= count; ++leaf)
@@ -48,7 +48,7 @@ const FlameNode& node_at(const FlameTree& tree, const std::string& path) {
 
 BOOST_AUTO_TEST_SUITE(flame_tree_test)
 
-BOOST_AUTO_TEST_CASE(sums_go_up_below_process_and_thread) {
+BOOST_AUTO_TEST_CASE(adds_totals_below_process_and_thread) {
   MadeStacks stacks(kOnCpu);
   const std::uint32_t module = stacks.module("/bin/worker");
   const Frame main = stacks.frame(module, "main"), read = stacks.frame(module, "read");
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(sums_go_up_below_process_and_thread) {
       boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(idle_waits_are_left_out_on_request) {
+BOOST_AUTO_TEST_CASE(omits_idle_waits_on_request) {
   MadeStacks stacks({{.name = "offcpu_stacks", .unit = "ns", .waiting = true}});
   const std::uint32_t module = stacks.module("/bin/worker"), kernel = stacks.kernel();
   const Frame main = stacks.frame(module, "main"), poll = stacks.frame(kernel, "__x64_sys_poll"),
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(idle_waits_are_left_out_on_request) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_function_that_calls_itself_is_one_node_on_request) {
+BOOST_AUTO_TEST_CASE(merges_recursive_functions_on_request) {
   MadeStacks stacks(kOnCpu);
   const std::uint32_t module = stacks.module("/bin/walk");
   const Frame main = stacks.frame(module, "main"), walk = stacks.frame(module, "walk");
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_function_that_calls_itself_is_one_node_on_request) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(one_function_at_two_places_is_one_node) {
+BOOST_AUTO_TEST_CASE(merges_two_addresses_of_one_function) {
   MadeStacks stacks(kOnCpu);
   const std::uint32_t module = stacks.module("/bin/worker");
   const Frame here = stacks.frame_at(module, 0x10, "main");
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(one_function_at_two_places_is_one_node) {
       boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(frames_without_a_name_are_their_place) {
+BOOST_AUTO_TEST_CASE(labels_unnamed_frames_with_module_and_offset) {
   MadeStacks stacks(kOnCpu);
   const std::uint32_t library = stacks.module("/usr/lib/libc.so.6"), kernel = stacks.kernel();
   stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(frames_without_a_name_are_their_place) {
   BOOST_TEST((tree.label(tree.nodes[4]).kind == FrameKind::Kernel));
 }
 
-BOOST_AUTO_TEST_CASE(kinds_are_told_apart) {
+BOOST_AUTO_TEST_CASE(distinguishes_kinds_of_frames) {
   MadeStacks stacks(kOnCpu);
   const std::uint32_t module = stacks.module("/bin/node"), jit = stacks.jit(7);
   stacks.owner({.process = "node", .thread = {}, .cgroup = {}});
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(kinds_are_told_apart) {
   BOOST_TEST((tree.label(node_at(tree, "node")).kind == FrameKind::Group));
 }
 
-BOOST_AUTO_TEST_CASE(sums_that_do_not_fit_are_the_largest_number) {
+BOOST_AUTO_TEST_CASE(sums_saturate) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   MadeStacks stacks(kOnCpu);
   const std::uint32_t module = stacks.module("/bin/worker");
@@ -152,9 +152,9 @@ BOOST_AUTO_TEST_CASE(sums_that_do_not_fit_are_the_largest_number) {
 BOOST_AUTO_TEST_CASE(small_nodes_are_merged_and_counted) {
   MadeStacks stacks(kOnCpu);
   stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
-  add_leaves(stacks, stacks.module("/bin/worker"), 100);  // 5050 in all
+  add_leaves(stacks, stacks.module("/bin/worker"), 100);  // 5050 in total
   const FlameTree tree = without_small(tree_of(stacks), 1000, 0.01);
-  // 51 to 100 stay, 1 to 50 are one
+  // The nodes 51 to 100 remain; 1 to 50 are merged.
   BOOST_TEST(tree.nodes.size() == 3u + 50 + 1);
   BOOST_TEST(tree.nodes.back().merged == 50u);
   BOOST_TEST(tree.nodes.back().now.total == 1275u);
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(small_nodes_are_merged_and_counted) {
   BOOST_TEST(tree.root().now.total == 5050u);
 }
 
-BOOST_AUTO_TEST_CASE(there_are_at_most_so_many_nodes) {
+BOOST_AUTO_TEST_CASE(limits_the_number_of_nodes) {
   MadeStacks stacks(kOnCpu);
   const std::uint32_t module = stacks.module("/bin/worker");
   stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
@@ -172,12 +172,12 @@ BOOST_AUTO_TEST_CASE(there_are_at_most_so_many_nodes) {
                 stacks.frame(module, "below")},
                {10});
   const FlameTree tree = without_small(tree_of(stacks), 50, 0);
-  BOOST_TEST(tree.nodes.size() == 4u);  // all, worker, main, and what is below
+  BOOST_TEST(tree.nodes.size() == 4u);  // all, worker, main, and the merged rest
   BOOST_TEST(tree.nodes.back().merged == 200u);
   BOOST_TEST(tree.nodes.back().now.total == 1000u);
 }
 
-BOOST_AUTO_TEST_CASE(sides_are_joined_by_names) {
+BOOST_AUTO_TEST_CASE(matches_nodes_of_two_sides_by_name) {
   MadeStacks before(kOnCpu), after(kOnCpu);
   const std::uint32_t old_module = before.module("/bin/worker");
   before.owner({.process = "worker", .thread = {}, .cgroup = {}});
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(sides_are_joined_by_names) {
   BOOST_TEST(without_small(tree, 1000, 0).small == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_weight_without_a_stack_is_no_code) {
+BOOST_AUTO_TEST_CASE(a_weight_without_a_stack_has_no_function) {
   StackTable table;
   const std::uint32_t nobody = table.add_module({});
   const std::uint32_t rest = table.add_frame({Frame::kNowhere, nobody});
@@ -206,8 +206,8 @@ BOOST_AUTO_TEST_CASE(a_weight_without_a_stack_is_no_code) {
   BOOST_TEST((kind_of(table, table.add_frame({7, nobody})) == FrameKind::Native));
 }
 
-// Each run has a table of its own, where the same numbers are other functions.
-BOOST_AUTO_TEST_CASE(runs_of_a_side_add_up) {
+// Each run has a table of its own, in which equal numbers mean different functions.
+BOOST_AUTO_TEST_CASE(adds_the_runs_of_a_side) {
   MadeStacks first(kOnCpu), second(kOnCpu), before(kOnCpu);
   for (MadeStacks* run : {&first, &second, &before}) {
     const std::uint32_t module = run->module("/bin/worker");
@@ -229,8 +229,8 @@ BOOST_AUTO_TEST_CASE(runs_of_a_side_add_up) {
 
 namespace {
 
-// `slow` has a fifth more on the candidate's side; `even` wavers as much as it, on both alike. All
-// of it takes `seconds` times as long.
+// The weight of `slow` is 20 % higher on the candidate side. `even` varies as much, but equally on
+// both sides. All weights are proportional to `seconds`.
 void add_run(MadeStacks& run, std::uint64_t at, bool is_candidate, std::uint64_t seconds) {
   const std::uint64_t wavers = 40 * (at % 4);
   const std::uint32_t module = run.module("/bin/worker");
@@ -242,7 +242,7 @@ void add_run(MadeStacks& run, std::uint64_t at, bool is_candidate, std::uint64_t
   run.add({main, run.frame(module, "rare")}, {seconds * (is_candidate ? 5 : 1)});
 }
 
-// Runs of 1 s; the first of the candidate's is `longer` times as long.
+// Compares runs of 1 s; the first run of the candidate is `longer` times as long.
 FlameTree judged(std::uint64_t runs, Bar bar, std::uint64_t longer = 1) {
   std::vector<std::unique_ptr<MadeStacks>> made;
   std::array<FlameSide, 2> sides;
@@ -260,30 +260,30 @@ FlameTree judged(std::uint64_t runs, Bar bar, std::uint64_t longer = 1) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(what_is_not_proven_is_marked) {
+BOOST_AUTO_TEST_CASE(marks_changes_that_are_not_significant) {
   const FlameTree tree = judged(6, {});
   BOOST_TEST(tree.judged);
   BOOST_TEST(!node_at(tree, "worker;main;slow").unproven);
   BOOST_TEST(node_at(tree, "worker;main;even").unproven);
-  BOOST_TEST(node_at(tree, "worker;main;rare").unproven);  // too small to be judged
-  BOOST_TEST(node_at(tree, "worker;main").unproven);       // has nothing by itself
+  BOOST_TEST(node_at(tree, "worker;main;rare").unproven);  // too small for a significance test
+  BOOST_TEST(node_at(tree, "worker;main").unproven);       // has no self weight
   BOOST_TEST(without_small(tree, 1000, 0).judged);
   BOOST_TEST(node_at(without_small(tree, 1000, 0), "worker;main;even").unproven);
 }
 
-BOOST_AUTO_TEST_CASE(a_longer_run_is_no_change) {
+BOOST_AUTO_TEST_CASE(normalizes_by_run_length) {
   const FlameTree tree = judged(6, {}, 50);
   BOOST_TEST(!node_at(tree, "worker;main;slow").unproven);
   BOOST_TEST(node_at(tree, "worker;main;even").unproven);
 }
 
-BOOST_AUTO_TEST_CASE(the_bar_is_the_users) {
+BOOST_AUTO_TEST_CASE(uses_the_requested_significance_level) {
   BOOST_TEST(node_at(judged(6, {.alpha = 1e-6}), "worker;main;slow").unproven);
   BOOST_TEST(node_at(judged(6, {.min_shift = 0.5}), "worker;main;slow").unproven);
   BOOST_TEST(!node_at(judged(6, {.min_shift = 0.1}), "worker;main;slow").unproven);
 }
 
-BOOST_AUTO_TEST_CASE(few_runs_prove_nothing) {
+BOOST_AUTO_TEST_CASE(too_few_runs_are_not_significant) {
   const FlameTree tree = judged(2, {});
   BOOST_TEST(tree.judged);
   for (const FlameNode& node : tree.nodes) BOOST_TEST(node.unproven);

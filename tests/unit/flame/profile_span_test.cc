@@ -1,4 +1,4 @@
-// The window of exported stacks: when it was, how long, and by which period it was sampled.
+// Tests the time span of exported stacks: its start, its length, and the sampling period.
 
 #include <zlib.h>
 
@@ -24,7 +24,7 @@ const MetricDef kOffCpu =
                     with_role(metric("offcpu_stacks", "StackNs", "StackSum"), "waiting-stacks"),
                 kLooks = metric("sleeping_stacks", "StackCount", "StackSum");
 
-// Opened 100 s after boot, 3 s long.
+// Returns a window that opens 100 s after boot and is 3 s long.
 Snapshot recorded() {
   Snapshot snapshot = snapshot_of({{1, 1, "a", "a"}, {2, 2, "b", "b"}});
   add_stacks(snapshot, kStacks,
@@ -68,7 +68,8 @@ std::string unpacked(const std::string& packed) {
   return text;
 }
 
-// What a reader of profile.proto finds. Types are "name unit", by their numbers of strings.
+// The contents of a pprof file (profile.proto). Types are pairs "name unit" of indices into the
+// string table.
 struct Pprof {
   std::vector<std::pair<std::int64_t, std::int64_t>> types;
   std::vector<std::vector<std::int64_t>> values;
@@ -124,7 +125,7 @@ struct Sample {
   std::uint64_t time = 0, weight = 0;
 };
 
-// The samples of a trace, and its clocks by their ids.
+// The samples of a trace, and its clocks by clock id.
 struct Trace {
   std::vector<Sample> samples;
   std::map<std::uint64_t, std::uint64_t> clocks;
@@ -161,12 +162,12 @@ Trace read_trace(const std::string& data) {
 
 BOOST_AUTO_TEST_SUITE(profile_span_test)
 
-BOOST_AUTO_TEST_CASE(a_period_is_that_of_samples_of_running_threads) {
+BOOST_AUTO_TEST_CASE(only_samples_of_running_threads_have_a_period) {
   const Snapshot window = recorded();
   const StackProfile profile = profile_of(window);
   BOOST_TEST(profile.values[0].period_ns == kPeriod);
-  BOOST_TEST(profile.values[1].period_ns == 0u);  // threads waited
-  BOOST_TEST(profile.values[2].period_ns == 0u);  // a count
+  BOOST_TEST(profile.values[1].period_ns == 0u);  // weighted by waiting time
+  BOOST_TEST(profile.values[2].period_ns == 0u);  // an event count
   BOOST_TEST(profile.span.length_ns == 3 * kSecond);
 }
 
@@ -177,8 +178,8 @@ BOOST_AUTO_TEST_CASE(durations_of_events_have_no_period) {
   BOOST_TEST(profile_of(window).values[0].period_ns == 0u);
 }
 
-// A recorder can vary its period, so that weights have no divisor in common.
-BOOST_AUTO_TEST_CASE(a_period_that_varies_is_the_mean_of_the_samples) {
+// A recorder can vary its period, so weights may have no common divisor.
+BOOST_AUTO_TEST_CASE(a_variable_period_is_the_mean_of_the_samples) {
   Snapshot window = snapshot_of({{1, 1, "a", "a"}, {2, 2, "b", "b"}});
   add_stacks(window, kStacks,
              {hand_made::StackValue{{"main;work", 20'300'001}, {"main", 9'800'000}},
@@ -191,8 +192,9 @@ BOOST_AUTO_TEST_CASE(a_period_that_varies_is_the_mean_of_the_samples) {
   BOOST_TEST(samples == 4);
 }
 
-// Of a recorder that started late, half of the time that it covered counts.
-BOOST_AUTO_TEST_CASE(long_waits_are_idle_by_the_time_that_their_recorder_covered) {
+// The recorder covered only part of the window; half of that covered time is the limit for idle
+// waits.
+BOOST_AUTO_TEST_CASE(idle_waits_are_measured_by_the_covered_time) {
   Snapshot window = recorded();
   add_u64(window, with_role(metric("switches", "MonotonicCount", "SumCount"), "voluntary-switches"),
           {2, std::nullopt});

@@ -1,4 +1,4 @@
-// Exports of stacks: what no reader of them asks for.
+// Tests properties that every export format of stacks has, whatever its reader requires.
 
 #include <zlib.h>
 
@@ -25,7 +25,7 @@ std::string folded(MadeStacks& stacks) {
   return out.text();
 }
 
-// Of a gzip file.
+// Decompresses a gzip file.
 std::string unpacked(const std::string& file) {
   constexpr int kGzip = 16 + MAX_WBITS;
   std::string text(1 << 16, '\0');
@@ -45,7 +45,7 @@ std::string unpacked(const std::string& file) {
 
 BOOST_AUTO_TEST_SUITE(stack_forms_test)
 
-BOOST_AUTO_TEST_CASE(an_error_of_the_sink_is_the_writers) {
+BOOST_AUTO_TEST_CASE(the_writer_returns_errors_of_the_sink) {
   MadeStacks stacks(kOnCpu);
   stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
   stacks.add({stacks.frame(stacks.module("/bin/worker"), "main")}, {1});
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(an_error_of_the_sink_is_the_writers) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(whose_stacks_are_not_known_is_said) {
+BOOST_AUTO_TEST_CASE(shows_the_known_names_of_an_owner) {
   MadeStacks stacks(kOnCpu);
   const std::uint32_t module = stacks.module("/bin/worker");
   stacks.owner({});
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(whose_stacks_are_not_known_is_said) {
   BOOST_TEST(folded(stacks) == "[unknown];main 1\nio;operator_new 2\n/a_b:c;main 3\n");
 }
 
-BOOST_AUTO_TEST_CASE(marks_guessed_frames_in_every_form) {
+BOOST_AUTO_TEST_CASE(marks_guessed_frames_in_every_format) {
   MadeStacks stacks(kOnCpu);
   const std::uint32_t module = stacks.module("/bin/worker");
   stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(marks_guessed_frames_in_every_form) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_stack_that_no_recorder_saw_is_cut) {
+BOOST_AUTO_TEST_CASE(truncates_stacks_deeper_than_the_limit) {
   MadeStacks stacks(kOnCpu);
   const std::uint32_t module = stacks.module("/bin/worker");
   const Frame main = stacks.frame(module, "main"), leaf = stacks.frame(module, "leaf");

@@ -1,8 +1,8 @@
-// What a group of columns puts into one row, by the metrics' names: for tests of which column is
-// filled from what.
+// Collects the cells that a group of columns writes into one row, keyed by metric name. Tests use
+// it to check which column is filled from which source field.
 //
-// What is here:   a batch of one row that keeps its cells, as text.
-// What is not:    whole sources, with probing and inputs (source_driver.hpp).
+// Contents:  a batch with one row that keeps its cells as text.
+// See also:  source_driver.hpp, for whole sources with probing and inputs.
 
 #pragma once
 
@@ -88,7 +88,7 @@ class OneRow {
   ctprof_batch abi_{};
 };
 
-// Makes the columns of `Group`, has `fill(columns)` fill row 0, and tells what stands there.
+// Creates the columns of `Group`, lets `fill(columns)` fill row 0, and returns the cells.
 template <class Group, class Fill>
 ByName by_name(Fill fill) {
   OneRow row({Group::kOffers.begin(), Group::kOffers.end()});

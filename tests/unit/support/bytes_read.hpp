@@ -1,4 +1,4 @@
-// How much a test has read, as a measure of work that does not depend on the speed of the machine.
+// Counts the bytes that a test reads, as a measure of work that does not depend on machine speed.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace ctprof {
 
-// The bytes that this process has read by system calls so far.
+// Returns the bytes that this process has read by system calls so far.
 inline std::uint64_t bytes_read() {
   std::ifstream io("/proc/self/io");
   std::string key;

@@ -1,5 +1,5 @@
-// Files in columns taken apart into their lines, and put together again, for tests that change
-// what stands in them.
+// Splits files of the columns layout into their lines and joins them again, for tests that change
+// their contents.
 
 #pragma once
 
@@ -40,7 +40,7 @@ class ScratchDirectory {
   std::string path_;
 };
 
-// The file that the snapshot becomes.
+// Returns the bytes of the file that write_file() produces from the snapshot.
 inline std::string written(const Snapshot& snapshot, unsigned workers = 1) {
   const ScratchDirectory directory;
   const auto done = write_file(snapshot, whole_vocabulary(), directory.file(),
@@ -57,7 +57,7 @@ inline Snapshot loaded(std::string_view bytes, const CaptureName& name = {"test"
   return std::move(*snapshot);
 }
 
-// Why the file cannot be loaded, without its name; empty where it can.
+// Returns why the file cannot be loaded, without the file name, or "" if it loads.
 inline std::string refusal(std::string_view bytes, const CaptureName& name = {"test"}) {
   const auto snapshot = load_bytes(bytes, name, whole_vocabulary());
   if (snapshot) return "";
@@ -88,7 +88,7 @@ inline std::string folded(const Lines& lines) {
   return bytes;
 }
 
-// Its last line made to count the others.
+// Updates the last line so that it has the correct counts of lines and bytes.
 inline Lines counted(Lines lines) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) bytes += lines[i].size();
@@ -103,7 +103,7 @@ inline std::string replaced(std::string text, std::string_view what, std::string
   return text.replace(at, what.size(), with);
 }
 
-// Those lines with something else in one of them.
+// Returns the lines with `what` replaced by `instead` in one of them.
 inline Lines with(Lines lines, std::size_t line, std::string_view what, std::string_view instead) {
   lines[line] = replaced(lines[line], what, instead);
   return counted(lines);

@@ -1,4 +1,4 @@
-// Plugins made in a test, as the loader would hand them over.
+// Builds plugins inside a test, in the form in which the loader returns them.
 
 #pragma once
 
@@ -19,7 +19,7 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kTwo{
 inline constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kOneOtherwise{
     {.name = "one", .description = "one"}};
 
-// A source that offers one metric, reads others, and refuses if told so.
+// A source that offers one metric and refuses it at probe time if `Refuses` is true.
 template <const auto& Metric, int Rank = 0, bool Refuses = false>
 struct Offers : sdk::ThreadSource {
   static constexpr auto kOffers = sdk::offers(Metric);
@@ -34,14 +34,14 @@ struct Offers : sdk::ThreadSource {
   }
 };
 
-// The same, reading one further column.
+// As Offers, but the source also reads the column `Column`.
 template <const auto& Metric, const char* const& Column>
 struct Reads : Offers<Metric> {
   static constexpr std::array kReads{Column};
   using Offers<Metric>::Offers;
 };
 
-// A loaded plugin of the source classes given.
+// Returns a loaded plugin with the specified source classes.
 template <class... Sources>
 Plugin plugin(const char* name, bool shipped = true) {
   const auto sources = sdk::SourceList<Sources...>::make(name);

@@ -1,8 +1,9 @@
-// Snapshots for the tests of the file, made here rather than captured: as realistic, as large or as
-// odd as a test wants.
+// Builds snapshots for the tests of file layouts. Tests choose how realistic and how large they
+// are.
 //
-// What is here:   the vocabulary that ships, a host of idle threads, comparing two snapshots cell
-// by cell. What is not:    oddities (file_property_test.cc).
+// Contents:  the vocabulary that ships, a host of idle threads, a cell-by-cell comparison of two
+// snapshots.
+// See also:  odd_host.hpp, for random snapshots with unusual contents.
 
 #pragma once
 
@@ -20,7 +21,7 @@
 
 namespace ctprof::tests {
 
-// What a process has that loaded the layout plugin.
+// Returns the vocabulary of a process that loaded the layout plugin.
 inline const Vocabulary& whole_vocabulary() {
   static const Vocabulary vocabulary = [] {
     Vocabulary made;
@@ -114,7 +115,7 @@ class IdleHost {
       case Storage::Bitset: column.ids()[row] = snapshot_.pools->words.intern(all_cpus_); return;
       case Storage::Array: column.ids()[row] = snapshot_.pools->words.intern({}); return;
       case Storage::Map: column.ids()[row] = map(row); return;
-      case Storage::Stacks: return;  // recorded, not read
+      case Storage::Stacks: return;  // recorded, never read by a source
     }
   }
 
@@ -148,7 +149,7 @@ class IdleHost {
     return name == "policy" ? "SCHED_OTHER" : name == "state" ? "S" : "disabled";
   }
 
-  // In the order of their bytes.
+  // Returns names that sort in numerical order.
   static std::string cgroup(std::size_t number) {
     std::string digits = std::to_string(number);
     return "/system.slice/unit-" + std::string(6 - std::min<std::size_t>(digits.size(), 6), '0') +
@@ -169,7 +170,7 @@ class IdleHost {
   std::vector<std::uint64_t> all_cpus_{0xff};
 };
 
-// The first difference between two snapshots, as words; empty if there is none.
+// Finds the first difference between two snapshots, as text; empty if they are equal.
 class Differ {
  public:
   Differ(const Snapshot& a, const Snapshot& b) : a_(a), b_(b) {}
@@ -193,7 +194,7 @@ class Differ {
     if (said_.empty()) said_ = what;
   }
 
-  // Each field of a definition, of who filled it, and of the capture, as a file has them.
+  // Returns all fields of a definition, a source or a capture, as a file stores them.
   template <class T>
   static std::string text_of(const T& object) {
     JsonWriter out;
@@ -282,7 +283,7 @@ class Differ {
     return std::equal(one.begin(), one.end(), other.begin(), other.end());
   }
 
-  // Each pool numbers its stacks in its own way.
+  // Compares contents, because each pool numbers its stacks independently.
   bool same_stacks(Id a, Id b) const {
     const StackPool &pool = a_.pools->stacks, &other = b_.pools->stacks;
     return std::ranges::equal(pool[a], other[b], [&](const auto& one, const auto& another) {

@@ -1,4 +1,4 @@
-// Recorded kernel trees: where the build unpacked them, and their files as text.
+// Finds recorded kernel trees where the build unpacked them, and reads their files as text.
 
 #pragma once
 
@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <string>
 
-// The directory of a recorded tree, such as "6.18". The environment variable FIXTURES, which Meson
-// sets, names the directory that contains all trees.
+// Returns the directory of a recorded tree, such as "6.18". The environment variable FIXTURES,
+// which Meson sets, names the directory that contains all trees.
 inline std::string fixture(const std::string& kernel) {
   const char* fixtures = std::getenv("FIXTURES");
   if (!fixtures) throw std::runtime_error("FIXTURES is not set: run the tests with Meson");
@@ -22,5 +22,5 @@ inline std::string file_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The file `path` of a recorded tree, such as "6.18/proc/1/stat"; throws if it is missing.
+// Reads a file of a recorded tree, such as "6.18/proc/1/stat"; throws if it is missing.
 inline std::string kernel_text(const std::string& path) { return file_text(fixture(path)); }

@@ -1,4 +1,4 @@
-// Snapshots made by hand, cell by cell, for what groups, reduces and compares.
+// Builds snapshots cell by cell, for tests of grouping, aggregation and comparison.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace ctprof::hand_made {
 
-// A metric of our own newtype and rule, with what follows from them.
+// Returns a metric with this newtype and rule, and sets the fields that follow from them.
 inline MetricDef metric(std::string name, std::string_view newtype, std::string_view rule,
                         Entity entity = Entity::Thread) {
   const NewtypeInfo& info = *find_newtype(newtype);
@@ -32,7 +32,7 @@ inline MetricDef metric(std::string name, std::string_view newtype, std::string_
 template <class T>
 using Cells = std::vector<std::optional<T>>;
 
-// A column whose missing cells are `gap`. `set` writes one value.
+// Adds a column. `set` writes one value; missing cells hold `gap`.
 template <class T, class Set>
 Column& add(Snapshot& snapshot, const MetricDef& def, const Cells<T>& cells, Gap gap, Set set) {
   Column& column = snapshot.table(def.entity).add(def, gap);
@@ -92,7 +92,7 @@ struct Thread {
   std::string pcomm, comm;
 };
 
-// Threads in (tgid, tid) order, and their processes, with the identity columns.
+// Returns threads in (tgid, tid) order and their processes, with the identity columns.
 inline Snapshot snapshot_of(const std::vector<Thread>& threads) {
   Snapshot snapshot;
   Cells<std::uint64_t> tgids, tids, processes;

@@ -1,4 +1,4 @@
-// Views of `ctprof live` over windows made by hand, without a terminal and without a host.
+// Builds views of `ctprof live` over synthetic windows, without a terminal or a host.
 
 #pragma once
 
@@ -26,7 +26,7 @@ inline Sample sample(std::uint64_t number, std::size_t bytes = 100) {
           .bytes = std::make_shared<const std::string>(bytes, 'x')};
 }
 
-// "b a c": the first words of the lines below the table's heading, which begins with that word.
+// Returns the first words of the lines below the table heading `heading`, such as "b a c".
 inline std::string rows_below(const std::string& picture, const std::string& heading) {
   std::string names;
   bool is_below = false;
@@ -52,7 +52,7 @@ struct Fixture {
   }
 };
 
-// A window in which a, b and c ran, and a kernel thread.
+// A view of a window in which threads a, b and c and a kernel thread ran.
 struct BusyFixture : Fixture {
   BusyFixture() {
     using made_screen::kMs;
@@ -63,7 +63,7 @@ struct BusyFixture : Fixture {
                                 {.name = "c", .cpu = 4000 * kMs, .switches = 500},
                                 {.name = "kswapd0", .cpu = 2000 * kMs, .is_kernel = true}}));
   }
-  // The same where a thread of `name` waited for a CPU for most of the time.
+  // Adds a window in which a thread of `name` waited for a CPU for most of the time.
   void add_wait(std::uint64_t number, const std::string& name) {
     using made_screen::kMs;
     const auto wait = [](Snapshot& end, bool is_end) {

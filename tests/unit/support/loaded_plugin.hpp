@@ -1,5 +1,5 @@
-// One of our plugins as it was built, loaded for as long as the test runs. CTPROF_PLUGIN_BUILD_DIR
-// says where they are.
+// Loads one of our plugins as built, for the duration of a test. The environment variable
+// CTPROF_PLUGIN_BUILD_DIR names the directory that contains the plugins.
 
 #pragma once
 

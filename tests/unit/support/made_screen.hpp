@@ -1,4 +1,4 @@
-// First screens of windows made by hand: of each thread what it did.
+// Builds synthetic windows for tests of the first screen, from the activity of each thread.
 
 #pragma once
 
@@ -48,13 +48,13 @@ inline const MetricDef kCpu = with_role(shown(metric("cpu", "MonotonicNs", "SumN
                        kHeld = shown(metric("held", "GaugeBytes", "SumGaugeBytes"),
                                      {"held", 4, CTPROF_SHOWN_LEVEL, false, 0x1p20});
 
-// What one thread, its own process, counted in the window.
+// The activity of one thread, which is a process of its own, in the window.
 struct Did {
   std::string name;
   std::uint64_t cpu = 0, switches = 0, idle = 0;
   std::uint64_t held_before = 0, held_after = 0;
   bool is_kernel = false;
-  bool is_born = false;  // inside; those stand last
+  bool is_born = false;  // started inside the window; such threads come last
 };
 
 inline Snapshot taken(std::uint64_t second, const std::vector<Did>& all) {
@@ -82,10 +82,10 @@ inline void add(Snapshot& snapshot, const MetricDef& def, const std::vector<Did>
   add_u64(snapshot, def, cells);
 }
 
-// Adds to an end of a window what `Did` does not have.
+// Adds columns that ThreadActivity does not have to the opening or the end of a window.
 using MoreOfEnd = std::function<void(Snapshot& snapshot, bool is_end)>;
 
-// A window from 10 s on.
+// Returns a window that opens at 10 s.
 inline Snapshot window_of(const std::vector<Did>& all, std::uint64_t seconds = 10,
                           std::vector<std::uint64_t> own = {}, const MoreOfEnd& more = {}) {
   std::vector<Did> first = all;

@@ -1,4 +1,4 @@
-// Sides of several runs made by hand: processes of one thread each, and what is reported of them.
+// Builds sides of several runs from one-thread processes, and reports about them.
 
 #pragma once
 
@@ -46,7 +46,7 @@ inline MetricDef stats() {
 inline const MetricDef kStats = stats();
 inline const RuleBook book;
 
-// A process of one thread.
+// The values of a process with one thread.
 struct One {
   std::string name;
   std::optional<std::uint64_t> run, heap;
@@ -78,7 +78,7 @@ inline Snapshot run_of(const std::vector<One>& processes) {
   return snapshot;
 }
 
-// A window of so many seconds, whose figures are differences already.
+// Returns a window of this length whose counters are already differences.
 inline Snapshot window_of(std::uint64_t seconds, const std::vector<One>& processes) {
   Snapshot snapshot = run_of(processes);
   snapshot.meta.start.boottime_ns = (100 + seconds) * kSecond;
@@ -125,7 +125,7 @@ inline std::string csv(const Report& report) {
   return sink.text();
 }
 
-// A member of the row of a group and metric, as JSON; of `table`.
+// Returns one JSON member of the row with this group and metric in `table`.
 inline std::string member(const json::value& report, const std::string& group,
                           const std::string& metric, const std::string& name,
                           const std::string& table = "rows") {

@@ -1,4 +1,4 @@
-// Weighted stacks made by hand, and told in words: "main;work" is work, called by main.
+// Builds weighted stacks and shows them as text: "main;work" means that main called work.
 
 #pragma once
 
@@ -19,8 +19,8 @@ inline const MetricDef kStacks = metric("oncpu_stacks", "StackNs", "StackSum");
 
 using StackValue = std::vector<std::pair<std::string, std::uint64_t>>;
 
-// The node of a stack of functions of one program, root first. What is called `[truncated]` at its
-// root did not reach it.
+// Returns the node of a stack of functions of one program, root first. A stack whose first function
+// is `[truncated]` did not reach its root.
 inline std::uint32_t node_of(StackTable& table, std::string_view functions) {
   const std::uint32_t module =
       table.add_module({Module::Kind::File, "/bin/p", "\x12\xab", 0, 4096});
@@ -59,7 +59,7 @@ inline std::string functions_of(const StackTable& table, std::uint32_t node) {
   return text;
 }
 
-// "main 2, main;work 5", or the gap's name.
+// Returns the stacks of a row, such as "main 2, main;work 5", or the name of its gap.
 inline std::string stacks_of(const Snapshot& snapshot, const Column& column, std::size_t row) {
   if (!column.has_value(row)) return std::string(name(column.gap(row)));
   const StackPool& pool = snapshot.pools->stacks;

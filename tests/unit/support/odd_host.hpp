@@ -1,5 +1,5 @@
-// Snapshots as odd as they can be: gaps anywhere, names that are no UTF-8, columns of third
-// parties, limits without bound, processes without their leader, keys that nobody knows.
+// Builds random snapshots with unusual contents: gaps in any cell, names that are not UTF-8,
+// third-party columns, unlimited limits, processes without their leader, and unknown keys.
 
 #pragma once
 
@@ -24,7 +24,7 @@ class OddHost {
  public:
   explicit OddHost(std::uint64_t seed) : random_(seed) {}
 
-  // With stacks, which rows have no place for.
+  // Returns a snapshot with call stacks, which the rows layout cannot store.
   Snapshot make_with_stacks() {
     has_stacks_ = true;
     return make();
@@ -53,7 +53,7 @@ class OddHost {
   }
   TextPool& texts() { return snapshot_.pools->texts; }
 
-  // Threads of some processes, in order; now and then the leader is not there.
+  // Adds threads of some processes, in order. Some processes have no leader.
   void make_identity() {
     Table& threads = snapshot_.threads();
     std::vector<std::pair<std::uint64_t, std::uint64_t>> rows;  // tgid, tid
@@ -158,7 +158,7 @@ class OddHost {
     Column& column = snapshot_.table(def.entity).add(def, Gap::None);
     column.provenance = {below(2) ? "some-plugin" : "", "source", Gap::None,
                          below(2) ? "because" : ""};
-    const std::uint64_t pattern = below(4);  // full, empty, long runs, anything
+    const std::uint64_t pattern = below(4);  // 0: empty, 1: full, 2: long runs, 3: arbitrary
     const auto whole = static_cast<ctprof_gap>(2 + below(10));
     for (std::size_t row = 0; row < column.rows(); ++row) {
       fill(column, row);
@@ -299,7 +299,7 @@ class OddHost {
     snapshot_.derived.push_back(derived);
   }
 
-  // What a newer version may have said.
+  // Adds definitions that only a newer version of ctprof could have written.
   void make_odd_definitions() {
     UnknownDefinitions& unknown = snapshot_.unknown_definitions;
     unknown.members["newer"] = R"({"a":[1.50e+3]})";

@@ -1,4 +1,4 @@
-// Windows as odd as the hosts at their ends (odd_host.hpp).
+// Builds windows between random hosts (odd_host.hpp).
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace ctprof::tests {
 
-// An odd host as it was so many seconds after its boot.
+// Returns a random host, captured this many seconds after its boot.
 inline Snapshot odd_at(std::uint64_t seed, std::uint64_t second) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   Snapshot snapshot = OddHost(seed).make();
@@ -22,8 +22,8 @@ inline Snapshot odd_at(std::uint64_t seed, std::uint64_t second) {
   return snapshot;
 }
 
-// Two odd hosts that have some threads in common, 10 and 20 s after their boot, and a third whose
-// threads ended in between.
+// Returns a window from 10 to 20 s after boot between two random hosts that share some threads. The
+// threads of a third random host exited at 15 s.
 inline Snapshot odd_window(std::uint64_t seed) {
   constexpr std::uint64_t kEndedAt = 15;
   Ended ended;

@@ -1,5 +1,5 @@
-// Sides of several windows made by hand: an app whose CPU time the test sets, and others that are a
-// little busier or less busy whatever the app does.
+// Builds sides of several windows: the CPU time of `app` is set by the test; other threads vary
+// slightly and independently of it.
 
 #pragma once
 
@@ -21,8 +21,7 @@ namespace ctprof::several_runs {
 namespace json = boost::json;
 using namespace made_screen;
 
-// Of each run: milliseconds of CPU of the app, and of others that are a little busier or less
-// whatever the app does.
+// The CPU time of `app` in each run, in milliseconds per second; below, how other threads vary.
 using Runs = std::vector<std::uint64_t>;
 inline constexpr std::uint64_t kWobble[] = {0, 7, 3, 9, 1, 5, 8, 2, 6, 4};
 
@@ -40,7 +39,7 @@ inline Snapshot run_of(std::uint64_t app, std::size_t at, std::uint64_t second) 
 
 class Sides {
  public:
-  // One after the other, or in turns.
+  // Runs of the sides come one after the other, or alternate if `in_turns` is set.
   Sides(const Runs& before, const Runs& after, bool in_turns = false) : sizes{before.size()} {
     for (std::size_t i = 0; i < before.size(); ++i)
       runs.push_back(run_of(before[i], i, 100 + (in_turns ? 20 * i : 10 * i)));

@@ -1,8 +1,8 @@
-// Drives one source of a plugin by hand, through the ABI alone: probe, a batch of rows, summary.
-// Cells come back as text.
+// Drives one source of a plugin only through the ABI: probe, a batch of rows, summary. Returns
+// cells as text.
 //
-// What is here:   the least that the core does, for tests of what a source says of given rows.
-// What is not:    planning, workers, listing: those are the core's, and tested there.
+// Contents:  the minimal part of the core that a source needs, for tests of its output.
+// See also:  tests/unit/capture, for planning, workers and listing, which belong to the core.
 
 #pragma once
 
@@ -25,7 +25,7 @@ struct Ids {
   std::uint64_t tid;
 };
 
-// A host whose tree is under `root`; "" is the live one.
+// A host whose files are below `root`; "" is the running host.
 class TestHost {
  public:
   TestHost(const std::string& root, Ids sample, ctprof_host_flags flags)
@@ -92,7 +92,7 @@ class SourceDriver {
     if (close_) close_(abi_.context);
   }
 
-  // Offer -> "Gap: reason", for those that were refused.
+  // Returns a map from each refused offer to "Gap: reason".
   std::map<std::string, std::string> probe() {
     const ctprof_probe probe{.size = sizeof(ctprof_probe),
                              .reserved = 0,
@@ -103,23 +103,23 @@ class SourceDriver {
     return refused_;
   }
 
-  // Offer -> what would change what was said of it last, as "command: sysctl ..."; after the
-  // sentence where it stands and lacks something.
+  // Returns a map from each offer to its remedy, such as "command: sysctl ...". If the offer works
+  // but lacks something, the remedy follows the sentence that says so.
   const std::map<std::string, std::string>& remedies() const { return remedies_; }
 
-  // Fills rows for these threads, or processes. Metrics not in `wanted` are not asked for; none in
-  // it: all are.
+  // Fills rows for these threads or processes. Requests only the metrics in `wanted`, or all if it
+  // is empty.
   void collect(const std::vector<Ids>& ids, const std::vector<std::string>& wanted = {}) {
     std::vector<std::uint64_t> tgids, tids;
     for (const Ids& id : ids) tgids.push_back(id.tgid), tids.push_back(id.tid);
     const std::vector<ctprof_gap> no_gaps(ids.size(), CTPROF_VALUE);
-    // tgid, tid, task_dir, stat; a process source reads the first alone.
+    // tgid, tid, task_dir, stat; a process source reads only the first.
     const std::array<ctprof_input, 4> inputs{
         {{tgids.data(), no_gaps.data()}, {tids.data(), no_gaps.data()}, {}, {}}};
     collect(ids.size(), inputs.data(), wanted);
   }
 
-  // The same for cgroups.
+  // Fills one row for each cgroup.
   void collect_cgroups(const std::vector<std::string>& paths,
                        const std::vector<std::string>& wanted = {}) {
     std::vector<ctprof_text> texts;
@@ -129,10 +129,10 @@ class SourceDriver {
     collect(paths.size(), &input, wanted);
   }
 
-  // The same for the host's one row.
+  // Fills the only row of the host.
   void collect_host(const std::vector<std::string>& wanted = {}) { collect(1, nullptr, wanted); }
 
-  // The cell's value as text, or its gap's name.
+  // Returns the value of a cell as text, or the name of its gap.
   std::string cell(const std::string& metric, std::size_t row) const {
     const std::size_t offer = index_of(metric);
     const ctprof_gap gap = gaps_[offer].at(row);
@@ -148,7 +148,7 @@ class SourceDriver {
     }
   }
 
-  // How many cells hold each gap ("None": a value), by metric.
+  // Counts the cells of each metric by gap; "None" counts values.
   std::map<std::string, std::map<std::string, std::size_t>> gaps() const {
     std::map<std::string, std::map<std::string, std::size_t>> found;
     for (std::size_t offer = 0; offer < gaps_.size(); ++offer)
@@ -162,7 +162,7 @@ class SourceDriver {
     std::vector<std::pair<std::string, std::string>> fields;
     std::vector<std::string> notes;
   };
-  // Of all batches so far.
+  // Returns the summary of all batches so far.
   Said summary(std::uint64_t rows_listed) {
     said_ = {};
     const ctprof_summary summary{.size = sizeof(ctprof_summary),
@@ -291,7 +291,7 @@ class SourceDriver {
 
   const ctprof_source& source_;
   const ctprof_offer* offers_;
-  ctprof_host abi_{};  // with the plugin's context
+  ctprof_host abi_{};  // holds the context of the plugin
   void (*close_)(void*);
   std::size_t rows_ = 0;
   std::vector<ctprof_cells> cells_;

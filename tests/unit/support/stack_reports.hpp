@@ -1,4 +1,4 @@
-// Windows with stacks that are made by the names of their functions, and reports of them.
+// Builds windows with stacks from function names, and reports about them.
 
 #pragma once
 
@@ -21,8 +21,8 @@ constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 inline const RuleBook book;
 inline const MetricDef kOn = metric("on", "StackNs", "StackSum");
 
-// A stack, leaf first, as names of functions: "module:name", "module+offset" of one without a name;
-// "?" before it: guessed. The module "[kernel]" is the kernel.
+// A stack of function names, leaf first: "module:name", or "module+offset" for a frame without a
+// name. A leading "?" marks a guessed frame. The module "[kernel]" is the kernel.
 struct Taken {
   std::vector<std::string> frames;
   std::uint64_t weight = 0;
@@ -30,7 +30,7 @@ struct Taken {
 };
 using Row = std::vector<Taken>;
 
-// What a build of the modules is: where their functions are, and their build ids.
+// A build of the modules: base offset of their functions, build id and directory.
 struct Build {
   std::uint64_t base = 0;
   std::string id = "id";
@@ -74,7 +74,7 @@ inline void add_stacks(Snapshot& snapshot, const MetricDef& def, const std::vect
       });
 }
 
-// A window of so many seconds, with a thread for each row; those of one name are a group.
+// Returns a window of this length with a thread for each row; threads of one name form a group.
 inline Snapshot window_of(const std::vector<std::pair<std::string, Row>>& threads,
                           std::uint64_t seconds = 10, const Build& build = {},
                           const MetricDef& def = kOn) {
@@ -116,7 +116,7 @@ inline std::string name_of(const Report& report, const FunctionRow& row) {
   return function_in_module(report.stacks()->book().functions()[row.function]);
 }
 
-// "self total" of a function, "-" if it is not there.
+// Returns "self total" of a function, or "-" if it has no row.
 inline std::string figures_of(const Report& report, const StackGroup& group,
                               const std::string& name, std::size_t side = 0) {
   for (const FunctionRow& row : group.functions)

@@ -1,5 +1,5 @@
-// The walk of programs in the kernel (plugins/shared/user_walk.h), compiled for user space: over a
-// copy of a stack, by tables that pack_rules() made.
+// Compiles the stack walk of the BPF programs (plugins/shared/user_walk.h) for user space. It walks
+// a copy of a stack with tables that pack_rules() made.
 
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace ctprof::user_walk {
 
-// It is C, and compiled as such elsewhere.
+// The header is C, and other targets compile it as C.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wold-style-cast"
@@ -32,12 +32,12 @@ static void walk_keep(struct walk* walk, __u32 number, __u64 frame);
 #include "plugins/shared/user_walk.h"
 #pragma GCC diagnostic pop
 
-// Executable memory of a process, and the table of the module that is mapped there.
+// Executable memory of a process, and the unwind table of the module that is mapped there.
 struct Code {
   CodeRange range;
-  const UnwindTable* table = nullptr;  // null with a file: it has none
+  const UnwindTable* table = nullptr;  // null although `file` is set: the module has no table
   bool is_of_file = false;
-  const ElfFile* file = nullptr;  // its code
+  const ElfFile* file = nullptr;  // contains the code
 };
 
 class UserWalk : public walk {
@@ -46,8 +46,8 @@ class UserWalk : public walk {
 
   UserWalk(const std::vector<Code>& code, const StackCopy& stack) : code_(code), stack_(stack) {}
 
-  // `is_eager`: whether it gives up where a frame pointer cannot be read that no rule needs, as the
-  // Unwinder does.
+  // `is_eager` selects the behaviour of the Unwinder: the walk stops at a frame pointer that cannot
+  // be read, even if no rule needs it.
   End run(const Registers& registers, std::size_t most, bool is_eager) {
     frames_.clear();
     walk_begin(this, registers.ip, registers.sp, registers.bp);
@@ -55,14 +55,14 @@ class UserWalk : public walk {
       const walk_end end = walk_step(this);
       __u64 caller_bp = 0;
       if (end == WALK_GIVES_UP) return End::GivesUp;
-      // Of a root there is no caller.
+      // A root frame has no caller.
       const bool has_caller = end == WALK_GOES_ON || ip == 0;
       if (is_eager && has_caller && !walk_bp(this, &caller_bp)) return End::GivesUp;
       if (end == WALK_ROOT) return End::Root;
       if (frames_.size() >= most) return End::Deep;
     }
   }
-  // As the Unwinder has them.
+  // Returns the frames in the format of the Unwinder.
   std::vector<Frame> frames() const {
     constexpr std::uint64_t kOffsets = (std::uint64_t{1} << WALK_FRAME_TABLE) - 1;
     constexpr std::uint64_t kFlags = WALK_FRAME_ADDRESS | WALK_FRAME_GUESSED;
@@ -79,7 +79,7 @@ class UserWalk : public walk {
     return frames;
   }
 
-  // What the functions below do.
+  // --- called by the functions below ---
   const Code* find(std::uint64_t address) const {
     for (const Code& at : code_)
       if (address >= at.range.start && address < at.range.end) return &at;
@@ -116,7 +116,7 @@ class UserWalk : public walk {
   std::vector<std::uint64_t> frames_;
 };
 
-// Tables have the numbers of the modules.
+// The number of a table is the number of its module.
 static int walk_find_code(struct walk* walk, __u64 ip) {
   auto& self = *static_cast<UserWalk*>(walk);
   if (!self.move_to(ip)) return 0;

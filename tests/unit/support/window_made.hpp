@@ -1,4 +1,5 @@
-// Windows made by hand: one thread a row, of two snapshots and of what ended in between.
+// Builds windows from two snapshots and the threads that exited between them; each row is one
+// thread.
 
 #pragma once
 
@@ -31,7 +32,7 @@ inline const MetricDef kRun = with_role(metric("run_time_ns", "MonotonicNs", "Su
                        kPeak = metric("wait_max", "PeakNs", "MaxPeak"),
                        kHeap = metric("heap", "GaugeBytes", "SumGaugeBytes");
 
-// One thread a row: tid, start in ticks.
+// The row of a thread: thread id, and start time in ticks.
 struct Born {
   std::uint64_t tid, start;
 };
