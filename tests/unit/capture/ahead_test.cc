@@ -1,4 +1,4 @@
-// Plugins that are opened while others are still loaded, and what a session makes of them.
+// Tests plugins that are opened ahead, while others are still loading, and their use by a session.
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 std::string tree() { return fixture("6.18-schedstats-off"); }
 
-// What a plugin keeps, and how many there are of it.
+// Context of a plugin. Counts its instances.
 struct Kept {
   static inline int alive = 0, made = 0;
   explicit Kept(const sdk::Host&) { ++alive, ++made; }
@@ -36,10 +36,10 @@ struct Kept {
   std::uint64_t answer = 42;
 };
 struct Refuses {
-  explicit Refuses(const sdk::Host&) { throw std::runtime_error("the device is on fire"); }
+  explicit Refuses(const sdk::Host&) { throw std::runtime_error("the device is missing"); }
 };
 
-// Fills a column with what its plugin keeps.
+// Fills a column with a value from the plugin's context.
 struct Asks : Offers<kOne> {
   explicit Asks(const sdk::Host& host) : Offers(host), answer_(host.context<Kept>().answer) {}
   void collect(const sdk::Batch& batch) {
@@ -63,7 +63,7 @@ Plugin keeping(const char* name) {
 
 BOOST_AUTO_TEST_SUITE(ahead_test)
 
-BOOST_AUTO_TEST_CASE(a_plugin_that_was_opened_ahead_is_not_opened_again) {
+BOOST_AUTO_TEST_CASE(a_session_uses_a_plugin_that_was_opened_ahead) {
   const int made = Kept::made;
   {
     Ahead ahead(tree());
@@ -80,22 +80,22 @@ BOOST_AUTO_TEST_CASE(a_plugin_that_was_opened_ahead_is_not_opened_again) {
   BOOST_TEST(Kept::made == made + 1);
   Ahead(tree()).open(keeping<Kept, Asks>("keeper"));
   BOOST_TEST(Kept::made == made + 2);
-  BOOST_TEST(Kept::alive == 0);  // closed, though nobody asked for it
+  BOOST_TEST(Kept::alive == 0);  // closed although no session used it
 }
 
-BOOST_AUTO_TEST_CASE(a_plugin_that_could_not_be_opened_ahead_says_why) {
+BOOST_AUTO_TEST_CASE(a_session_reports_why_opening_ahead_failed) {
   Ahead ahead(tree());
-  ahead.open(keeping<Refuses, Offers<kOne>>("burnt"));
-  const Registry registry = fake::registry({keeping<Refuses, Offers<kOne>>("burnt")});
+  ahead.open(keeping<Refuses, Offers<kOne>>("failing"));
+  const Registry registry = fake::registry({keeping<Refuses, Offers<kOne>>("failing")});
   auto session = Session::open(registry, {.rootfs = tree(), .pids = {}, .metrics = {}, .jobs = 1},
                                std::move(ahead));
   BOOST_REQUIRE(session && session->begin());
   BOOST_TEST_REQUIRE(session->refused().size() == 1u);
-  BOOST_TEST(session->refused()[0].reason == "the device is on fire");
+  BOOST_TEST(session->refused()[0].reason == "the device is missing");
 }
 
-// Copies, which no other test has loaded.
-BOOST_AUTO_TEST_CASE(what_takes_long_to_open_is_loaded_before_the_others) {
+// Copies of plugins that no other test has loaded.
+BOOST_AUTO_TEST_CASE(loads_slow_plugins_first) {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
   const fs::path built = directory ? directory : ".";
   const fs::path room =
@@ -130,8 +130,8 @@ BOOST_AUTO_TEST_CASE(what_takes_long_to_open_is_loaded_before_the_others) {
   fs::remove_all(room);
 }
 
-// A copy, which no other test has loaded.
-BOOST_AUTO_TEST_CASE(where_nothing_is_recorded_recorders_are_not_loaded) {
+// A copy of a plugin that no other test has loaded.
+BOOST_AUTO_TEST_CASE(loads_recorders_only_for_recordings) {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
   const fs::path built = directory ? directory : ".";
   const fs::path room =
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(where_nothing_is_recorded_recorders_are_not_loaded) {
   };
   BOOST_TEST(names_of(false, {}) == "host ");
   BOOST_TEST(!is_loaded());
-  BOOST_TEST(names_of(false, {{"on-cpu"}}) == "on-cpu ");  // for somebody names it
+  BOOST_TEST(names_of(false, {{"on-cpu"}}) == "on-cpu ");  // it is requested by name
   BOOST_TEST(names_of(true, {}) == "host on-cpu ");
   fs::remove_all(room);
 }

@@ -1,5 +1,5 @@
-// The small pieces of a capture: stat, cgroup files, CPU lists, rows that follow from
-// threads.
+// Tests small parts of a capture: stat, cgroup files, CPU lists, and rows of other entities that
+// are derived from threads.
 
 #include <boost/test/unit_test.hpp>
 
@@ -24,7 +24,7 @@ using namespace ctprof;
 
 BOOST_AUTO_TEST_SUITE(capture_pieces_test)
 
-BOOST_AUTO_TEST_CASE(stat_with_a_hostile_name) {
+BOOST_AUTO_TEST_CASE(parses_stat_with_parentheses_in_the_name) {
   const auto identity = parse_stat_identity(
       "184 (a b) S (c) S 17 0 0 0 -1 4194368 0 0 0 0 0 0 0 0 20 0 23 0 352 252850176 221 "
       "18446744073709551615 0 0 0 0 0\n");
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(stat_with_a_hostile_name) {
                  ->kernel_thread);
 }
 
-BOOST_AUTO_TEST_CASE(names_keep_their_blanks) {
+BOOST_AUTO_TEST_CASE(names_keep_leading_and_trailing_blanks) {
   const auto named = [](const std::string& name, const std::string& flags) {
     const std::string text =
         "7 (" + name + ") S 1 0 0 0 -1 " + flags + " 0 0 0 0 0 0 0 0 20 0 1 0 352 0\n";
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(names_keep_their_blanks) {
   };
   for (const std::string name : {" a", "a ", "\r\r\r", "\t", "\t\t", " ", "x\ny\n", ""})
     BOOST_TEST(named(name, "4194368") == name);
-  // PF_WQ_WORKER is among the flags of the kernel's own workers alone.
+  // Only the kernel's own workers have the flag PF_WQ_WORKER.
   for (const std::string name : {"kworker/0:1-events", "kworker/0:1+events", "kworker/0:1"})
     BOOST_TEST(named(name, "69239136") == "kworker/0:1");
   BOOST_TEST(named("kworker/u8:0-events_unbound", "69239136") == "kworker/u8:0");
@@ -54,20 +54,20 @@ BOOST_AUTO_TEST_CASE(names_keep_their_blanks) {
   BOOST_TEST(named("kworker/0:1-mine", "4194368") == "kworker/0:1-mine");
 }
 
-BOOST_AUTO_TEST_CASE(stat_that_is_none) {
+BOOST_AUTO_TEST_CASE(rejects_malformed_stat) {
   BOOST_TEST(!parse_stat_identity(""));
   BOOST_TEST(!parse_stat_identity("12 no parentheses S 1"));
   BOOST_TEST(!parse_stat_identity("12 (short) S 1 2 3"));
   BOOST_TEST(!parse_stat_identity("12 )x( S 1 0 0 0 -1 4194368 0 0 0 0 0 0 0 0 20 0 23 0 352 1"));
 }
 
-BOOST_AUTO_TEST_CASE(cgroup_of_a_hybrid_host) {
+BOOST_AUTO_TEST_CASE(finds_the_v2_cgroup_on_a_hybrid_host) {
   BOOST_TEST(*parse_cgroup_path("9:name=systemd:/\n2:cpu:/x\n0::/a b/c\n") == "/a b/c");
   BOOST_TEST(*parse_cgroup_path("0::/../..\n") == "/../..");
   BOOST_TEST(!parse_cgroup_path("2:cpu:/x\n"));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_below_a_cgroup) {
+BOOST_AUTO_TEST_CASE(compares_cgroup_paths_by_component) {
   BOOST_TEST(is_below("/a", "/a"));
   BOOST_TEST(is_below("/a/b", "/a"));
   BOOST_TEST(is_below("/", "/"));
@@ -81,13 +81,13 @@ HostState host_at(std::uint64_t wall, std::uint64_t boot, std::uint64_t monotoni
   return {{wall * kSecond, boot * kSecond}, monotonic * kSecond, {{0, 5}, {1, 6}}};
 }
 
-BOOST_AUTO_TEST_CASE(nothing_happened_to_the_host) {
+BOOST_AUTO_TEST_CASE(reports_no_change_of_an_unchanged_host) {
   HostState after = host_at(110, 20, 20);
-  after.now.wall_unix_ns += 900'000;  // a clock was read a bit later than another
+  after.now.wall_unix_ns += 900'000;  // the clocks are read one after the other
   BOOST_TEST(what_happened(host_at(100, 10, 10), after).empty());
 }
 
-BOOST_AUTO_TEST_CASE(clocks_that_were_set_and_suspend) {
+BOOST_AUTO_TEST_CASE(reports_clock_changes_and_suspend) {
   using Told = std::vector<std::string>;
   BOOST_TEST(what_happened(host_at(100, 10, 10), host_at(113, 20, 20)) ==
                  Told{"the clock was set forward by 3.000 s"},
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(clocks_that_were_set_and_suspend) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(cpus_that_came_and_went) {
+BOOST_AUTO_TEST_CASE(reports_cpus_that_went_on_and_offline) {
   using Told = std::vector<std::string>;
   HostState before = host_at(100, 10, 10), after = host_at(110, 20, 20);
   before.cpus = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}};
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(cpus_that_came_and_went) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(this_host_has_cpus_and_clocks) {
+BOOST_AUTO_TEST_CASE(reads_cpus_and_clocks_of_this_host) {
   const auto roots = open_roots("");
   BOOST_REQUIRE(roots);
   const std::uint64_t earlier_ns = monotonic_ns();
@@ -125,14 +125,14 @@ BOOST_AUTO_TEST_CASE(this_host_has_cpus_and_clocks) {
   BOOST_TEST(state.monotonic_ns >= earlier_ns);
   BOOST_TEST(state.monotonic_ns <= monotonic_ns());
   BOOST_TEST(state.cpus.size() == static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
-  // Clocks that are read far apart look as if they had been set.
+  // If two clocks are read at very different times, the wall clock appears to have been set.
   HostState later = host_state(*roots);
   later.now = state.now;
   later.monotonic_ns = state.monotonic_ns;
   BOOST_TEST(what_happened(state, later).empty());
 }
 
-BOOST_AUTO_TEST_CASE(cgroups_and_their_ancestors) {
+BOOST_AUTO_TEST_CASE(lists_cgroups_of_threads_and_their_ancestors) {
   Snapshot snapshot;
   snapshot.threads().rows = 3;
   Column& cgroup = snapshot.threads().add(identity_metric(kCgroup), Gap::None);
@@ -147,8 +147,8 @@ BOOST_AUTO_TEST_CASE(cgroups_and_their_ancestors) {
              boost::test_tools::per_element());
 }
 
-// A tree of directories that is taken for a hierarchy of cgroups.
-constexpr std::uint64_t kNoLimit = UINT64_MAX / 2;  // of time, in ns
+// A directory tree that the core reads as a cgroup hierarchy.
+constexpr std::uint64_t kNoLimit = UINT64_MAX / 2;  // time limit in ns
 
 struct Hierarchy {
   Hierarchy() {
@@ -163,7 +163,7 @@ struct Hierarchy {
   Roots roots;
 };
 
-BOOST_FIXTURE_TEST_CASE(cgroups_without_threads, Hierarchy) {
+BOOST_FIXTURE_TEST_CASE(lists_cgroups_without_threads, Hierarchy) {
   std::filesystem::create_directories(top + "/a/b");
   std::filesystem::create_directories(top + "/c");
   std::ofstream(top + "/a/cpu.stat") << "usage_usec 1\n";
@@ -186,7 +186,7 @@ BOOST_FIXTURE_TEST_CASE(cgroups_without_threads, Hierarchy) {
   BOOST_TEST(name(table.find(kCgroupId)->gap(4)) == "ThreadGone");
 }
 
-BOOST_FIXTURE_TEST_CASE(cgroups_below_the_root_of_a_namespace, Hierarchy) {
+BOOST_FIXTURE_TEST_CASE(lists_cgroups_below_a_namespace_root, Hierarchy) {
   std::filesystem::create_directories(top + "/b");
   roots.cgroup_root = "/a";
   const CgroupList list = list_cgroups(roots, kMostCgroups, kNoLimit);
@@ -197,8 +197,8 @@ BOOST_FIXTURE_TEST_CASE(cgroups_below_the_root_of_a_namespace, Hierarchy) {
   BOOST_TEST(list_cgroups(roots, kMostCgroups, kNoLimit).entries.empty());
 }
 
-// Whoever may make cgroups hides no others by it: shallow ones come first.
-BOOST_FIXTURE_TEST_CASE(more_cgroups_than_are_listed, Hierarchy) {
+// Shallow cgroups are listed first, so a user who creates many deep cgroups cannot hide others.
+BOOST_FIXTURE_TEST_CASE(limits_the_number_of_listed_cgroups, Hierarchy) {
   for (int number = 0; number < 300; ++number)
     std::filesystem::create_directories(top + "/a/user/" + std::to_string(number));
   std::filesystem::create_directories(top + "/z");
@@ -219,8 +219,8 @@ BOOST_FIXTURE_TEST_CASE(more_cgroups_than_are_listed, Hierarchy) {
   BOOST_TEST(all.entries.size() == 1205u);
 }
 
-// Without their ids nothing is said of what was there before.
-BOOST_AUTO_TEST_CASE(cgroups_that_are_not_all) {
+// An incomplete list has no ids, because an absent cgroup may have existed before.
+BOOST_AUTO_TEST_CASE(an_incomplete_list_has_no_cgroup_ids) {
   Snapshot snapshot;
   snapshot.threads().add(identity_metric(kCgroup), Gap::None);
   add_cgroup_rows(snapshot, {{{"/", 1}, {"/a", 2}}, false});

@@ -1,5 +1,5 @@
-// What is still asked after answers were late: neither one process nor one file system takes the
-// names of others, and all waiting is bounded.
+// Tests which files are still requested after answers missed their deadline. A slow process or file
+// system does not block the others, and the total waiting time is bounded.
 
 #include "core/capture/late_answers.hpp"
 
@@ -21,8 +21,8 @@ const FileId kOnDisk{makedev(254, 1), 5}, kOther{makedev(254, 2), 6}, kOfServer{
 
 BOOST_AUTO_TEST_SUITE(late_answers_test)
 
-// As where a process holds the lock of its mappings while it waits for a server.
-BOOST_AUTO_TEST_CASE(a_late_process_does_not_silence_a_disk) {
+// For example, the process holds the lock of its mappings while it waits for a file server.
+BOOST_AUTO_TEST_CASE(a_slow_process_does_not_block_its_disk_for_others) {
   LateAnswers late(kPatience);
   late.add(7, kOnDisk);
   BOOST_TEST(!late.may_ask(7, kOnDisk));
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_late_process_does_not_silence_a_disk) {
   BOOST_TEST(late.count() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_late_server_is_asked_by_no_process_again) {
+BOOST_AUTO_TEST_CASE(skips_a_slow_file_server_for_all_processes) {
   LateAnswers late(kPatience);
   late.add(7, kOfServer);
   BOOST_TEST(!late.may_ask(7, kOfServer));
@@ -43,17 +43,17 @@ BOOST_AUTO_TEST_CASE(a_late_server_is_asked_by_no_process_again) {
   BOOST_TEST(late.may_ask(8, kOfOtherServer));
 }
 
-BOOST_AUTO_TEST_CASE(a_late_path_silences_its_process_alone) {
+BOOST_AUTO_TEST_CASE(a_slow_path_blocks_only_its_process) {
   LateAnswers late(kPatience);
   late.add(7);
   BOOST_TEST(!late.may_ask(7, kOnDisk));
   BOOST_TEST(late.may_ask(8));
-  late.add(0);  // of no process
+  late.add(0);  // files without a process
   BOOST_TEST(late.may_ask(0));
 }
 
-// Many processes that are late together take less than ten seconds.
-BOOST_AUTO_TEST_CASE(all_waiting_is_bounded) {
+// The sum of all timeouts stays below ten seconds, whatever the number of slow processes.
+BOOST_AUTO_TEST_CASE(bounds_the_total_waiting_time) {
   LateAnswers late(kPatience);
   milliseconds waited{0};
   std::uint64_t process = 1;

@@ -1,5 +1,5 @@
-// Stacks as a user sees them who has the capabilities of ctprof's file: of the user's own
-// processes, and without addresses.
+// Tests the stacks that a user sees who runs ctprof with file capabilities: only stacks of the
+// user's own processes, without addresses.
 
 #include <boost/test/unit_test.hpp>
 
@@ -23,10 +23,10 @@ using namespace hand_made;
 using Whose = OwnProcesses::Whose;
 
 const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
-constexpr std::uint64_t kNoProcess = 1 << 22;  // no id is as high
+constexpr std::uint64_t kNoProcess = 1 << 22;  // larger than any process id
 constexpr std::uint64_t kKernel = 0xffffffffff001000, kUser = 0x7fff00001234;
 
-// Of another user than ours, where we are root. Ended with this object.
+// A stopped process of user nobody, if the test runs as root. The destructor kills it.
 class Somebody {
  public:
   Somebody() : pid_(::fork()) {
@@ -52,7 +52,7 @@ class Somebody {
   pid_t pid_;
 };
 
-// A window with two threads of a process.
+// Returns a window with two threads of a process.
 Snapshot window_of(std::uint64_t tgid) {
   const std::vector<Born> threads{{7, 5}, {8, 5}};
   auto made =
@@ -61,7 +61,7 @@ Snapshot window_of(std::uint64_t tgid) {
   return std::move(*made);
 }
 
-// One record of the first thread, and what became of it.
+// Takes one record of the first thread.
 void record_stack(Recording& recording, std::uint64_t tgid) {
   const std::vector<std::uint64_t> kernel{kKernel, kKernel + 0x100}, user{kUser};
   recording.begin();
@@ -82,13 +82,13 @@ boost::unit_test::precondition needs_root() {
 
 BOOST_AUTO_TEST_SUITE(lent_stacks_test)
 
-BOOST_AUTO_TEST_CASE(all_processes_are_own_without_lent_rights) {
+BOOST_AUTO_TEST_CASE(without_file_capabilities_all_processes_count_as_own) {
   OwnProcesses own(proc().get(), false);
   for (const std::uint64_t process : {kSelf, std::uint64_t{1}, kNoProcess})
     BOOST_TEST((own.whose(process) == Whose::Own));
 }
 
-BOOST_AUTO_TEST_CASE(processes_of_others_are_foreign, *needs_root()) {
+BOOST_AUTO_TEST_CASE(processes_of_other_users_are_foreign, *needs_root()) {
   const Somebody somebody;
   OwnProcesses own(proc().get(), true);
   BOOST_TEST((own.whose(kSelf) == Whose::Own));
@@ -110,13 +110,13 @@ BOOST_AUTO_TEST_CASE(own_stacks_have_no_addresses) {
   BOOST_TEST(recording.window().meta.notes.back().find("may look into") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(stacks_keep_addresses_without_lent_rights) {
+BOOST_AUTO_TEST_CASE(without_file_capabilities_stacks_keep_addresses) {
   Recording recording(window_of(kSelf));
   record_stack(recording, kSelf);
   BOOST_TEST(recording.frames(0).front().offset == kKernel);
 }
 
-BOOST_AUTO_TEST_CASE(stacks_of_others_are_denied, *needs_root()) {
+BOOST_AUTO_TEST_CASE(stacks_of_other_users_are_denied, *needs_root()) {
   const Somebody somebody;
   Recording recording(window_of(somebody.id()), {}, {}, true);
   record_stack(recording, somebody.id());
@@ -125,8 +125,9 @@ BOOST_AUTO_TEST_CASE(stacks_of_others_are_denied, *needs_root()) {
   BOOST_TEST(recording.window().pools->stacks.table.nodes().size() == 1u);
 }
 
-// A recorder records nothing of others, so a process that has exited may have had any stack.
-BOOST_AUTO_TEST_CASE(no_record_of_an_exited_process_is_denied) {
+// The recorder skips processes of other users, so an exited process may have had stacks that were
+// not recorded.
+BOOST_AUTO_TEST_CASE(threads_of_exited_processes_without_records_are_denied) {
   Recording recording(window_of(kNoProcess), {}, {}, true);
   record_stack(recording, kNoProcess);
   BOOST_TEST((gap_of(recording, 0) == Gap::None));

@@ -1,4 +1,4 @@
-// A recorder that does what a test says, and Records that drives it.
+// A recorder that the test controls, and a Records object that drives it.
 
 #pragma once
 
@@ -26,7 +26,7 @@ constexpr sdk::Metric<sdk::StackCount, sdk::StackSum> kStacks{
 constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kEvents{
     {.name = "small_events", .description = "for tests"}};
 
-// A recorder that does what the test says.
+// A recorder whose start and drain call functions of the test.
 struct Small : sdk::RecordSource {
   static constexpr auto kOffers = sdk::offers(kStacks, kEvents);
   static inline std::function<void(const sdk::Window&)> on_start;
@@ -35,7 +35,7 @@ struct Small : sdk::RecordSource {
   static inline bool refuses;
 
   static void probe(const sdk::Host&, const sdk::Probe& probe) {
-    if (refuses) probe.refuse_all(Gap::Denied, "nobody may");
+    if (refuses) probe.refuse_all(Gap::Denied, "not permitted");
   }
   explicit Small(const sdk::Host&) {}
   void start(const sdk::Window& window) {
@@ -50,7 +50,7 @@ struct Small : sdk::RecordSource {
   void stop() { ++stops; }
 };
 
-// A registry with that recorder, and Records that drives it.
+// A registry that contains TestRecorder, and a Records object that drives it.
 struct World {
   World() : registry(fake::registry(plugins())), probed(registry, fake::no_host(), Recorders::All) {
     Small::on_start = nullptr;
@@ -70,7 +70,7 @@ struct World {
     return std::make_unique<Records>(*plan_recorders(probed, options.recorders), probed, options,
                                      WantedProcesses(std::move(pids), "", proc.get()), proc.get());
   }
-  // What became of one drain.
+  // Drains the recorder once and returns the result.
   Recorded drained(std::function<void(const sdk::Records&)> drain, RecordOptions options = {},
                    std::vector<std::uint64_t> pids = {}) {
     const auto all = records(options, std::move(pids));

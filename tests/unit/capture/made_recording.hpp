@@ -1,4 +1,4 @@
-// Raw records that a test hands over, and the column of stacks that is made of them.
+// Passes raw records from a test to RecordedStacks, and returns the resulting column of stacks.
 
 #pragma once
 
@@ -20,7 +20,7 @@ namespace ctprof::hand_made {
 
 inline sdk::Fd proc() { return sdk::Fd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
 
-// From second 10 to 20; thread 8 of process 7 ended at 12, and its number was used again.
+// A window from second 10 to 20. Thread 8 of process 7 exits at 12, and its id is reused.
 inline Snapshot made_window() {
   const std::vector<Born> before{{7, 5}, {8, 5}}, after{{7, 5}, {8, 1500}};
   auto made = make_window(taken(10, before, 7), taken(20, after, 7), ended_at(12, {{8, 5}}, 7));
@@ -28,7 +28,7 @@ inline Snapshot made_window() {
   return std::move(*made);
 }
 
-// Records and their column, of metric kStacks.
+// Records and the column of metric kStacks that they produce.
 class Recording {
  public:
   explicit Recording(Snapshot window = made_window(), OwnEnds ends = {},
@@ -38,12 +38,12 @@ class Recording {
 
   RecordedStacks& stacks() { return stacks_; }
   void begin() { stacks_.begin("test", "tests", {kStacks}); }
-  // Puts the column of the row in words.
+  // Returns the stacks of a row as text.
   std::string row(std::size_t row) {
     const Column* column = window_.threads().find(kStacks.name);
     return column ? stacks_of(window_, *column, row) : "no column";
   }
-  // The frames of the row's only stack, leaf first.
+  // Returns the frames of the only stack of the row, leaf first.
   std::vector<Frame> frames(std::size_t row) {
     const StackPool& pool = window_.pools->stacks;
     const auto set = pool[window_.threads().find(kStacks.name)->ids()[row]];

@@ -1,4 +1,4 @@
-// Files on overlay mounts, opened by what maps lists and by the files of their layers.
+// Tests opening files on overlay mounts through the paths in maps and through their layers.
 
 #include <boost/test/unit_test.hpp>
 
@@ -31,7 +31,7 @@ using target_process::Mapped;
 using target_process::proc;
 using target_process::read_of;
 
-// Layers, one of which has a file with a text.
+// The layers of an overlay; the lower layer contains a text file.
 class Layers {
  public:
   Layers() {
@@ -58,14 +58,14 @@ bool reads_what_it_maps_of_an_overlay(const Scratch& scratch) {
   return read_of(files.open(self, {}, path, (*mapped).file)) == "text";
 }
 
-BOOST_AUTO_TEST_CASE(the_device_in_maps_may_be_another_than_that_of_stat, *needs_root()) {
+BOOST_AUTO_TEST_CASE(devices_in_maps_and_stat_may_differ, *needs_root()) {
   const Layers layers;
   const Scratch& scratch = layers.scratch();
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
                               [&] { return reads_what_it_maps_of_an_overlay(scratch); });
 }
 
-// The mapping of a process whose path ends so.
+// Finds the mapping of a process whose path ends with `path`.
 Mapping mapping_of_path(std::uint64_t process, const std::string& path) {
   sdk::TextFile maps;
   const auto text = maps.read_records(proc().get(), (std::to_string(process) + "/maps").c_str());
@@ -79,7 +79,7 @@ std::string read_stored(std::uint64_t process, Mapping mapping, const FileId& st
   return read_of(TargetFiles(proc().get(), kUntilOpened).open_stored(process, mapping));
 }
 
-// By what the kernel reads, which maps lists only before Linux 6.8.
+// Opens a file by device and inode of its layer, which maps lists only before Linux 6.8.
 bool opens_the_file_over_a_layer(const Scratch& scratch) {
   const Mapped mapped(scratch / "merged/file");
   const auto self = static_cast<std::uint64_t>(::getpid());
@@ -94,14 +94,15 @@ bool opens_the_file_over_a_layer(const Scratch& scratch) {
   return is_opened && is_listed && read_stored(self, *mapped, {layer.device, 1}) == "none";
 }
 
-BOOST_AUTO_TEST_CASE(files_on_an_overlay_are_opened_by_those_of_its_layers, *needs_root()) {
+BOOST_AUTO_TEST_CASE(opens_overlay_files_through_their_layers, *needs_root()) {
   const Layers layers;
   const Scratch& scratch = layers.scratch();
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
                               [&] { return opens_the_file_over_a_layer(scratch); });
 }
 
-// A mapping of a file on an overlay that was mounted in new namespaces, until this object ends.
+// A process with an overlay in new namespaces that maps a file of it, until this object is
+// destroyed.
 class OverlayUser {
  public:
   OverlayUser(const Scratch& scratch, int namespaces)
@@ -125,9 +126,9 @@ class OverlayUser {
   Mapping mapping_;
 };
 
-// Whoever makes a user namespace can mount an overlay over files of their own making, of which a
-// file server says what it wants.
-BOOST_AUTO_TEST_CASE(overlays_of_other_user_namespaces_do_not_count, *needs_root()) {
+// Any user can create a user namespace and mount an overlay over files of their own. A file server
+// may return arbitrary contents for them.
+BOOST_AUTO_TEST_CASE(ignores_overlays_of_other_user_namespaces, *needs_root()) {
   const Layers layers;
   const Scratch& scratch = layers.scratch();
   const FileId layer = layers.file();
@@ -138,8 +139,8 @@ BOOST_AUTO_TEST_CASE(overlays_of_other_user_namespaces_do_not_count, *needs_root
   BOOST_TEST(read_stored(other.id(), other.mapping(), layer) == "none");
 }
 
-// As with a descriptor that somebody passed on.
-BOOST_AUTO_TEST_CASE(overlays_that_the_process_has_not_mounted_do_not_count, *needs_root()) {
+// A process can map such a file through a descriptor that another process passed to it.
+BOOST_AUTO_TEST_CASE(ignores_overlays_outside_the_mount_namespace, *needs_root()) {
   const Layers layers;
   const Scratch& scratch = layers.scratch();
   const FileId layer = layers.file();
@@ -161,8 +162,8 @@ BOOST_AUTO_TEST_CASE(finds_overlays_in_the_list_of_mounts) {
   BOOST_TEST(!is_overlay("69 45 0:40 / /merged rw", 69));
 }
 
-// An overlay of several file systems writes the number of the layer into the highest bits.
-BOOST_AUTO_TEST_CASE(a_file_on_an_overlay_has_the_inode_of_its_layer) {
+// An overlay of several file systems stores the number of the layer in the highest inode bits.
+BOOST_AUTO_TEST_CASE(an_overlay_file_has_the_inode_of_its_layer) {
   struct stat status {};
   status.st_ino = 0x1234;
   BOOST_TEST(can_be_of_layer(status, {0, 0x1234}));

@@ -1,4 +1,4 @@
-// Files of a test, mapped as code by the process of the test.
+// Files that the test process maps as code.
 
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace ctprof::hand_made {
 
-// For threads of which a test waits.
+// Timeout for threads whose completion a test waits for.
 inline constexpr std::chrono::hours kUntilDone(1);
 
 inline void write_file(const std::string& path, std::string_view text) {
@@ -50,7 +50,7 @@ class Scratch {
   std::string path_;
 };
 
-// A new file, and its mapping as maps shows it.
+// A new mapped file, and its mapping as listed in maps.
 class MappedFile {
  public:
   MappedFile(const std::string& path, std::string_view text) {
@@ -69,7 +69,7 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   const Mapping& mapping() const { return mapping_; }
-  // In place, also after it was removed.
+  // Overwrites the file in place, even if it was removed.
   void overwrite(std::string_view text) const {
     BOOST_REQUIRE(::ftruncate(fd_.get(), 0) == 0);
     BOOST_REQUIRE(::pwrite(fd_.get(), text.data(), text.size(), 0) ==

@@ -1,5 +1,5 @@
-// File systems that a test mounts in a child process, in a mount namespace of its own, so that
-// nothing of them is left behind.
+// File systems that a test mounts in a child process with its own mount namespace, so that no
+// mounts remain.
 
 #pragma once
 
@@ -18,19 +18,19 @@
 
 namespace ctprof::own_mounts {
 
-// For cases that only root can run.
+// A precondition for cases that only root can run.
 inline boost::unit_test::precondition needs_root() {
   return boost::unit_test::precondition(
       [](boost::unit_test::test_unit_id) { return ::geteuid() == 0; });
 }
 
-// The calling process sees only its own mounts from now on. False: it may not.
+// Moves the calling process to a private mount namespace. Returns false if it is not permitted to.
 inline bool leave_mounts() {
   return ::unshare(CLONE_NEWNS) == 0 &&
          ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
 }
 
-// Directories of an overlay mount.
+// Creates the directories of an overlay mount.
 inline void make_layers(const hand_made::Scratch& scratch) {
   for (const char* name : {"lower", "upper", "work", "merged"})
     std::filesystem::create_directory(scratch / name);
@@ -41,8 +41,8 @@ inline bool mount_overlay(const hand_made::Scratch& scratch) {
   return ::mount("overlay", (scratch / "merged").c_str(), "overlay", 0, options.c_str()) == 0;
 }
 
-// Expects `check` to return true in a child process where `mount` did. If `mount` returned false,
-// the kernel has no such file system, and the case is skipped.
+// Checks that `check` returns true in a child process after `mount`. If `mount` returns false, the
+// kernel lacks this file system, and the case is skipped.
 inline void expect_on_mount(const std::function<bool()>& mount,
                             const std::function<bool()>& check) {
   constexpr int kPassed = 0, kFailed = 1, kNotMounted = 2;

@@ -1,4 +1,4 @@
-// The stack of a thread of this process, copied as a recorder does it, and what the process mapped.
+// The stack of a thread of this process, copied as by a recorder, and the process's mappings.
 
 #pragma once
 
@@ -27,19 +27,19 @@ inline std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Where a thread of ours is, and its stack.
+// Registers and stack copy of a thread.
 struct Taken {
   Registers at;
   std::string stack;
 };
 
-// What a sanitizer keeps between variables is part of a stack.
+// The stack contains the red zones of AddressSanitizer, so their check is disabled.
 [[gnu::no_sanitize_address]] inline void copy_out(const char* from, std::string& to) {
   for (std::size_t i = 0; i < to.size(); ++i) to.data()[i] = from[i];
 }
 
 [[gnu::noinline]] inline void take_stack(Taken& taken) {
-  constexpr std::size_t kBytes = sizeof(ucontext_t) + 4096;  // beyond this function's frame
+  constexpr std::size_t kBytes = sizeof(ucontext_t) + 4096;  // reaches beyond this function's frame
   ucontext_t context;
   ::getcontext(&context);
 #ifdef __aarch64__
@@ -66,7 +66,7 @@ struct Taken {
 inline Taken taken_in_a_thread() {
   Taken taken;
   std::thread([&] {
-    // Below the copy's end there is enough of the stack.
+    // Keeps enough stack above the end of the copy.
     char room[8192];
     asm volatile("" ::"r"(room) : "memory");
     outer_work(taken);

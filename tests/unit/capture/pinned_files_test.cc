@@ -1,4 +1,4 @@
-// Files that processes have mapped, pinned until they are read.
+// Tests that mapped files of processes stay pinned until they are read.
 
 #include <boost/test/unit_test.hpp>
 
@@ -23,7 +23,7 @@ const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
 
 bool can_follow_mappings() { return ::geteuid() == 0; }
 
-// Following /proc/PID/map_files takes CAP_CHECKPOINT_RESTORE.
+// Following links in /proc/PID/map_files requires CAP_CHECKPOINT_RESTORE.
 boost::unit_test::precondition needs_root() {
   return boost::unit_test::precondition(
       [](boost::unit_test::test_unit_id) { return can_follow_mappings(); });
@@ -51,10 +51,10 @@ BOOST_AUTO_TEST_CASE(pins_a_mapped_file_once, *needs_root()) {
   BOOST_TEST(pinned[0].tgid == kSelf);
   BOOST_TEST(status_of(pinned[1]).st_ino == two.mapping().file.inode);
   char byte;
-  BOOST_TEST(::read(pinned[0].named->get(), &byte, 1) < 0);  // it gives no right to read
+  BOOST_TEST(::read(pinned[0].named->get(), &byte, 1) < 0);  // O_PATH does not permit reading
 }
 
-// Else the next file could have its inode.
+// Otherwise a new file could reuse the inode.
 BOOST_AUTO_TEST_CASE(keeps_the_inode_of_a_removed_file, *needs_root()) {
   const Scratch scratch;
   PinnedFiles files(proc().get(), kUntilDone);
@@ -100,11 +100,11 @@ BOOST_AUTO_TEST_CASE(pins_no_more_files_than_the_limit, *needs_root()) {
   files.want(kSelf, one.mapping());
   files.want(kSelf, two.mapping());
   BOOST_TEST(files.take().size() == 1u);
-  files.want(kSelf, two.mapping());  // of the next window
+  files.want(kSelf, two.mapping());  // a request of the next window
   BOOST_TEST(files.take().size() == 1u);
 }
 
-// The path may lead to anything; only what is mapped there counts.
+// The path may lead anywhere; only the mapping itself is trusted.
 BOOST_AUTO_TEST_CASE(opens_no_paths) {
   const Scratch scratch;
   Mapping mapping{0x1000, 0x2000, 0, {}, scratch / "file"};
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(opens_no_paths) {
   BOOST_TEST(files.take().empty());
 }
 
-// --- what target_files.hpp opens of it ---
+// --- opening pinned files through target_files.hpp ---
 
 std::string read_of(const sdk::Fd& fd) {
   char text[64];
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(opens_pinned_files_only_with_their_content, *needs_root()) 
   BOOST_REQUIRE_EQUAL(pinned.size(), 1u);
   const MappedContent content{pinned[0].named, pinned[0].stamp, 0};
   TargetFiles target(proc().get(), kUntilDone);
-  // Of a process that has exited.
+  // The process has exited.
   const auto open = [&] {
     return read_of(target.open(1 << 22, {}, scratch / "file", file.mapping().file, {}, content));
   };
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(opens_other_files_only_if_they_are_older_than_the_mapping) 
   BOOST_TEST(!target.is_changed());
   BOOST_TEST(open(stamp.changed_ns - 1) == "none");
   BOOST_TEST(target.is_changed());
-  // Its time of writing can be set, and is not decisive.
+  // The modification time can be set by the owner, so it does not decide.
   const timespec long_ago[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
   BOOST_REQUIRE(::utimensat(AT_FDCWD, (scratch / "file").c_str(), long_ago, 0) == 0);
   BOOST_TEST(open(stamp.changed_ns - 1) == "none");

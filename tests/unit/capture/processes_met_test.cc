@@ -1,4 +1,4 @@
-// Processes that recorders meet: which of them are wanted, and what code they had mapped.
+// Tests which processes a recording wants, and reading the code that they have mapped.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,10 +25,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// For files that can be read.
+// Timeout for files that can be read.
 constexpr std::chrono::milliseconds kUntilRead = 1h;
 
-// A directory that looks like /proc.
+// A directory with the structure of /proc.
 class Tree {
  public:
   Tree() : fd_(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
@@ -60,7 +60,7 @@ class Tree {
 
 BOOST_AUTO_TEST_SUITE(processes_met_test)
 
-BOOST_AUTO_TEST_CASE(code_of_this_process) {
+BOOST_AUTO_TEST_CASE(reads_the_code_of_this_process) {
   const sdk::Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   MappedCode code(proc.get(), kUntilRead);
   const auto own = static_cast<std::uint64_t>(::getpid());
@@ -79,8 +79,8 @@ BOOST_AUTO_TEST_CASE(code_of_this_process) {
   BOOST_TEST(code.take().processes.empty());
 }
 
-// The maps file of a main thread that has exited is empty.
-BOOST_AUTO_TEST_CASE(code_is_read_through_a_thread_that_lives) {
+// If the main thread has exited, its maps file is empty.
+BOOST_AUTO_TEST_CASE(reads_code_through_a_living_thread) {
   const Tree tree;
   tree.write(7, "maps", "");
   for (const char* thread : {"task/7", "task/9"})
@@ -98,9 +98,9 @@ BOOST_AUTO_TEST_CASE(code_is_read_through_a_thread_that_lives) {
   BOOST_TEST(seen == std::vector<std::uint64_t>{7});
 }
 
-BOOST_AUTO_TEST_CASE(who_holds_up_the_reader_is_given_up) {
+BOOST_AUTO_TEST_CASE(skips_processes_that_block_the_reader) {
   const Tree tree;
-  const std::string pipe = tree.path(7, "maps");  // opening it waits for a writer
+  const std::string pipe = tree.path(7, "maps");  // opening it blocks until a writer opens it
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   tree.write(8, "maps", "1000-2000 r-xp 00000000 08:01 5   /bin/a\n");
   MappedCode code(tree.fd(), 1ms);
@@ -111,16 +111,16 @@ BOOST_AUTO_TEST_CASE(who_holds_up_the_reader_is_given_up) {
   BOOST_TEST(taken.processes.empty());
 }
 
-// Between both the process may map more, or run another program; that is told by others, with a
-// time.
-BOOST_AUTO_TEST_CASE(mappings_are_as_old_as_the_opened_file) {
+// Between opening and reading, the process may map more or execute another program. Change records
+// with a time report that.
+BOOST_AUTO_TEST_CASE(mappings_have_the_time_of_opening_the_file) {
   const Tree tree;
   const std::string pipe = tree.path(7, "maps");
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   MappedCode code(tree.fd(), kUntilRead);
   code.want(7);
   std::optional<sdk::Fd> writer(
-      ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));  // waits for the reader
+      ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));  // blocks until the reader opens it
   BOOST_REQUIRE(*writer);
   const std::uint64_t opened_ns = boottime_ns();
   const std::string_view text = "1000-2000 r-xp 00000000 08:01 5   /bin/a\n";
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(mappings_are_as_old_as_the_opened_file) {
   BOOST_TEST(taken.processes.front().read_ns <= opened_ns);
 }
 
-BOOST_AUTO_TEST_CASE(endless_mappings_are_cut) {
+BOOST_AUTO_TEST_CASE(limits_the_size_of_maps) {
   const Tree tree;
   std::string text;
   while (text.size() < (20u << 20))
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(endless_mappings_are_cut) {
   BOOST_TEST(taken.processes.front().mappings.empty());
 }
 
-BOOST_AUTO_TEST_CASE(all_are_wanted_unless_some_are) {
+BOOST_AUTO_TEST_CASE(wants_all_processes_unless_ids_are_specified) {
   const Tree tree;
   WantedProcesses all({}, "", tree.fd());
   BOOST_TEST(all.has(5));
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(all_are_wanted_unless_some_are) {
   BOOST_TEST(!two.has(7));
 }
 
-BOOST_AUTO_TEST_CASE(those_of_a_cgroup_and_below) {
+BOOST_AUTO_TEST_CASE(wants_processes_of_a_cgroup_and_its_descendants) {
   const Tree tree;
   tree.write(1, "cgroup", "0::/web\n");
   tree.write(2, "cgroup", "0::/web/worker\n");
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(those_of_a_cgroup_and_below) {
   BOOST_TEST(!wanted.has(4));
 }
 
-BOOST_AUTO_TEST_CASE(who_is_gone_is_as_its_parent_was) {
+BOOST_AUTO_TEST_CASE(an_exited_child_is_classified_like_its_parent) {
   const Tree tree;
   tree.write(1, "cgroup", "0::/web\n");
   tree.write(2, "cgroup", "0::/other\n");
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(who_is_gone_is_as_its_parent_was) {
   BOOST_TEST(wanted.has(10));
   BOOST_TEST(wanted.has(11));
   BOOST_TEST(!wanted.has(12));
-  BOOST_TEST(!wanted.has(3));  // moved since
+  BOOST_TEST(!wanted.has(3));  // moved to another cgroup
   wanted.ended(10);
   BOOST_TEST(!wanted.has(10));
 }

@@ -1,4 +1,4 @@
-// Raw stacks in little room: what goes in comes out, and what is alike is kept once.
+// Tests the compact storage of raw stacks: records are unchanged, and equal parts are stored once.
 
 #include "core/capture/record_arena.hpp"
 
@@ -15,7 +15,7 @@ using namespace ctprof;
 
 BOOST_AUTO_TEST_SUITE(record_arena_test)
 
-BOOST_AUTO_TEST_CASE(copies_are_cut_anywhere) {
+BOOST_AUTO_TEST_CASE(stores_copies_of_any_size_and_alignment) {
   RecordArena arena(std::size_t{1} << 30);
   std::vector<std::uint8_t> memory(3 * PiecePool::kSize);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::uint8_t>(i * 37);
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(copies_are_cut_anywhere) {
   BOOST_TEST(read == added);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_alike_is_kept_once) {
+BOOST_AUTO_TEST_CASE(stores_equal_pieces_once) {
   RecordArena arena(std::size_t{1} << 30);
   std::vector<std::uint8_t> memory(8192);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::uint8_t>(i * i / 5);
@@ -46,10 +46,10 @@ BOOST_AUTO_TEST_CASE(what_is_alike_is_kept_once) {
     memory[100] = static_cast<std::uint8_t>(i);
     BOOST_REQUIRE(arena.add(record));
   }
-  BOOST_TEST(arena.bytes() < std::size_t{4} << 20);  // of 80 MB
+  BOOST_TEST(arena.bytes() < std::size_t{4} << 20);  // instead of 80 MB
 }
 
-BOOST_AUTO_TEST_CASE(pieces_are_found_again_when_there_are_many) {
+BOOST_AUTO_TEST_CASE(finds_stored_pieces_among_many) {
   constexpr std::uint64_t kPieces = 20'000;
   PiecePool pool;
   std::vector<std::byte> piece(PiecePool::kSize);

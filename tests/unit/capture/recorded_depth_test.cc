@@ -1,4 +1,4 @@
-// How many frames of a stack are kept: RecordOptions::depth.
+// Tests the number of frames that are kept of a stack: RecordOptions::depth.
 
 #include <boost/test/unit_test.hpp>
 
@@ -29,11 +29,11 @@ constexpr std::size_t kCalls = 400, kCopied = 400 << 10, kRoom = 500 << 10;
   asm volatile("" ::: "memory");
 }
 
-// The stack of a thread that is more than kCalls deep.
+// Copies the stack of a thread that is more than kCalls calls deep.
 Taken taken_deep() {
   Taken taken;
   std::thread([&] {
-    std::array<char, kRoom> room;  // below the copy's end there is enough of the stack
+    std::array<char, kRoom> room;  // keeps stack above the end of the copy
     asm volatile("" ::"r"(room.data()) : "memory");
     take_copy(taken, kCalls);
   }).join();
@@ -45,7 +45,7 @@ struct Kept {
   std::uint64_t deep;
 };
 
-// What is kept of one record at that depth; 0: the depth that nobody requested.
+// Returns what is kept of a record at this depth; 0 selects the default.
 Kept kept_of(const ctprof_record& record, std::size_t depth, Snapshot window) {
   Recording recording(std::move(window));
   if (depth > 0) recording.stacks().limit_depth(depth);
@@ -58,7 +58,7 @@ Kept kept_of(const ctprof_record& record, std::size_t depth, Snapshot window) {
   const auto frames = recording.frames(0);
   const StackTally& tally = recording.window().meta.stacks.at(0);
   const bool is_marked = tally.deep + tally.lost > 0;
-  return {frames.size() - (is_marked ? 1 : 0), tally.deep};  // less the mark [truncated]
+  return {frames.size() - (is_marked ? 1 : 0), tally.deep};  // without the mark [truncated]
 }
 
 BOOST_AUTO_TEST_SUITE(recorded_depth_test)
@@ -77,8 +77,8 @@ BOOST_AUTO_TEST_CASE(a_copied_stack_has_as_many_frames_as_requested) {
   BOOST_TEST(whole.deep == 0u);
 }
 
-// Three of the kernel, four of the user, which lead to no root.
-BOOST_AUTO_TEST_CASE(kernel_frames_count_and_come_first) {
+// Three kernel frames and four user frames, which do not reach a root.
+BOOST_AUTO_TEST_CASE(kernel_frames_come_first_and_count_towards_the_depth) {
   const std::vector<std::uint64_t> user{0x10, 0x20, 0x30, 0x40}, kernel{1, 2, 3};
   ctprof_record record = with_addresses(record_of(7, 7, 1, 11 * kSecond, 5), user);
   record.kernel = kernel.data();
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_thread_as_deep_as_requested_is_complete) {
   BOOST_TEST(kept_of(record, 2, made_window()).deep == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(records_know_the_depth_that_was_requested, made_recorder::World) {
+BOOST_FIXTURE_TEST_CASE(records_return_the_requested_depth, made_recorder::World) {
   const auto all = records({.depth = 300});
   BOOST_TEST(bool(all->start()));
   BOOST_TEST(all->take().depth == 300u);

@@ -1,4 +1,4 @@
-// Whose functions name recorded stacks when files are overwritten, removed, or replaced.
+// Tests which files provide function names when mapped files are overwritten, removed or replaced.
 
 #include <boost/test/unit_test.hpp>
 
@@ -26,8 +26,8 @@ using namespace hand_made;
 constexpr std::uint64_t kCode = 0x400000, kFunction = 0x4000, kProcess = 7;
 constexpr std::uint64_t kHasExited = 1 << 22;
 
-// A program with one function of this name, and more bytes at its end; without a build id, as
-// tests::MadeElf would give all of them the same.
+// Returns a program with one function of this name and `more` additional bytes. It has no build id,
+// because tests::MadeElf gives all programs the same one.
 std::string program_with(const std::string& function, std::size_t more = 0) {
   std::string image = tests::MadeElf().image();
   image.replace(tests::MadeElf::kNote, sizeof(Elf64_Nhdr), sizeof(Elf64_Nhdr), '\0');
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(names_files_that_were_not_changed) {
   BOOST_TEST(notes_of(recording) == "");
 }
 
-// The process had exited before the file was overwritten, and no other had it mapped.
+// The process exited before the file was overwritten, and no other process had mapped it.
 BOOST_AUTO_TEST_CASE(does_not_name_files_that_changed_since_they_were_mapped) {
   const Scratch scratch;
   const std::string path = scratch / "program";
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(does_not_name_files_that_changed_since_they_were_mapped) {
                  "': the file was changed or replaced after a process had mapped it\n");
 }
 
-// Both programs run from one inode in one window: the second has its names, the first has none.
+// In one window, two programs run from one inode: the second one gets its names, the first none.
 BOOST_AUTO_TEST_CASE(distinguishes_contents_of_one_file) {
   const Scratch scratch;
   const std::string path = scratch / "program";
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(distinguishes_contents_of_one_file) {
   BOOST_TEST(notes_of(recording).find("cannot name functions of") != std::string::npos);
 }
 
-// Nothing but their inodes distinguishes them: they have one path and no build ids.
+// The files have the same path and no build ids, so only their inodes differ.
 BOOST_AUTO_TEST_CASE(distinguishes_files_of_one_path) {
   const Scratch scratch;
   const std::string path = scratch / "program";
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(distinguishes_files_of_one_path) {
   BOOST_TEST(recording.module(recording.frames(1).front()).path == path);
 }
 
-// As long as a file is read, it may change.
+// A file may change while it is read.
 BOOST_AUTO_TEST_CASE(does_not_name_files_that_change_before_names_are_read) {
   const Scratch scratch;
   const std::string path = scratch / "program";
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(does_not_name_files_that_change_before_names_are_read) {
   BOOST_TEST(notes_of(recording).find("cannot name functions of") != std::string::npos);
 }
 
-// --- code that belongs to no file of a disk ---
+// --- code outside of files on disk ---
 
 BOOST_AUTO_TEST_CASE(names_programs_in_memory_and_no_generated_code_there) {
   const std::string name = "/memfd:made (deleted)";
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(names_programs_in_memory_and_no_generated_code_there) {
   BOOST_TEST(recording.frames(1).front().offset == 2 * kCode + kFunction + 4);
 }
 
-// The kernel reports the memory, and the file stays mapped before and after it.
+// The kernel reports anonymous memory; the file is mapped before and after it.
 BOOST_AUTO_TEST_CASE(names_code_that_was_copied_for_huge_pages) {
   const Scratch scratch;
   const std::string path = scratch / "program";

@@ -1,4 +1,4 @@
-// What limits on work and an interrupt leave of recorded stacks, and what notes tell of it.
+// Tests the effect of work limits and interrupts on recorded stacks, and the notes about them.
 
 #include <boost/test/unit_test.hpp>
 
@@ -20,7 +20,7 @@ using namespace hand_made;
 
 BOOST_AUTO_TEST_SUITE(recorded_limits_test)
 
-// The stack has the frames up to there, and a note names the file.
+// The stack contains the frames up to the limit, and a note names the file.
 BOOST_AUTO_TEST_CASE(reports_a_file_that_exceeds_the_limits_on_work) {
   const Taken taken = taken_in_a_thread();
   Recording recording(window_of_self(), {}, {.steps_of_file = 1, .assured = 0});
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(reports_a_file_that_exceeds_the_limits_on_work) {
                          "': call frame information exceeds the limits on work at 1 place"});
 }
 
-// What a first signal ends is told, and kept.
+// A first signal stops the work. A note reports that, and finished results are kept.
 BOOST_AUTO_TEST_CASE(keeps_what_is_known_when_it_is_interrupted) {
   const Taken taken = taken_in_a_thread();
   Recording recording(window_of_self());
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(keeps_what_is_known_when_it_is_interrupted) {
   BOOST_TEST(recording.window().meta.notes[0].starts_with("interrupted while stacks"));
 }
 
-BOOST_AUTO_TEST_CASE(unwinds_no_more_when_it_is_interrupted) {
+BOOST_AUTO_TEST_CASE(stops_unwinding_when_it_is_interrupted) {
   const Taken taken = taken_in_a_thread();
   Recording recording(window_of_self());
   recording.stacks().mapped(kSelf, boottime_ns(), own_mappings());
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(unwinds_no_more_when_it_is_interrupted) {
   BOOST_TEST(recording.window().meta.notes.size() == 1u);
 }
 
-// The signal that ended the window does not end what comes after it.
+// The signal that ended the window does not stop the processing after it.
 BOOST_AUTO_TEST_CASE(names_functions_of_a_window_that_a_signal_ended) {
   const std::atomic<bool> stop{true};
   for (const bool is_before : {false, true}) BOOST_TEST_CONTEXT(is_before) {
@@ -83,7 +83,8 @@ BOOST_AUTO_TEST_CASE(names_functions_of_a_window_that_a_signal_ended) {
     }
 }
 
-// Each child has a copy of what its parent has mapped, so forks could take any amount of memory.
+// Each child copies the mappings of its parent, so without a limit forks could use any amount of
+// memory.
 BOOST_AUTO_TEST_CASE(keeps_the_mappings_of_a_bounded_number_of_forks) {
   std::vector<Mapping> mappings;
   constexpr std::uint64_t kMappings = 16'384, kMostRanges = 4 << 20;
@@ -103,7 +104,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_mappings_of_a_bounded_number_of_forks) {
     recording.stacks().take(change);
   }
   recording.stacks().finish();
-  // One copy is for the first of several recorders.
+  // One of the copies belongs to the first of several recorders.
   BOOST_TEST(recording.window().meta.notes ==
              std::vector{"cannot keep the mappings of " +
                          std::to_string(kForks - kMostRanges / kMappings + 1) +

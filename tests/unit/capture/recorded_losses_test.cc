@@ -1,4 +1,4 @@
-// Losses of a recorder, as far as they belong to a window, and in words.
+// Tests which losses of a recorder belong to a window, and how they print.
 
 #include "core/capture/recorded_losses.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-// Of a window that opens at second 10: before it, across its beginning, and in it.
+// Losses before, across and after the start of a window that opens at second 10.
 Recorded lossy() {
   Recorded recorded(1024);
   recorded.losses = {loss(CTPROF_LOSS_FULL, 0, 8 * kSecond, 9 * kSecond, 100),
@@ -34,7 +34,7 @@ Recorded lossy() {
 
 BOOST_AUTO_TEST_SUITE(recorded_losses_test)
 
-BOOST_AUTO_TEST_CASE(losses_before_the_first_window_belong_to_none) {
+BOOST_AUTO_TEST_CASE(drops_losses_before_the_first_window) {
   Recorded recorded = lossy();
   keep_losses_since(recorded, 10 * kSecond, true);
   BOOST_TEST(recorded.lost == 12u);
@@ -44,8 +44,8 @@ BOOST_AUTO_TEST_CASE(losses_before_the_first_window_belong_to_none) {
   BOOST_TEST(recorded.losses[1].from_ns == 12 * kSecond);
 }
 
-// The window before cannot count them any more.
-BOOST_AUTO_TEST_CASE(losses_of_the_window_before_count_without_a_place) {
+// The previous window is finished, so this window counts them.
+BOOST_AUTO_TEST_CASE(counts_delayed_losses_without_their_details) {
   Recorded recorded = lossy();
   keep_losses_since(recorded, 10 * kSecond, false);
   BOOST_TEST(recorded.lost == 112u);
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(losses_of_the_window_before_count_without_a_place) {
   BOOST_TEST(recorded.losses.size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(no_place_has_a_length_of_zero) {
+BOOST_AUTO_TEST_CASE(prints_no_duration_of_zero) {
   Recorded recorded = lossy();
   keep_losses_since(recorded, 10 * kSecond, true);
   BOOST_TEST(!has(in_words(recorded, {}), " for 0.0 ms"), in_words(recorded, {}));

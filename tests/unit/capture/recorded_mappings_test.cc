@@ -1,4 +1,4 @@
-// Which module an address of a raw record is in, by what its process had mapped at that time.
+// Tests which module an address belongs to, according to the mappings at the time of the record.
 
 #include <boost/test/unit_test.hpp>
 
@@ -36,7 +36,7 @@ ctprof_change mapping_of(std::uint64_t tgid, std::uint64_t at_ns, std::string_vi
   return change;
 }
 
-// Where the module of an address is, by what the process had mapped then.
+// Returns the path of the module at an address, according to the mappings at that time.
 std::string path_in(Recording& recording) {
   const std::vector<std::uint64_t> there{kCode + 4};
   recording.stacks().take(with_addresses(record_of(7, 7, 1), there));
@@ -48,7 +48,7 @@ std::string path_in(Recording& recording) {
 
 BOOST_AUTO_TEST_SUITE(recorded_mappings_test)
 
-BOOST_AUTO_TEST_CASE(mappings_replace_those_before) {
+BOOST_AUTO_TEST_CASE(a_mapping_replaces_earlier_mappings) {
   Recording recording;
   recording.begin();
   recording.stacks().take(mapping_of(7, 5, "/no/such/one", 1));
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(mappings_replace_those_before) {
   BOOST_TEST(recording.window().meta.stacks.at(0).unnamed == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_read_later_counts) {
+BOOST_AUTO_TEST_CASE(a_later_reading_replaces_earlier_changes) {
   Recording recording;
   recording.stacks().mapped(7, 10,
                             std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {0, 3}, "/no/read"}});
@@ -67,7 +67,8 @@ BOOST_AUTO_TEST_CASE(what_was_read_later_counts) {
   BOOST_TEST(path_in(recording) == "/no/read");
 }
 
-// Where it is, if a change at that time said that it is to be read anew; 0: none did.
+// Returns the path after a change at `at_ns` that requires reading the mappings again; 0: no
+// change.
 std::string path_read_anew(std::uint64_t at_ns) {
   Recording recording;
   const auto read = [&](std::uint64_t read_ns, const char* path) {
@@ -82,14 +83,14 @@ std::string path_read_anew(std::uint64_t at_ns) {
   return path_in(recording);
 }
 
-BOOST_AUTO_TEST_CASE(what_changed_unseen_is_read_anew) {
+BOOST_AUTO_TEST_CASE(uses_the_reading_after_an_unreported_change) {
   BOOST_TEST(path_read_anew(0) == "/no/first");
   BOOST_TEST(path_read_anew(15) == "/no/second");
   BOOST_TEST(path_read_anew(25) == "/no/third");
-  BOOST_TEST(path_read_anew(35) == "/no/first");  // nobody could
+  BOOST_TEST(path_read_anew(35) == "/no/first");  // there is no later reading
 }
 
-BOOST_AUTO_TEST_CASE(execve_leaves_nothing_mapped) {
+BOOST_AUTO_TEST_CASE(execve_removes_all_mappings) {
   Recording recording;
   recording.begin();
   recording.stacks().take(mapping_of(7, 5, "/no/such/one", 1));
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(execve_leaves_nothing_mapped) {
   BOOST_TEST(path_in(recording) == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_child_has_what_its_parent_had_mapped) {
+BOOST_AUTO_TEST_CASE(a_child_inherits_the_mappings_of_its_parent) {
   Recording recording;
   recording.begin();
   recording.stacks().take(mapping_of(3, 5, "/no/of/parent", 1));

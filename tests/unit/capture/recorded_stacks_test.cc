@@ -1,5 +1,5 @@
-// Raw records made into columns of stacks: of this very process, whose stack is copied as a
-// recorder does it, and of processes that are made up.
+// Tests the conversion of raw records into columns of stacks. Records come from this process, whose
+// stack is copied as by a recorder, and from synthetic processes.
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,7 +28,7 @@ using namespace hand_made;
 
 BOOST_AUTO_TEST_SUITE(recorded_stacks_test)
 
-BOOST_AUTO_TEST_CASE(a_stack_of_our_own_is_unwound_and_named) {
+BOOST_AUTO_TEST_CASE(unwinds_and_names_a_stack_of_this_process) {
   const Taken taken = taken_in_a_thread();
   Recording recording(window_of_self());
   recording.stacks().mapped(kSelf, boottime_ns(), own_mappings());
@@ -48,14 +48,14 @@ BOOST_AUTO_TEST_CASE(a_stack_of_our_own_is_unwound_and_named) {
   BOOST_TEST(module.build_id.size() == 20u);
   const StackTally& tally = recording.window().meta.stacks.at(0);
   BOOST_TEST(tally.records == 3u);
-  // The copy ends in `room`.
+  // The copy ends inside `room`.
   BOOST_TEST(tally.to_root + tally.cut == 3u);
   BOOST_TEST(tally.lost == 0u);
   BOOST_TEST(recording.window().meta.notes.empty());
 }
 
-// The same by places in files, as a program in the kernel finds them, with a frame of code of no
-// file. `change`: what the content was when the table was made, besides what it is now.
+// Takes a stack of module offsets, as a BPF program records it, with one frame that is in no file.
+// `change` modifies the file stamp that the table was made for.
 void take_table_frames(Recording& recording, const std::function<void(FileStamp&)>& change = {}) {
   const Taken taken = taken_in_a_thread();
   const auto mappings = own_mappings();
@@ -80,7 +80,7 @@ void take_table_frames(Recording& recording, const std::function<void(FileStamp&
   recording.stacks().finish();
 }
 
-BOOST_AUTO_TEST_CASE(frames_of_unwind_tables_are_named) {
+BOOST_AUTO_TEST_CASE(names_frames_of_unwind_tables) {
   Recording recording(window_of_self());
   take_table_frames(recording);
   BOOST_TEST(recording.row(0).find("take_stack") != std::string::npos, recording.row(0));
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(frames_of_unwind_tables_are_named) {
   BOOST_TEST(tally.guessed == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(frames_of_a_file_that_changed_after_its_table_was_made_have_no_names) {
+BOOST_AUTO_TEST_CASE(does_not_name_frames_of_files_that_changed_after_unwinding) {
   Recording recording(window_of_self());
   take_table_frames(recording, [](FileStamp& stamp) { ++stamp.written_ns; });
   BOOST_TEST(recording.row(0).find("take_stack") == std::string::npos, recording.row(0));
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(frames_of_a_file_that_changed_after_its_table_was_made_have
              recording.window().meta.notes[0]);
 }
 
-// The same by addresses alone, kernel frames above.
+// Takes a stack of addresses with kernel frames.
 BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
   const Taken taken = taken_in_a_thread();
   Recording recording(window_of_self());
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
   recording.stacks().take(record);
   recording.stacks().finish();
   const auto frames = recording.frames(0);
-  BOOST_REQUIRE_EQUAL(frames.size(), 5u);  // the last is "[truncated]": no thread starts there
+  BOOST_REQUIRE_EQUAL(frames.size(), 5u);  // the last is "[truncated]", as no thread starts there
   BOOST_TEST(frames[0].offset == kernel[0]);
   BOOST_TEST(frames[1].offset == kernel[1] - 1);
   BOOST_TEST((recording.module(frames[0]).kind == Module::Kind::Kernel));
@@ -129,14 +129,14 @@ BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
   BOOST_TEST(recording.window().meta.stacks.at(0).to_root == 0u);
 }
 
-// A just-in-time compiler announces its dump by a mapping of it.
+// A JIT compiler announces its dump file by mapping it.
 BOOST_AUTO_TEST_CASE(names_generated_functions_by_the_dump_that_is_mapped) {
   constexpr std::uint64_t kCode = 0x7000000, kDump = 0x8000000;
   const std::string path = "/tmp/jit-" + std::to_string(kSelf) + ".dump";
   std::string dump("DTiJ\1\0\0\0\x28\0\0\0", 12);
   dump.resize(40);
   const std::string name("generated", 10);
-  const std::uint64_t numbers[] = {0, 0, 0, kCode, 0x100, 1};  // all but the head of the entry
+  const std::uint64_t numbers[] = {0, 0, 0, kCode, 0x100, 1};  // the entry without its first field
   std::string entry(reinterpret_cast<const char*>(numbers + 1), 5 * sizeof(std::uint64_t));
   entry.insert(0, 16, '\0');
   entry += name;
@@ -157,9 +157,9 @@ BOOST_AUTO_TEST_CASE(names_generated_functions_by_the_dump_that_is_mapped) {
   BOOST_TEST(recording.row(0).find("generated") != std::string::npos);
 }
 
-// --- whose it is ---
+// --- assignment of records to threads ---
 
-BOOST_AUTO_TEST_CASE(threads_are_told_by_their_start_or_by_the_time) {
+BOOST_AUTO_TEST_CASE(distinguishes_threads_by_start_time_or_record_time) {
   Recording recording;
   recording.begin();
   const auto at = [](std::uint64_t second) { return second * kSecond; };
@@ -180,7 +180,8 @@ BOOST_AUTO_TEST_CASE(threads_are_told_by_their_start_or_by_the_time) {
              "224 ns of oncpu_stacks are of threads that are in no row");
 }
 
-// What each of three threads has, and how many records are of nobody, of one weight each by second.
+// Returns the weights of three threads, which have one record in each of `seconds`, and the number
+// of records without a row.
 std::string rows_with(OwnEnds ends, const std::vector<std::uint64_t>& seconds) {
   Recording recording(made_window(), ends);
   recording.begin();
@@ -192,8 +193,8 @@ std::string rows_with(OwnEnds ends, const std::vector<std::uint64_t>& seconds) {
          std::to_string(recording.window().meta.stacks.at(0).in_no_row);
 }
 
-// Thread 8 ended at 12 and began anew at 15; of 9 nothing is known.
-BOOST_AUTO_TEST_CASE(records_count_while_their_thread_was_looked_at) {
+// Thread 8 exits at 12 and starts again at 15. The window contains no times of thread 9.
+BOOST_AUTO_TEST_CASE(counts_records_between_the_readings_of_their_thread) {
   const std::vector<std::uint64_t> seconds{9, 11, 19, 21};
   BOOST_TEST(rows_with({}, seconds) == " 2 1 1, 2");
   BOOST_TEST(rows_with({.begin = false}, seconds) == " 3 1 2, 3");
@@ -210,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_thread_without_a_record_has_no_weight_and_no_gap) {
   BOOST_TEST(name(recording.window().threads().find(kStacks.name)->gap(1)) == "None");
 }
 
-BOOST_AUTO_TEST_CASE(a_stack_that_is_not_whole_says_so) {
+BOOST_AUTO_TEST_CASE(marks_incomplete_stacks) {
   Recording recording;
   recording.begin();
   ctprof_record cut = with_addresses(record_of(7, 7, 1), {});
@@ -230,11 +231,11 @@ BOOST_AUTO_TEST_CASE(a_stack_that_is_not_whole_says_so) {
                  .starts_with(": 2 stacks, 0.0% to the root (1 too deep, 1 without user part); "));
 }
 
-BOOST_AUTO_TEST_CASE(the_same_stack_again_needs_no_frames) {
+BOOST_AUTO_TEST_CASE(a_repeated_stack_needs_no_frames) {
   Recording recording;
   recording.begin();
   ctprof_record truncated = with_addresses(record_of(7, 7, 1, 9 * kSecond, 5), {});
-  truncated.flags = CTPROF_RECORD_CUT;  // before the window opened, and so it does not count
+  truncated.flags = CTPROF_RECORD_CUT;  // not counted: before the window opened
   ctprof_record again = record_of(7, 7, 2, 11 * kSecond, 5);
   again.flags = CTPROF_RECORD_AGAIN;
   ctprof_record of_another = record_of(7, 8, 4, 16 * kSecond, 1500);
@@ -250,7 +251,7 @@ BOOST_AUTO_TEST_CASE(the_same_stack_again_needs_no_frames) {
   BOOST_TEST(recording.window().meta.stacks.at(0).deep == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(who_may_not_be_seen_has_a_gap) {
+BOOST_AUTO_TEST_CASE(threads_that_may_not_be_seen_have_a_gap) {
   Recording recording;
   recording.begin();
   recording.stacks().take(with_addresses(record_of(7, 7, 4, 11 * kSecond, 5), {}));
@@ -273,7 +274,7 @@ MetricDef number(const char* name, const char* newtype, const char* rule, const 
   return def;
 }
 
-// The column's cells, or their gaps.
+// Returns the values of the column, or their gaps.
 std::string numbers_of(const Snapshot& window, const std::string& metric) {
   const Column& column = *window.threads().find(metric);
   std::string text;
@@ -283,7 +284,7 @@ std::string numbers_of(const Snapshot& window, const std::string& metric) {
   return text;
 }
 
-BOOST_AUTO_TEST_CASE(numbers_add_up_or_are_the_largest_or_the_least) {
+BOOST_AUTO_TEST_CASE(numbers_are_reduced_to_sum_maximum_or_minimum) {
   Snapshot window = made_window();
   RecordedStacks stacks(window, proc().get());
   stacks.begin("test", "tests",
@@ -304,7 +305,7 @@ BOOST_AUTO_TEST_CASE(numbers_add_up_or_are_the_largest_or_the_least) {
     put(offer, 99, 6, 0);             // in no row
   }
   for (const std::uint32_t offer : {0, 1, 2})
-    for (const std::uint64_t tid : {7, 8}) {  // the first is known all the same
+    for (const std::uint64_t tid : {7, 8}) {  // the first has a value anyway
       ctprof_record record = record_of(7, tid, 0, 0, tid == 7 ? 5 : 1500);
       record.offer = offer;
       record.flags = CTPROF_RECORD_UNSEEN;

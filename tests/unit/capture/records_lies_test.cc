@@ -1,5 +1,5 @@
-// Recorders that hand over more than there is room for, lie, or throw: they are dropped or out, and
-// what they gave before stays.
+// Tests recorders that exceed the memory, pass invalid records, or throw. Records are dropped or
+// the recorder is stopped; earlier records remain.
 
 #include <boost/test/unit_test.hpp>
 
@@ -19,8 +19,8 @@ using namespace ctprof::made_recorder;
 
 BOOST_AUTO_TEST_SUITE(records_lies_test)
 
-// A stack whose pointer lies anywhere, and is of any size.
-BOOST_FIXTURE_TEST_CASE(beyond_the_memory_records_are_dropped_and_counted, World) {
+// The stack pointer and the size of the stack are arbitrary.
+BOOST_FIXTURE_TEST_CASE(drops_and_counts_records_beyond_the_memory_limit, World) {
   std::vector<std::uint8_t> memory(8192);
   std::uint32_t seed = 1;
   const Recorded recorded = drained(
@@ -42,7 +42,7 @@ BOOST_FIXTURE_TEST_CASE(beyond_the_memory_records_are_dropped_and_counted, World
   BOOST_TEST(has(in_words(recorded, {}), "dropped for lack of memory"));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_lies_is_out_and_what_was_before_stays, World) {
+BOOST_FIXTURE_TEST_CASE(stops_recorders_with_invalid_records_and_keeps_earlier_records, World) {
   const auto failure = [this](std::function<void(sdk::Record&)> lie) {
     const Recorded recorded = drained([&](const sdk::Records& to) {
       to.put(sdk::Record(1, 1, 1));
@@ -74,7 +74,7 @@ BOOST_FIXTURE_TEST_CASE(who_lies_is_out_and_what_was_before_stays, World) {
        "with more than 262144 bytes of stack");
 }
 
-BOOST_FIXTURE_TEST_CASE(who_lies_of_changes_and_losses_is_out, World) {
+BOOST_FIXTURE_TEST_CASE(stops_recorders_with_invalid_changes_or_losses, World) {
   const auto failed = [this](std::function<void(const sdk::Records&)> drain) {
     return drained(std::move(drain)).failed;
   };
@@ -94,12 +94,12 @@ BOOST_FIXTURE_TEST_CASE(who_lies_of_changes_and_losses_is_out, World) {
                  "whose end precedes its start"));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_throws_is_out, World) {
+BOOST_FIXTURE_TEST_CASE(stops_recorders_that_throw, World) {
   const auto all = records();
-  Small::on_start = [](const sdk::Window&) { throw std::runtime_error("not today"); };
+  Small::on_start = [](const sdk::Window&) { throw std::runtime_error("no permission"); };
   const auto started = all->start();
   BOOST_REQUIRE(!started);
-  BOOST_TEST(started.error().text == "starting the recorder 'small': not today");
+  BOOST_TEST(started.error().text == "starting the recorder 'small': no permission");
   all->drain();
   all->stop();
   BOOST_TEST((Small::drains == 0 && Small::stops == 0));

@@ -1,5 +1,5 @@
-// Recorders of call stacks at work: what they are asked for, what becomes of what they hand over,
-// and how that is told.
+// Tests recorders of call stacks: the options that they receive, the handling of their records, and
+// the summary text.
 
 #include "core/capture/records.hpp"
 #include "core/capture/recorded_words.hpp"
@@ -18,7 +18,7 @@ using namespace ctprof::made_recorder;
 
 BOOST_AUTO_TEST_SUITE(records_test)
 
-BOOST_FIXTURE_TEST_CASE(a_window_says_what_was_asked_for, World) {
+BOOST_FIXTURE_TEST_CASE(a_window_passes_the_requested_options, World) {
   Small::on_start = [](const sdk::Window& window) {
     BOOST_TEST(window.frequency_hz() == 123);
     BOOST_TEST(window.depth() == 9);
@@ -49,7 +49,7 @@ BOOST_FIXTURE_TEST_CASE(a_window_says_what_was_asked_for, World) {
   BOOST_TEST(Small::starts == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(started_and_stopped_once_and_drained_after, World) {
+BOOST_FIXTURE_TEST_CASE(starts_and_stops_once_and_drains_afterwards, World) {
   const auto all = records();
   BOOST_TEST(bool(all->start()));
   all->drain();
@@ -60,7 +60,7 @@ BOOST_FIXTURE_TEST_CASE(started_and_stopped_once_and_drained_after, World) {
   BOOST_TEST(Small::drains == 3);
 }
 
-BOOST_FIXTURE_TEST_CASE(each_window_ends_before_its_last_drain, World) {
+BOOST_FIXTURE_TEST_CASE(ends_each_window_before_its_last_drain, World) {
   const auto all = records();
   BOOST_TEST(bool(all->start()));
   Small::on_drain = [](const sdk::Records& to) {
@@ -76,7 +76,7 @@ BOOST_FIXTURE_TEST_CASE(each_window_ends_before_its_last_drain, World) {
   BOOST_TEST(weights == std::vector<std::uint64_t>{20});
 }
 
-// A recorder of sums, which says what it is called with.
+// A recorder of sums. The weights of its records count its calls.
 struct Sums : sdk::RecordSource {
   static constexpr auto kOffers = sdk::offers(made_recorder::kStacks, kEvents);
   static inline std::uint64_t windows, drains;
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(sums_belong_to_a_window_from_its_opening_to_its_end) {
   }
 }
 
-BOOST_FIXTURE_TEST_CASE(numbers_are_counted_apart, World) {
+BOOST_FIXTURE_TEST_CASE(counts_numbers_separately_from_stacks, World) {
   const Recorded recorded = drained([](const sdk::Records& to) {
     sdk::Record number(1, 1, 7);
     number.offer = 1;
@@ -138,10 +138,10 @@ BOOST_FIXTURE_TEST_CASE(numbers_are_counted_apart, World) {
   BOOST_TEST(recorded.numbers == 1u);
   BOOST_TEST(recorded.taken == 1u);
   BOOST_TEST(recorded.cpu_elsewhere_ns == 2'000'000'000u);
-  BOOST_TEST(has(in_words(recorded, {}), "1 stack; 200"));  // and the little that draining took
+  BOOST_TEST(has(in_words(recorded, {}), "1 stack; 200"));  // plus the short time of draining
 }
 
-BOOST_FIXTURE_TEST_CASE(a_weight_alone_has_no_stack, World) {
+BOOST_FIXTURE_TEST_CASE(refuses_stacks_in_metrics_without_stacks, World) {
   const std::vector<std::uint64_t> addresses{1};
   const auto failed_by = [&](std::uint32_t offer, ctprof_record_flags flags) {
     return drained([&](const sdk::Records& to) {
@@ -159,7 +159,7 @@ BOOST_FIXTURE_TEST_CASE(a_weight_alone_has_no_stack, World) {
   BOOST_TEST(has(failed_by(0, CTPROF_RECORD_REST), "where there is to be a weight alone"));
 }
 
-BOOST_FIXTURE_TEST_CASE(stacks_come_back_as_they_were, World) {
+BOOST_FIXTURE_TEST_CASE(returns_stacks_unchanged, World) {
   std::vector<std::uint8_t> memory(5000);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::uint8_t>(i * i / 7);
   const std::vector<std::uint64_t> kernel{1, 2, 3}, user{4, 5};
@@ -176,7 +176,7 @@ BOOST_FIXTURE_TEST_CASE(stacks_come_back_as_they_were, World) {
     to.put(followed);
     to.count_lost(3);
     to.lose(loss(CTPROF_LOSS_THROTTLED, 1, 5, 6, 2));
-    to.remark("all is well");
+    to.remark("no losses");
   });
   BOOST_TEST(recorded.failed == "");
   BOOST_TEST(recorded.taken == 2);
@@ -184,7 +184,7 @@ BOOST_FIXTURE_TEST_CASE(stacks_come_back_as_they_were, World) {
   BOOST_TEST(recorded.unseen == 2);
   BOOST_TEST(recorded.cut == 1);
   BOOST_TEST(recorded.without_user == 1);
-  BOOST_TEST(recorded.remark == "all is well");
+  BOOST_TEST(recorded.remark == "no losses");
   BOOST_REQUIRE(recorded.losses.size() == 1);
   BOOST_TEST(recorded.losses[0].cpu == 1);
   std::string order;
@@ -206,7 +206,7 @@ BOOST_FIXTURE_TEST_CASE(stacks_come_back_as_they_were, World) {
   BOOST_TEST(order == "r8cr9");
 }
 
-BOOST_FIXTURE_TEST_CASE(others_are_left_out, World) {
+BOOST_FIXTURE_TEST_CASE(omits_records_of_other_processes, World) {
   const Recorded recorded = drained(
       [](const sdk::Records& to) {
         to.put(sdk::Record(3, 3, 1));
@@ -226,7 +226,7 @@ BOOST_FIXTURE_TEST_CASE(others_are_left_out, World) {
   BOOST_TEST(all->take().code.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(code_is_asked_for_where_nobody_tells_of_it, World) {
+BOOST_FIXTURE_TEST_CASE(reads_code_of_processes_without_reported_mappings, World) {
   const auto all = records();
   BOOST_TEST(bool(all->start()));
   const auto own = static_cast<std::uint64_t>(::getpid());
@@ -252,10 +252,10 @@ BOOST_FIXTURE_TEST_CASE(code_is_asked_for_where_nobody_tells_of_it, World) {
   BOOST_TEST(!window.code[0].mappings.empty());
   BOOST_TEST(window.code[1].tgid == parent);
   all->drain();
-  BOOST_TEST(all->take().code.size() == 2);  // a window stands for itself
+  BOOST_TEST(all->take().code.size() == 2);  // each window has its own list
 }
 
-BOOST_FIXTURE_TEST_CASE(what_came_before_the_window_is_forgotten_but_for_words, World) {
+BOOST_FIXTURE_TEST_CASE(keeps_only_messages_from_before_the_window, World) {
   const auto all = records();
   BOOST_TEST(bool(all->start()));
   Small::on_drain = [](const sdk::Records& to) {
@@ -273,7 +273,7 @@ BOOST_FIXTURE_TEST_CASE(what_came_before_the_window_is_forgotten_but_for_words, 
   BOOST_TEST(has(window.recorders[0].failed, "impossible thread"));
 }
 
-BOOST_AUTO_TEST_CASE(a_second_start_or_stop_is_an_error_of_its_own) {
+BOOST_AUTO_TEST_CASE(a_second_start_or_stop_returns_its_own_error) {
   constexpr ctprof_source kSource = sdk::SourceTable<Small>::make("small");
   char message[64];
   void* worker = nullptr;
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(a_second_start_or_stop_is_an_error_of_its_own) {
   BOOST_TEST((Small::starts == 1 && Small::stops == 1));
 }
 
-BOOST_FIXTURE_TEST_CASE(recorders_by_name, World) {
+BOOST_FIXTURE_TEST_CASE(finds_recorders_by_name, World) {
   BOOST_TEST(plan_recorders(probed, {"small", "small"})->size() == 1);
   BOOST_TEST(plan_recorders(probed, {"smal"}).error().text ==
              "no loaded plugin has a recorder 'smal' (did you mean 'small'?); there are: small");
@@ -299,10 +299,10 @@ BOOST_FIXTURE_TEST_CASE(recorders_by_name, World) {
   const Probed refused(registry, fake::no_host(), Recorders::All);
   Small::refuses = false;
   BOOST_TEST(plan_recorders(refused, {"small"}).error().text ==
-             "the recorder 'small' cannot record here: nobody may");
+             "the recorder 'small' cannot record here: not permitted");
 }
 
-BOOST_AUTO_TEST_CASE(in_words_says_where_it_was) {
+BOOST_AUTO_TEST_CASE(summary_names_cpu_and_time_of_losses) {
   Recorded recorded(1024);
   recorded.source = "small";
   recorded.taken = 1;
@@ -317,10 +317,10 @@ BOOST_AUTO_TEST_CASE(in_words_says_where_it_was) {
   BOOST_TEST(!has(words, "frames"));
 }
 
-BOOST_AUTO_TEST_CASE(in_words_says_what_is_not_whole) {
+BOOST_AUTO_TEST_CASE(summary_counts_incomplete_stacks) {
   Recorded recorded(1024);
   recorded.source = "small";
-  recorded.taken = 2100;  // some before the window opened
+  recorded.taken = 2100;  // includes records before the window opened
   recorded.cpu_ns = 12'300'000;
   StackTally tally{.records = 2000, .to_root = 2000, .frames = 300};
   BOOST_TEST(in_words(recorded, tally) ==

@@ -1,4 +1,4 @@
-// How much of the time that threads ran their samples represent.
+// Tests how much of the run time of threads their samples represent.
 
 #include "core/capture/represented.hpp"
 
@@ -18,8 +18,8 @@ using namespace hand_made;
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-// A window in which two threads ran, and one was born and ran; `progress_ms`: what the first one
-// was in the middle of at the end.
+// Returns a window with two running threads and one that started and ran. `progress_ms` is the run
+// time of the first thread that the kernel had not yet accounted at the end.
 Snapshot made(std::vector<std::uint64_t> ran_ms, std::uint64_t progress_ms = 0) {
   Snapshot before = taken(10, {{7, 5}, {8, 5}}), after = taken(20, {{7, 5}, {8, 5}, {9, 1500}});
   constexpr std::uint64_t kBefore = 500 * kMs;
@@ -32,7 +32,7 @@ Snapshot made(std::vector<std::uint64_t> ran_ms, std::uint64_t progress_ms = 0) 
   return std::move(*window);
 }
 
-// Of samples of 10 ms each, by thread.
+// Returns the message for samples of 10 ms, by thread.
 std::string words(Snapshot window, const std::vector<std::uint64_t>& samples) {
   Cells<StackValue> cells;
   std::uint64_t all = 0;
@@ -46,29 +46,30 @@ std::string words(Snapshot window, const std::vector<std::uint64_t>& samples) {
 
 BOOST_AUTO_TEST_SUITE(represented_test)
 
-BOOST_AUTO_TEST_CASE(samples_of_all_run_time_are_not_mentioned) {
+BOOST_AUTO_TEST_CASE(does_not_mention_complete_samples) {
   BOOST_TEST(words(made({4000, 2000, 1000}), {400, 200, 100}) == "");
   BOOST_TEST(words(made({0, 0, 0}), {0, 0, 0}) == "");
 }
 
-// Of 100 samples a hundredth each, 40 are within four standard deviations.
-BOOST_AUTO_TEST_CASE(what_chance_explains_is_not_mentioned) {
+// With 100 expected samples of one hundredth each, a deviation of 40 is within four standard
+// deviations.
+BOOST_AUTO_TEST_CASE(does_not_mention_random_deviations) {
   BOOST_TEST(words(made({1000, 0, 0}), {65, 0, 0}) == "");
   BOOST_TEST(words(made({1000, 0, 0}), {140, 0, 0}) == "");
 }
 
-BOOST_AUTO_TEST_CASE(samples_in_step_with_a_program_are_reported) {
+BOOST_AUTO_TEST_CASE(reports_samples_that_are_synchronous_with_a_program) {
   BOOST_TEST(words(made({4000, 2000, 1000}), {18, 200, 100}) ==
              "samples represent 3.18 of 7.00 s run");
   BOOST_TEST(words(made({4000, 0, 0}), {492, 0, 0}) == "samples represent 4.92 of 4.00 s run");
 }
 
-BOOST_AUTO_TEST_CASE(time_in_progress_counts_as_run) {
+BOOST_AUTO_TEST_CASE(run_time_in_progress_counts_as_run_time) {
   BOOST_TEST(words(made({1000, 0, 0}, 3000), {400, 0, 0}) == "");
   BOOST_TEST(words(made({1000, 0, 0}), {400, 0, 0}) == "samples represent 4.00 of 1.00 s run");
 }
 
-BOOST_AUTO_TEST_CASE(unknown_run_time_is_not_mentioned) {
+BOOST_AUTO_TEST_CASE(does_not_mention_unknown_run_time) {
   Snapshot before = taken(10, {{7, 5}});
   auto window = make_window(before, taken(20, {{7, 5}}), {});
   BOOST_REQUIRE(window);

@@ -1,5 +1,5 @@
-// One registry for many captures: each asks the host anew, and each plugin is opened and closed
-// once for each.
+// Tests many captures with one registry: each capture probes the host again and opens and closes
+// each plugin once.
 
 #include <boost/test/unit_test.hpp>
 
@@ -44,14 +44,14 @@ Registry procfs() {
                                  .only = {{"procfs-sched"}}}));
 }
 
-// All that is ours, on this host, of this process alone.
+// Loads all plugins of this project.
 Registry everything() {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
   return Registry(*load_plugins(
       {.own_directory = directory ? directory : ".", .directories = {}, .only = std::nullopt}));
 }
 
-// A process of one thread that does nothing.
+// A process with one idle thread.
 class Target {
  public:
   Target() : pid_(::fork()) {
@@ -79,7 +79,7 @@ std::size_t open_files() {
       std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
 }
 
-// Processes that we made and nobody collected, running ones too.
+// Lists child processes of this process, running ones and zombies.
 std::string children() {
   std::string all;
   for (const auto& thread : fs::directory_iterator("/proc/self/task")) {
@@ -93,7 +93,7 @@ Gap gap_of_wakeups(const Snapshot& snapshot) {
   return snapshot.tables[0].find("nr_wakeups")->provenance.gap;
 }
 
-// What a plugin keeps, and how many there are of it.
+// Context of a plugin. Counts its instances.
 struct Kept {
   static inline std::atomic<int> alive = 0, made = 0;
   explicit Kept(const sdk::Host&) { ++alive, ++made; }
@@ -101,10 +101,10 @@ struct Kept {
   int answer = 42;
 };
 struct Refuses {
-  explicit Refuses(const sdk::Host&) { throw std::runtime_error("the device is on fire"); }
+  explicit Refuses(const sdk::Host&) { throw std::runtime_error("the device is missing"); }
 };
 
-// Fills a column with what its plugin keeps.
+// Fills a column with a value from the plugin's context.
 struct Asks : Offers<kOne> {
   explicit Asks(const sdk::Host& host) : Offers(host), answer_(host.context<Kept>().answer) {}
   void collect(const sdk::Batch& batch) {
@@ -117,7 +117,7 @@ struct Asks : Offers<kOne> {
 
 constexpr std::uint64_t kSeen = 1000;
 
-// Lists threads 1 to 4 of process 1, and is blind for every second.
+// Lists threads 1 to 4 of process 1, and cannot see the values of every second thread.
 struct SeesEven : sdk::ListSource {
   static constexpr std::int32_t kRank = 9;
   static constexpr auto kOffers =
@@ -141,7 +141,7 @@ struct SeesEven : sdk::ListSource {
   }
 };
 
-// Later than all that was read from the clock before.
+// Returns a time later than all earlier readings of the clock.
 std::uint64_t later_ns() {
   const std::uint64_t before = boottime_ns();
   std::uint64_t now = before;
@@ -149,7 +149,7 @@ std::uint64_t later_ns() {
   return now;
 }
 
-// Says when it read each thread, and of every second a moment that cannot be.
+// Reports when it read each thread, and an invalid time for every second one.
 struct Dates : Offers<kOne> {
   static inline std::vector<std::uint64_t> said_ns;
   using Offers::Offers;
@@ -163,7 +163,7 @@ struct Dates : Offers<kOne> {
   }
 };
 
-// Says Unseen, though it does not list.
+// Writes Unseen although it is not a lister, which is an error.
 struct Shirks : Offers<kOne> {
   using Offers::Offers;
   void collect(const sdk::Batch& batch) {
@@ -186,7 +186,7 @@ Plugin keeping(const char* name) {
 
 BOOST_AUTO_TEST_SUITE(session_test)
 
-BOOST_AUTO_TEST_CASE(a_switch_that_is_turned_between_captures) {
+BOOST_AUTO_TEST_CASE(probes_a_switch_again_for_each_capture) {
   const Tree tree;
   const Registry registry = procfs();
   for (int i = 0; i < 100; ++i) {
@@ -194,13 +194,13 @@ BOOST_AUTO_TEST_CASE(a_switch_that_is_turned_between_captures) {
     const auto snapshot = capture(
         registry, {.rootfs = tree.path(), .pids = {}, .metrics = {{"nr_wakeups"}}, .jobs = 1});
     BOOST_REQUIRE(snapshot);
-    // The recording has none of the figures; that they are off is said only while they are.
+    // The fixture lacks the metric; SwitchedOff is reported only while the switch is off.
     BOOST_REQUIRE_EQUAL(name(gap_of_wakeups(*snapshot)),
                         i % 2 != 0 ? "Unsupported" : "SwitchedOff");
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_plugin_is_open_as_long_as_its_host_is_taken_for_granted) {
+BOOST_AUTO_TEST_CASE(opens_and_closes_each_plugin_once_per_capture) {
   const Registry registry = fake::registry({keeping<Kept, Asks>("keeper")});
   const Tree tree;
   for (int i = 1; i <= 3; ++i) {
@@ -213,14 +213,14 @@ BOOST_AUTO_TEST_CASE(a_plugin_is_open_as_long_as_its_host_is_taken_for_granted) 
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_plugin_that_cannot_be_opened_says_why) {
-  const Registry registry = fake::registry({keeping<Refuses, Offers<kOne>>("burnt")});
+BOOST_AUTO_TEST_CASE(reports_why_a_plugin_cannot_be_opened) {
+  const Registry registry = fake::registry({keeping<Refuses, Offers<kOne>>("failing")});
   const Probed probed(registry, no_host());
   BOOST_CHECK(probed.find("one")->offers[0].verdict == Gap::SourceFailed);
-  BOOST_TEST(probed.find("one")->offers[0].reason == "the device is on fire");
+  BOOST_TEST(probed.find("one")->offers[0].reason == "the device is missing");
 }
 
-BOOST_AUTO_TEST_CASE(what_the_lister_cannot_see_is_filled_by_the_next_offer) {
+BOOST_AUTO_TEST_CASE(the_next_offer_fills_cells_that_the_lister_cannot_see) {
   const Registry registry =
       fake::registry({plugin<SeesEven>("lister"), plugin<Offers<kOne>>("next")});
   const Tree tree;
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(what_the_lister_cannot_see_is_filled_by_the_next_offer) {
   for (std::size_t row = 0; row < 4; ++row) {
     BOOST_TEST(one.has_value(row));
     BOOST_TEST(one.u64()[row] ==
-               (row % 2 == 0 ? kSeen : row + 1));  // the next offer fills in the thread's id
+               (row % 2 == 0 ? kSeen : row + 1));  // the next offer fills in the thread id
     BOOST_TEST(name(two.gap(row)) == (row % 2 == 0 ? "None" : "Denied"));
   }
   const SourceCost& reserve = snapshot->meta.sources.back();
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(what_the_lister_cannot_see_is_filled_by_the_next_offer) {
   BOOST_TEST(reserve.unseen_rows.value_or(0) == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(a_source_says_when_it_read) {
+BOOST_AUTO_TEST_CASE(a_source_reports_when_it_read) {
   const Registry registry = fake::registry({plugin<Dates>("dates")});
   const auto snapshot =
       capture(registry, {.rootfs = fixture("6.18"), .pids = {}, .metrics = {}, .jobs = 1});
@@ -253,11 +253,11 @@ BOOST_AUTO_TEST_CASE(a_source_says_when_it_read) {
     if (Dates::said_ns[row] != UINT64_MAX)
       BOOST_TEST(start + snapshot->read_at[row] == Dates::said_ns[row]);
     else
-      BOOST_TEST(start + snapshot->read_at[row] < Dates::said_ns[0]);  // when its run was listed
+      BOOST_TEST(start + snapshot->read_at[row] < Dates::said_ns[0]);  // time of listing
   BOOST_TEST(snapshot->threads().find(kReadAt) == nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(only_who_lists_may_leave_cells_to_others) {
+BOOST_AUTO_TEST_CASE(only_a_lister_may_leave_cells_to_others) {
   const Registry registry = fake::registry({plugin<Shirks>("shirker")});
   const Tree tree;
   const auto snapshot =
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(only_who_lists_may_leave_cells_to_others) {
   BOOST_TEST(name(snapshot->tables[0].find("one")->gap(0)) == "SourceFailed");
 }
 
-BOOST_AUTO_TEST_CASE(a_session_hands_over_what_it_read_at_its_begin) {
+BOOST_AUTO_TEST_CASE(a_session_without_a_window_returns_its_first_reading) {
   const Registry registry = fake::registry({plugin<Offers<kOne>>("one")});
   const Tree tree;
   auto session =
@@ -279,25 +279,25 @@ BOOST_AUTO_TEST_CASE(a_session_hands_over_what_it_read_at_its_begin) {
   BOOST_TEST(snapshot->tables[0].rows > 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_hundred_captures_leave_nothing_behind) {
+BOOST_AUTO_TEST_CASE(a_hundred_captures_leak_no_resources) {
   const Registry registry = everything();
   std::optional<Target> target(std::in_place);
   BOOST_REQUIRE(capture(registry, target->alone()));
   const std::size_t files = open_files();
   for (int i = 0; i < 100; ++i) BOOST_REQUIRE(capture(registry, target->alone()));
-  BOOST_TEST(open_files() <= files);  // a thread of an earlier test may have closed its own
+  BOOST_TEST(open_files() <= files);  // an earlier thread may have closed one
   target.reset();
-  while (!children().empty()) std::this_thread::yield();  // helpers that were killed
+  while (!children().empty()) std::this_thread::yield();  // killed helper processes
 }
 
-BOOST_AUTO_TEST_CASE(sessions_side_by_side_share_nothing) {
+BOOST_AUTO_TEST_CASE(concurrent_sessions_share_nothing) {
   const Registry registry = everything();
   const Target target;
   auto one = Session::open(registry, target.alone());
   auto two = Session::open(registry, target.alone());
   BOOST_REQUIRE(one);
   BOOST_REQUIRE(two);
-  // Each has helpers of its own.
+  // Each session has its own helper processes.
   BOOST_REQUIRE(one->begin());
   BOOST_REQUIRE(two->begin());
   const auto first = one->end();

@@ -1,4 +1,4 @@
-// Sessions whose captures are ends of windows, on a host where threads end as told.
+// Tests sessions with windows, on a host whose threads exit when the test says so.
 
 #include <boost/test/unit_test.hpp>
 
@@ -19,7 +19,7 @@ using namespace ctprof::fake;
 
 namespace {
 
-// A host of one process, whose threads are listed, and told of when they ended.
+// Lists a host of one process whose thread ids the test sets.
 struct Living : sdk::ListSource {
   static inline std::vector<std::uint64_t> tids;
   static constexpr std::int32_t kRank = 9;
@@ -41,7 +41,7 @@ struct Living : sdk::ListSource {
 };
 
 struct Departed : sdk::ExitedSource {
-  static inline std::mutex mutex;  // drained by another thread while the host is read
+  static inline std::mutex mutex;  // the draining thread runs while the host is read
   static inline std::vector<std::uint64_t> tids;
   static inline std::uint64_t lost = 0;
   static constexpr auto kOffers =
@@ -71,7 +71,7 @@ std::vector<std::uint64_t> tids_of(const Snapshot& snapshot) {
 
 BOOST_AUTO_TEST_SUITE(session_windows_test)
 
-BOOST_AUTO_TEST_CASE(windows_back_to_back_share_what_is_read_between_them) {
+BOOST_AUTO_TEST_CASE(consecutive_windows_share_the_reading_between_them) {
   using Tids = std::vector<std::uint64_t>;
   const Registry registry = fake::registry({plugin<Living, Departed>("host")});
   const Tree tree;
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(windows_back_to_back_share_what_is_read_between_them) {
   BOOST_TEST(last->window->openings[0].find("one")->u64()[1] == 300u);
 }
 
-BOOST_AUTO_TEST_CASE(ends_are_taken_in_while_something_else_is_done) {
+BOOST_AUTO_TEST_CASE(drains_exits_during_other_work) {
   const Registry registry = fake::registry({plugin<Living, Departed>("host")});
   const Tree tree;
   auto session = Session::open(

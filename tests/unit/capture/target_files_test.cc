@@ -1,4 +1,5 @@
-// Files of other processes, opened only where they are what was mapped, and harmless.
+// Tests that files of other processes are opened only if they are the mapped files and cannot
+// block.
 
 #include <boost/test/unit_test.hpp>
 
@@ -46,7 +47,7 @@ bool become_nobody() {
 
 BOOST_AUTO_TEST_SUITE(target_files_test)
 
-BOOST_AUTO_TEST_CASE(the_very_file_is_opened_or_none) {
+BOOST_AUTO_TEST_CASE(opens_only_the_mapped_file) {
   const Scratch scratch;
   const std::string path = scratch / "file";
   std::ofstream(path) << "text";
@@ -55,14 +56,14 @@ BOOST_AUTO_TEST_CASE(the_very_file_is_opened_or_none) {
     return read_of(TargetFiles(proc().get(), kUntilOpened).open(process, {}, path, id));
   };
   BOOST_TEST(open(kSelf) == "text");
-  BOOST_TEST(open(1 << 22) == "text");  // no such process: under our own root
+  BOOST_TEST(open(1 << 22) == "text");  // no such process: the path is opened below our own root
   std::filesystem::rename(path, scratch / "away");
   std::ofstream(path) << "another";
   BOOST_TEST(open(kSelf) == "none");
 }
 
-// A pipe would wait for somebody who writes to it, and a link may lead anywhere.
-BOOST_AUTO_TEST_CASE(only_regular_files_are_opened) {
+// Opening a pipe would wait for a writer, and a link may lead anywhere.
+BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
   const Scratch scratch;
   const std::string pipe = scratch / "pipe", file = scratch / "file", link = scratch / "link";
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -74,8 +75,8 @@ BOOST_AUTO_TEST_CASE(only_regular_files_are_opened) {
   BOOST_TEST(files.held_up() == 0u);
 }
 
-// A user who mounts a file system can give a file any inode number, and any path.
-BOOST_AUTO_TEST_CASE(a_file_of_another_device_is_refused) {
+// A user who mounts a file system can choose any inode number and any path for a file.
+BOOST_AUTO_TEST_CASE(refuses_a_file_on_another_device) {
   const Scratch scratch;
   const std::string path = scratch / "file";
   std::ofstream(path) << "text";
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_another_device_is_refused) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_path_is_opened_as_the_user_of_the_process, *needs_root()) {
+BOOST_AUTO_TEST_CASE(opens_paths_as_the_user_of_the_process, *needs_root()) {
   const Scratch scratch;
   std::filesystem::permissions(scratch / "", std::filesystem::perms{0755});
   const std::string path = scratch / "file";
@@ -102,11 +103,11 @@ BOOST_AUTO_TEST_CASE(a_path_is_opened_as_the_user_of_the_process, *needs_root())
   std::filesystem::permissions(path, std::filesystem::perms{0400});
   BOOST_TEST(open(nobody) == "none");
   BOOST_TEST(open(root) == "text");
-  BOOST_TEST(read_of(sdk::Fd(::open(path.c_str(), O_RDONLY))) == "text");  // this thread still may
+  BOOST_TEST(read_of(sdk::Fd(::open(path.c_str(), O_RDONLY))) == "text");  // thread keeps rights
 }
 
-// Group rights, as those of a file that only a group may read.
-BOOST_AUTO_TEST_CASE(a_path_is_opened_with_the_groups_of_the_process, *needs_root()) {
+// The file is readable only by its group.
+BOOST_AUTO_TEST_CASE(opens_paths_with_the_groups_of_the_process, *needs_root()) {
   const Scratch scratch;
   std::filesystem::permissions(scratch / "", std::filesystem::perms{0755});
   const std::string path = scratch / "file";
@@ -125,9 +126,8 @@ BOOST_AUTO_TEST_CASE(a_path_is_opened_with_the_groups_of_the_process, *needs_roo
   BOOST_TEST(read_of(files.open(nobody.id(), {}, path, id_of(path))) == "none");
 }
 
-// It may have had its files in a directory that root cannot enter without capabilities.
-BOOST_AUTO_TEST_CASE(files_of_exited_processes_are_opened_as_the_user_that_they_had,
-                     *needs_root()) {
+// The files may have been in a directory that root cannot enter without capabilities.
+BOOST_AUTO_TEST_CASE(opens_files_of_exited_processes_as_their_user, *needs_root()) {
   const Scratch scratch;
   const std::string path = scratch / "file";
   std::ofstream(path) << "text";
@@ -141,9 +141,9 @@ BOOST_AUTO_TEST_CASE(files_of_exited_processes_are_opened_as_the_user_that_they_
   BOOST_TEST(open(TargetOwner{kNobody - 1, kNobody, {}, 0}) == "none");
 }
 
-// Capabilities that the user does not have open nothing, not even what is mapped: a program may be
-// executed by somebody who may not read it.
-BOOST_AUTO_TEST_CASE(lent_rights_open_no_file, *needs_root()) {
+// Capabilities that the user does not have open no file, not even a mapped one: a user may execute
+// programs without the right to read them.
+BOOST_AUTO_TEST_CASE(file_capabilities_open_no_file, *needs_root()) {
   const Scratch scratch;
   const std::string path = scratch / "file";
   std::ofstream(path) << "text";
@@ -187,7 +187,7 @@ std::uint64_t exited_process() {
   return static_cast<std::uint64_t>(child);
 }
 
-// sysfs is on no disk, so its files are copied.
+// sysfs is not on a disk, so its files are copied.
 BOOST_AUTO_TEST_CASE(copies_no_more_than_the_limit) {
   const std::string path = "/sys/kernel/notes";
   const std::uint64_t size = std::filesystem::file_size(path);
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(closed_copies_no_longer_count) {
   BOOST_TEST(files.left_out().size() == 1u);
 }
 
-// A copy has another time of its last change.
+// The change time of a copy differs from that of the file.
 BOOST_AUTO_TEST_CASE(shows_the_stamp_of_the_file_and_not_that_of_its_copy) {
   const Scratch scratch;
   const std::string copied = "/sys/kernel/notes", local = scratch / "file";
@@ -237,20 +237,20 @@ BOOST_AUTO_TEST_CASE(shows_the_stamp_of_the_file_and_not_that_of_its_copy) {
   BOOST_TEST(!files.stamp());
 }
 
-BOOST_AUTO_TEST_CASE(reads_maps_of_processes_that_exited) {
+BOOST_AUTO_TEST_CASE(reads_perf_maps_of_exited_processes) {
   const std::uint64_t process = exited_process(), now = realtime_ns();
   const PerfMap map(process);
   const auto map_of = [&](uid_t user, std::uint64_t started) {
     return perf_map_of(process, false, TargetOwner{user, ::getegid(), {}, started});
   };
-  BOOST_TEST(perf_map_of(process) == "");  // whose it was is unknown
+  BOOST_TEST(perf_map_of(process) == "");  // its owner is unknown
   BOOST_TEST(map_of(::geteuid(), now) == "1000 10 made\n");
   BOOST_TEST(map_of(::geteuid(), now + 3600 * kNsPerSecond) == "");
   BOOST_TEST(map_of(::geteuid() + 1, now) == "");
 }
 
-// What was written since a number was used again is of the process that lives.
-BOOST_AUTO_TEST_CASE(maps_of_a_number_that_was_used_again) {
+// Entries written after a process id was reused belong to the living process.
+BOOST_AUTO_TEST_CASE(distinguishes_perf_maps_after_a_process_id_is_reused) {
   const PerfMap map(kSelf);
   const TargetOwner before{::geteuid(), ::getegid(), {}, 1'000'000'000 * kNsPerSecond};
   BOOST_TEST(perf_map_of(kSelf, false, before) == "");
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(maps_of_a_number_that_was_used_again) {
   BOOST_TEST(perf_map_of(kSelf, false, before) == "1000 10 made\n");
 }
 
-BOOST_AUTO_TEST_CASE(reads_the_newest_entries_of_large_maps) {
+BOOST_AUTO_TEST_CASE(reads_the_newest_entries_of_large_perf_maps) {
   const PerfMap map(kSelf);
   std::ofstream(map.path()) << "1000 10 old\n2000 10 middle\n3000 10 new\n";
   const auto read = [](std::size_t most) {
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(reads_the_newest_entries_of_large_maps) {
   BOOST_TEST(read(5).text == "");
 }
 
-BOOST_AUTO_TEST_CASE(maps_of_compilers_are_found) {
+BOOST_AUTO_TEST_CASE(finds_perf_maps) {
   {
     const PerfMap map(kSelf);
     BOOST_TEST(perf_map_of(kSelf) == "1000 10 made\n");
@@ -279,14 +279,14 @@ BOOST_AUTO_TEST_CASE(maps_of_compilers_are_found) {
   BOOST_TEST(perf_map_of(kSelf) == "");
 }
 
-BOOST_AUTO_TEST_CASE(maps_older_than_their_process_are_those_of_another) {
+BOOST_AUTO_TEST_CASE(ignores_perf_maps_older_than_their_process) {
   const PerfMap map(kSelf);
   const timespec long_ago[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
   BOOST_REQUIRE(::utimensat(AT_FDCWD, map.path().c_str(), long_ago, 0) == 0);
   BOOST_TEST(perf_map_of(kSelf) == "");
 }
 
-BOOST_AUTO_TEST_CASE(maps_are_no_links_and_no_pipes) {
+BOOST_AUTO_TEST_CASE(ignores_perf_maps_that_are_links_or_pipes) {
   const PerfMap map(kSelf);
   const std::string away = map.path() + ".away";
   std::filesystem::rename(map.path(), away);
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(maps_are_no_links_and_no_pipes) {
   BOOST_TEST(perf_map_of(kSelf) == "");
 }
 
-BOOST_AUTO_TEST_CASE(maps_are_those_of_the_user_of_the_process, *needs_root()) {
+BOOST_AUTO_TEST_CASE(ignores_perf_maps_of_other_users, *needs_root()) {
   const Child nobody(become_nobody);
   const PerfMap map(nobody.id());
   BOOST_TEST(perf_map_of(nobody.id()) == "");  // it belongs to root

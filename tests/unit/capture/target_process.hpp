@@ -1,4 +1,4 @@
-// Another process, a mapping, and what a test needs to open the files of both.
+// Another process, a mapping, and helpers to open the files of both.
 
 #pragma once
 
@@ -24,7 +24,7 @@ inline constexpr std::chrono::hours kUntilOpened(1);
 
 inline sdk::Fd proc() { return sdk::Fd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
 
-// A child process that has done something, and waits. Ended with this object.
+// A child process that runs `prepare` and then waits. The destructor kills it.
 class Child {
  public:
   explicit Child(const std::function<bool()>& prepare) {
@@ -56,7 +56,7 @@ class Child {
   bool is_ready_;
 };
 
-// A mapping of a file in this process, as maps shows it.
+// A file mapping of this process, as listed in maps.
 class Mapped {
  public:
   explicit Mapped(const std::string& path) {

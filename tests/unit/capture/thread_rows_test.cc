@@ -1,5 +1,4 @@
-// Which row of a window a record is of: ids that were used again, and names that went to another
-// thread.
+// Tests which row of a window a record belongs to when ids are reused or pass to another thread.
 
 #include <boost/test/unit_test.hpp>
 
@@ -21,8 +20,8 @@ std::uint32_t row_of(const ThreadRows& rows, std::uint64_t tgid, std::uint64_t t
 
 BOOST_AUTO_TEST_SUITE(thread_rows_test)
 
-BOOST_AUTO_TEST_CASE(an_id_that_was_used_again) {
-  const Snapshot window = made_window();  // rows: thread 7, the second 8, the first one
+BOOST_AUTO_TEST_CASE(distinguishes_threads_with_a_reused_id) {
+  const Snapshot window = made_window();  // rows: thread 7, the second thread 8, the first thread 8
   const ThreadRows rows(window);
   BOOST_TEST(row_of(rows, 7, 8, 5, 0) == 2u);
   BOOST_TEST(row_of(rows, 7, 8, 1500, 0) == 1u);
@@ -32,7 +31,8 @@ BOOST_AUTO_TEST_CASE(an_id_that_was_used_again) {
   BOOST_TEST(row_of(rows, 8, 8, 5, 11) == kNone);
 }
 
-// Thread 8 of process 7 took its leader's place at second 15; the leader had ended at 14.
+// Returns a window in which thread 8 of process 7 calls execve at second 15 and takes over the
+// leader's id. The leader exited at 14.
 Snapshot after_exec(const std::vector<Born>& living, Ended ended) {
   ended.took_over = {{7, 8, 0, 15 * kSecond}};
   auto made = make_window(taken(10, {{7, 5}, {8, 6}}, 7), taken(20, living, 7), std::move(ended));
@@ -52,11 +52,11 @@ void check_exec(const Snapshot& window, std::uint32_t successor, std::uint32_t l
   BOOST_TEST(row_of(rows, 7, 9, 6, 12) == kNone);
 }
 
-BOOST_AUTO_TEST_CASE(a_thread_that_took_its_leaders_place) {
+BOOST_AUTO_TEST_CASE(follows_a_thread_that_takes_over_the_leaders_id) {
   check_exec(after_exec({{7, 5}}, ended_at(14, {{7, 5}}, 7)), 0, 1);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_ended_then) {
+BOOST_AUTO_TEST_CASE(follows_a_thread_that_takes_over_and_exits) {
   Ended ended = ended_at(14, {{7, 5}, {7, 5}}, 7);
   ended.at_ns[1] = 18 * kSecond;
   const Snapshot window = after_exec({}, std::move(ended));

@@ -1,4 +1,4 @@
-// A recorded host that a test may change.
+// A recorded host that a test can change.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace ctprof::fake {
 
-// A copy of a recorded tree, one of whose switches can be turned.
+// A copy of a recorded tree. Turns its schedstats switch on or off.
 class Tree {
  public:
   Tree()

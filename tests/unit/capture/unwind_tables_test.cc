@@ -1,4 +1,4 @@
-// Unwind tables that a recorder asks for, and frames that it found by them.
+// Tests the unwind tables that a recorder requests, and the frames that it finds with them.
 
 #include <boost/test/unit_test.hpp>
 
@@ -30,7 +30,7 @@ using hand_made::Scratch;
 
 namespace {
 
-// A request for the table of the file at a path, which outlives the request.
+// Returns a request for the table of the file at `path`, which must outlive the request.
 ctprof_table_request request_for(const std::string& path) {
   struct stat status {};
   BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
@@ -50,8 +50,7 @@ ctprof_table_request request_for(const std::string& path) {
 
 std::string own_program() { return std::filesystem::canonical("/proc/self/exe"); }
 
-// Asks for the table of our own program, of which the test may say something else, and waits for
-// the answer.
+// Requests the table of the test program and waits for the answer. `change` modifies the request.
 ctprof_unwind_table own_table(const sdk::Records& to,
                               const std::function<void(ctprof_table_request&)>& change = {}) {
   const std::string path = own_program();
@@ -63,7 +62,7 @@ ctprof_unwind_table own_table(const sdk::Records& to,
   return table;
 }
 
-// What the table of a request is of, without a recorder; nothing: there is no table.
+// Returns the file of the requested table, without a recorder; nullopt if there is no table.
 std::optional<TableFile> file_for(const ctprof_table_request& request) {
   const sdk::Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
   UnwindTables tables(proc.get(), kUntilDone);
@@ -82,7 +81,7 @@ bool mount_in_memory(const std::string& directory) {
 
 BOOST_AUTO_TEST_SUITE(unwind_tables_test)
 
-BOOST_FIXTURE_TEST_CASE(a_recorder_gets_tables_and_hands_over_frames, World) {
+BOOST_FIXTURE_TEST_CASE(a_recorder_receives_tables_and_returns_frames, World) {
   bool makes_tables = false;
   Small::on_start = [&](const sdk::Window& window) { makes_tables = window.makes_tables(); };
   const Recorded recorded = drained([&](const sdk::Records& to) {
@@ -107,7 +106,7 @@ BOOST_FIXTURE_TEST_CASE(a_recorder_gets_tables_and_hands_over_frames, World) {
              std::filesystem::canonical("/proc/self/exe").string());
 }
 
-// A window of frame pointers needs no tables.
+// Recording with frame pointers needs no tables.
 BOOST_FIXTURE_TEST_CASE(no_tables_are_made_for_frame_pointers, World) {
   bool makes_tables = true;
   Small::on_start = [&](const sdk::Window& window) { makes_tables = window.makes_tables(); };
@@ -115,7 +114,7 @@ BOOST_FIXTURE_TEST_CASE(no_tables_are_made_for_frame_pointers, World) {
   BOOST_TEST(!makes_tables);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_file_that_is_another_by_now_has_no_table, World) {
+BOOST_FIXTURE_TEST_CASE(a_replaced_file_has_no_table, World) {
   const auto number_for = [this](std::function<void(ctprof_table_request&)> change) {
     std::uint32_t number = 99;
     drained([&](const sdk::Records& to) { number = own_table(to, change).number; });
@@ -129,7 +128,7 @@ BOOST_FIXTURE_TEST_CASE(a_file_that_is_another_by_now_has_no_table, World) {
   BOOST_TEST(number_for([](auto& request) { request.path = {nullptr, 7}; }) == 0u);
 }
 
-// Asks twice for the table of our own program.
+// Requests the table of the test program twice.
 std::uint64_t refused_of_two(std::size_t most_tables, std::uint64_t most_steps) {
   const sdk::Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
   UnwindTables tables(proc.get(), kUntilDone, most_tables, most_steps);
@@ -145,7 +144,7 @@ std::uint64_t refused_of_two(std::size_t most_tables, std::uint64_t most_steps) 
   return tables.refused();
 }
 
-BOOST_AUTO_TEST_CASE(counts_requests_beyond_the_limits_on_all) {
+BOOST_AUTO_TEST_CASE(counts_requests_beyond_the_total_limits) {
   BOOST_TEST(refused_of_two(2, UnwindTables::kMostSteps) == 0u);
   BOOST_TEST(refused_of_two(1, UnwindTables::kMostSteps) == 1u);
   BOOST_TEST(refused_of_two(2, 1) == 2u);
@@ -163,8 +162,8 @@ BOOST_FIXTURE_TEST_CASE(shows_requests_beyond_the_limits_to_the_user, World) {
       "these files are copied; restart the recorder");
 }
 
-// Files of ramfs, as those of file servers, are copied before they are read.
-BOOST_AUTO_TEST_CASE(a_file_that_is_copied_has_a_table, *own_mounts::needs_root()) {
+// Files on ramfs, like those of file servers, are copied before they are read.
+BOOST_AUTO_TEST_CASE(a_copied_file_has_a_table, *own_mounts::needs_root()) {
   const Scratch scratch;
   own_mounts::expect_on_mount([&] { return mount_in_memory(scratch / ""); },
                               [&] {
@@ -174,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_copied_has_a_table, *own_mounts::needs_root(
                               });
 }
 
-// The first mapping of the program of the calling process.
+// Finds the first mapping of the program of the calling process.
 Mapping mapping_of_program(const std::string& path) {
   sdk::TextFile maps;
   const auto text = maps.read_records(AT_FDCWD, "/proc/self/maps");
@@ -183,7 +182,7 @@ Mapping mapping_of_program(const std::string& path) {
   return {};
 }
 
-// Maps the program on the overlay, and asks for the table of the file that the kernel reads.
+// Maps the program on the overlay, and requests the table of the file that the kernel reads.
 bool has_table_over_layer(const Scratch& scratch) {
   const std::string path = scratch / "merged/program";
   const sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -198,7 +197,7 @@ bool has_table_over_layer(const Scratch& scratch) {
   return file_for(request).has_value();
 }
 
-// Its names would be those of one of the containers that share the layer.
+// The names would come from one of the containers that share the layer, possibly the wrong one.
 BOOST_AUTO_TEST_CASE(a_file_on_an_overlay_has_no_table, *own_mounts::needs_root()) {
   const Scratch scratch;
   own_mounts::make_layers(scratch);

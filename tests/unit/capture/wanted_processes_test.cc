@@ -1,4 +1,4 @@
-// Which processes are wanted: by their ids, with those that they fork.
+// Tests which processes are wanted: the specified ids, and their descendants on request.
 
 #include "core/capture/wanted_processes.hpp"
 
@@ -52,7 +52,7 @@ std::uint64_t started(int proc, std::uint64_t pid) {
 
 BOOST_AUTO_TEST_SUITE(wanted_processes_test)
 
-BOOST_AUTO_TEST_CASE(children_and_their_children_are_wanted) {
+BOOST_AUTO_TEST_CASE(wants_descendants_of_the_specified_processes) {
   WantedProcesses wanted({7}, "", -1, true);
   wanted.forked(8, 7);
   wanted.forked(9, 8);
@@ -67,15 +67,15 @@ BOOST_AUTO_TEST_CASE(children_and_their_children_are_wanted) {
   BOOST_TEST(followed == (std::vector<std::uint64_t>{8, 9}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(only_the_processes_themselves_without_inheritance) {
+BOOST_AUTO_TEST_CASE(wants_only_the_specified_processes_without_inheritance) {
   WantedProcesses wanted({7}, "", -1, false);
   wanted.forked(8, 7);
   BOOST_TEST(!wanted.has(8));
   BOOST_TEST(wanted.followed().empty());
 }
 
-// Records of a child that exited may still come; its id may be another process's later.
-BOOST_AUTO_TEST_CASE(a_child_is_wanted_until_another_process_has_its_id) {
+// Records of an exited child may still arrive; later its id may belong to another process.
+BOOST_AUTO_TEST_CASE(wants_a_child_until_another_process_reuses_its_id) {
   WantedProcesses wanted({7}, "", -1, true);
   wanted.forked(8, 7);
   wanted.ended(8);
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_child_is_wanted_until_another_process_has_its_id) {
   BOOST_TEST(!wanted.has(8));
 }
 
-BOOST_AUTO_TEST_CASE(where_all_are_wanted_nobody_is_followed) {
+BOOST_AUTO_TEST_CASE(follows_no_children_if_all_processes_are_wanted) {
   WantedProcesses wanted({}, "", -1, true);
   wanted.forked(8, 7);
   BOOST_TEST(wanted.has(8));

@@ -152,8 +152,8 @@ BOOST_AUTO_TEST_CASE(lack_of_memory_in_a_plugin_is_called_that) {
   BOOST_TEST(says([&] { return std::snprintf(room, sizeof room, "std::bad_alloc"); }) ==
              "not enough memory");
   BOOST_TEST(says([]() -> std::int32_t { throw std::bad_alloc(); }) == "start: not enough memory");
-  BOOST_TEST(says([&] { return std::snprintf(room, sizeof room, "the device is on fire"); }) ==
-             "the device is on fire");
+  BOOST_TEST(says([&] { return std::snprintf(room, sizeof room, "the device is missing"); }) ==
+             "the device is missing");
 }
 
 BOOST_AUTO_TEST_CASE(a_third_party_prefixes_its_names) {
