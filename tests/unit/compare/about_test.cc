@@ -1,5 +1,5 @@
-// Groups that the user selects and tests by themselves, the order of rows of which none is
-// significant, the figures beside a shift, and families in JSON.
+// Tests groups selected by --about, the order of rows if none is significant, the values printed
+// beside a shift, and the families of rows in JSON.
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -22,7 +22,7 @@ using namespace several_runs;
 
 BOOST_AUTO_TEST_SUITE(about_test)
 
-BOOST_AUTO_TEST_CASE(text_counts_rows_that_only_the_least_shift_hides) {
+BOOST_AUTO_TEST_CASE(text_counts_rows_that_only_min_shift_hides) {
   const Sides sides(kBefore, kAfter);
   Spec spec;
   spec.bar = {0.05, 0.192};
@@ -34,8 +34,8 @@ BOOST_AUTO_TEST_CASE(text_counts_rows_that_only_the_least_shift_hides) {
   BOOST_TEST(screen_of(sides.report(), 1000).find("--min-shift") == std::string::npos);
 }
 
-// The figures beside a shift are the geometric means that it leads from and to, not the medians.
-BOOST_AUTO_TEST_CASE(a_shift_belongs_to_the_figures_beside_it) {
+// The values beside a shift are geometric means, so that the shift leads from one to the other.
+BOOST_AUTO_TEST_CASE(a_shift_matches_the_values_beside_it) {
   const Sides sides({100, 100, 300, 900}, {400, 100, 100, 1000});  // medians 200 and 250
   const Report report = sides.report();
   const Proof proof = *cpu_of(report, "app").proof;
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_shift_belongs_to_the_figures_beside_it) {
   BOOST_TEST(std::isnan(without_floor(none).shift));
 }
 
-BOOST_AUTO_TEST_CASE(without_a_proven_row_their_own_p_orders_rows) {
+BOOST_AUTO_TEST_CASE(orders_rows_by_their_own_p_if_none_is_significant) {
   const Sides sides(kBefore, kSame);
   const Report report = sides.report();
   const auto& rows = report.screen()->rows;
@@ -80,13 +80,14 @@ BOOST_AUTO_TEST_CASE(without_a_proven_row_their_own_p_orders_rows) {
       }
   }
   BOOST_TEST(before > 0);
-  // Where a row is proven, the share of the machine orders the others.
+  // If a row is significant, the other rows are ordered by their share of the machine.
   const Report proven = Sides(kBefore, kAfter).report();
   for (const ScreenRow& row : proven.screen()->rows) BOOST_TEST(row.p_alone == 1);
 }
 
-// The groups of --about are a family of their own and come first; the others stay as they are.
-BOOST_AUTO_TEST_CASE(about_tests_groups_by_themselves) {
+// The groups of --about are adjusted as a separate family and printed first. Other rows do not
+// change.
+BOOST_AUTO_TEST_CASE(about_tests_its_groups_as_a_separate_family) {
   Sides sides(kBefore, kAfter);
   Spec spec;
   spec.about = *parse_about(" other ", "pcomm");
@@ -118,15 +119,15 @@ BOOST_AUTO_TEST_CASE(about_tests_groups_by_themselves) {
   BOOST_TEST(how.at("chosen_afterwards").as_bool());
   BOOST_TEST(told.at("screen").at("about_rows").as_array().size() == 1u);
   BOOST_TEST(json_of(sides.report()).at("evidence").at(0).at("about").is_null());
-  // The same runs have the same key on either side; without the answer it is not marked.
+  // Exchanged sides give the same key. If the callback returns false, the selection is not marked.
   std::rotate(sides.runs.begin(), sides.runs.begin() + 4, sides.runs.end());
   spec.record_comparison = [&](std::string_view runs) { return same = runs, false; };
   BOOST_TEST(!sides.report(spec).is_about_chosen_afterwards());
   BOOST_TEST((key == same && !key.empty()));
 }
 
-// The tables of --details show other metrics than the headlines that --about tests.
-BOOST_AUTO_TEST_CASE(the_groups_of_about_precede_the_tables_of_details) {
+// The tables of --details contain other metrics than the headlines that --about tests.
+BOOST_AUTO_TEST_CASE(about_groups_precede_the_tables_of_details) {
   Spec spec;
   spec.about = *parse_about("other", "pcomm");
   const std::string files[] = {"a", "b"};
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(the_groups_of_about_precede_the_tables_of_details) {
   BOOST_TEST((about < text.find("\n## ")), text);
 }
 
-// Snapshots have no headlines to test.
+// Snapshots have no headlines that could be tested.
 BOOST_AUTO_TEST_CASE(a_note_reports_that_about_is_ignored) {
   Spec spec;
   spec.about = *parse_about("a", "pcomm");
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(noise_reports_that_no_group_matches_about) {
   BOOST_TEST(noise_about("app").find("no group") == text.npos);
 }
 
-// Two windows of many groups, and the rows that the screen prints of --about.
+// Returns the --about rows on the screen for two windows with many groups.
 std::string rows_about(std::optional<std::size_t> rows, std::size_t lines) {
   std::vector<Did> all;
   for (char name = 'a'; name <= 'z'; ++name)
@@ -178,7 +179,7 @@ std::string rows_about(std::optional<std::size_t> rows, std::size_t lines) {
   return text.substr(0, text.find("all groups:"));
 }
 
-BOOST_AUTO_TEST_CASE(rows_of_about_are_limited) {
+BOOST_AUTO_TEST_CASE(limits_the_rows_of_about) {
   const auto has = [](const std::string& text, const char* part) {
     return text.find(part) != text.npos;
   };
@@ -192,7 +193,7 @@ BOOST_AUTO_TEST_CASE(rows_of_about_are_limited) {
   BOOST_TEST((has(all, "\nzzz") && !has(all, "more row")), all);
 }
 
-BOOST_AUTO_TEST_CASE(about_knows_names_of_groups_only) {
+BOOST_AUTO_TEST_CASE(about_accepts_only_conditions_on_group_names) {
   const auto is = [](std::string_view about, std::string_view group) {
     return is_about(*parse_about(about, "cgroup"), group);
   };
@@ -204,7 +205,8 @@ BOOST_AUTO_TEST_CASE(about_knows_names_of_groups_only) {
              std::string::npos);
 }
 
-// Each row that p is adjusted for is there, also beyond --limit, with what p is made of.
+// JSON contains each row for which p is adjusted, regardless of --limit, with the values of all
+// runs.
 BOOST_AUTO_TEST_CASE(json_has_every_row_of_each_family) {
   Spec spec;
   spec.limit = 1;

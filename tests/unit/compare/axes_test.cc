@@ -1,4 +1,4 @@
-// Axes that are computed: services by the path of a cgroup, trees by the parents of processes.
+// Tests computed grouping keys: services from cgroup paths, and process trees from parent ids.
 
 #include <boost/test/unit_test.hpp>
 #include <memory>
@@ -15,7 +15,7 @@ namespace {
 using namespace hand_made;
 using Names = std::vector<std::string>;
 
-// A process of one thread.
+// A process with one thread.
 struct Process {
   std::uint64_t pid, parent;
   std::string name, cgroup;
@@ -36,7 +36,7 @@ Snapshot snapshot_with(const std::vector<Process>& all) {
   return snapshot;
 }
 
-// The group of each thread.
+// Returns the group of each thread.
 Names grouped(const Snapshot& snapshot, GroupBy by) {
   GroupBook book(Spec{.group_by = by});
   const RowGroups rows = book.add(snapshot);
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(groups_threads_by_service) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_tree_ends_at_init_and_at_another_cgroup) {
+BOOST_AUTO_TEST_CASE(a_tree_ends_at_init_and_at_cgroup_boundaries) {
   const Snapshot s = snapshot_with({{1, 0, "init", "/"},
                                     {2, 0, "kthreadd", "/"},
                                     {3, 2, "rcu", "/"},
@@ -96,13 +96,13 @@ BOOST_AUTO_TEST_CASE(a_tree_ends_at_init_and_at_another_cgroup) {
              boost::test_tools::per_element());
 }
 
-// A window of two snapshots has rows of processes that exited only from its opening, without those
-// of parents that live.
-BOOST_AUTO_TEST_CASE(processes_that_exited_stay_in_the_tree_of_a_parent_that_lives) {
+// A window of two snapshots keeps exited processes only in its opening; the opening has no rows of
+// parents that are still alive.
+BOOST_AUTO_TEST_CASE(keeps_exited_processes_in_the_tree_of_a_living_parent) {
   Snapshot window = snapshot_with({{7, 1, "sshd", "/ssh"}, {20, 7, "bash", "/session"}});
   window.window.emplace().living = 2;
   window.window->opening_only = std::make_shared<Snapshot>(
-      snapshot_with({{9, 7, "login", "/session"},  // another cgroup than its parent's
+      snapshot_with({{9, 7, "login", "/session"},  // not in its parent's cgroup
                      {30, 20, "make", "/session"},
                      {31, 30, "cc1", "/session"},
                      {40, 99, "orphan", "/session"}}));
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(processes_that_exited_stay_in_the_tree_of_a_parent_that_liv
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(parents_in_a_circle_end) {
+BOOST_AUTO_TEST_CASE(ends_a_cycle_of_parents) {
   const Snapshot s = snapshot_with({{5, 6, "a", "/"}, {6, 5, "b", "/"}});
   BOOST_TEST(grouped(s, GroupBy::Tree).size() == 2);
 }

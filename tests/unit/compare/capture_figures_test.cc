@@ -1,4 +1,4 @@
-// Figures of one capture by itself, as an index of many keeps them: of windows with stacks, too.
+// Tests the values that a fleet index keeps of one capture, including captures with stacks.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -37,7 +37,7 @@ double total_of(const CapturePlan& plan, const CaptureFigures& figures, const st
 
 BOOST_AUTO_TEST_SUITE(capture_figures_test)
 
-BOOST_AUTO_TEST_CASE(stacks_are_totals_of_groups_and_of_the_capture) {
+BOOST_AUTO_TEST_CASE(stack_totals_are_kept_per_group_and_capture) {
   const Snapshot window = window_of(kThreads);
   const CapturePlan plan = plan_of(window);
   const CaptureFigures figures(window, plan);
@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE(stacks_are_totals_of_groups_and_of_the_capture) {
   BOOST_TEST(total_of(plan, figures, "on") == 22);
 }
 
-// A third party's recorder can record stacks of cgroups.
-BOOST_AUTO_TEST_CASE(stacks_of_cgroups_are_totals) {
+// A third-party recorder can record stacks of cgroups.
+BOOST_AUTO_TEST_CASE(keeps_stack_totals_of_cgroups) {
   Snapshot window = window_of(kThreads);
   window.table(Entity::Cgroup).rows = 2;
   window.window->openings[static_cast<std::size_t>(Entity::Cgroup)].born.assign(2, 0);
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(stacks_of_cgroups_are_totals) {
   BOOST_TEST(total_of(plan, figures, "of_cgroup") == 7);
 }
 
-BOOST_AUTO_TEST_CASE(a_capture_without_stacks_has_its_other_figures) {
+BOOST_AUTO_TEST_CASE(a_capture_without_stacks_keeps_its_other_values) {
   Snapshot window = window_of({{"a", {}}, {"b", {}}});
   add_u64(window, metric("run", "MonotonicNs", "SumNs"), {4, 5});
   const CapturePlan plan = plan_of(window);

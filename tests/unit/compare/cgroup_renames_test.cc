@@ -1,4 +1,4 @@
-// Cgroups with another name on the other side.
+// Tests the detection of cgroups that have another name on the other side.
 
 #include <boost/test/unit_test.hpp>
 #include <list>
@@ -9,7 +9,7 @@
 namespace ctprof::cgroup_renames_test {
 namespace {
 
-// A cgroup on one side, with kinds of threads k<first> to k<last>.
+// A cgroup on one side, with thread names k<first> to k<last>.
 struct Has {
   std::string cgroup;
   std::size_t side;
@@ -35,7 +35,8 @@ CgroupRenames found(const std::vector<Has>& all) {
 
 using Words = std::vector<std::string>;
 
-// "baseline=candidate" of each pair, then ":baseline=candidate" of what is below it.
+// Returns "baseline=candidate" of each pair, followed by ":baseline=candidate" of the cgroups
+// below.
 Words pairs(const CgroupRenames& renames) {
   Words words;
   for (const CgroupRename& rename : renames.found) {
@@ -54,12 +55,12 @@ std::vector<Has> exchanged(std::vector<Has> all) {
 
 BOOST_AUTO_TEST_SUITE(cgroup_renames_test)
 
-BOOST_AUTO_TEST_CASE(ten_kinds_in_common_make_a_pair) {
+BOOST_AUTO_TEST_CASE(ten_common_thread_names_make_a_pair) {
   TEST_WORDS(pairs(found({{"/a", 0, 1, 10}, {"/b", 1, 1, 10}})), "/a=/b");
   TEST_WORDS(pairs(found({{"/a", 0, 1, 9}, {"/b", 1, 1, 9}})));
 }
 
-BOOST_AUTO_TEST_CASE(nine_in_ten_of_all_are_alike) {
+BOOST_AUTO_TEST_CASE(a_pair_needs_nine_of_ten_names_in_common) {
   const auto renames = found({{"/a", 0, 1, 18}, {"/b", 1, 0, 19}});
   TEST_WORDS(pairs(renames), "/a=/b");
   BOOST_TEST(renames.found[0].in_common == 18);
@@ -72,20 +73,20 @@ BOOST_AUTO_TEST_CASE(nine_in_ten_of_all_are_alike) {
   TEST_WORDS(pairs(found({{"/a", 0, 0, 10}, {"/b", 1, 1, 11}})));
 }
 
-BOOST_AUTO_TEST_CASE(what_both_sides_have_is_not_renamed) {
+BOOST_AUTO_TEST_CASE(a_cgroup_on_both_sides_is_not_renamed) {
   TEST_WORDS(pairs(found({{"/a", 0, 1, 10}, {"/a", 1, 10, 20}, {"/b", 1, 1, 10}})));
   TEST_WORDS(pairs(found({{"/a", 0, 1, 10}, {"/a", 1, 30, 40}, {"/b", 1, 1, 10}})));
   TEST_WORDS(pairs(found({{"", 0, 1, 10}, {"/b", 1, 1, 10}})));
 }
 
-BOOST_AUTO_TEST_CASE(the_most_alike_go_first) {
+BOOST_AUTO_TEST_CASE(pairs_the_most_similar_cgroups_first) {
   TEST_WORDS(pairs(found({{"/a", 0, 1, 20}, {"/b", 1, 1, 19}, {"/c", 1, 1, 20}})), "/a=/c",
              "/a=/b");
   TEST_WORDS(pairs(found({{"/a", 0, 1, 20}, {"/b", 1, 1, 19}, {"/c", 1, 1, 20}, {"/d", 0, 1, 19}})),
              "/a=/c", "/d=/b");
 }
 
-BOOST_AUTO_TEST_CASE(replicas_are_paired_by_name_and_what_is_left_joins) {
+BOOST_AUTO_TEST_CASE(pairs_replicas_by_name_and_joins_the_remaining_ones) {
   const std::vector<Has> grown{{"/x/a", 0, 1, 12}, {"/y/p", 1, 1, 12}, {"/y/q", 1, 1, 12}};
   const auto renames = found(grown), back = found(exchanged(grown));
   TEST_WORDS(pairs(renames), "/x/a=/y/p", "/x/a=/y/q");
@@ -96,7 +97,7 @@ BOOST_AUTO_TEST_CASE(replicas_are_paired_by_name_and_what_is_left_joins) {
              "/a=/m", "/b=/n");
 }
 
-BOOST_AUTO_TEST_CASE(thousands_of_replicas_are_no_trouble) {
+BOOST_AUTO_TEST_CASE(pairs_thousands_of_replicas) {
   std::vector<std::string> names;
   for (int i = 0; i < 6000; ++i) names.push_back("/pod" + std::to_string(10000 + i));
   std::vector<SidedKey> keys;
@@ -108,10 +109,10 @@ BOOST_AUTO_TEST_CASE(thousands_of_replicas_are_no_trouble) {
   BOOST_TEST(renames.found.size() == 4000);
   BOOST_TEST(renames.found[1].baseline == "/pod10003");
   BOOST_TEST(renames.found[1].candidate == "/pod10002");
-  BOOST_TEST(renames.found[2000].baseline == "/pod10000");  // those left over
+  BOOST_TEST(renames.found[2000].baseline == "/pod10000");  // the remaining names
 }
 
-BOOST_AUTO_TEST_CASE(equal_paths_below_a_pair_are_paired) {
+BOOST_AUTO_TEST_CASE(pairs_equal_paths_below_a_pair) {
   const auto renames = found({{"/old/x", 0, 1, 1},
                               {"/old/x/deep", 0, 2, 2},
                               {"/old/gone", 0, 3, 3},
@@ -129,14 +130,14 @@ BOOST_AUTO_TEST_CASE(equal_paths_below_a_pair_are_paired) {
   BOOST_TEST(renames.found[0].candidate_root == "/new");
 }
 
-BOOST_AUTO_TEST_CASE(a_pair_that_ends_unlike_is_its_own_root) {
+BOOST_AUTO_TEST_CASE(a_pair_with_different_last_components_is_its_own_root) {
   TEST_WORDS(pairs(found({{"/a", 0, 1, 12},
                           {"/a/x", 0, 1, 1},
                           {"/b", 1, 1, 12},
                           {"/b/x", 1, 2, 2},
                           {"/b/y", 1, 2, 2}})),
              "/a=/b", ":/a/x=/b/x");
-  // Everything went below another top.
+  // All cgroups moved below a new parent.
   const auto renames =
       found({{"/app", 0, 1, 12}, {"/db", 0, 1, 1}, {"/top/app", 1, 1, 12}, {"/top/db", 1, 1, 1}});
   TEST_WORDS(pairs(renames), "/app=/top/app", ":/db=/top/db");

@@ -1,5 +1,5 @@
-// Comparing two snapshots: values, differences, coverage, order, limits, what cannot be compared,
-// and the JSON of it.
+// Tests the comparison of two snapshots: values, differences, coverage, order, limits, refused
+// comparisons, and JSON output.
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -31,7 +31,7 @@ DerivedDef derived(std::string name, std::string expression, std::string unit) {
   return def;
 }
 
-// Two processes on both sides, one that ends and one that begins.
+// Two processes on both sides, one that exits and one that starts.
 Snapshot before() {
   Snapshot s = snapshot_of(
       {{1, 1, "web", "web"}, {1, 2, "web", "io"}, {5, 5, "db", "db"}, {7, 7, "old", "old"}});
@@ -68,7 +68,7 @@ json::object as_json(const Report& report) {
   return json::parse(sink.text()).as_object();
 }
 
-// "group metric" of each row, in order.
+// Returns "group metric" of each row, in order.
 std::vector<std::string> order_of(const Report& report, std::string_view section = "primary") {
   std::vector<std::string> rows;
   for (const Section& s : report.sections())
@@ -89,7 +89,7 @@ json::object row_of(const json::object& report, std::string_view group, std::str
 
 BOOST_AUTO_TEST_SUITE(compare_test)
 
-BOOST_AUTO_TEST_CASE(a_row_says_both_sides_and_what_lies_between) {
+BOOST_AUTO_TEST_CASE(a_row_has_both_values_and_their_difference) {
   const Snapshot a = before(), b = after();
   const json::object report = as_json(compared(a, b));
   BOOST_TEST(report.at("schema").to_number<int>() == 1);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_row_says_both_sides_and_what_lies_between) {
   BOOST_TEST(row_of(report, "web", "thread_count").at("baseline").to_number<int>() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(groups_of_one_side_stand_apart_with_their_values) {
+BOOST_AUTO_TEST_CASE(lists_groups_of_one_side_separately) {
   const Snapshot a = before(), b = after();
   const json::object report = as_json(compared(a, b));
   for (const json::value& row : report.at("rows").as_array()) {
@@ -125,16 +125,17 @@ BOOST_AUTO_TEST_CASE(groups_of_one_side_stand_apart_with_their_values) {
   BOOST_TEST(report.at("only_baseline").as_array().at(0).at("group").as_string() == "old");
 }
 
-BOOST_AUTO_TEST_CASE(movers_rank_across_units) {
+BOOST_AUTO_TEST_CASE(ranks_changes_across_units) {
   const Snapshot a = before(), b = after();
-  // Migrations of web: 6 of 15. Run time: 100 of 1,370 for both; the group's name decides.
+  // Migrations of web: 6 of 15. Run time: 100 of 1,370 for both; equal values are ordered by group
+  // name.
   const auto order = order_of(compared(a, b, {.moved_only = true}));
   BOOST_TEST(
       order == (std::vector<std::string>{"web nr_migrations", "db run_time_ns", "web run_time_ns"}),
       boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_movement_is_a_share_of_the_larger_total) {
+BOOST_AUTO_TEST_CASE(a_change_is_ranked_by_its_share_of_the_larger_total) {
   Snapshot a = snapshot_of({{1, 1, "p", "p"}}), b = snapshot_of({{1, 1, "p", "p"}});
   const MetricDef fell = metric("fell", "MonotonicNs", "SumNs"),
                   rose = metric("rose", "MonotonicNs", "SumNs");
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_movement_is_a_share_of_the_larger_total) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(ties_go_by_group_then_metric) {
+BOOST_AUTO_TEST_CASE(orders_equal_rows_by_group_and_metric) {
   const Snapshot a = before();
   BOOST_TEST(
       order_of(compared(a, a, {.metrics = {"run_time_ns", "nr_migrations"}})) ==
@@ -158,7 +159,7 @@ BOOST_AUTO_TEST_CASE(ties_go_by_group_then_metric) {
       boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(exchanging_the_files_negates_and_keeps_the_order) {
+BOOST_AUTO_TEST_CASE(exchanging_the_files_negates_differences_and_keeps_the_order) {
   const Snapshot a = before(), b = after();
   const Report forth = compared(a, b), back = compared(b, a);
   BOOST_TEST(order_of(forth) == order_of(back), boost::test_tools::per_element());
@@ -171,7 +172,7 @@ BOOST_AUTO_TEST_CASE(exchanging_the_files_negates_and_keeps_the_order) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_file_against_itself_has_not_moved) {
+BOOST_AUTO_TEST_CASE(a_file_has_no_changes_against_itself) {
   const Snapshot a = before(), same = before();
   const Report report = compared(a, same, {.moved_only = true});
   for (const Section& section : report.sections()) BOOST_TEST(section.rows.empty());
@@ -179,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_file_against_itself_has_not_moved) {
   BOOST_TEST(report.only(0).groups.empty());
 }
 
-BOOST_AUTO_TEST_CASE(derived_metrics_come_from_aggregates) {
+BOOST_AUTO_TEST_CASE(computes_derived_metrics_from_aggregates) {
   const Snapshot a = before(), b = after();
   const json::object web = row_of(as_json(compared(a, b)), "web", "ns_per_migration");
   BOOST_TEST(web.at("baseline").to_number<double>() == 300);
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(derived_metrics_come_from_aggregates) {
   BOOST_TEST(web.at("section").as_string() == "derived");
 }
 
-BOOST_AUTO_TEST_CASE(ratios_have_no_percentage_and_a_zero_divisor_no_value) {
+BOOST_AUTO_TEST_CASE(ratios_have_no_percentage_and_no_value_for_a_zero_divisor) {
   Snapshot a = before(), b = after();
   for (Snapshot* s : {&a, &b}) {
     s->derived.push_back(derived("share", "run_time_ns / (run_time_ns + absent?)", "ratio"));
@@ -202,7 +203,7 @@ BOOST_AUTO_TEST_CASE(ratios_have_no_percentage_and_a_zero_divisor_no_value) {
   BOOST_TEST(row_of(report, "web", "never").at("baseline").is_null());
 }
 
-BOOST_AUTO_TEST_CASE(sorting) {
+BOOST_AUTO_TEST_CASE(sorts_by_the_requested_keys) {
   const Snapshot a = before(), b = after();
   const auto sorted = [&](std::string_view by) {
     return order_of(compared(a, b,
@@ -227,7 +228,7 @@ BOOST_AUTO_TEST_CASE(sorting) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(the_limit_counts_what_it_cuts) {
+BOOST_AUTO_TEST_CASE(counts_rows_beyond_the_limit) {
   const Snapshot a = before(), b = after();
   const Report report = compared(a, b, {.limit = 2});
   BOOST_TEST(report.sections()[0].rows.size() == 2);
@@ -238,7 +239,7 @@ BOOST_AUTO_TEST_CASE(the_limit_counts_what_it_cuts) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(unknown_names_get_the_nearest) {
+BOOST_AUTO_TEST_CASE(suggests_the_nearest_known_name) {
   const Snapshot a = before(), b = after();
   BOOST_TEST(refusal(a, b, {.metrics = {"run_time"}}) ==
              "no metric 'run_time' in what was read (did you mean 'run_time_ns'?)");
@@ -250,7 +251,7 @@ BOOST_AUTO_TEST_CASE(unknown_names_get_the_nearest) {
              "sorting: 'policy' is not a number, so nothing can be sorted by it");
 }
 
-BOOST_AUTO_TEST_CASE(definitions_that_differ_are_not_compared) {
+BOOST_AUTO_TEST_CASE(refuses_metrics_with_different_definitions) {
   Snapshot a = before(), b = after();
   add_u64(a, metric("x", "MonotonicNs", "SumNs"), {1, 1, 1, 1});
   add_u64(b, metric("x", "PeakNs", "MaxPeak"), {1, 1, 1, 1});
@@ -267,7 +268,7 @@ BOOST_AUTO_TEST_CASE(definitions_that_differ_are_not_compared) {
     BOOST_TEST((m.name != "x" && m.name != "ns_per_migration"));
 }
 
-BOOST_AUTO_TEST_CASE(a_rule_that_nobody_knows_is_stood_in_for_and_said) {
+BOOST_AUTO_TEST_CASE(replaces_an_unknown_rule_and_reports_it) {
   Snapshot a = before(), b = after();
   MetricDef with_fallback = metric("p99_ns", "PeakNs", "other.P99"),
             without = metric("lost", "PeakNs", "other.P99");
@@ -296,7 +297,7 @@ BOOST_AUTO_TEST_CASE(a_rule_never_reads_cells_of_another_type) {
              "metric 'lie' is left out: its rule SumNs cannot read cells of type string");
 }
 
-BOOST_AUTO_TEST_CASE(a_metric_of_one_file_is_null_on_the_other_side) {
+BOOST_AUTO_TEST_CASE(a_metric_of_only_one_file_is_null_on_the_other_side) {
   Snapshot a = before(), b = after();
   add_u64(b, metric("extra", "MonotonicNs", "SumNs"), {1, 2, 3, 4});
   const Report report = compared(a, b);
@@ -309,7 +310,7 @@ BOOST_AUTO_TEST_CASE(a_metric_of_one_file_is_null_on_the_other_side) {
   BOOST_TEST((report.absent()[0].on[0] && !report.absent()[0].on[1]));
 }
 
-BOOST_AUTO_TEST_CASE(a_question_without_meaning_is_no_row_and_lowers_no_coverage) {
+BOOST_AUTO_TEST_CASE(a_metric_that_does_not_apply_has_no_row_and_no_effect_on_coverage) {
   Snapshot a = before();
   add_u64(a, metric("leader_only", "GaugeCount", "MaxGaugeCount"), {2, {}, {}, {}},
           Gap::NotApplicable);
@@ -321,7 +322,7 @@ BOOST_AUTO_TEST_CASE(a_question_without_meaning_is_no_row_and_lowers_no_coverage
         (row.at("metric").as_string() != "leader_only" || row.at("group").as_string() == "web"));
 }
 
-BOOST_AUTO_TEST_CASE(maps_differ_key_by_key) {
+BOOST_AUTO_TEST_CASE(compares_maps_key_by_key) {
   const MetricDef def = metric("process.memory", "KibMap", "MapSum", Entity::Process);
   Snapshot a = before(), b = after();
   add_map(a, def, {MapValue{{"Pss", 100}, {"Rss", 200}}, MapValue{{"Rss", 5}}, MapValue{}});
@@ -342,7 +343,7 @@ BOOST_AUTO_TEST_CASE(maps_differ_key_by_key) {
   BOOST_TEST((parts[2].key == "Swap" && !has_value(parts[2].baseline)));
 }
 
-BOOST_AUTO_TEST_CASE(the_host_is_told_once) {
+BOOST_AUTO_TEST_CASE(host_metrics_have_one_row) {
   Snapshot a = before(), b = after();
   MetricDef def = metric("host.load", "GaugeRatio100", "MaxRatio", Entity::Host);
   def.section = "host-pressure";
@@ -356,7 +357,7 @@ BOOST_AUTO_TEST_CASE(the_host_is_told_once) {
   BOOST_TEST(row.at("threads_baseline").to_number<int>() == 4);
 }
 
-BOOST_AUTO_TEST_CASE(hosts_are_told_apart) {
+BOOST_AUTO_TEST_CASE(shows_differences_between_hosts) {
   Snapshot a = before(), b = after();
   BOOST_TEST(as_json(compared(a, b)).at("host_diff").is_null());
   a.objects["host"] =
@@ -369,7 +370,7 @@ BOOST_AUTO_TEST_CASE(hosts_are_told_apart) {
              R"({"key":"sched_tunables.x","baseline":"1","candidate":"2"}])");
 }
 
-BOOST_AUTO_TEST_CASE(show_is_the_same_with_one_side) {
+BOOST_AUTO_TEST_CASE(show_has_the_same_rows_for_one_side) {
   const Snapshot a = before();
   const Snapshot* sides[] = {&a};
   const auto report = Report::make(sides, {}, {&book, {}});

@@ -1,4 +1,4 @@
-// Derived metrics of windows: counters as rates, ratios of what was counted, levels at both ends.
+// Tests derived metrics of windows: rates of counters, ratios of counters, and levels at both ends.
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -28,7 +28,7 @@ const MetricDef kMade = metric("made", "Bytes", "SumBytes"),
                 kHeap = metric("heap", "GaugeBytes", "SumGaugeBytes"),
                 kOfProcess = metric("of_process", "Bytes", "SumBytes", Entity::Process);
 
-// What a process of one thread has read by then.
+// The counters and level of a process with one thread at one time.
 struct Read {
   std::optional<std::uint64_t> made, freed;
   std::uint64_t heap = 0;
@@ -62,7 +62,7 @@ DerivedDef def(std::string name, std::string expression, std::string family = "g
   return derived;
 }
 
-// From 10 s on; the first of the threads was there before.
+// Returns a window that opens at 10 s. Only the first thread existed before.
 Snapshot window_of(std::uint64_t seconds, const std::vector<Read>& before,
                    const std::vector<Read>& after, const std::vector<DerivedDef>& derived = {}) {
   Snapshot end = taken(10 + seconds, after);
@@ -95,7 +95,7 @@ std::string member(const Report& report, const std::string& metric, const std::s
 
 BOOST_AUTO_TEST_SUITE(derived_windows_test)
 
-BOOST_AUTO_TEST_CASE(windows_of_different_length_compare_rates_of_sums) {
+BOOST_AUTO_TEST_CASE(compares_rates_of_sums_for_windows_of_different_length) {
   std::vector<Snapshot> runs;
   runs.push_back(window_of(1, {{100, 10}}, {{300, 20}}));
   runs.push_back(window_of(4, {{100, 10}}, {{900, 50}}));
@@ -110,8 +110,8 @@ BOOST_AUTO_TEST_CASE(windows_of_different_length_compare_rates_of_sums) {
   BOOST_TEST(report.failed().rows.empty());
 }
 
-// Registered as a gauge by default, as by plugins that say nothing of the family.
-BOOST_AUTO_TEST_CASE(a_registered_sum_of_counters_is_a_rate) {
+// A derived metric without a declared family is a gauge, as from most plugins.
+BOOST_AUTO_TEST_CASE(a_derived_sum_of_counters_is_a_rate) {
   const std::vector<DerivedDef> derived{def("sum", "made + freed")};
   std::vector<Snapshot> runs;
   runs.push_back(window_of(1, {{100, 10}}, {{300, 20}}, derived));
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_registered_sum_of_counters_is_a_rate) {
   BOOST_TEST(member(report, "sum", "per_second") == "true");
 }
 
-BOOST_AUTO_TEST_CASE(a_level_of_totals_is_that_of_the_end_and_its_growth) {
+BOOST_AUTO_TEST_CASE(a_level_of_totals_has_its_final_value_and_its_change) {
   const std::vector<DerivedDef> derived{def("in_use", "made - freed")};
   std::vector<Snapshot> runs;
   runs.push_back(window_of(2, {{1000, 400}}, {{5000, 1900}}, derived));
@@ -135,8 +135,8 @@ BOOST_AUTO_TEST_CASE(a_level_of_totals_is_that_of_the_end_and_its_growth) {
   BOOST_TEST(text.find("(total)") == std::string::npos, text);
 }
 
-// Totals at the end are known where the base is not.
-BOOST_AUTO_TEST_CASE(a_level_whose_beginning_is_unknown_has_no_change) {
+// The totals at the end are available although the opening values are missing.
+BOOST_AUTO_TEST_CASE(a_level_without_an_opening_value_has_no_change) {
   const std::vector<DerivedDef> derived{def("in_use", "made - freed")};
   std::vector<Snapshot> runs;
   runs.push_back(window_of(2, {{{}, 400}}, {{5000, 1900}}, derived));
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_level_whose_beginning_is_unknown_has_no_change) {
   BOOST_TEST(member(report, "in_use", "change") == "null");
 }
 
-BOOST_AUTO_TEST_CASE(two_windows_compare_levels_whatever_their_length) {
+BOOST_AUTO_TEST_CASE(compares_levels_of_windows_of_different_length) {
   const std::vector<DerivedDef> derived{def("in_use", "made - freed")};
   std::vector<Snapshot> runs;
   runs.push_back(window_of(1, {{1000, 400}}, {{2000, 1400}}, derived));
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(two_windows_compare_levels_whatever_their_length) {
   BOOST_TEST(member(report, "in_use", "per_second") == "false");
 }
 
-BOOST_AUTO_TEST_CASE(a_level_of_levels_is_computed_at_both_ends) {
+BOOST_AUTO_TEST_CASE(computes_a_level_of_levels_at_both_ends) {
   std::vector<Snapshot> runs;
   runs.push_back(window_of(2, {{1, 1, 100}}, {{9, 1, 700}}));
   const Report report =
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_level_of_levels_is_computed_at_both_ends) {
   BOOST_TEST(member(report, "spread", "change") == "null");
 }
 
-BOOST_AUTO_TEST_CASE(a_difference_of_counters_on_the_command_line_is_what_was_counted) {
+BOOST_AUTO_TEST_CASE(derive_subtracts_the_differences_of_counters) {
   std::vector<Snapshot> runs;
   runs.push_back(window_of(2, {{1000, 400}}, {{5000, 1900}}));
   const Report report = report_of(runs, {"grown = made - freed"}, {"grown"});
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_difference_of_counters_on_the_command_line_is_what_was_co
   BOOST_TEST(member(report, "grown", "change") == "null");
 }
 
-BOOST_AUTO_TEST_CASE(a_counter_times_a_level_is_refused) {
+BOOST_AUTO_TEST_CASE(refuses_a_counter_multiplied_by_a_level) {
   const std::vector<Snapshot> runs = [] {
     std::vector<Snapshot> made;
     made.push_back(window_of(2, {{1, 1}}, {{5, 1}}));
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(a_counter_times_a_level_is_refused) {
 }
 
 // A file of an older version can define such a metric.
-BOOST_AUTO_TEST_CASE(a_file_that_defines_one_is_read_without_it) {
+BOOST_AUTO_TEST_CASE(reads_a_file_without_its_refused_derived_metric) {
   std::vector<Snapshot> runs;
   runs.push_back(window_of(2, {{1, 1}}, {{5, 1}}, {def("x", "made + heap")}));
   const Report report = report_of(runs, {}, {"made"});
@@ -206,8 +206,8 @@ BOOST_AUTO_TEST_CASE(a_registered_metric_combines_metrics_of_threads_and_of_proc
   BOOST_TEST(member(report_of(runs, {}, {"both"}), "both", "value") == "45");
 }
 
-// Such as the time off a CPU less recorded delays, which overlap.
-BOOST_AUTO_TEST_CASE(a_cumulative_result_below_zero_is_no_value) {
+// For example, time off-CPU minus recorded delays, which can overlap.
+BOOST_AUTO_TEST_CASE(a_negative_cumulative_result_is_a_missing_value) {
   const auto told = [](std::uint64_t made, std::uint64_t freed) {
     std::vector<Snapshot> runs;
     runs.push_back(window_of(2, {{10, 10}}, {{10 + made, 10 + freed}},
@@ -219,8 +219,8 @@ BOOST_AUTO_TEST_CASE(a_cumulative_result_below_zero_is_no_value) {
   BOOST_TEST(told(40, 10) == "30");
 }
 
-// An index of captures has no totals that only formulas read.
-BOOST_AUTO_TEST_CASE(an_index_has_the_level_and_no_other_total) {
+// A fleet index does not keep totals that only formulas use.
+BOOST_AUTO_TEST_CASE(an_index_keeps_levels_but_no_totals_of_formulas) {
   const Snapshot window =
       window_of(2, {{1000, 400}}, {{5000, 1900}}, {def("in_use", "made - freed")});
   const auto plan = CapturePlan::make(window, {}, {&book, {}});

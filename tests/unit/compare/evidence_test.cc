@@ -1,5 +1,5 @@
-// How sure a difference between sides of several runs is: which rows are judged, what is told of
-// them, and in which order. Whether p is right is up to tests/statistics.
+// Tests the significance of differences between sides of several runs: which rows are tested, how
+// results print, and in which order. The p values themselves are tested in tests/statistics.
 
 #include <algorithm>
 #include <boost/json/parse.hpp>
@@ -24,7 +24,7 @@ using namespace several_runs;
 
 BOOST_AUTO_TEST_SUITE(evidence_test)
 
-BOOST_AUTO_TEST_CASE(a_proven_row_comes_first_and_says_how_sure_it_is) {
+BOOST_AUTO_TEST_CASE(a_significant_row_comes_first_with_its_p_and_interval) {
   const Sides sides(kBefore, kAfter);
   const Report report = sides.report();
   BOOST_TEST(report.grouping().names[report.screen()->rows[0].group] == "app");
@@ -42,14 +42,14 @@ BOOST_AUTO_TEST_CASE(a_proven_row_comes_first_and_says_how_sure_it_is) {
   BOOST_TEST(!cpu_of(report, "steady").proof->proven);
 }
 
-BOOST_AUTO_TEST_CASE(what_stands_still_is_not_proven) {
+BOOST_AUTO_TEST_CASE(unchanged_groups_are_not_significant) {
   const Sides sides(kBefore, kSame);
   const Report report = sides.report();
   for (const ScreenRow& row : report.screen()->rows) BOOST_TEST(!row.is_proven);
   BOOST_TEST(cpu_of(report, "app").proof->p > 0.05);
 }
 
-BOOST_AUTO_TEST_CASE(text_tells_doubt_and_the_rest) {
+BOOST_AUTO_TEST_CASE(text_marks_insignificant_rows_and_names_the_test) {
   const Sides moved(kBefore, kAfter);
   const std::string text = screen_of(moved.report(), 160);
   BOOST_TEST(text.find("%cpu 30.0→36.1 +20% (+18 to +23)") != text.npos, text);
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(text_tells_doubt_and_the_rest) {
              few);
 }
 
-BOOST_AUTO_TEST_CASE(alpha_and_least_shift_are_the_users) {
+BOOST_AUTO_TEST_CASE(uses_the_requested_alpha_and_minimum_shift) {
   const Sides sides(kBefore, kAfter);
   const auto is_proven = [&](Bar bar) {
     Spec spec;
@@ -74,10 +74,10 @@ BOOST_AUTO_TEST_CASE(alpha_and_least_shift_are_the_users) {
   BOOST_TEST(is_proven({0.03, 0}));
   BOOST_TEST(!is_proven({0.02, 0}));
   BOOST_TEST(is_proven({0.05, 0.1}));
-  BOOST_TEST(!is_proven({0.05, 0.192}));  // the shift is there, its interval is not
+  BOOST_TEST(!is_proven({0.05, 0.192}));  // the shift exceeds the minimum, its interval does not
 }
 
-BOOST_AUTO_TEST_CASE(single_windows_make_no_claim) {
+BOOST_AUTO_TEST_CASE(single_windows_are_not_tested) {
   const Sides sides({300}, {360});
   const Report report = sides.report();
   BOOST_TEST(!cpu_of(report, "app").proof);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(single_windows_make_no_claim) {
   BOOST_TEST(json_of(report).at("evidence").as_array().empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_ctprof_and_quiet_groups_do_is_not_judged) {
+BOOST_AUTO_TEST_CASE(does_not_test_quiet_groups_and_threads_of_ctprof) {
   Sides sides(kBefore, kAfter);
   for (Snapshot& run : sides.runs) run.meta.own_threads = {2};  // "steady"
   const Report report = sides.report();
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(what_ctprof_and_quiet_groups_do_is_not_judged) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(runs_in_turns_are_paired) {
+BOOST_AUTO_TEST_CASE(pairs_alternating_runs) {
   Sides sides({300, 350, 280, 400, 330, 310}, {309, 361, 288, 413, 340, 319}, true);
   BOOST_TEST(!cpu_of(sides.report(), "app").proof->proven);
   for (std::size_t i = 0; i < 12; ++i) sides.runs[i].meta.pair = PairMark{7, i % 6 + 1};
@@ -113,17 +113,17 @@ BOOST_AUTO_TEST_CASE(runs_in_turns_are_paired) {
   BOOST_TEST(proof.p == 2.0 / 64, boost::test_tools::tolerance(1e-12));
   const std::string text = screen_of(report, 160);
   BOOST_TEST(text.find("6 pairs of runs at 0.05 (all 64 labellings") != text.npos, text);
-  // A run without its partner has no part in it.
+  // A run without a partner is not used.
   sides.runs[0].meta.pair->number = 9;
   BOOST_TEST(sides.report().families().design(1)->design.paired);
   BOOST_TEST(sides.report().families().design(1)->design.baseline == 5);
-  // Not of one recording.
+  // Pairs of different recordings are not paired with each other.
   sides.runs[0].meta.pair->seed = 8;
   BOOST_TEST(!sides.report().families().design(1)->design.paired);
 }
 
-// A group that a run does not have has nothing there; what a run did not measure is not nothing.
-BOOST_AUTO_TEST_CASE(absent_groups_are_zero_and_gaps_are_gaps) {
+// A group that is absent from a run counts as zero; a metric that a run did not measure is missing.
+BOOST_AUTO_TEST_CASE(absent_groups_are_zero_and_gaps_stay_missing) {
   std::vector<Snapshot> runs;
   for (std::size_t i = 0; i < 8; ++i) {
     std::vector<Did> did{{.name = "steady", .cpu = (5000 + i) * kMs}};
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(absent_groups_are_zero_and_gaps_are_gaps) {
   BOOST_TEST(proof.shift > 5);
 }
 
-BOOST_AUTO_TEST_CASE(details_are_a_family_of_their_own) {
+BOOST_AUTO_TEST_CASE(details_are_a_separate_family) {
   const Sides sides(kBefore, kAfter);
   const Report report = sides.report();
   const json::value told = json_of(report);
@@ -191,7 +191,7 @@ Result<Report> failing(const Sides& sides, const std::string& condition) {
   return Report::make(all, spec, {&book, {}});
 }
 
-BOOST_AUTO_TEST_CASE(conditions_know_how_sure_a_row_is) {
+BOOST_AUTO_TEST_CASE(conditions_can_use_p_and_interval) {
   const Sides sides(kBefore, kAfter);
   const auto count = [&](const std::string& condition) {
     const auto report = failing(sides, condition);
@@ -209,8 +209,8 @@ BOOST_AUTO_TEST_CASE(conditions_know_how_sure_a_row_is) {
   BOOST_TEST(refused.error().text.find("needs several runs on both sides") != std::string::npos);
 }
 
-// More sides are each judged against the first.
-BOOST_AUTO_TEST_CASE(each_side_is_judged_by_itself) {
+// With more sides, each is tested against the first.
+BOOST_AUTO_TEST_CASE(tests_each_side_separately) {
   Sides sides(kBefore, kAfter);
   for (std::size_t i = 0; i < 4; ++i) sides.runs.push_back(run_of(kSame[i], i + 6, 3000 + i));
   sides.sizes.push_back(4);

@@ -1,4 +1,4 @@
-// Grouping: which rows share a key, on one side and over two.
+// Tests grouping: which rows share a key, on one side and across two.
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,7 +12,7 @@ using namespace hand_made;
 using Groups = std::vector<std::uint32_t>;
 using Names = std::vector<std::string>;
 
-// The groups of all sides, and those of each row.
+// The groups of all sides, and the groups of the rows of each side.
 struct Grouped : Grouping {
   std::vector<RowGroups> rows;
 };
@@ -35,7 +35,7 @@ Groups of(const Grouped& grouping, std::size_t side, Entity entity) {
 
 BOOST_AUTO_TEST_SUITE(group_test)
 
-BOOST_AUTO_TEST_CASE(threads_go_by_the_axis_and_processes_by_their_leader) {
+BOOST_AUTO_TEST_CASE(groups_processes_by_their_leader) {
   const Snapshot s = snapshot_of(
       {{10, 10, "nginx", "master"}, {10, 11, "nginx", "aio"}, {20, 20, "bash", "bash"}});
   const Grouped by_process = grouped({&s}, GroupBy::Pcomm);
@@ -51,9 +51,9 @@ BOOST_AUTO_TEST_CASE(threads_go_by_the_axis_and_processes_by_their_leader) {
   BOOST_TEST(of(by_thread, 0, Entity::Process) == (Groups{2, 1}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_leader_need_not_come_first_or_be_there) {
-  // Thread ids wrap around, so a thread can have a smaller one than its leader; and leaders can be
-  // gone.
+BOOST_AUTO_TEST_CASE(accepts_leaders_that_come_later_or_are_missing) {
+  // Thread ids wrap around, so a thread can have a smaller id than its leader. A leader can have
+  // exited.
   const Snapshot s =
       snapshot_of({{10, 3, "p", "worker"}, {10, 10, "p", "leader"}, {20, 21, "q", "orphan"}});
   const Grouped grouping = grouped({&s}, GroupBy::CommExact);
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_leader_need_not_come_first_or_be_there) {
   BOOST_TEST(of(grouping, 0, Entity::Process) == (Groups{0, 1}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(with_literal_names_each_process_is_a_group_of_its_own) {
+BOOST_AUTO_TEST_CASE(literal_names_group_by_process_name_and_id) {
   const Snapshot a = snapshot_of({{10, 10, "p", "p"}, {10, 11, "p", "w"}, {20, 20, "p", "p"}});
   const Snapshot b = snapshot_of({{20, 20, "p", "p"}, {30, 30, "p", "p"}});
   const Grouped grouping = grouped({&a, &b}, Spec{.literal_names = true});
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(with_literal_names_each_process_is_a_group_of_its_own) {
   BOOST_TEST(!grouping.has(1, 1));
 }
 
-BOOST_AUTO_TEST_CASE(processes_are_an_axis_and_so_is_a_text_of_theirs) {
+BOOST_AUTO_TEST_CASE(groups_by_process_id_and_by_process_text) {
   Snapshot s = snapshot_of({{10, 10, "p", "p"}, {10, 11, "p", "w"}, {20, 20, "p", "p"}});
   add_text(s, metric("acme.image", "CategoricalString", "Mode", Entity::Process), {"web:1", {}});
   const Grouped by_pid = grouped({&s}, GroupBy::Pid);
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(processes_are_an_axis_and_so_is_a_text_of_theirs) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_group_has_one_index_on_both_sides) {
+BOOST_AUTO_TEST_CASE(a_group_has_the_same_index_on_both_sides) {
   const Snapshot a = snapshot_of({{1, 1, "zsh", "zsh"}, {2, 2, "cron", "cron"}});
   const Snapshot b = snapshot_of({{1, 1, "apt", "apt"}, {2, 2, "zsh", "zsh"}});
   const Grouped grouping = grouped({&a, &b}, GroupBy::Pcomm);
@@ -103,14 +103,14 @@ BOOST_AUTO_TEST_CASE(a_group_has_one_index_on_both_sides) {
   BOOST_TEST(grouping.sides[1].threads(0) == 1);
 }
 
-BOOST_AUTO_TEST_CASE(names_that_could_not_be_read_share_the_empty_one) {
+BOOST_AUTO_TEST_CASE(missing_names_share_the_empty_group) {
   Snapshot s = snapshot_of({{1, 1, "a", "a"}, {2, 2, "b", "b"}});
   s.threads().find(kPcomm)->gaps()[0] = CTPROF_THREAD_GONE;
   const Grouped grouping = grouped({&s}, GroupBy::Pcomm);
   BOOST_TEST(grouping.names == (Names{"", "b"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(the_host_is_one_group_of_its_own) {
+BOOST_AUTO_TEST_CASE(the_host_is_a_separate_group) {
   Snapshot s = snapshot_of({{1, 1, "a", "a"}});
   s.table(Entity::Host).rows = 1;
   const Grouped grouping = grouped({&s}, GroupBy::Pcomm);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(the_host_is_one_group_of_its_own) {
   BOOST_TEST(grouping.name(Entity::Host, 0) == "host");
 }
 
-BOOST_AUTO_TEST_CASE(cgroups_fall_under_their_paths_and_ancestors_have_groups_too) {
+BOOST_AUTO_TEST_CASE(cgroups_and_their_ancestors_have_groups) {
   Snapshot s = snapshot_of({{1, 1, "a", "a"}, {2, 2, "b", "b"}});
   add_text(s, identity_metric(kCgroup), {"/x/w1", "/x/w2"});
   s.table(Entity::Cgroup).rows = 4;
@@ -130,12 +130,12 @@ BOOST_AUTO_TEST_CASE(cgroups_fall_under_their_paths_and_ancestors_have_groups_to
   BOOST_TEST(of(grouping, 0, Entity::Cgroup) == (Groups{0, 1, 2, 2}),
              boost::test_tools::per_element());
   BOOST_TEST(grouping.has(0, 1));
-  // Under another axis they fall nowhere.
+  // With another grouping key, cgroups belong to no group.
   BOOST_TEST(of(grouped({&s}, GroupBy::Pcomm), 0, Entity::Cgroup) == Groups(4, kNoGroup),
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(all_is_cgroup_process_and_thread) {
+BOOST_AUTO_TEST_CASE(all_groups_by_cgroup_process_and_thread) {
   Snapshot s = snapshot_of({{1, 1, "p", "w1"}, {1, 2, "p", "w2"}, {3, 3, "p", "w1"}});
   add_text(s, identity_metric(kCgroup), {"/x", "/x", "/y"});
   const Grouped grouping = grouped({&s}, GroupBy::All);
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(all_is_cgroup_process_and_thread) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_pattern_is_found_over_both_sides) {
+BOOST_AUTO_TEST_CASE(finds_name_patterns_across_both_sides) {
   const Snapshot a = snapshot_of({{1, 1, "w1", "w1"}}), b = snapshot_of({{1, 1, "w2", "w2"}});
   BOOST_TEST(grouped({&a, &b}, GroupBy::Pcomm).names == Names{"w{N}"},
              boost::test_tools::per_element());

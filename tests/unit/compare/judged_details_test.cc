@@ -1,4 +1,5 @@
-// Details of sides of several runs: what was tested, what was not, and how both are told.
+// Tests the details of sides of several runs: rows with and without a significance test, and their
+// output.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -14,8 +15,8 @@ namespace {
 
 using namespace made_sides;
 
-// Four runs a side: `more` shifts for sure, `wavers` does not, and `tiny`, which moves furthest, is
-// too small to be tested.
+// Returns four runs per side. `more` shifts significantly, `wavers` only varies, and `tiny` has the
+// largest shift but is too small to be tested.
 std::vector<Snapshot> runs_to_judge() {
   std::vector<Snapshot> runs;
   constexpr std::uint64_t kWavers[] = {0, 50'000, 10'000, 40'000, 41'000, 10'000, 50'000, 0};
@@ -58,12 +59,12 @@ std::string line_with(const std::string& text, const std::string& words) {
 
 BOOST_AUTO_TEST_SUITE(judged_details_test)
 
-BOOST_AUTO_TEST_CASE(rows_that_were_never_tested_come_last) {
+BOOST_AUTO_TEST_CASE(untested_rows_come_last) {
   BOOST_TEST(groups_of(details()) == (std::vector<std::string>{"more", "wavers", "tiny"}),
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(rows_that_were_never_tested_are_grey_and_marked) {
+BOOST_AUTO_TEST_CASE(untested_rows_are_grey_and_marked) {
   const Report report = details();
   const std::vector<std::string> files{"a", "b"};
   const TextLayout colored{200, true, false};
@@ -81,7 +82,7 @@ BOOST_AUTO_TEST_CASE(rows_that_were_never_tested_are_grey_and_marked) {
   BOOST_TEST(more.find(kFaint) == std::string::npos, more);
 }
 
-BOOST_AUTO_TEST_CASE(the_page_tells_them_in_the_same_way) {
+BOOST_AUTO_TEST_CASE(the_page_orders_and_marks_rows_equally) {
   const Report report = details();
   const PageRows rows = page_rows(report, true);
   std::vector<std::string> groups;
@@ -96,8 +97,8 @@ BOOST_AUTO_TEST_CASE(the_page_tells_them_in_the_same_way) {
   BOOST_TEST(tiny.find("~") != std::string::npos, tiny);
 }
 
-// Without several runs on each side nothing is tested, and nothing is in doubt.
-BOOST_AUTO_TEST_CASE(single_runs_are_not_in_doubt) {
+// Without several runs per side, nothing is tested and no row is marked.
+BOOST_AUTO_TEST_CASE(rows_of_single_runs_are_not_marked) {
   const auto runs = runs_of({{{"web", 10, 5}}, {{"web", 90, 5}}});
   const Report report = report_of(runs, {{1, 1}});
   const std::vector<std::string> files{"a", "b"};

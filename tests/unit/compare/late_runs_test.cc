@@ -1,4 +1,4 @@
-// Runs whose rows are taken one after the other: the report is that of runs that are all there.
+// Tests reports whose runs are loaded one by one: they equal the report of runs loaded in advance.
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
@@ -18,7 +18,7 @@ using namespace hand_made;
 
 constexpr std::size_t kRuns = 8;
 
-// Each has a group of its own, one that all have, and one that only some have.
+// Returns a run with a group that only it has, one that all runs have, and one that some runs have.
 Snapshot run(std::uint64_t number) {
   const std::string own = std::string("own") + static_cast<char>('a' + number);
   std::vector<std::pair<std::string, Row>> threads{
@@ -28,7 +28,7 @@ Snapshot run(std::uint64_t number) {
   return window_of(threads);
 }
 
-// Files of runs, and what is known of them before their rows.
+// Files of runs, and their outlines, which are known before their rows are loaded.
 struct Files {
   Files() {
     for (std::size_t number = 0; number < kRuns; ++number) {
@@ -72,7 +72,7 @@ std::string told(const Report& report) {
 
 BOOST_AUTO_TEST_SUITE(late_runs_test)
 
-BOOST_AUTO_TEST_CASE(the_report_is_the_same) {
+BOOST_AUTO_TEST_CASE(equals_the_report_of_loaded_runs) {
   const Files files;
   std::vector<Snapshot> whole;
   for (std::size_t number = 0; number < kRuns; ++number) whole.push_back(files.whole(number));
@@ -97,8 +97,9 @@ BOOST_AUTO_TEST_CASE(the_report_is_the_same) {
   }
 }
 
-// Whichever thread is first, the error is that of the first run, and nobody waits for ever.
-BOOST_AUTO_TEST_CASE(a_run_that_cannot_be_taken) {
+// The error is that of the first failed run, whatever the thread order, and no thread waits
+// forever.
+BOOST_AUTO_TEST_CASE(returns_the_error_of_the_first_failed_run) {
   const Files files;
   const auto take = [&](std::size_t number) -> Result<std::shared_ptr<const Snapshot>> {
     if (number == 3 || number == 5) return Error{"run " + std::to_string(number)};
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_cannot_be_taken) {
   BOOST_TEST(report.error().text == "run 3");
 }
 
-BOOST_AUTO_TEST_CASE(taking_a_run_throws) {
+BOOST_AUTO_TEST_CASE(rethrows_an_exception_from_loading_a_run) {
   const Files files;
   const auto take = [&](std::size_t number) -> Result<std::shared_ptr<const Snapshot>> {
     if (number == 2) throw std::bad_alloc();

@@ -1,5 +1,5 @@
-// Sums of optional inputs: of how many parts each is, and what is not said of two that have
-// different ones.
+// Tests sums of optional inputs: how many inputs each sum has, and which comparisons are omitted if
+// two sums have different inputs.
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -20,7 +20,7 @@ using namespace hand_made;
 
 const RuleBook book;
 
-// One thread, with a sum of three that may be missing.
+// A snapshot of one thread, with a sum of three inputs that may be missing.
 class Side {
  public:
   Side() : snapshot_(snapshot_of({{1, 1, "p", "p"}})) {
@@ -63,19 +63,19 @@ std::string parts(const Side& side) {
 
 BOOST_AUTO_TEST_SUITE(made_of_test)
 
-BOOST_AUTO_TEST_CASE(what_is_off_denied_or_not_in_the_file_is_a_missing_part) {
+BOOST_AUTO_TEST_CASE(counts_switched_off_denied_and_absent_inputs_as_missing) {
   BOOST_TEST(parts(Side().with("cpu", 5).with("irq", {}, Gap::SwitchedOff)) ==
              R"({"present":1,"of":3,"missing":["irq","swap"]})");
   BOOST_TEST(parts(Side().with("cpu", 5).with("irq", 0).with("swap", {}, Gap::Denied)) ==
              R"({"present":2,"of":3,"missing":["swap"]})");
 }
 
-BOOST_AUTO_TEST_CASE(what_the_kernel_cannot_have_is_no_part) {
+BOOST_AUTO_TEST_CASE(unsupported_inputs_do_not_count) {
   BOOST_TEST(parts(Side().with("cpu", 5).with("irq", {}, Gap::Unsupported).with("swap", 0)) ==
              R"({"present":2,"of":2,"missing":[]})");
 }
 
-BOOST_AUTO_TEST_CASE(percentages_are_of_sums_with_the_same_parts) {
+BOOST_AUTO_TEST_CASE(only_sums_with_equal_inputs_have_percentages) {
   const Side one = Side().with("cpu", 100), more = Side().with("cpu", 150),
              both = Side().with("cpu", 100).with("irq", 900),
              cannot = Side().with("cpu", 150).with("irq", {}, Gap::Unsupported);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(percentages_are_of_sums_with_the_same_parts) {
   BOOST_TEST(unlike.at("delta").to_number<double>() == 900);
 }
 
-BOOST_AUTO_TEST_CASE(fail_on_acts_on_sums_with_the_same_parts_and_says_what_it_skips) {
+BOOST_AUTO_TEST_CASE(fail_on_skips_and_reports_sums_with_different_inputs) {
   const Side one = Side().with("cpu", 100), more = Side().with("cpu", 150),
              both = Side().with("cpu", 100).with("irq", 900);
   for (const char* condition : {"sum.pct > 1", "sum.delta > 1", "sum.candidate > 1"}) {
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(fail_on_acts_on_sums_with_the_same_parts_and_says_what_it_s
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_group_of_the_candidate_alone_is_judged) {
+BOOST_AUTO_TEST_CASE(fail_on_checks_groups_that_only_the_candidate_has) {
   const Side one = Side().with("cpu", 100);
   Snapshot two = snapshot_of({{1, 1, "p", "p"}, {2, 2, "new", "new"}});
   add_u64(two, metric("cpu", "MonotonicNs", "SumNs"), {100, 900});

@@ -1,4 +1,4 @@
-// Patterns of names and cgroup paths: what a name becomes, in whose company.
+// Tests patterns of names and cgroup paths: the pattern of a name depends on the other names.
 
 #include "core/compare/grouping/key_families.hpp"
 
@@ -26,7 +26,7 @@ Names keys(const Names& paths, const CgroupNaming& naming = {}) {
 
 BOOST_AUTO_TEST_SUITE(name_pattern_test)
 
-BOOST_AUTO_TEST_CASE(names_that_vary_share_a_pattern) {
+BOOST_AUTO_TEST_CASE(varying_names_share_a_pattern) {
   constexpr Pair kPairs[] = {
       {"12", "7", "{N}"},
       {"c0ffee", "1f", "{H}"},
@@ -47,37 +47,37 @@ BOOST_AUTO_TEST_CASE(names_that_vary_share_a_pattern) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_name_by_itself_stays) {
+BOOST_AUTO_TEST_CASE(a_single_name_stays_unchanged) {
   const Names alone{"cc1",     "worker7",   "cc1plus",
                     "f2fs_gc", "C0FFEE12x", "01234567-89ab-cdef-0123-456789abcdef",
                     ""};
   for (const std::string& name : alone) check({name, name}, {name, name});
 }
 
-BOOST_AUTO_TEST_CASE(hexadecimal_gives_way_only_where_it_varies) {
+BOOST_AUTO_TEST_CASE(replaces_hexadecimal_only_where_it_varies) {
   check({"d3d-1", "d3d-2"}, {"d3d-{N}", "d3d-{N}"});
   check({"d3d-1", "e4e-2"}, {"{H}-{N}", "{H}-{N}"});
   check({"cc1", "d3d", "cc1plus"}, {"{H}", "{H}", "cc1plus"});
-  // Upper case is not hexadecimal, and neither is a word without a digit or a single character.
+  // Upper-case text, words without a digit and single characters are not treated as hexadecimal.
   check({"DEAD1F", "dead"}, {"DEAD1F", "dead"});
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_uuid_goes_by_its_parts) {
+BOOST_AUTO_TEST_CASE(treats_parts_of_an_invalid_uuid_separately) {
   check({"01234567-89ab_cdef-0123-456789abcdef", "11234567-89ab_cdef-0123-456789abcdef"},
         {"{N}-89ab_cdef-{N}-456789abcdef", "{N}-89ab_cdef-{N}-456789abcdef"});
 }
 
-BOOST_AUTO_TEST_CASE(instances_of_a_unit_are_one_cgroup) {
+BOOST_AUTO_TEST_CASE(merges_instances_of_a_unit) {
   BOOST_TEST(keys({"/system.slice/getty@tty1.service", "/system.slice/getty@ttyS.service"}) ==
                  (Names{"/system.slice/getty@{I}.service", "/system.slice/getty@{I}.service"}),
              boost::test_tools::per_element());
-  // One alone keeps its name; an instance that says more than a number is a name of its own.
+  // A single instance keeps its name, as does an instance whose name is more than a number.
   const Names alone{"/system.slice/getty@tty1.service", "/a@b-c.service", "/a@d-e.service",
                     "/odd@"};
   BOOST_TEST(keys(alone) == alone, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(pods_collapse_by_themselves) {
+BOOST_AUTO_TEST_CASE(merges_pods_automatically) {
   const std::string pods = "/kubepods.slice/kubepods-pod", rest = ".slice/cri-containerd-";
   const Names paths{pods + "01234567_89ab_cdef_0123_456789abcdef" + rest + "0a1b2c3d.scope",
                     pods + "11234567_89ab_cdef_0123_456789abcdef" + rest + "1a1b2c3d.scope"};
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(pods_collapse_by_themselves) {
   BOOST_TEST(keys(paths) == (Names{key, key}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(globs_flatten_first) {
+BOOST_AUTO_TEST_CASE(applies_globs_before_patterns) {
   CgroupNaming naming;
   naming.flatten.push_back(*PathGlob::parse("/user.slice/**"));
   naming.flatten.push_back(*PathGlob::parse("/system.slice/*.service"));
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(globs_match_whole_paths) {
     BOOST_TEST(PathGlob::parse(c.glob)->matches(c.path) == c.matches, c.glob << " on " << c.path);
 }
 
-BOOST_AUTO_TEST_CASE(bad_globs_say_what_is_wrong) {
+BOOST_AUTO_TEST_CASE(refused_globs_name_the_reason) {
   BOOST_TEST(PathGlob::parse("").error().text ==
              "reading --cgroup-flatten '': a glob cannot be empty");
   BOOST_TEST(PathGlob::parse("/[a").error().text ==
@@ -126,8 +126,8 @@ BOOST_AUTO_TEST_CASE(bad_globs_say_what_is_wrong) {
              "reading --cgroup-flatten '/a\\': nothing follows the last '\\'");
 }
 
-// A glob that would take a naive matcher for ever.
-BOOST_AUTO_TEST_CASE(no_glob_takes_long) {
+// A naive matcher would need exponential time for this glob.
+BOOST_AUTO_TEST_CASE(matches_globs_in_bounded_time) {
   std::string glob, path(4096, 'a');
   for (int i = 0; i < 40; ++i) glob += "a*";
   BOOST_TEST(!PathGlob::parse(glob + "b")->matches(path));

@@ -1,5 +1,5 @@
-// Two snapshots of one boot: which threads are the same, how much of a difference is whose, rates;
-// and whose reading is the largest.
+// Tests two snapshots of one boot: identity of threads, contributions to a difference, rates, and
+// the thread with the largest value.
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -35,8 +35,8 @@ Snapshot taken(std::uint64_t second, const std::vector<Thread>& threads,
   return s;
 }
 
-// Of the pool's threads 1 stays, 2 is another one by then, 3 is gone, 4 is new. 8 changes its name
-// and so its group.
+// In the pool, thread 1 continues, 2 is replaced by a new thread, 3 exits, and 4 starts. Thread 8
+// changes its name and therefore its group.
 Snapshot before() {
   Snapshot s = taken(1,
                      {{1, 1, "pool", "a"},
@@ -84,7 +84,7 @@ json::object row_of(const json::object& report, std::string_view group, std::str
   return {};
 }
 
-// Some members of a row, as JSON, with blanks between.
+// Returns members of a row as JSON, separated by blanks.
 std::string members(const json::object& row, std::initializer_list<std::string_view> names) {
   std::string text;
   for (const std::string_view name : names)
@@ -100,23 +100,23 @@ std::string turnover(const json::object& row) {
 
 BOOST_AUTO_TEST_SUITE(one_boot_test)
 
-BOOST_AUTO_TEST_CASE(a_difference_is_taken_apart_by_who_made_it) {
+BOOST_AUTO_TEST_CASE(splits_a_difference_into_living_new_and_exited_threads) {
   const json::object report = compared(before(), after());
   BOOST_TEST(origin(row_of(report, "pool", "run_time_ns")) == "12 50 12 -50");
   BOOST_TEST(turnover(row_of(report, "pool", "run_time_ns")) == "1 2 2");
   BOOST_TEST(origin(row_of(report, "pool", "thread_count")) == "0 0 2 -2");
   BOOST_TEST(origin(row_of(report, "pool", "wait_max")) ==
-             "-9 null null null");  // a maximum has no parts
+             "-9 null null null");  // a maximum is not a sum of parts
 }
 
-BOOST_AUTO_TEST_CASE(a_thread_that_changed_its_group_left_one_and_came_to_another) {
+BOOST_AUTO_TEST_CASE(a_renamed_thread_leaves_one_group_and_joins_another) {
   const json::object report = compared(before(), after());
   BOOST_TEST(origin(row_of(report, "x", "run_time_ns")) == "-7 0 0 -7");
   BOOST_TEST(origin(row_of(report, "y", "run_time_ns")) == "8 0 8 0");
   BOOST_TEST(turnover(row_of(report, "y", "run_time_ns")) == "1 1 0");
 }
 
-BOOST_AUTO_TEST_CASE(the_host_counts_a_thread_in_another_group_as_the_same) {
+BOOST_AUTO_TEST_CASE(the_host_counts_a_renamed_thread_as_living) {
   Snapshot a = before(), b = after();
   for (Snapshot* s : {&a, &b}) {
     s->table(Entity::Host).rows = 1;
@@ -127,13 +127,13 @@ BOOST_AUTO_TEST_CASE(the_host_counts_a_thread_in_another_group_as_the_same) {
   BOOST_TEST(origin(row) == "0 null null null");
 }
 
-BOOST_AUTO_TEST_CASE(exchanging_the_files_makes_new_ones_gone_ones) {
+BOOST_AUTO_TEST_CASE(exchanging_the_files_exchanges_new_and_exited_threads) {
   const json::object row = row_of(compared(after(), before()), "pool", "run_time_ns");
   BOOST_TEST(origin(row) == "-12 -50 50 -12");
   BOOST_TEST(turnover(row) == "1 2 2");
 }
 
-BOOST_AUTO_TEST_CASE(without_one_boot_nothing_is_known) {
+BOOST_AUTO_TEST_CASE(contributions_are_unknown_across_boots) {
   for (const std::string_view boot : {"", "other"}) {
     Snapshot a = before(), b = after();
     b.meta.boot_id = boot;
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(without_one_boot_nothing_is_known) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_thread_whose_start_was_not_read_may_be_any) {
+BOOST_AUTO_TEST_CASE(a_thread_without_a_start_time_has_unknown_identity) {
   Snapshot a = before();
   Column& starts = *a.threads().find(kStartTime);
   starts.gaps()[2] = static_cast<ctprof_gap>(Gap::ThreadGone);
@@ -152,12 +152,12 @@ BOOST_AUTO_TEST_CASE(a_thread_whose_start_was_not_read_may_be_any) {
   BOOST_TEST(origin(row_of(report, "pool", "run_time_ns")) == "12 null null null");
   BOOST_TEST(turnover(row_of(report, "pool", "run_time_ns")) == "null null null");
   BOOST_TEST(turnover(row_of(report, "x", "run_time_ns")) == "1 0 1");
-  // Without a reading it makes no part of this sum.
+  // A thread without a reading contributes nothing to this sum.
   a.threads().find("run_time_ns")->gaps()[2] = static_cast<ctprof_gap>(Gap::ThreadGone);
   BOOST_TEST(origin(row_of(compared(a, after()), "pool", "run_time_ns")) == "42 50 12 -20");
 }
 
-BOOST_AUTO_TEST_CASE(a_sum_that_stopped_has_no_parts) {
+BOOST_AUTO_TEST_CASE(a_saturated_sum_has_no_contributions) {
   Snapshot a = before(), b = after();
   const MetricDef def = metric("big_ns", "MonotonicNs", "SumNs");
   add_u64(a, def, {1, 1, 1, 1, 1, 1});
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_sum_that_stopped_has_no_parts) {
   BOOST_TEST(members(row, {"delta_alive", "delta_new", "delta_gone"}) == "null null null");
 }
 
-BOOST_AUTO_TEST_CASE(rates_are_per_second_between_the_readings) {
+BOOST_AUTO_TEST_CASE(rates_use_the_time_between_the_readings) {
   const Spec spec{.rate = true};
   const json::object there = compared(before(), after(), spec),
                      back = compared(after(), before(), spec);
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(rates_are_per_second_between_the_readings) {
   BOOST_TEST(!row_of(compared(before(), after()), "pool", "run_time_ns").contains("rate"));
 }
 
-BOOST_AUTO_TEST_CASE(keys_of_a_map_that_count_up_have_rates) {
+BOOST_AUTO_TEST_CASE(counter_keys_of_a_map_have_rates) {
   Snapshot a = before(), b = after();
   MetricDef def = metric("events", "MixedMap", "MapMixed");
   def.map_keys = "gauge kib: anon";
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(keys_of_a_map_that_count_up_have_rates) {
   BOOST_TEST(text.find("pool   events[anon]    +4KiB\n") != text.npos, text);
 }
 
-BOOST_AUTO_TEST_CASE(rates_say_where_there_are_none) {
+BOOST_AUTO_TEST_CASE(reports_why_rates_are_missing) {
   const auto notes = [](auto change, std::vector<std::string> metrics = {"run_time_ns"}) {
     Snapshot a = before(), b = after();
     change(a, b);
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(rates_say_where_there_are_none) {
              R"(["No rates: no time went by between the two captures."])");
 }
 
-BOOST_AUTO_TEST_CASE(sums_and_maxima_name_their_busiest_thread) {
+BOOST_AUTO_TEST_CASE(sums_and_maxima_name_the_thread_with_the_largest_value) {
   const json::object report = compared(before(), after());
   const json::object run = row_of(report, "pool", "run_time_ns"),
                      peak = row_of(report, "pool", "wait_max");
@@ -229,13 +229,13 @@ BOOST_AUTO_TEST_CASE(sums_and_maxima_name_their_busiest_thread) {
   BOOST_TEST(members(row_of(report, "pool", "thread_count"), {"busiest_baseline"}) == "null");
 }
 
-BOOST_AUTO_TEST_CASE(peaks_give_the_smallest_that_is_not_zero) {
+BOOST_AUTO_TEST_CASE(peaks_report_the_smallest_nonzero_value) {
   const json::object peak = row_of(compared(before(), after()), "pool", "wait_max");
   BOOST_TEST(members(peak, {"extras_baseline", "extras_candidate"}) ==
              R"({"min_nonzero":5} {"min_nonzero":null})");
 }
 
-BOOST_AUTO_TEST_CASE(the_text_says_what_new_and_gone_threads_made) {
+BOOST_AUTO_TEST_CASE(text_shows_contributions_of_new_and_exited_threads) {
   const Snapshot a = before(), b = after();
   const Snapshot* sides[] = {&a, &b};
   const auto report = Report::make(

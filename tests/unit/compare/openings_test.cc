@@ -1,4 +1,4 @@
-// How much a gauge of a group changed in a window, whatever left the group and whatever joined it.
+// Tests the change of a gauge of a group in a window in which rows leave or join the group.
 
 #include <cmath>
 
@@ -20,7 +20,7 @@ MetricDef of(Entity entity, MetricDef def) {
 const MetricDef kRss = of(Entity::Process, shown(metric("rss", "GaugeBytes", "SumGaugeBytes"),
                                                  {"rss", 3, CTPROF_SHOWN_LEVEL, false, 0x1p20}));
 
-// A process of one thread. Those that started inside the window have is_new.
+// A process with one thread. is_new: it started inside the window.
 struct Process {
   std::uint64_t tgid;
   std::string name;
@@ -48,7 +48,7 @@ Snapshot at(std::uint64_t second, const std::vector<Process>& processes) {
   return snapshot;
 }
 
-// Their threads, as a source delivers them: without gauges.
+// The exited threads, as a source reports them: without gauges.
 Ended exited(const std::vector<Process>& processes) {
   Ended ended;
   ended.rows = at(15, processes);
@@ -67,7 +67,7 @@ Snapshot made(Result<Snapshot> window) {
   return std::move(*window);
 }
 
-// The pool with all of its workers replaced.
+// Returns a window in which all workers of the pool were replaced.
 Snapshot replaced() {
   return made(make_window(at(10, kPool), at(20, kReplaced), exited({kPool[0], kPool[1]})));
 }
@@ -97,35 +97,35 @@ constexpr double kUnknown = -1000;
 
 BOOST_AUTO_TEST_SUITE(openings_test)
 
-BOOST_AUTO_TEST_CASE(a_pool_with_replaced_workers_changes_by_its_end_minus_its_start) {
+BOOST_AUTO_TEST_CASE(the_change_of_a_pool_with_replaced_workers_is_end_minus_start) {
   BOOST_TEST(told(replaced(), "pool") == (Told{130, 10, false}));
   BOOST_TEST(told(replaced(), "other") == (Told{9, 1, false}));
 }
 
-BOOST_AUTO_TEST_CASE(a_gauge_of_threads_counts_threads_that_exited) {
+BOOST_AUTO_TEST_CASE(a_gauge_of_threads_counts_exited_threads) {
   Snapshot window = replaced();
   to_differences(window);
   BOOST_TEST(told(report_of(window), "pool", 2) == (Told{130, 10, false}));
 }
 
-BOOST_AUTO_TEST_CASE(two_snapshots_count_processes_that_exited_between_them) {
+BOOST_AUTO_TEST_CASE(two_snapshots_count_processes_that_exited_in_between) {
   Snapshot window = made(window_between(at(10, kPool), at(20, kReplaced), "a", "b"));
   BOOST_TEST(told(std::move(window), "pool") == (Told{130, 10, false}));
 }
 
-BOOST_AUTO_TEST_CASE(a_group_is_new_if_all_of_it_started_inside) {
+BOOST_AUTO_TEST_CASE(a_group_is_new_if_all_rows_started_inside_the_window) {
   Snapshot window = made(make_window(at(10, {{3, "other", 8}}), at(20, kReplaced), {}));
   BOOST_TEST(told(std::move(window), "pool") == (Told{130, 130, true}));
 }
 
-BOOST_AUTO_TEST_CASE(a_group_that_exited_lost_what_it_had) {
+BOOST_AUTO_TEST_CASE(an_exited_group_loses_its_opening_value) {
   Snapshot window =
       made(make_window(at(10, kPool), at(20, {{3, "other", 8}}), exited({kPool[0], kPool[1]})));
   BOOST_TEST(told(std::move(window), "pool") == (Told{0, -120, false}));
 }
 
-// Its thread is in the group of the name that it had when it exited, and so is its memory.
-BOOST_AUTO_TEST_CASE(a_process_that_was_renamed_left_the_group_of_its_last_name) {
+// The thread belongs to the group of its name at exit, and so does its memory.
+BOOST_AUTO_TEST_CASE(a_renamed_process_leaves_the_group_of_its_last_name) {
   const std::vector<Process> then{{1, "sh", 60}, {2, "sh", 50}, {3, "sleep", 8}};
   const std::vector<Process> now{{2, "sh", 50}, {3, "sleep", 9}};
   const auto window = [&] {
@@ -135,14 +135,14 @@ BOOST_AUTO_TEST_CASE(a_process_that_was_renamed_left_the_group_of_its_last_name)
   BOOST_TEST(told(window(), "sleep") == (Told{9, -59, false}));
 }
 
-BOOST_AUTO_TEST_CASE(a_process_without_memory_at_the_end_lost_what_it_had) {
+BOOST_AUTO_TEST_CASE(a_process_without_memory_at_the_end_loses_its_opening_value) {
   std::vector<Process> zombie = kPool;
   zombie[1].mib.reset();
   Snapshot window = made(make_window(at(10, kPool), at(20, zombie), {}));
   BOOST_TEST(told(std::move(window), "pool") == (Told{60, -60, false}));
 }
 
-BOOST_AUTO_TEST_CASE(a_value_that_could_not_be_read_at_the_start_makes_the_change_unknown) {
+BOOST_AUTO_TEST_CASE(a_missing_opening_value_makes_the_change_unknown) {
   std::vector<Process> unread = kPool;
   unread[1].mib.reset();
   Snapshot window =
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_value_that_could_not_be_read_at_the_start_makes_the_chang
   BOOST_TEST(told(std::move(window), "pool") == (Told{130, kUnknown, false}));
 }
 
-BOOST_AUTO_TEST_CASE(without_the_rows_of_the_opening_the_change_is_unknown) {
+BOOST_AUTO_TEST_CASE(the_change_is_unknown_without_opening_rows) {
   Snapshot window = replaced();
   window.window->opening_only.reset();
   BOOST_TEST(told(std::move(window), "pool") == (Told{130, kUnknown, false}));
@@ -168,7 +168,7 @@ Spec where(const std::string& condition) {
   return spec;
 }
 
-BOOST_AUTO_TEST_CASE(a_condition_on_threads_applies_to_those_that_exited) {
+BOOST_AUTO_TEST_CASE(a_thread_condition_applies_to_exited_threads) {
   BOOST_TEST(told(replaced(), "pool", where("tid != 1")) == (Told{130, 70, false}));
   BOOST_TEST(told(replaced(), "pool", where("cpu >= 0")) == (Told{130, kUnknown, false}));
 }
@@ -187,8 +187,8 @@ BOOST_AUTO_TEST_CASE(a_side_of_several_runs_has_the_median_change) {
              (Told{130, 10, false}));
 }
 
-// Each worker has a name of its own, and the names are one family.
-BOOST_AUTO_TEST_CASE(a_family_of_names_counts_members_that_exited) {
+// Each worker has its own name; the names share a pattern.
+BOOST_AUTO_TEST_CASE(a_name_pattern_counts_exited_members) {
   Snapshot window = made(
       window_between(at(10, {{1, "worker-1", 60}}), at(20, {{2, "worker-2", 70, true}}), "a", "b"));
   BOOST_TEST(told(std::move(window), "worker-{N}") == (Told{70, 10, false}));
@@ -207,15 +207,15 @@ Snapshot with_cgroup(std::uint64_t second, std::uint64_t id, std::uint64_t mib) 
   return snapshot;
 }
 
-BOOST_AUTO_TEST_CASE(a_cgroup_that_was_made_again_is_not_new) {
+BOOST_AUTO_TEST_CASE(a_recreated_cgroup_is_not_new) {
   Snapshot window = made(make_window(with_cgroup(10, 7, 50), with_cgroup(20, 8, 40), {}));
   to_differences(window);
   const Report report = report_of(window, {.group_by = GroupBy::Cgroup});
   BOOST_TEST(told(report, "/unit", 3) == (Told{40, -10, false}));
 }
 
-// A worker exits in the first window, another one in the second.
-BOOST_AUTO_TEST_CASE(consecutive_windows_together_count_what_exited_in_each) {
+// One worker exits in the first window, another one in the second.
+BOOST_AUTO_TEST_CASE(merged_windows_count_exits_of_each) {
   const std::vector<Process> middle{{2, "pool", 61}, {3, "other", 8}, {4, "pool", 62, true}};
   const auto windows = [&](bool seen) {
     std::vector<Snapshot> both;
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(consecutive_windows_together_count_what_exited_in_each) {
   BOOST_TEST(told(made(std::move(laps).join()), "pool") == (Told{130, kUnknown, false}));
 }
 
-BOOST_AUTO_TEST_CASE(the_beginning_of_a_window_has_the_processes_that_exited) {
+BOOST_AUTO_TEST_CASE(the_opening_of_a_window_contains_exited_processes) {
   for (const bool seen : {true, false}) {
     Ended ended = seen ? exited({kPool[0], kPool[1]}) : Ended();
     const Snapshot begin =

@@ -1,5 +1,5 @@
-// Which rows are judged together, by their figures alone, and that the intervals of all rows are
-// those of each.
+// Tests which rows form a family for the significance test, based only on their values, and that
+// the intervals of all rows equal those of single rows.
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -32,14 +32,15 @@ Rows judged(std::vector<RowFigures> rows) {
 
 BOOST_AUTO_TEST_SUITE(row_family_test)
 
-BOOST_AUTO_TEST_CASE(rows_above_their_floor_are_judged_in_order) {
+BOOST_AUTO_TEST_CASE(tests_rows_above_their_floor_in_order) {
   BOOST_TEST((judged({row(2, 0, 10, {9, 10, 11, 10}), row(1, 5, 10, {8, 9, 10, 8}),
                       row(1, 0, 10, {0, 0, 20, 40}), row(0, 3, 10, {kGap, 11, 13, 12})}) ==
               Rows{{0, 3}, {1, 0}, {2, 0}}));
 }
 
-// Of 4 + 4 runs, 2 on one side happen in 6 of 14 ways, 4 in 1 of 35; of 6 pairs 5 have p 0.0625.
-BOOST_AUTO_TEST_CASE(leaves_out_rows_and_groups_that_too_few_runs_have) {
+// With 4 + 4 runs, 2 nonzero values are on the same side in 6 of 14 labellings, and 4 in 1 of 35.
+// With 6 pairs, 5 different pairs give p 0.0625.
+BOOST_AUTO_TEST_CASE(omits_rows_and_groups_in_too_few_runs) {
   const auto rows_of = [](const statistics::Design& design, double alpha,
                           std::vector<std::vector<double>> all) {
     std::vector<RowFigures> rows;
@@ -57,11 +58,11 @@ BOOST_AUTO_TEST_CASE(leaves_out_rows_and_groups_that_too_few_runs_have) {
   BOOST_TEST((rows_of(kPairs, kAlpha,
                       {{9, 8, 7, 6, 5, 4, 8, 8, 6, 5, 4, 3},
                        {9, 8, 7, 6, 5, 4, 8, 7, 6, 5, 4, 3}}) == Rows{{1, 0}}));
-  // So few runs prove nothing; rows that stand out as much as they can are judged all the same.
+  // So few runs cannot be significant, but the rows with the smallest possible p are tested anyway.
   BOOST_TEST((rows_of({2, 2}, kAlpha, {{5, 6, 8, 9}, {5, 5, 5, 9}}) == Rows{{0, 0}, {0, 1}}));
 }
 
-BOOST_AUTO_TEST_CASE(the_smallest_p_of_a_row_follows_from_its_different_figures) {
+BOOST_AUTO_TEST_CASE(the_smallest_p_of_a_row_depends_on_its_distinct_values) {
   using statistics::smallest_p;
   BOOST_TEST(smallest_p({4, 4}, 2) == 3.0 / 7, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(smallest_p({4, 4}, 3) == 1.0 / 7, boost::test_tools::tolerance(1e-12));
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(the_smallest_p_of_a_row_follows_from_its_different_figures)
   BOOST_TEST(statistics::different_figures(row, {3, 3, true}) == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(levels_join_by_their_range_and_others_by_their_group) {
+BOOST_AUTO_TEST_CASE(levels_qualify_by_range_and_other_rows_by_group) {
   const auto level = [](std::uint32_t group, std::vector<double> runs) {
     return row(group, 1, 10, std::move(runs), JoinsBy::Range);
   };
@@ -86,8 +87,8 @@ BOOST_AUTO_TEST_CASE(levels_join_by_their_range_and_others_by_their_group) {
                row(1, 2, 10, {50, 51, 52, 50}, JoinsBy::Group)}) == Rows{{0, 0}, {0, 1}, {0, 2}}));
 }
 
-// The last digits of a sum of 1,501 figures are no difference between them.
-BOOST_AUTO_TEST_CASE(a_row_of_one_figure_does_not_outdo_others) {
+// Rounding in the last digits of a sum of 1,501 values must not count as a difference.
+BOOST_AUTO_TEST_CASE(a_row_of_equal_values_does_not_rank_above_others) {
   constexpr statistics::Design kMany{1000, 501};
   std::vector<double> shifted(kMany.runs()), even(kMany.runs(), 0);
   for (std::size_t run = 0; run < shifted.size(); ++run)
@@ -100,8 +101,8 @@ BOOST_AUTO_TEST_CASE(a_row_of_one_figure_does_not_outdo_others) {
   BOOST_TEST(statistics::Family(kMany, std::move(rows)).p(0) < 0.001);
 }
 
-BOOST_AUTO_TEST_CASE(a_metric_without_a_floor_has_a_share_of_its_rows) {
-  // A thousandth of 1,000.5; a hundredth of 1,000.
+BOOST_AUTO_TEST_CASE(a_metric_without_a_floor_gets_a_relative_floor) {
+  // A thousandth of 1,000.5, and a hundredth of 1,000.
   BOOST_TEST((judged({row(0, 0, 0, {1000, 1001, 999, 1000}), row(1, 0, 0, {.5, .6, .4, .5})}) ==
               Rows{{0, 0}}));
   std::vector<RowFigures> rows{row(0, 0, 0, {1000, 1001, 999, 1000}), row(1, 0, 0, {2, 3, 1, 2}),
@@ -112,22 +113,21 @@ BOOST_AUTO_TEST_CASE(a_metric_without_a_floor_has_a_share_of_its_rows) {
   BOOST_TEST((judged({row(0, 0, 0, {0, 0, 0, 0})}) == Rows{}));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_figure_of_a_row_is_never_judged) {
+BOOST_AUTO_TEST_CASE(missing_values_are_never_tested) {
   BOOST_TEST((judged({row(0, 0, 1, {5, 6, -1, 5}), row(1, 0, 1, {5, 6, INFINITY, 5}),
                       row(2, 0, 1, {kGap, kGap, kGap, kGap}), row(3, 0, 1, {5, 6, 7, 5})}) ==
               Rows{{3, 0}}));
 }
 
-BOOST_AUTO_TEST_CASE(a_shift_is_a_factor_above_the_floor) {
+BOOST_AUTO_TEST_CASE(a_shift_is_a_ratio_of_values_plus_floor) {
   const RowFamily family({row(0, 0, 10, {90, 90, 190, 190})}, kTwoAndTwo, kAlpha);
   const auto proof = family.proof(0, Bar{});
   BOOST_TEST(proof->shift == 1.0, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(!proof->proven);  // two runs a side prove nothing
+  BOOST_TEST(!proof->proven);  // two runs per side are never significant
 }
 
-// The floor, as large as the figures, halves the shift that is tested, but not the one that readers
-// see.
-BOOST_AUTO_TEST_CASE(the_least_shift_is_that_of_the_interval_without_the_floor) {
+// A floor as large as the values halves the tested shift, but not the shift that is shown.
+BOOST_AUTO_TEST_CASE(min_shift_applies_to_the_interval_without_the_floor) {
   const std::vector<double> grows{100, 100.2, 100.1, 100.3, 130, 130.2, 130.1, 130.3};
   std::vector<double> shrinks(grows.rbegin(), grows.rend()), starts(grows);
   for (std::size_t run = 0; run < 4; ++run) starts[run] = 0;
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(the_least_shift_is_that_of_the_interval_without_the_floor) 
   }
 }
 
-BOOST_AUTO_TEST_CASE(intervals_of_all_rows_are_those_of_each) {
+BOOST_AUTO_TEST_CASE(intervals_of_all_rows_equal_those_of_single_rows) {
   std::vector<RowFigures> rows;
   for (std::uint32_t at = 0; at < 150; ++at) {
     RowFigures one = row(at, at % 3, 1, {});

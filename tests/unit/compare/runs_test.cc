@@ -1,5 +1,5 @@
-// Runs and sides: what a run comes to outlives its snapshot, halves of a host make the whole, and
-// any number of sides are compared, each with the first.
+// Tests runs and sides: the results of a run outlive its snapshot, two halves of a host merge to
+// the whole, and each side is compared with the first.
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -28,7 +28,7 @@ const MetricDef kLongest = metric("longest_ns", "PeakNs", "MaxPeak");
 const MetricDef kNice = metric("nice", "OrdinalI32", "RangeI32");
 const MetricDef kEvents = metric("process.events", "CountMap", "MapSum", Entity::Process);
 
-// A rule of a plugin that points to the texts and maps it was shown, as it may.
+// State of a plugin rule that keeps pointers to the maps that it received, which the ABI permits.
 struct Seen {
   const ctprof_entry* entries;
   std::size_t count;
@@ -115,7 +115,7 @@ const std::vector<Worker> kWorkers{
     {1, 2, "web", "SCHED_FIFO_of_some_length", 200, 90, 3, -5},
     {5, 5, "db", "SCHED_OTHER_of_some_length", 1000, 2, 1, 3},
     {8, 8, "web", "SCHED_FIFO_of_some_length", 40, 1, 5, 9},
-    {9, 9, "db", "SCHED_BATCH_of_some_length", 0, 11, 1, 0},  // no reading of its run time
+    {9, 9, "db", "SCHED_BATCH_of_some_length", 0, 11, 1, 0},  // its run time is missing
 };
 
 std::string json_of(const Report& report) {
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_report_outlives_its_snapshots) {
   BOOST_TEST(before.find(R"("low;of_web;")") != before.npos);
 }
 
-// What all groups came to, as text.
+// Returns the results of all groups as text.
 std::vector<std::string> told(const Rollup& rollup, const Grouping& grouping,
                               const MetricPlan& plan) {
   std::vector<std::string> lines;
@@ -171,7 +171,7 @@ struct Reduced {
   RunFigures figures;
 };
 
-// Reduces a host that is gone by the time that this returns.
+// Reduces a host whose snapshot is destroyed when the function returns.
 Reduced reduced(const std::vector<Worker>& workers, GroupBook& book_of_groups,
                 const MetricPlan& plan) {
   const Snapshot snapshot = host_of(workers);
@@ -180,7 +180,7 @@ Reduced reduced(const std::vector<Worker>& workers, GroupBook& book_of_groups,
           RunFigures(snapshot, rows, plan, std::vector<bool>(plan.metrics.size()), {})};
 }
 
-BOOST_AUTO_TEST_CASE(two_halves_of_a_host_make_the_whole) {
+BOOST_AUTO_TEST_CASE(two_halves_of_a_host_merge_to_the_whole) {
   const Snapshot like = host_of(kWorkers);
   const Snapshot* sides[] = {&like};
   const auto plan = plan_metrics(sides, {}, {&book, {}});
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(two_halves_of_a_host_make_the_whole) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(names_get_their_pattern_from_all_runs) {
+BOOST_AUTO_TEST_CASE(finds_name_patterns_across_all_runs) {
   GroupBook groups{Spec{}};
   const auto named = [&](const std::string& pcomm) {
     return groups.add(snapshot_of({{1, 1, pcomm, pcomm}})).groups;
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(names_get_their_pattern_from_all_runs) {
   BOOST_TEST((grouping.has(0, 1) && grouping.has(1, 1) && !grouping.has(2, 1)));
 }
 
-BOOST_AUTO_TEST_CASE(three_sides_are_each_compared_with_the_first) {
+BOOST_AUTO_TEST_CASE(compares_each_of_three_sides_with_the_first) {
   Snapshot sides[3];
   const std::uint64_t run_times[] = {100, 150, 80};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -238,12 +238,12 @@ BOOST_AUTO_TEST_CASE(three_sides_are_each_compared_with_the_first) {
   BOOST_TEST(row.at("delta").to_number<int>() == 50);
   BOOST_TEST(row.at("delta_2").to_number<int>() == -20);
   BOOST_TEST(row.at("pct_2").to_number<double>() == -0.2);
-  // Two of three have db; cache is of one alone.
+  // Two of three sides have db; only one has cache.
   BOOST_TEST(told.at("rows").as_array().size() == 2);
   BOOST_TEST(told.at("rows").as_array().at(1).at("candidate_2").is_null());
   BOOST_TEST(told.at("only_baseline").as_array().empty());
   BOOST_TEST(told.at("only_candidate_2").as_array().size() == 1);
-  // --fail-on looks at each candidate.
+  // --fail-on checks each candidate.
   BOOST_TEST(told.at("failed").as_array().size() == 1);
   StringSink sink;
   BOOST_REQUIRE(write_report_csv(report, sink));
@@ -261,7 +261,7 @@ Snapshot on_host(const std::string& name, const std::string& kernel) {
   return run;
 }
 
-BOOST_AUTO_TEST_CASE(hosts_that_differ_within_a_side_are_told_apart) {
+BOOST_AUTO_TEST_CASE(shows_differences_of_hosts_within_a_side) {
   const Snapshot runs[] = {on_host("a", "6.1.0"), on_host("b", "6.12.3"), on_host("a", "6.1.0"),
                            on_host("a", "6.12.3"), on_host("a", "6.12.3")};
   const Report report = reported({&runs[0], &runs[1], &runs[2], &runs[3], &runs[4]},
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(hosts_that_differ_within_a_side_are_told_apart) {
   BOOST_TEST(text.find("6.1.0 (2 runs), 6.12.3 (1 run)  6.12.3\n") != text.npos, text);
 }
 
-BOOST_AUTO_TEST_CASE(hosts_of_one_side_that_differ_are_told_though_the_other_is_like_its_first) {
+BOOST_AUTO_TEST_CASE(shows_differences_within_one_side_if_the_first_hosts_are_equal) {
   const Snapshot runs[] = {on_host("a", "6.1.0"), on_host("a", "6.12.3"), on_host("a", "6.1.0")};
   const auto differences = host_differences(std::vector{facts_of(runs[0]), facts_of(runs[1])},
                                             std::vector{facts_of(runs[2])});

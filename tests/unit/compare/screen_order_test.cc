@@ -1,4 +1,4 @@
-// Sorting the first screen by its columns, as they are printed.
+// Tests sorting the first screen by its columns, which uses the printed values.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -25,7 +25,7 @@ std::string sorted(const std::vector<const Snapshot*>& sides, const char* by) {
 
 BOOST_AUTO_TEST_SUITE(screen_order_test)
 
-BOOST_AUTO_TEST_CASE(rows_are_sorted_by_columns_as_they_are_printed) {
+BOOST_AUTO_TEST_CASE(sorts_rows_by_the_printed_values) {
   const std::vector<Did> all{{.name = "a", .cpu = 3 * kSecond, .switches = 20'000},
                              {.name = "b", .cpu = 9 * kSecond, .switches = 10'000},
                              {.name = "b", .cpu = kSecond, .switches = 5'000},
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(rows_are_sorted_by_columns_as_they_are_printed) {
   BOOST_TEST(sorted({&idle, &window}, "-moved most") == "c a b");
 }
 
-BOOST_AUTO_TEST_CASE(names_of_metrics_sort_tables) {
+BOOST_AUTO_TEST_CASE(metric_names_sort_the_tables) {
   const Snapshot window = window_of({{.name = "a", .cpu = kSecond}});
   Spec spec;
   spec.sort = *parse_sort("cpu", ReportKind::Show);

@@ -1,4 +1,4 @@
-// The first screen: figures, totals, scores and floors, and what stays out.
+// Tests the first screen: values, totals, scores and floors, and which groups are omitted.
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -16,7 +16,7 @@ using namespace made_screen;
 
 BOOST_AUTO_TEST_SUITE(screen_test)
 
-BOOST_AUTO_TEST_CASE(figures_are_rates_over_the_length_of_the_window) {
+BOOST_AUTO_TEST_CASE(values_are_rates_over_the_length_of_the_window) {
   const Snapshot window = window_of({{.name = "a",
                                       .cpu = 5 * kSecond,
                                       .switches = 200,
@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(figures_are_rates_over_the_length_of_the_window) {
   BOOST_TEST(figures[1].value == 50.0);
   BOOST_TEST(figures[3].value == 5.0 * (1 << 20));
   BOOST_TEST(figures[3].change == 4.0 * (1 << 20));
-  BOOST_TEST(report.screen()->columns[0].floor == 1.0);  // 1e7 ns a second are one percent
+  BOOST_TEST(report.screen()->columns[0].floor == 1.0);  // 1e7 ns per second are one percent
 }
 
 BOOST_AUTO_TEST_CASE(a_score_is_the_largest_share) {
@@ -44,10 +44,10 @@ BOOST_AUTO_TEST_CASE(a_score_is_the_largest_share) {
   BOOST_TEST(row(report, "grows").score == 0.9);
   BOOST_TEST(row(report, "shrinks").score == 0.1);
   BOOST_TEST(names(report) == "grows runs both shrinks");
-  BOOST_TEST(row(report, "both").decided_by == 0u);  // switches have no weight of their own
+  BOOST_TEST(row(report, "both").decided_by == 0u);  // switches have no weight
 }
 
-BOOST_AUTO_TEST_CASE(groups_below_every_floor_stay_out) {
+BOOST_AUTO_TEST_CASE(omits_groups_below_every_floor) {
   // The floors are 10/s and 1 %.
   const Snapshot window = window_of({{.name = "few", .switches = 50},
                                      {.name = "more", .switches = 100},
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_group_that_gains_many_threads_is_not_quiet) {
   BOOST_TEST(names(report_of({&few, &many})) == "leaks");
 }
 
-BOOST_AUTO_TEST_CASE(quiet_kernel_threads_and_our_own_are_counted) {
+BOOST_AUTO_TEST_CASE(counts_quiet_kernel_threads_and_threads_of_ctprof) {
   const Snapshot window = window_of({{.name = "kq", .cpu = 1, .is_kernel = true},
                                      {.name = "kloud", .cpu = kSecond, .is_kernel = true},
                                      {.name = "own", .cpu = 3 * kSecond},
@@ -89,8 +89,8 @@ BOOST_AUTO_TEST_CASE(quiet_kernel_threads_and_our_own_are_counted) {
   BOOST_TEST(screen.columns[0].totals[0] == 40.00000002, boost::test_tools::tolerance(1e-9));
 }
 
-// Sleep that a thread chose is among the time that it was blocked.
-BOOST_AUTO_TEST_CASE(what_counts_by_change_orders_nothing) {
+// Blocked time includes voluntary sleep.
+BOOST_AUTO_TEST_CASE(a_column_that_counts_changes_does_not_order_rows) {
   const std::vector<Did> pool{{.name = "pool", .cpu = kSecond, .idle = 9 * kSecond},
                               {.name = "run", .cpu = 2 * kSecond, .idle = 9 * kSecond}};
   std::vector<Did> awake = pool;
@@ -103,9 +103,9 @@ BOOST_AUTO_TEST_CASE(what_counts_by_change_orders_nothing) {
   BOOST_TEST(!row(report, "pool").has_moved);
 }
 
-// Threads are not read at the same moment of both windows, so that those of who does nothing are
-// blocked for a little longer or shorter.
-BOOST_AUTO_TEST_CASE(what_counts_by_change_brings_nobody_onto_the_screen) {
+// The two windows read threads at slightly different times, so the blocked time of idle threads
+// differs slightly.
+BOOST_AUTO_TEST_CASE(a_column_that_counts_changes_does_not_select_rows) {
   const Snapshot before = window_of({{.name = "pool", .idle = 90 * kSecond}}),
                  after = window_of({{.name = "pool", .idle = 91 * kSecond}});
   const Report report = report_of({&before, &after});
@@ -113,20 +113,20 @@ BOOST_AUTO_TEST_CASE(what_counts_by_change_brings_nobody_onto_the_screen) {
   BOOST_TEST(report.screen()->quiet_groups == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(windows_of_different_length_are_compared_by_their_rates) {
+BOOST_AUTO_TEST_CASE(compares_windows_of_different_length_by_rates) {
   const Snapshot before = window_of({{.name = "a", .cpu = kSecond}, {.name = "b", .cpu = kSecond}}),
                  after = window_of(
                      {{.name = "a", .cpu = 2 * kSecond}, {.name = "c", .cpu = kSecond}}, 20);
   const Report report = report_of({&before, &after});
   BOOST_TEST(row(report, "a").score == 0.0);
-  BOOST_TEST(row(report, "b").score == 0.1);   // 10 % of a CPU went
-  BOOST_TEST(row(report, "c").score == 0.05);  // 5 % came
+  BOOST_TEST(row(report, "b").score == 0.1);   // minus 10 % of a CPU
+  BOOST_TEST(row(report, "c").score == 0.05);  // plus 5 %
   BOOST_TEST(names(report) == "b c a");
   BOOST_TEST(moved(report.screen()->columns[0], report.screen()->figures(row(report, "b"), 0)) ==
              -10.0);
 }
 
-BOOST_AUTO_TEST_CASE(who_is_new_and_who_is_gone_of_two_windows) {
+BOOST_AUTO_TEST_CASE(marks_new_and_exited_groups_of_two_windows) {
   const Snapshot before = window_of({{.name = "a", .cpu = kSecond}, {.name = "b", .cpu = kSecond}}),
                  after = window_of({{.name = "a", .cpu = kSecond}, {.name = "c", .cpu = kSecond}});
   const Report report = report_of({&before, &after});
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(who_is_new_and_who_is_gone_of_two_windows) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_level_moves_by_what_it_grew_to) {
+BOOST_AUTO_TEST_CASE(a_level_is_compared_by_its_growth) {
   const Snapshot before =
                      window_of({{.name = "leak", .held_before = 1 << 20, .held_after = 1 << 20}}),
                  after =
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_level_moves_by_what_it_grew_to) {
   BOOST_TEST(report.screen()->columns[3].totals.front() == 6.0 * (1 << 20));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_known_orders_nothing_and_is_null) {
+BOOST_AUTO_TEST_CASE(missing_values_are_null_and_do_not_order_rows) {
   Snapshot window = window_of({{.name = "a", .cpu = kSecond}, {.name = "b", .cpu = kSecond}});
   window.threads().find("cpu")->gaps()[0] = static_cast<ctprof_gap>(Gap::NoBase);
   window.threads().find("switches")->u64()[0] = 1000;
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_known_orders_nothing_and_is_null) {
   BOOST_TEST(report.screen()->columns[0].totals[0] == 10.0);
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_add_up_has_the_largest_as_its_whole) {
+BOOST_AUTO_TEST_CASE(a_maximum_is_compared_with_the_largest_value) {
   const std::vector<Did> all{{.name = "a"}, {.name = "b"}};
   Snapshot before = taken(10, all), after = taken(20, all);
   const MetricDef depth = shown(metric("depth", "GaugeCount", "MaxGaugeCount"),
@@ -169,10 +169,10 @@ BOOST_AUTO_TEST_CASE(what_does_not_add_up_has_the_largest_as_its_whole) {
   to_differences(*made);
   const Report report = report_of(*made);
   BOOST_TEST(report.screen()->columns[0].totals.front() == 8.0);
-  BOOST_TEST(row(report, "a").score == 0.0);  // it is no share of the machine
+  BOOST_TEST(row(report, "a").score == 0.0);  // not a share of the machine
 }
 
-BOOST_AUTO_TEST_CASE(three_columns_of_third_parties_come_last) {
+BOOST_AUTO_TEST_CASE(at_most_three_third_party_columns_come_last) {
   const std::vector<Did> all{{.name = "a", .cpu = kSecond}};
   Snapshot before = taken(10, all), after = taken(20, all);
   for (const char* name : {"far_one", "far_two", "far_three", "far_four", "ours"}) {
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(three_columns_of_third_parties_come_last) {
   BOOST_TEST(report.screen()->no_place == std::vector<std::string>{"far_four"});
 }
 
-BOOST_AUTO_TEST_CASE(no_screen_where_only_some_metrics_are_wanted_or_none_is_a_headline) {
+BOOST_AUTO_TEST_CASE(has_no_screen_for_selected_metrics_or_without_headlines) {
   const Snapshot window = window_of({{.name = "a", .cpu = kSecond}});
   BOOST_TEST(!report_of(window, {.metrics = {"cpu"}}).screen());
   BOOST_TEST(!report_of(window, {.sections = {"primary"}}).screen());
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(no_screen_where_only_some_metrics_are_wanted_or_none_is_a_h
   BOOST_TEST(!report_of(*made).screen());
 }
 
-// Threads in cgroups: path, where it is known, and CPU time.
+// Returns a report of threads in cgroups; each entry has a path, if known, and CPU time.
 Report tree_of(const std::vector<std::pair<std::optional<std::string>, std::uint64_t>>& cgroups) {
   std::vector<Did> all;
   Cells<std::string> paths;
@@ -222,7 +222,7 @@ std::string depths_of(const Report& report) {
   return depths;
 }
 
-BOOST_AUTO_TEST_CASE(cgroups_are_a_tree) {
+BOOST_AUTO_TEST_CASE(shows_cgroups_as_a_tree) {
   const Report report = tree_of({{"/a", kSecond},
                                  {"/a-b", 4 * kSecond},
                                  {"/a/low", kSecond},
@@ -233,15 +233,15 @@ BOOST_AUTO_TEST_CASE(cgroups_are_a_tree) {
   BOOST_TEST(depths_of(report) == "01100");
 }
 
-BOOST_AUTO_TEST_CASE(no_cgroup_is_below_an_unknown_one) {
+BOOST_AUTO_TEST_CASE(an_unknown_cgroup_has_no_children) {
   const Report report = tree_of({{"/", kSecond}, {std::nullopt, 2 * kSecond}, {"/a", 3 * kSecond}});
   BOOST_TEST(report.screen()->rows.size() == 3u);
   BOOST_TEST(names(report) == "/ /a ");
   BOOST_TEST(depths_of(report) == "010");
 }
 
-// Threads that ended stand behind those that live, whatever their ids.
-BOOST_AUTO_TEST_CASE(processes_are_found_among_the_threads_that_live) {
+// Exited threads come after living threads, whatever their ids.
+BOOST_AUTO_TEST_CASE(finds_processes_among_living_threads) {
   const std::vector<Did> all{{.name = "a"}, {.name = "b"}, {.name = "c"}};
   Snapshot before = taken(10, all), after = taken(20, all);
   const Cells<std::uint64_t> held{1 << 20, 2 << 20, 4 << 20};

@@ -1,4 +1,4 @@
-// The order of the first screen: shares of the machine's time and memory.
+// Tests the order of the first screen: shares of the machine's time and memory.
 
 #include <boost/test/unit_test.hpp>
 #include <optional>
@@ -27,7 +27,7 @@ MetricDef of_host(const char* role, const char* newtype, const char* rule) {
 
 constexpr std::uint64_t kMib = 1 << 20;
 
-// What threads counted beside `Did`, and what the host did; in 10 s.
+// Counters of threads beyond ThreadActivity, and of the host, in 10 s.
 struct More {
   Cells<std::uint64_t> waited{}, disk{}, written{};
   std::uint64_t cpus = 4, memory_kib = 1 << 20;
@@ -65,7 +65,7 @@ std::string decided_by(const Report& report, const std::string& name) {
 
 BOOST_AUTO_TEST_SUITE(screen_weight_test)
 
-BOOST_AUTO_TEST_CASE(a_second_on_a_cpu_counts_as_a_second_of_waiting_for_one) {
+BOOST_AUTO_TEST_CASE(a_second_of_run_time_weighs_as_much_as_a_second_of_wait_time) {
   std::vector<Did> all{{.name = "runs", .cpu = 10 * kSecond}};
   all.insert(all.end(), 2, {.name = "waits"});
   all.insert(all.end(), 5, {.name = "starves"});
@@ -76,11 +76,11 @@ BOOST_AUTO_TEST_CASE(a_second_on_a_cpu_counts_as_a_second_of_waiting_for_one) {
   BOOST_TEST(names(report) == "starves waits runs");
   BOOST_TEST(row(report, "runs").score == 0.25);
   BOOST_TEST(row(report, "waits").score == 0.5);
-  BOOST_TEST(row(report, "starves").score == 1.0);  // the time of 5 CPUs of 4
+  BOOST_TEST(row(report, "starves").score == 1.0);  // 5 CPUs of 4
   BOOST_TEST(decided_by(report, "waits") == "%wait");
 }
 
-BOOST_AUTO_TEST_CASE(a_group_is_blocked_for_a_second_per_second_at_most) {
+BOOST_AUTO_TEST_CASE(blocked_time_of_a_group_weighs_at_most_one_second_per_second) {
   const Snapshot window =
       window_with({{.name = "pool"}, {.name = "one"}, {.name = "runs", .cpu = 15 * kSecond}},
                   {.disk = Cells<std::uint64_t>{80 * kSecond, 5 * kSecond, 0}});
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_group_is_blocked_for_a_second_per_second_at_most) {
   BOOST_TEST(row(report, "one").score == 0.125);
 }
 
-BOOST_AUTO_TEST_CASE(memory_counts_as_a_share_of_what_the_host_has) {
+BOOST_AUTO_TEST_CASE(memory_weighs_as_a_share_of_the_hosts_memory) {
   const Snapshot window = window_with(
       {{.name = "sleep", .switches = 1, .held_after = 17 * kMib, .is_born = false},
        {.name = "large", .cpu = 200 * kMs, .held_before = 512 * kMib, .held_after = 512 * kMib},
@@ -111,26 +111,26 @@ BOOST_AUTO_TEST_CASE(a_change_of_one_percent_of_a_small_memory_is_not_quiet) {
     return report_of(window).screen()->columns[3].floor;
   };
   BOOST_TEST(floor(50 << 10) == 0.5 * kMib);
-  BOOST_TEST(floor(1 << 20) == 1.0 * kMib);  // the headline's own
+  BOOST_TEST(floor(1 << 20) == 1.0 * kMib);  // the floor of the headline
 }
 
-BOOST_AUTO_TEST_CASE(bytes_count_as_a_share_of_what_the_disks_did) {
+BOOST_AUTO_TEST_CASE(bytes_weigh_as_a_share_of_disk_activity) {
   const std::vector<Did> all{{.name = "writes"}, {.name = "busy", .cpu = 10 * kSecond}};
   const Cells<std::uint64_t> written{300 * kMib, 0};
-  // 300 of 400 MiB of disks that were busy for 8 s of 10.
+  // 300 of 400 MiB on disks that were busy for 8 s of 10.
   const Report report = report_of(
       window_with(all, {.written = written, .disk_bytes = 400 * kMib, .disk_busy = 8 * kSecond}));
   BOOST_TEST(row(report, "writes").score == 0.6, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(names(report) == "writes busy");
-  // What never reached a disk in the window counts as all that did.
+  // Buffered bytes weigh at most as much as all bytes that reached a disk.
   const Report buffered = report_of(
       window_with(all, {.written = written, .disk_bytes = 10 * kMib, .disk_busy = kSecond / 10}));
   BOOST_TEST(row(buffered, "writes").score == 0.01, boost::test_tools::tolerance(1e-12));
-  // Nothing is known of the disks.
+  // Without disk metrics, bytes have no weight.
   BOOST_TEST(row(report_of(window_with(all, {.written = written})), "writes").score == 0.0);
 }
 
-BOOST_AUTO_TEST_CASE(counts_never_outrank_what_they_cost) {
+BOOST_AUTO_TEST_CASE(counts_never_outrank_times) {
   const Snapshot window = window_with({{.name = "switches", .cpu = kSecond, .switches = 9'000'000},
                                        {.name = "polls", .cpu = 2 * kSecond, .switches = 1}},
                                       {});
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(counts_never_outrank_what_they_cost) {
   BOOST_TEST(decided_by(report, "switches") == "%cpu");
 }
 
-BOOST_AUTO_TEST_CASE(of_two_windows_the_change_counts) {
+BOOST_AUTO_TEST_CASE(two_windows_are_ordered_by_change) {
   const std::vector<Did> before{{.name = "always", .cpu = 30 * kSecond},
                                 {.name = "more", .cpu = kSecond}},
       after{{.name = "always", .cpu = 30 * kSecond, .switches = 5'000'000},
@@ -149,12 +149,12 @@ BOOST_AUTO_TEST_CASE(of_two_windows_the_change_counts) {
   BOOST_TEST(names(report) == "more always");
   BOOST_TEST(row(report, "more").score == 0.05, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(row(report, "always").score == 0.0);
-  BOOST_TEST(decided_by(report, "always") == "sw/s");  // which moved most all the same
+  BOOST_TEST(decided_by(report, "always") == "sw/s");  // the column with the largest change
   BOOST_TEST(row(report, "always").has_moved);
 }
 
-// The rest of the host is not among the rows, and weighs as much as before.
-BOOST_AUTO_TEST_CASE(a_score_does_not_depend_on_which_groups_are_kept) {
+// Groups outside of the condition have no rows, but the total of the host still includes them.
+BOOST_AUTO_TEST_CASE(a_score_does_not_depend_on_the_selected_groups) {
   const Snapshot window =
       window_with({{.name = "a", .cpu = 4 * kSecond}, {.name = "b", .cpu = 8 * kSecond}},
                   {.written = Cells<std::uint64_t>{40 * kMib, 0},

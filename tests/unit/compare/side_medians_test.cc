@@ -1,4 +1,4 @@
-// Medians of sides of several runs: of an even number of runs, and of groups that some runs lack.
+// Tests medians of sides of several runs: an even number of runs, and groups that some runs lack.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -15,7 +15,7 @@ using namespace made_sides;
 
 BOOST_AUTO_TEST_SUITE(side_medians_test)
 
-BOOST_AUTO_TEST_CASE(the_median_of_an_even_number_of_counts_is_the_mean_of_the_middle_two) {
+BOOST_AUTO_TEST_CASE(the_median_of_an_even_number_is_the_mean_of_the_middle_two) {
   ScreenMedians medians;
   medians.add(std::vector<ScreenThreads>{{.living = 3}, {.living = 1, .ended = 1}});
   medians.add(std::vector<ScreenThreads>{{.living = 4}, {}});
@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(the_median_of_an_even_number_of_counts_is_the_mean_of_the_m
   BOOST_TEST(median_count({4, 1, 9}) == 4);
 }
 
-// A process with a thread `main`, and with others of one name, which have no row of processes.
+// Returns a process with a thread `main` and threads of another name, which have no process row.
 Snapshot run_with(const std::string& name, const std::vector<std::uint64_t>& run_times) {
   std::vector<Thread> threads{{1, 1, "web", "main"}};
   Cells<std::uint64_t> runs{7};
@@ -40,7 +40,7 @@ Snapshot run_with(const std::string& name, const std::vector<std::uint64_t>& run
   return snapshot;
 }
 
-BOOST_AUTO_TEST_CASE(a_group_in_half_of_the_runs_is_in_every_output) {
+BOOST_AUTO_TEST_CASE(every_output_has_a_group_of_half_of_the_runs) {
   std::vector<Snapshot> runs;
   for (const std::vector<std::uint64_t>& worker :
        {std::vector<std::uint64_t>{10}, {}, {30}, {}, {}, {60}, {20}, {}})
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_group_in_half_of_the_runs_is_in_every_output) {
   BOOST_TEST(report_text(report, files, columns, {}).find("worker") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_group_in_few_runs_of_one_side_is_in_every_output) {
+BOOST_AUTO_TEST_CASE(every_output_has_a_group_of_few_runs_of_one_side) {
   std::vector<Snapshot> runs;
   for (const std::vector<std::uint64_t>& worker :
        {std::vector<std::uint64_t>{}, {}, {}, {9}, {8}, {}})
@@ -66,8 +66,8 @@ BOOST_AUTO_TEST_CASE(a_group_in_few_runs_of_one_side_is_in_every_output) {
   BOOST_TEST(report.grouping().names[report.only(1).groups[0]] == "worker");
 }
 
-// Threads of a metric of the host are those of all runs, too.
-BOOST_AUTO_TEST_CASE(threads_beside_figures_of_the_host_are_medians) {
+// The thread count of a host metric is a median of all runs, too.
+BOOST_AUTO_TEST_CASE(thread_counts_of_host_metrics_are_medians) {
   std::vector<Snapshot> runs;
   for (const std::size_t threads : {1, 4, 2}) {
     runs.push_back(run_with("worker", std::vector<std::uint64_t>(threads)));
@@ -77,8 +77,8 @@ BOOST_AUTO_TEST_CASE(threads_beside_figures_of_the_host_are_medians) {
   BOOST_TEST(member(told(report_of(runs, {{3}})), "host", "busy", "threads") == "3");
 }
 
-// A group whose rows have no meaning for a metric has nothing of it, as one that is absent.
-BOOST_AUTO_TEST_CASE(a_run_without_rows_that_apply_counts_as_zero) {
+// A group without applicable rows counts like an absent group.
+BOOST_AUTO_TEST_CASE(a_run_without_applicable_rows_counts_as_zero) {
   auto runs = runs_of({{{"web", 1, 8}}, {{"web", 1, {}}}, {{"web", 1, 2}}});
   const auto not_applicable = static_cast<ctprof_gap>(Gap::NotApplicable);
   runs[1].threads().find("heap")->gaps()[0] = not_applicable;
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_run_without_rows_that_apply_counts_as_zero) {
   BOOST_TEST(member(told(report_of(runs, {{4}})), "web", "heap", "value") == "no row");
 }
 
-BOOST_AUTO_TEST_CASE(a_run_without_the_group_has_none_of_the_keys_that_add_up) {
+BOOST_AUTO_TEST_CASE(a_run_without_the_group_counts_as_zero_for_each_map_key) {
   const auto runs = runs_of({{{"web", 1, 1, "O", 0, {{"hits", 4}, {"size", 8}}}},
                              {{"db", 1, 1}},
                              {{"web", 1, 1, "O", 0, {{"hits", 6}, {"size", 2}}}},
@@ -106,8 +106,8 @@ BOOST_AUTO_TEST_CASE(a_run_without_the_group_has_none_of_the_keys_that_add_up) {
   BOOST_TEST(member(told(*named), "web", "stats[size]", "value") == "5");
 }
 
-// The figures that are shown, and those that are judged, are of the same runs.
-BOOST_AUTO_TEST_CASE(every_figure_is_the_median_of_its_runs) {
+// The values that are shown and those that are tested come from the same runs.
+BOOST_AUTO_TEST_CASE(every_value_is_the_median_of_its_runs) {
   for (std::size_t size = 2; size <= 6; ++size) {
     std::vector<Snapshot> runs;
     for (std::size_t run = 0; run < 2 * size; ++run) {

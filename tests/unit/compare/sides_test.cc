@@ -1,4 +1,4 @@
-// Sides of several runs, and windows that are told together: medians, and rates before them.
+// Tests sides of several runs and windows that are shown together: medians of rates.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -15,21 +15,21 @@ using namespace made_sides;
 
 BOOST_AUTO_TEST_SUITE(sides_test)
 
-BOOST_AUTO_TEST_CASE(a_side_of_several_runs_is_their_median) {
+BOOST_AUTO_TEST_CASE(a_side_shows_the_median_of_its_runs) {
   const auto runs =
       runs_of({{{"web", 10, 5}}, {{"web", 70, 1}}, {{"web", 30, {}}}, {{"db", 3, 3}}});
   const json::value report = told(report_of(runs, {{4}}));
   BOOST_TEST(member(report, "web", "run_time_ns", "value") == "20");  // 0, 10, 30, 70
   BOOST_TEST(member(report, "web", "run_time_ns", "runs") == "3");
   BOOST_TEST(member(report, "web", "run_time_ns", "per_second") == "false");
-  BOOST_TEST(member(report, "web", "heap", "value") == "1");  // 0, 1, 5, and one that was not read
+  BOOST_TEST(member(report, "web", "heap", "value") == "1");  // 0, 1, 5, and a missing value
   BOOST_TEST(member(report, "web", "heap", "runs") == "2");
   BOOST_TEST(member(report, "web", "heap", "coverage") == R"({"values":2,"rows":3})");
   BOOST_TEST(member(report, "db", "run_time_ns", "value") == "0");
   BOOST_TEST(report.at("snapshot").at("runs").as_array().size() == 4u);
 }
 
-BOOST_AUTO_TEST_CASE(threads_on_the_screen_are_medians) {
+BOOST_AUTO_TEST_CASE(thread_counts_on_the_screen_are_medians) {
   ScreenMedians medians;
   medians.add(std::vector<ScreenThreads>{{.living = 3, .born = 1}, {.living = 4}});
   medians.add(std::vector<ScreenThreads>{{.living = 1}, {}});
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(threads_on_the_screen_are_medians) {
   BOOST_TEST(threads[2].living == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_number_is_that_of_all_rows) {
+BOOST_AUTO_TEST_CASE(values_that_are_not_numbers_aggregate_all_rows) {
   const auto runs = runs_of({{{"web", 1, 1, "FIFO", -5}},
                              {{"web", 1, 1, "OTHER", 3}, {"web", 1, 1, "OTHER", 3}},
                              {{"web", 1, 1, "FIFO", 0}, {"web", 1, 1, "OTHER", 0}}});
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(maps_have_a_median_for_each_key) {
   BOOST_TEST(csv(report).find("web,stats,hits,count,5,") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(windows_told_together_are_rates_and_then_a_median) {
+BOOST_AUTO_TEST_CASE(several_windows_show_the_median_of_rates) {
   std::vector<Snapshot> runs;
   runs.push_back(window_of(1, {{"web", 10, 5, "O", 0, {{"hits", 4}, {"size", 8}}}}));
   runs.push_back(window_of(2, {{"web", 60, 9, "O", 0, {{"hits", 4}, {"size", 6}}}}));
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(windows_told_together_are_rates_and_then_a_median) {
   BOOST_TEST(lines.find("web,stats,hits,count,true,2,") != lines.npos);
 }
 
-BOOST_AUTO_TEST_CASE(one_window_alone_is_told_in_totals) {
+BOOST_AUTO_TEST_CASE(a_single_window_shows_totals) {
   std::vector<Snapshot> runs;
   runs.push_back(window_of(2, {{"web", 60, 9}}));
   const json::value report = told(report_of(runs, {{1}}));
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(one_window_alone_is_told_in_totals) {
   BOOST_TEST(member(report, "web", "run_time_ns", "per_second") == "false");
 }
 
-BOOST_AUTO_TEST_CASE(two_windows_are_compared_by_their_rates) {
+BOOST_AUTO_TEST_CASE(compares_two_windows_by_their_rates) {
   std::vector<Snapshot> runs;
   runs.push_back(window_of(1, {{"web", 10, 5}, {"db", 40, 1}}));
   runs.push_back(window_of(4, {{"web", 80, 7}, {"db", 160, 1}}));
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(two_windows_are_compared_by_their_rates) {
   BOOST_TEST(rows.at("failed").as_array().size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(sides_of_several_runs_are_compared_with_the_first) {
+BOOST_AUTO_TEST_CASE(compares_each_side_with_the_first) {
   std::vector<Snapshot> runs;
   for (const std::uint64_t run : {10, 20, 90, 30, 50, 60, 70})
     runs.push_back(window_of(1, {{"web", run, run}}));
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_window_without_length_has_no_rates) {
   BOOST_TEST(member(rows, "web", "heap", "baseline") == "5");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_shown_can_fail) {
+BOOST_AUTO_TEST_CASE(fail_on_uses_the_shown_values) {
   std::vector<Snapshot> runs;
   runs.push_back(window_of(2, {{"web", 60, 9}, {"db", 20, 1}}));
   const Report report = report_of(runs, {{1}, "run_time_ns > 50 && threads == 1"});
@@ -153,8 +153,8 @@ BOOST_AUTO_TEST_CASE(where_counts_the_threads_of_all_runs) {
   BOOST_TEST(report.notes().front() == "--where keeps 2 of 3 threads");
 }
 
-// A recorder's sums cover 1 s of windows of 2 and 4 s.
-BOOST_AUTO_TEST_CASE(rates_of_sums_are_taken_over_the_time_that_they_cover) {
+// The sums of a recorder cover 1 s of windows of 2 and 4 s.
+BOOST_AUTO_TEST_CASE(rates_of_sums_use_the_covered_time) {
   std::vector<Snapshot> runs;
   for (const std::uint64_t seconds : {2, 4}) {
     Snapshot& run = runs.emplace_back(window_of(seconds, {{"web", 60, 9}}));
@@ -169,8 +169,8 @@ BOOST_AUTO_TEST_CASE(rates_of_sums_are_taken_over_the_time_that_they_cover) {
   BOOST_TEST(member(report, "web", "run_time_ns", "candidate") == "15");
 }
 
-// Of snapshots of different boots, what counts up is told per second of life, too.
-BOOST_AUTO_TEST_CASE(lifetimes_have_rates_of_their_own) {
+// Counters of snapshots of different boots are also shown per second of lifetime.
+BOOST_AUTO_TEST_CASE(lifetimes_have_rates) {
   std::vector<Snapshot> runs = runs_of({{{"web", 60, 1}}, {{"web", 60, 1}}});
   for (std::size_t run = 0; run < 2; ++run) {
     add_u64(runs[run], identity_metric(kStartTime), {500});
@@ -186,8 +186,8 @@ BOOST_AUTO_TEST_CASE(lifetimes_have_rates_of_their_own) {
              "null");
 }
 
-// 40 in 20 s; divided by the mean age of 10.5 s that would be more than two CPUs can do.
-BOOST_AUTO_TEST_CASE(a_lifetime_is_divided_by_the_age_of_the_oldest_thread) {
+// 40 in 20 s; divided by the mean age of 10.5 s, it would exceed the capacity of two CPUs.
+BOOST_AUTO_TEST_CASE(rates_of_lifetimes_use_the_age_of_the_oldest_thread) {
   std::vector<Snapshot> runs =
       runs_of({{{"web", 39, 1}, {"web", 1, 1}, {"db", 0, 1}}, {{"web", 60, 1}}});
   add_u64(runs[0], identity_metric(kStartTime), {500, 2400, {}});

@@ -1,5 +1,5 @@
-// What the user may ask for: sort keys, lists of names, axes; and what each mistake is answered
-// with.
+// Tests parsing of user input: sort keys, lists of names, grouping keys, and the messages for
+// invalid input.
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,7 +16,7 @@ std::string sort_refusal(std::string_view text, ReportKind kind = ReportKind::Co
 
 BOOST_AUTO_TEST_SUITE(spec_test)
 
-BOOST_AUTO_TEST_CASE(sort_keys) {
+BOOST_AUTO_TEST_CASE(parses_sort_keys) {
   const auto keys = parse_sort(" run_time_ns : ASC , name,pct:asc,delta", ReportKind::Compare);
   BOOST_REQUIRE(keys);
   BOOST_REQUIRE(keys->size() == 4);
@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(sort_keys) {
   BOOST_TEST(((*keys)[3].by == SortKey::By::Delta && !(*keys)[3].ascending));
 }
 
-BOOST_AUTO_TEST_CASE(sort_mistakes) {
+BOOST_AUTO_TEST_CASE(refuses_invalid_sort_keys) {
   BOOST_TEST(sort_refusal("a,,b") == "reading --sort-by 'a,,b': an entry is empty");
   BOOST_TEST(sort_refusal("") == "reading --sort-by '': an entry is empty");
   BOOST_TEST(sort_refusal(":asc") == "reading --sort-by ':asc': an entry is empty");
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(sort_mistakes) {
   BOOST_TEST(sort_refusal("name:desc", ReportKind::Show) == "");
 }
 
-BOOST_AUTO_TEST_CASE(names) {
+BOOST_AUTO_TEST_CASE(parses_lists_of_names) {
   const auto names = parse_names("a, b ,c", "metrics");
   BOOST_REQUIRE(names);
   BOOST_TEST(*names == (std::vector<std::string>{"a", "b", "c"}), boost::test_tools::per_element());
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(names) {
              "reading --metrics 'a,b,a': 'a' is repeated");
 }
 
-BOOST_AUTO_TEST_CASE(axes) {
+BOOST_AUTO_TEST_CASE(parses_grouping_keys) {
   for (const std::string_view word : {"pcomm", "comm-exact"}) {
     const auto by = parse_group_by(word);
     BOOST_REQUIRE(by);
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(axes) {
              "you mean 'pcomm'?)");
 }
 
-BOOST_AUTO_TEST_CASE(the_nearest_name_is_offered) {
+BOOST_AUTO_TEST_CASE(suggests_the_nearest_name) {
   const std::vector<std::string> names{"run_time_ns", "wait_time_ns", "nr_migrations"};
   BOOST_TEST(nearest_hint("nr_migration", names) == " (did you mean 'nr_migrations'?)");
   BOOST_TEST(nearest_hint("run_time", names) == " (did you mean 'run_time_ns'?)");

@@ -1,4 +1,4 @@
-// Stacks through figures and reports: what functions weigh, how runs and builds join, what moved.
+// Tests stacks in reports: weights of functions, matching of runs and builds, and changes.
 
 #include <boost/test/unit_test.hpp>
 #include <optional>
@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_SUITE(stacks_compare_test)
 // --- functions
 // -------------------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(a_stack_counts_for_its_leaf_and_once_for_each_function) {
+BOOST_AUTO_TEST_CASE(a_stack_counts_as_self_for_its_leaf_and_once_as_total_for_each_function) {
   const Snapshot snapshot = window_of({{"a",
                                         {{{"p:f", "p:g", "p:f", "p:main"}, 10},
                                          {{"p:f", "p:f", "p:f"}, 3},
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_stack_counts_for_its_leaf_and_once_for_each_function) {
   BOOST_TEST(name_of(report, group.functions[0]) == "f (p)");
 }
 
-BOOST_AUTO_TEST_CASE(truncated_guessed_and_nameless_ones_stay_as_they_are) {
+BOOST_AUTO_TEST_CASE(keeps_truncated_guessed_and_unnamed_frames) {
   const Snapshot snapshot = window_of({{"a",
                                         {{{"p:f", "?p:g"}, 2, Ending::Cut},
                                          {{"p+4660", "p:main"}, 7},
@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE(truncated_guessed_and_nameless_ones_stay_as_they_are) {
   BOOST_TEST(stack_text(stacks, group.stacks[1].stack, 0) == "f ← g (guessed) ← [truncated]");
 }
 
-// Callers that some walk found by rules are no guess, whatever another walk found them by.
-BOOST_AUTO_TEST_CASE(what_is_also_known_is_not_guessed) {
+// A frame that some walk found by unwind rules is not a guess, even if another walk guessed it.
+BOOST_AUTO_TEST_CASE(a_frame_found_by_rules_is_not_guessed) {
   const Snapshot snapshot = window_of({{"a",
                                         {{{"p:f", "?p:g", "?p:main"}, 2},
                                          {{"p:g", "p:main"}, 1},
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(what_is_also_known_is_not_guessed) {
   BOOST_TEST(stack_text(stacks, group.stacks[2].stack, 0) == "h ← g (guessed) ← start (guessed)");
 }
 
-BOOST_AUTO_TEST_CASE(a_long_stack_is_cut_where_the_line_ends) {
+BOOST_AUTO_TEST_CASE(shortens_a_long_stack_to_the_line) {
   const Snapshot snapshot = window_of({{"a", {{{"p:leaf", "p:b", "p:c", "p:d", "p:main"}, 2}}}});
   const Report report = report_of({&snapshot});
   const std::uint32_t stack = first_group(report).stacks[0].stack;
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_long_stack_is_cut_where_the_line_ends) {
 // --- runs, builds, hosts
 // ---------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(two_builds_compare_by_function_and_nameless_code_by_build_and_place) {
+BOOST_AUTO_TEST_CASE(matches_builds_by_function_and_unnamed_code_by_build_id_and_offset) {
   const Row stacks{{{"p:f", "p:main"}, 10 * kMs}, {{"p+77", "p:main"}, kMs}};
   const Snapshot before = window_of({{"a", stacks}}),
                  same = window_of({{"a", stacks}}, 10, {0, "id", "/usr/bin/"}),
@@ -94,9 +94,9 @@ BOOST_AUTO_TEST_CASE(two_builds_compare_by_function_and_nameless_code_by_build_a
   BOOST_TEST(group.functions[0].sides[0].self * group.functions[1].sides[0].self == 0);
 }
 
-// Windows of different length: per second f takes 30 % more, all others as long as before; and they
-// weigh more than it does.
-BOOST_AUTO_TEST_CASE(a_function_made_slower_is_the_first_row) {
+// The windows differ in length. Per second, f takes 30 % more time and the others as much as
+// before; their weights are larger than that of f.
+BOOST_AUTO_TEST_CASE(a_slower_function_is_the_first_row) {
   const auto of = [](std::uint64_t f, std::uint64_t times) {
     return std::vector<std::pair<std::string, Row>>{{"a",
                                                      {{{"p:f", "p:main"}, f * times * kMs},
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_function_made_slower_is_the_first_row) {
   BOOST_TEST(went(figures(first_group(turned).functions[0], &FunctionWeight::self)) == -30e6);
 }
 
-BOOST_AUTO_TEST_CASE(of_several_runs_figures_are_medians) {
+BOOST_AUTO_TEST_CASE(values_of_several_runs_are_medians) {
   std::vector<Snapshot> runs;
   for (const std::uint64_t f : {10, 90, 30})
     runs.push_back(window_of(
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(of_several_runs_figures_are_medians) {
   BOOST_TEST(group.weights[0] == 80.1e6);
 }
 
-// Figures stay after the runs are gone.
+// Values remain available after the runs are destroyed.
 BOOST_AUTO_TEST_CASE(a_report_needs_no_snapshots) {
   auto snapshot = std::make_unique<Snapshot>(window_of({{"a", {{{"p:f", "p:main"}, 3}}}}));
   const Report report = report_of({snapshot.get()});
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_report_needs_no_snapshots) {
   BOOST_TEST(figures_of(report, first_group(report), "f (p)") == "3 3");
 }
 
-BOOST_AUTO_TEST_CASE(what_a_side_has_not_got_is_no_change) {
+BOOST_AUTO_TEST_CASE(a_metric_that_one_side_lacks_is_not_a_change) {
   const std::vector<std::pair<std::string, Row>> both{{"a", {{{"p:f"}, 9 * kMs}}},
                                                       {"b", {{{"p:g"}, 3 * kMs}}}};
   const Snapshot before = window_of(both);
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(what_a_side_has_not_got_is_no_change) {
 // --- conditions
 // ------------------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(totals_are_numbers_like_any_other) {
+BOOST_AUTO_TEST_CASE(totals_can_be_used_in_conditions) {
   const Snapshot snapshot =
       window_of({{"a", {{{"p:f"}, 9}}}, {"a", {{{"p:f"}, 2}}}, {"b", {{{"p:f"}, 10}}}});
   Where where;
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(the_busiest_thread_is_the_one_with_the_heaviest_stacks) {
   BOOST_TEST((busiest->tid == 2 && busiest->reading == 10));
 }
 
-BOOST_AUTO_TEST_CASE(the_section_can_be_asked_for_alone) {
+BOOST_AUTO_TEST_CASE(shows_only_the_stacks_section_on_request) {
   Snapshot snapshot = window_of({{"a", {{{"p:f"}, 9}}}});
   add_u64(snapshot, metric("run", "MonotonicNs", "SumNs"), {1});
   const Report report = report_of({&snapshot}, {.sections = {"stacks"}});
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(the_section_can_be_asked_for_alone) {
   BOOST_TEST(!report_of({&snapshot}, {.metrics = {"run"}}).stacks());
 }
 
-BOOST_AUTO_TEST_CASE(the_limit_is_of_groups_functions_and_stacks) {
+BOOST_AUTO_TEST_CASE(the_limit_applies_to_groups_functions_and_stacks) {
   const Row stacks{{{"p:f", "p:main"}, 9}, {{"p:g", "p:main"}, 5}};
   const Snapshot snapshot = window_of({{"a", stacks}, {"b", stacks}, {"b", stacks}});
   const Report report = report_of({&snapshot}, {.limit = 1});
@@ -214,8 +214,8 @@ BOOST_AUTO_TEST_CASE(the_limit_is_of_groups_functions_and_stacks) {
   BOOST_TEST((group.stacks.size() == 1 && group.stacks_cut == 1));
 }
 
-// A small file with a chain of calls that thousands of rows stand at the end of.
-BOOST_AUTO_TEST_CASE(work_is_in_proportion_to_the_files) {
+// A small file with a long chain of calls at whose end are thousands of rows.
+BOOST_AUTO_TEST_CASE(work_is_proportional_to_the_size_of_files) {
   Taken deep{{}, 1};
   for (int i = 0; i < 100'000; ++i) deep.frames.push_back("p+" + std::to_string(i % 2));
   std::vector<std::pair<std::string, Row>> threads;
@@ -234,8 +234,8 @@ BOOST_AUTO_TEST_CASE(work_is_in_proportion_to_the_files) {
   BOOST_TEST(has(report.notes().back(), "are left out"));
 }
 
-// Runs of a group in which one function weighs more in the second half of them, one wavers, and one
-// is as small as noise.
+// Returns runs of a group. One function has a larger weight in the second half of the runs, one
+// only varies, and one is too small to be tested.
 std::vector<Snapshot> runs_that_differ() {
   std::vector<Snapshot> runs;
   for (std::uint64_t run = 0; run < 8; ++run) {
@@ -257,7 +257,7 @@ StackGroup judged(const std::vector<Snapshot>& runs, std::optional<Report>& repo
   return first_group(*report);
 }
 
-BOOST_AUTO_TEST_CASE(functions_are_judged) {
+BOOST_AUTO_TEST_CASE(tests_functions_for_significance) {
   std::optional<Report> report;
   const StackGroup group = judged(runs_that_differ(), report);
   BOOST_REQUIRE(report->stacks()->judges());
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(functions_are_judged) {
   BOOST_TEST(has(text, " ~"));
 }
 
-BOOST_AUTO_TEST_CASE(functions_of_single_runs_are_not_judged) {
+BOOST_AUTO_TEST_CASE(does_not_test_functions_of_single_runs) {
   const std::vector<Snapshot> runs = runs_that_differ();
   const Report report = report_of({&runs[0], &runs[7]});
   const StackGroup group = first_group(report);

@@ -1,5 +1,5 @@
-// What the command line's expressions make of a report: threads and groups left out, rows that
-// fail, metrics of the user's own.
+// Tests expressions of the command line: selection of threads and groups, rows that fail --fail-on,
+// and metrics defined with --derive.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -15,7 +15,7 @@ using namespace hand_made;
 
 const RuleBook book;
 
-// web has three threads, then four; its leader is no worker. One comes, one goes.
+// web has three threads, then four; its leader is not a worker. One thread exits, two start.
 Snapshot before() {
   Snapshot s = snapshot_of({{1, 1, "web", "web"},
                             {1, 2, "web", "worker-1"},
@@ -48,7 +48,7 @@ Snapshot after() {
   return s;
 }
 
-// What the words of one command line come to: first the files, then the report.
+// The expressions of one command line, and functions that apply them to files and reports.
 struct Asked {
   std::vector<std::string> where{}, derive{}, fail_on{};
   GroupBy by = GroupBy::Pcomm;
@@ -91,7 +91,7 @@ std::string refusal(const Asked& asked) {
 
 using Lines = std::vector<std::string>;
 
-// "group metric before after" of each row; rows of one section after the other.
+// Returns "group metric before after" of each row, section by section.
 Lines lines_of(const Report& report, const std::vector<RowAt>& rows) {
   Lines lines;
   for (const RowAt row : rows) {
@@ -125,7 +125,7 @@ Lines failed(const Asked& asked) {
 
 BOOST_AUTO_TEST_SUITE(where_test)
 
-BOOST_AUTO_TEST_CASE(threads_are_chosen_before_they_are_grouped) {
+BOOST_AUTO_TEST_CASE(selects_threads_before_grouping) {
   TEST_LINES(rows({.where = {R"(comm =~ "^worker")"}, .metrics = {"run_time_ns", "thread_count"}}),
              "web run_time_ns 500ns 600ns", "web thread_count 2 3");
   TEST_LINES(rows({.where = {"tid == 5"}, .metrics = {"run_time_ns"}}),
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(threads_are_chosen_before_they_are_grouped) {
              "db thread_count 1 1", "web thread_count 3 4");
 }
 
-BOOST_AUTO_TEST_CASE(names_that_were_left_out_have_no_say_in_patterns) {
+BOOST_AUTO_TEST_CASE(omitted_names_do_not_affect_patterns) {
   TEST_LINES(
       rows({.where = {R"(comm == "worker-1")"}, .by = GroupBy::Comm, .metrics = {"thread_count"}}),
       "worker-1 thread_count 1 1");
@@ -149,12 +149,12 @@ BOOST_AUTO_TEST_CASE(names_that_were_left_out_have_no_say_in_patterns) {
       " > web > worker-1 thread_count 1 1");
 }
 
-BOOST_AUTO_TEST_CASE(a_process_goes_with_its_leader) {
+BOOST_AUTO_TEST_CASE(selects_a_process_with_its_leader) {
   TEST_LINES(rows({.where = {"tgid == 1"}, .metrics = {"process.fds"}}), "web process.fds 10 11");
   TEST_LINES(rows({.where = {R"(comm =~ "^worker")"}, .metrics = {"process.fds"}}));
 }
 
-BOOST_AUTO_TEST_CASE(groups_are_chosen_after) {
+BOOST_AUTO_TEST_CASE(selects_groups_after_grouping) {
   TEST_LINES(rows({.where = {"threads > 1"}, .metrics = {"thread_count", "process.fds"}}),
              "web process.fds 10 11", "web thread_count 3 4");
   TEST_LINES(rows({.where = {"threads >= 4"}, .metrics = {"thread_count"}}),
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(groups_are_chosen_after) {
   TEST_LINES(
       rows({.where = {R"(group =~ "^(db|web)$" && threads < 2)"}, .metrics = {"thread_count"}}),
       "db thread_count 1 1");
-  // What a thread condition leaves is what a group condition counts.
+  // A group condition counts only the threads that the thread condition selects.
   TEST_LINES(rows({.where = {"threads >= 3", R"(comm =~ "^worker")"}, .metrics = {"thread_count"}}),
              "web thread_count 2 3");
   TEST_LINES(rows({.where = {"threads >= 3", R"(comm =~ "^worker")"},
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(groups_are_chosen_after) {
                    .show = true}));
 }
 
-BOOST_AUTO_TEST_CASE(groups_are_chosen_by_what_they_came_to) {
+BOOST_AUTO_TEST_CASE(selects_groups_by_aggregated_values) {
   TEST_LINES(rows({.where = {"process.fds > 15"}, .metrics = {"process.fds"}}),
              "db process.fds 20 20");
   TEST_LINES(rows({.where = {"process.fds <= 10"}, .metrics = {"process.fds"}}),
@@ -183,13 +183,13 @@ BOOST_AUTO_TEST_CASE(groups_are_chosen_by_what_they_came_to) {
                    .derive = {"slice = run_time_ns / timeslices"},
                    .metrics = {"slice"}}),
              "web slice 200.00ns 116.67ns");
-  // Of the threads that are left.
+  // Computed from the selected threads.
   TEST_LINES(rows({.where = {"slice > 150", "tid == 4"},
                    .derive = {"slice = run_time_ns / timeslices"},
                    .show = true}));
 }
 
-BOOST_AUTO_TEST_CASE(conditions_on_threads_and_groups_go_together) {
+BOOST_AUTO_TEST_CASE(combines_conditions_on_threads_and_groups) {
   TEST_LINES(rows({.where = {R"(comm =~ "^worker" && threads >= 3)"}, .metrics = {"thread_count"}}),
              "web thread_count 2 3");
   TEST_LINES(
@@ -200,14 +200,14 @@ BOOST_AUTO_TEST_CASE(conditions_on_threads_and_groups_go_together) {
       "db thread_count 1 1");
 }
 
-BOOST_AUTO_TEST_CASE(groups_left_out_are_on_no_side_alone) {
+BOOST_AUTO_TEST_CASE(omitted_groups_are_not_listed_as_one_sided) {
   const auto all = made({}), some = made({.where = {"threads > 1"}});
   BOOST_TEST(all->only(0).groups.size() == 1);
   BOOST_TEST(some->only(0).groups.empty());
   BOOST_TEST(some->only(1).groups.empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_was_left_out_is_said) {
+BOOST_AUTO_TEST_CASE(reports_omitted_rows) {
   BOOST_TEST(made({.where = {"nice < 0"}})->notes().back() ==
              "--where keeps 1 of 5 threads of the baseline and 3 of 6 of the candidate");
   BOOST_TEST(made({.where = {"nice < 0"}, .show = true})->notes().back() ==
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(what_was_left_out_is_said) {
   BOOST_TEST(made({.where = {"threads > 1"}})->notes().empty());
 }
 
-BOOST_AUTO_TEST_CASE(where_mistakes) {
+BOOST_AUTO_TEST_CASE(refuses_invalid_where_expressions) {
   BOOST_TEST(
       refusal({.where = {"nise < 0"}}) ==
       "reading --where 'nise < 0': no metric 'nise' in what was read (did you mean 'nice'?)");
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(where_mistakes) {
   BOOST_TEST(refusal({.where = {"1 == 1"}}) == "reading --where '1 == 1': it names no metric");
 }
 
-BOOST_AUTO_TEST_CASE(rows_that_fail) {
+BOOST_AUTO_TEST_CASE(finds_rows_that_fail) {
   TEST_LINES(failed({.fail_on = {"run_time_ns.pct > 16"}}),
              "web run_time_ns 600ns 700ns");  // by 16.67%
   TEST_LINES(failed({.fail_on = {"run_time_ns.pct > 17"}}));
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(rows_that_fail) {
   TEST_LINES(failed({}));
 }
 
-BOOST_AUTO_TEST_CASE(a_missing_figure_is_no_match) {
+BOOST_AUTO_TEST_CASE(a_missing_value_does_not_match) {
   TEST_LINES(
       failed({.fail_on = {"!(run_time_ns.delta < 5000)"}}));  // `old` and `new` have no difference
   TEST_LINES(failed({.fail_on = {"run_time_ns.candidate == 70"}}), "new run_time_ns - 70ns");
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(a_missing_figure_is_no_match) {
              "db run_time_ns 1.000µs 1.000µs");
 }
 
-BOOST_AUTO_TEST_CASE(what_fails_need_not_be_shown) {
+BOOST_AUTO_TEST_CASE(failed_rows_need_not_be_shown) {
   TEST_LINES(failed({.fail_on = {"run_time_ns.pct > 16"}, .metrics = {"nice"}}),
              "web run_time_ns 600ns 700ns");
   TEST_LINES(
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(what_fails_need_not_be_shown) {
       "web slice 200.00ns 116.67ns");
 }
 
-BOOST_AUTO_TEST_CASE(fail_on_mistakes) {
+BOOST_AUTO_TEST_CASE(refuses_invalid_fail_on_expressions) {
   BOOST_TEST(refusal({.fail_on = {"run_time_ns > 1"}}) ==
              "reading --fail-on 'run_time_ns > 1': 'run_time_ns' is none of METRIC.pct, "
              "METRIC.delta, METRIC.baseline, "
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(fail_on_mistakes) {
                  .ends_with("'>' needs a number on either side"));
 }
 
-BOOST_AUTO_TEST_CASE(metrics_of_the_users_own) {
+BOOST_AUTO_TEST_CASE(computes_metrics_of_derive) {
   TEST_LINES(rows({.derive = {"slice = run_time_ns / timeslices", "busy=run_time_ns*2"},
                    .metrics = {"slice", "busy"}}),
              "db busy 2.000µs 2.000µs", "db slice 100.00ns 100.00ns", "web busy 1.200µs 1.400µs",
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(metrics_of_the_users_own) {
   BOOST_TEST(share.section == "derived");
 }
 
-BOOST_AUTO_TEST_CASE(derive_mistakes) {
+BOOST_AUTO_TEST_CASE(refuses_invalid_derive_expressions) {
   BOOST_TEST(refusal({.derive = {"x"}}) ==
              "reading --derive 'x': it is not of the form 'name = expression'");
   BOOST_TEST(refusal({.derive = {"a b = nice"}}) ==
