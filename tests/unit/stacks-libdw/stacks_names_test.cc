@@ -1,4 +1,4 @@
-// Names in files that have lost them, beside those that libdwfl, which is another's work, finds.
+// Compares the names found in stripped files with those of libdwfl, an independent implementation.
 
 #include <boost/test/unit_test.hpp>
 
@@ -32,7 +32,7 @@ std::string xz_of(const std::string& text) {
   return packed.substr(0, size);
 }
 
-// libdwfl's view of a file, with debug information out of a directory.
+// A file as seen by libdwfl, with debug information from a directory.
 class Reference {
  public:
   explicit Reference(const std::string& path, std::string directory = "/nowhere")
@@ -77,7 +77,7 @@ class Reference {
 
 BOOST_AUTO_TEST_SUITE(stacks_names_test)
 
-BOOST_AUTO_TEST_CASE(a_packed_list, *boost::unit_test::precondition(has_forms)) {
+BOOST_AUTO_TEST_CASE(reads_a_compressed_symbol_list, *boost::unit_test::precondition(has_forms)) {
   const Opened packed(form("packed"));
   const Addresses addresses = places_in(packed.file, 7);
   const Names names = names_in_file(packed.file, addresses);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_packed_list, *boost::unit_test::precondition(has_forms)) 
     BOOST_TEST((name.empty() || name == "_start"));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_packed_is_bounded) {
+BOOST_AUTO_TEST_CASE(limits_the_size_of_compressed_data) {
   const std::string zeroes(100000, '\0'), packed = xz_of(zeroes);
   BOOST_TEST((unpacked_xz(packed, zeroes.size()).bytes == zeroes));
   BOOST_TEST(unpacked_xz(packed, zeroes.size() - 1).is_too_large);
@@ -97,11 +97,11 @@ BOOST_AUTO_TEST_CASE(what_is_packed_is_bounded) {
   BOOST_TEST(unpacked_xz("", 1 << 20).bytes == "");
 }
 
-// Its header claims that 4 GiB must be remembered.
-BOOST_AUTO_TEST_CASE(what_is_packed_may_not_take_much_memory) {
+// Its header requests 4 GiB of decoder memory.
+BOOST_AUTO_TEST_CASE(limits_the_memory_for_decompression) {
   constexpr std::size_t kHeader = 12;
   std::string packed = xz_of("text");
-  packed[packed.find("\x21\x01", kHeader) + 2] = 40;  // after LZMA2 and its one property
+  packed[packed.find("\x21\x01", kHeader) + 2] = 40;  // after LZMA2 and its property
   const std::size_t end = kHeader + (static_cast<std::size_t>(packed[kHeader]) + 1) * 4 - 4;
   const auto* header = reinterpret_cast<const std::uint8_t*>(packed.data() + kHeader);
   const std::uint32_t sum = ::lzma_crc32(header, end - kHeader, 0);

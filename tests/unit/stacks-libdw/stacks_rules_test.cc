@@ -1,5 +1,5 @@
-// Rules of real libraries and programs, at places all over their code, beside what libdw, which is
-// another's work, says there.
+// Compares the rules of real libraries and programs with those of libdw, an independent
+// implementation, at addresses across their code.
 
 #include <boost/test/unit_test.hpp>
 
@@ -26,7 +26,7 @@ constexpr RegisterNumbers kRegisters = kArmRegisters;
 constexpr RegisterNumbers kRegisters = kX86Registers;
 #endif
 
-// libdw's view of a file.
+// A file as seen by libdw.
 class Reference {
  public:
   explicit Reference(int fd) : elf_(::elf_begin(fd, ELF_C_READ, nullptr)) {
@@ -39,7 +39,7 @@ class Reference {
   Reference(const Reference&) = delete;
   Reference& operator=(const Reference&) = delete;
 
-  // Null: nothing covers the address.
+  // Returns nullptr if no entry covers the address.
   std::unique_ptr<Dwarf_Frame, void (*)(void*)> frame(FileAddress address) const {
     Dwarf_Frame* frame = nullptr;
     ::dwarf_cfi_addrframe(cfi_, address, &frame);
@@ -51,8 +51,8 @@ class Reference {
   Dwarf_CFI* cfi_;
 };
 
-// What is stored at a register's place, maybe with a number added. Other expressions are told to
-// differ only if ours is taken for one of these.
+// Returns whether the expression reads a stored CFA, possibly plus a constant. Other expressions
+// count as different only if our rule claims to be of this form.
 bool is_stored_cfa(const Dwarf_Op* operations, std::size_t count, const Rule& rule) {
   const bool is_at_sp = rule.cfa == Cfa::AtSp;
   if (!is_at_sp && rule.cfa != Cfa::AtBp) return rule.cfa != Cfa::None;
@@ -124,7 +124,7 @@ Tally compared(const std::string& path) {
   return tally;
 }
 
-// The files of this process, and OpenSSL's, which has much code that was written by hand.
+// Returns the files of this process, and OpenSSL's, which contains much hand-written code.
 std::vector<std::string> own_files() {
   ::dlopen("libcrypto.so.3", RTLD_LAZY);
   std::vector<std::string> paths{"/proc/self/exe"};
@@ -141,7 +141,7 @@ std::vector<std::string> own_files() {
 
 BOOST_AUTO_TEST_SUITE(stacks_rules_test)
 
-BOOST_AUTO_TEST_CASE(own_program_and_libraries) {
+BOOST_AUTO_TEST_CASE(rules_of_own_program_and_libraries_equal_those_of_libdw) {
   ::elf_version(EV_CURRENT);
   for (const std::string& path : own_files()) {
     const Tally tally = compared(path);

@@ -1,5 +1,4 @@
-// A small ELF file, made byte by byte: a code segment, and call frame information that a test
-// writes itself.
+// Builds a small ELF file byte by byte: one code segment, and call frame information from the test.
 
 #pragma once
 
@@ -25,22 +24,22 @@ std::string bytes_of(T value) {
   return bytes;
 }
 
-// Bytes from numbers, as a listing has them: code({0x0c, 7, 8}).
+// Returns bytes written as numbers: code({0x0c, 7, 8}).
 inline std::string code(std::initializer_list<int> numbers) {
   return {numbers.begin(), numbers.end()};
 }
 
-// What every function of x86-64 begins with: CFA = rsp + 8, and the return address right below.
+// The initial rules of every x86-64 function: CFA = rsp + 8, return address at CFA - 8.
 inline const std::string kX86Start = code({0x0c, 7, 8, 0x90, 1});
 
 class MadeElf {
  public:
-  // Addresses are offsets in the file, all of which is one segment of code.
+  // Addresses equal file offsets, and the whole file is one code segment.
   static constexpr std::uint64_t kTable = 0x800, kFrames = 0x1000, kNote = 0x700, kSize = 0x10000;
 
   explicit MadeElf(std::uint16_t machine = EM_X86_64) : machine_(machine) {}
 
-  // What the functions after this one share.
+  // Adds the common entry (CIE) that the following functions share.
   void common(std::string_view program, std::string_view letters = "zR", int ra = 16) {
     common_ = frames_.size();
     std::string body = code({0, 0, 0, 0, 1}) + std::string(letters) + code({0, 1, 0x78, ra});
@@ -60,12 +59,12 @@ class MadeElf {
 
   std::string& frames() { return frames_; }
 
-  // Bytes of code at an address.
+  // Puts bytes of code at an address.
   void put_code(std::uint64_t address, std::string_view bytes) {
     code_.emplace_back(address, bytes);
   }
   void set_entry(std::uint64_t address) { entry_ = address; }
-  // What is before it is no code, but data in the same file.
+  // Marks the part of the file below this address as data.
   void set_first_code(std::uint64_t address) { first_code_ = address; }
 
   std::string image(bool with_table = true) const {
@@ -119,7 +118,7 @@ class MadeElf {
     return header;
   }
 
-  // In the order of their addresses, as linkers sort it: tests declare functions so.
+  // Functions are in order of address, as linkers sort them, because tests add them in this order.
   std::string table() const {
     std::string table = code({1, 0x1b, 3, 0x3b});
     table += bytes_of(static_cast<std::int32_t>(kFrames - kTable - 4));

@@ -1,4 +1,4 @@
-// Sections and lists of symbols for an ELF file that was made byte by byte (made_elf.hpp).
+// Adds sections and symbol lists to an ELF image (made_elf.hpp).
 
 #pragma once
 
@@ -20,12 +20,12 @@ struct MadeSymbol {
   std::uint64_t size = 0;
   unsigned binding = STB_GLOBAL;
   unsigned visibility = STV_DEFAULT;
-  bool is_old_version = false;  // of .dynsym: not the default one
+  bool is_old_version = false;  // of .dynsym: not the default version
 };
 
 class MadeSections {
  public:
-  // The first section after that of number 0 is all of the image.
+  // Section 1 covers the whole image.
   explicit MadeSections(std::string image) : image_(std::move(image)) {
     headers_.emplace_back();
     Elf64_Shdr text = header(".text", SHT_PROGBITS, 0);
@@ -44,7 +44,7 @@ class MadeSections {
     headers_.push_back(added);
     return static_cast<std::uint32_t>(headers_.size() - 1);
   }
-  // Appends a section that is a part of the image, where an address is an offset.
+  // Appends a section that is a part of the image, where addresses equal offsets.
   void add_part(std::string_view name, std::uint64_t start, std::uint64_t size,
                 std::string_view bytes) {
     image_.replace(start, bytes.size(), bytes);
@@ -53,7 +53,7 @@ class MadeSections {
     added.sh_size = size;
     headers_.push_back(added);
   }
-  // Appends a list of functions, .symtab or .dynsym; returns its number. Symbol 0 is none.
+  // Appends a list of functions, .symtab or .dynsym; returns its number. Symbol 0 is undefined.
   std::uint32_t add_list(std::uint32_t type, const std::vector<MadeSymbol>& symbols) {
     std::string list = bytes_of(Elf64_Sym{}), names(1, '\0'), versions = bytes_of(Elf64_Half{0});
     for (const MadeSymbol& symbol : symbols) {

@@ -1,4 +1,4 @@
-// Call frame information that was made by hand, and the rules that it comes to; broken ones.
+// Tests the rules that hand-written call frame information gives, valid and invalid.
 
 #include <boost/test/unit_test.hpp>
 
@@ -24,7 +24,7 @@ Rule rule_of(const std::string& image, std::uint64_t address) {
   return Cfi(file).rule_at(address);
 }
 
-// One function of 64 bytes that has this program.
+// Returns the rule of a function of 64 bytes with this program.
 Rule rule_of_program(const std::string& program, std::uint64_t offset = 0,
                      const std::string& start = kX86Start) {
   MadeElf elf;
@@ -43,7 +43,7 @@ void check_cfa(const Rule& rule, Cfa cfa, int offset) {
 BOOST_AUTO_TEST_SUITE(stacks_cfi_test)
 
 // push %rbp; mov %rsp,%rbp; ...; leave; ret
-BOOST_AUTO_TEST_CASE(a_function_with_a_frame_pointer) {
+BOOST_AUTO_TEST_CASE(follows_a_function_with_a_frame_pointer) {
   const std::string program = code({0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x02, 20, 0x0c, 7, 8});
   const Rule first = rule_of_program(program, 0);
   check_cfa(first, Cfa::Sp, 8);
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_function_with_a_frame_pointer) {
   check_cfa(rule_of_program(program, 23), Cfa::Bp, 16);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_covered_has_no_rule) {
+BOOST_AUTO_TEST_CASE(uncovered_addresses_have_no_rule) {
   BOOST_TEST(rule_of_program("", 64).cfa == Cfa::None);
   MadeElf elf;
   elf.common(kX86Start);
@@ -68,37 +68,37 @@ BOOST_AUTO_TEST_CASE(what_is_not_covered_has_no_rule) {
   BOOST_TEST(rule_of("no ELF file", kStart).cfa == Cfa::None);
 }
 
-BOOST_AUTO_TEST_CASE(states_are_remembered) {
+BOOST_AUTO_TEST_CASE(remembers_and_restores_states) {
   const std::string program = code({0x0e, 32, 0x0a, 0x41, 0x0e, 8, 0x41, 0x0b});
   check_cfa(rule_of_program(program, 0), Cfa::Sp, 32);
   check_cfa(rule_of_program(program, 1), Cfa::Sp, 8);
   check_cfa(rule_of_program(program, 2), Cfa::Sp, 32);
 }
 
-BOOST_AUTO_TEST_CASE(a_restored_register_is_as_it_began) {
+BOOST_AUTO_TEST_CASE(a_restored_register_has_its_initial_rule) {
   const std::string program = code({0x86, 2, 0x41, 0xc6});
   BOOST_TEST(rule_of_program(program, 0).bp == Saved::AtCfa);
   BOOST_TEST(rule_of_program(program, 1).bp == Saved::Same);
 }
 
-// CFA = rsp + 8 + ((rip & 15) >= 11) << 3: eight bytes more once the stub pushed its number.
-BOOST_AUTO_TEST_CASE(a_linkage_table_is_a_constant_for_each_address) {
+// CFA = rsp + 8 + ((rip & 15) >= 11) << 3: eight bytes more after the PLT stub pushed its number.
+BOOST_AUTO_TEST_CASE(plt_expressions_are_constant_per_address) {
   const std::string program =
       code({0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22});
   check_cfa(rule_of_program(program, 16 + 10), Cfa::Sp, 8);
   check_cfa(rule_of_program(program, 16 + 11), Cfa::Sp, 16);
 }
 
-// A realigned main: CFA = *(rbp - 8), rbp = *rbp.
-BOOST_AUTO_TEST_CASE(a_realigned_function_keeps_its_cfa_in_memory) {
+// A main function that realigns its stack: CFA = *(rbp - 8), rbp = *rbp.
+BOOST_AUTO_TEST_CASE(reads_the_cfa_of_a_realigned_function_from_memory) {
   const Rule rule = rule_of_program(code({0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0}));
   check_cfa(rule, Cfa::AtBp, -8);
   BOOST_TEST(rule.bp == Saved::AtBp);
   BOOST_TEST(rule.bp_offset == 0);
 }
 
-// OpenSSL's SHA-256: CFA = *(rsp + 152) + 8.
-BOOST_AUTO_TEST_CASE(hand_written_code_stores_an_older_stack_pointer) {
+// SHA-256 of OpenSSL: CFA = *(rsp + 152) + 8.
+BOOST_AUTO_TEST_CASE(reads_a_stored_stack_pointer) {
   const Rule rule = rule_of_program(code({0x0f, 6, 0x77, 0x98, 0x01, 0x06, 0x23, 8}));
   check_cfa(rule, Cfa::AtSp, 152);
   BOOST_TEST(rule.cfa_added == 8);
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(hand_written_code_stores_an_older_stack_pointer) {
 }
 
 // __restore_rt: CFA = *(rsp + 160), rip at rsp + 168, rbp at rsp + 120.
-BOOST_AUTO_TEST_CASE(a_signal_frame) {
+BOOST_AUTO_TEST_CASE(reads_the_rules_of_a_signal_frame) {
   MadeElf elf;
   elf.common("", "zRS");
   elf.function(kStart, 16,
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(an_undefined_return_address_is_the_root) {
 }
 
 // paciasp; stp x29, x30, [sp, #-32]!; mov x29, sp
-BOOST_AUTO_TEST_CASE(aarch64_with_signed_return_addresses) {
+BOOST_AUTO_TEST_CASE(reads_rules_of_aarch64_with_signed_return_addresses) {
   MadeElf elf(EM_AARCH64);
   elf.common(code({0x0c, 31, 0}), "zRB", 30);
   elf.function(kStart, 64, code({0x41, 0x2d, 0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3, 0x42, 0x0d, 29}));
@@ -145,9 +145,9 @@ BOOST_AUTO_TEST_CASE(aarch64_with_signed_return_addresses) {
   BOOST_TEST(saved.bp_offset == -32);
 }
 
-// Without a table there are no section headers either in this file: nothing is found. With a table
-// of a kind that no linker makes, all entries are walked.
-BOOST_AUTO_TEST_CASE(without_a_usable_table_entries_are_walked) {
+// Without a table, this file has no section headers either, so no entry is found. With a table of
+// an unusual encoding, all entries are walked.
+BOOST_AUTO_TEST_CASE(walks_entries_without_a_usable_table) {
   MadeElf elf;
   elf.common(kX86Start);
   elf.function(kStart + 64, 64, code({0x0e, 48}));
@@ -159,30 +159,30 @@ BOOST_AUTO_TEST_CASE(without_a_usable_table_entries_are_walked) {
   BOOST_TEST(rule_of(elf.image(false), kStart).cfa == Cfa::None);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_expressed_is_unknown) {
+BOOST_AUTO_TEST_CASE(unsupported_rules_are_unknown) {
   BOOST_TEST(rule_of_program(code({0x0c, 10, 0})).cfa == Cfa::Unknown);          // r10
   BOOST_TEST(rule_of_program(code({0x0f, 1, 0x96})).cfa == Cfa::Unknown);        // DW_OP_nop
-  BOOST_TEST(rule_of_program(code({0x0f, 2, 0x06, 0x06})).cfa == Cfa::Unknown);  // of nothing
+  BOOST_TEST(rule_of_program(code({0x0f, 2, 0x06, 0x06})).cfa == Cfa::Unknown);  // empty stack
   BOOST_TEST(rule_of_program(code({0x0f, 2, 0x33, 0x22})).cfa == Cfa::Unknown);  // one operand
   BOOST_TEST(rule_of_program(code({0x16, 6, 1, 0x30})).bp == Saved::Unknown);    // a constant
   BOOST_TEST(rule_of_program(code({0x09, 16, 3})).ra == Saved::Unknown);         // in rbx
 }
 
-BOOST_AUTO_TEST_CASE(broken_programs) {
+BOOST_AUTO_TEST_CASE(invalid_programs_give_unknown_rules) {
   BOOST_TEST(rule_of_program(code({0x0e})).cfa == Cfa::Unknown);       // its operand is missing
-  BOOST_TEST(rule_of_program(code({0x0f, 100})).cfa == Cfa::Unknown);  // as is most of this
-  BOOST_TEST(rule_of_program(code({0x0b})).cfa == Cfa::Unknown);       // nothing remembered
+  BOOST_TEST(rule_of_program(code({0x0f, 100})).cfa == Cfa::Unknown);  // mostly missing
+  BOOST_TEST(rule_of_program(code({0x0b})).cfa == Cfa::Unknown);       // nothing to restore
   BOOST_TEST(rule_of_program(std::string(17, 0x0a)).cfa == Cfa::Unknown);
-  BOOST_TEST(rule_of_program(code({0x3f})).cfa == Cfa::Unknown);  // no such step
+  BOOST_TEST(rule_of_program(code({0x3f})).cfa == Cfa::Unknown);  // unknown instruction
   BOOST_TEST(rule_of_program(code({0x0e, 0x80, 0x80, 0x80, 0x80, 0x40})).cfa == Cfa::Unknown);
 }
 
-BOOST_AUTO_TEST_CASE(entries_that_do_not_fit) {
+BOOST_AUTO_TEST_CASE(ignores_entries_with_invalid_sizes) {
   MadeElf elf;
   elf.common(kX86Start);
   elf.function(kStart, 64, "");
   std::string longer = elf.image();
-  longer.replace(MadeElf::kFrames + 4 + 20, 4, "\xf0\xff\xff\x7f");  // the function's own length
+  longer.replace(MadeElf::kFrames + 4 + 20, 4, "\xf0\xff\xff\x7f");  // the length of the function
   BOOST_TEST(rule_of(longer, kStart).cfa == Cfa::None);
   std::string elsewhere = elf.image();
   for (std::size_t at = MadeElf::kTable + 12; at < MadeElf::kTable + 20; ++at) {
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(entries_that_do_not_fit) {
     rule_of(elf.image().substr(0, size), kStart);
 }
 
-BOOST_AUTO_TEST_CASE(build_ids_and_places) {
+BOOST_AUTO_TEST_CASE(reads_build_ids_and_file_offsets) {
   const std::string image = MadeElf().image();
   const ElfFile file(image);
   BOOST_TEST(file.build_id() == "\xde\xad\xbe\xef");

@@ -1,5 +1,5 @@
-// Walks through code without call frame information, by the code itself: functions of musl's libc
-// 1.2.3 as they are, byte by byte.
+// Tests walks through code without call frame information, which decode the code itself. The
+// functions are those of musl 1.2.3, byte by byte.
 
 #include <boost/test/unit_test.hpp>
 
@@ -27,16 +27,16 @@ using Kind = X86Instruction::Kind;
 
 constexpr std::uint64_t kLoaded = 0x7f0000000000, kAnonymous = 0x600000, kSp = 0x7ffd00000000;
 
-// Of musl.
+// Addresses of musl functions.
 constexpr std::uint64_t kUsleep = 0x4000, kNanosleep = 0x4100, kClockNanosleep = 0x4200,
                         kSyscall = 0x4300, kStart = 0x5000, kClone = 0x5101, kStage2 = 0x5200,
                         kEntry = 0x5305, kVforkOfMusl = 0x5400, kSignalReturn = 0x5500,
                         kStartContext = 0x5600;
-// With call frame information.
+// Functions with call frame information.
 constexpr std::uint64_t kMain = 0x6000;   // CFA = sp + 16
 constexpr std::uint64_t kRoot = 0x6100;   // no return address
 constexpr std::uint64_t kVfork = 0x6200;  // CFA = sp, the return address in rdi
-// Where calls in these return to.
+// Return addresses of the calls inside these functions.
 constexpr std::uint64_t kInUsleep = kUsleep + 0x45, kInNanosleep = kNanosleep + 0x13,
                         kInClockNanosleep = kClockNanosleep + 0x34, kInStart = kStart + 0x6e,
                         kInClone = kClone + 0x2f, kInStage2 = kStage2 + 0x2a,
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(decodes_instructions) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(rejects_bytes_that_are_no_instruction) {
+BOOST_AUTO_TEST_CASE(rejects_invalid_instructions) {
   for (const char* hex : {"", "06", "62", "0f04", "d4", "ea", "66666666666666666666666666666690"})
     BOOST_TEST(decode_x86(bytes(hex)).kind == Kind::Invalid);
 }
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(walks_a_wait_in_musl_to_its_caller) {
   BOOST_TEST(!process.frames[0].is_guessed);
 }
 
-// In its prologue, nothing was pushed yet; behind it, everything was.
+// In the prologue nothing is pushed yet; after it, all registers are.
 BOOST_AUTO_TEST_CASE(walks_from_each_part_of_a_function) {
   for (const auto& [offset, words] : {std::pair{0x0, 0}, {0x4, 5}, {0x55, 5}, {0x59, 0}}) {
     Process process;
@@ -228,8 +228,8 @@ BOOST_AUTO_TEST_CASE(walks_from_each_part_of_a_function) {
   }
 }
 
-// A function that never returns: its pushes are counted from its beginning. The thread's first
-// function has no frame pointer.
+// The function never returns, so its pushes are counted from its start. The first function of a
+// thread has no frame pointer.
 BOOST_AUTO_TEST_CASE(walks_to_the_start_of_a_thread) {
   Process process;
   const Ending ending = process.walk({at(kMain + 8), kSp, 77, 0},
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(walks_to_the_entry_of_a_program) {
   BOOST_TEST(process.offsets() == (Offsets{kMain + 8, kInStage2 - 1, kInEntry - 1}));
 }
 
-// As in small programs that are linked statically.
+// As in small statically linked programs.
 BOOST_AUTO_TEST_CASE(walks_from_the_first_code_of_a_file) {
   MadeElf elf = program();
   elf.set_first_code(kUsleep);
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(walks_from_the_first_code_of_a_file) {
   BOOST_TEST(process.offsets() == (Offsets{kUsleep + 4, kInMain - 1, kRoot + 7}));
 }
 
-// What is where the return address should be must be behind a call.
+// A word in place of the return address counts only if a call instruction precedes it.
 BOOST_AUTO_TEST_CASE(rejects_a_word_that_no_call_precedes) {
   Process process;
   BOOST_TEST(process.walk({at(kSyscall + 0x19), kSp, 1, 0}, {at(kInMain - 2), 1, 2, 3}) ==
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(rejects_a_word_that_no_call_precedes) {
   BOOST_TEST(process.walk({at(kSyscall + 0x19), kSp, 1, 0}, {}) == Ending::Cut);
 }
 
-// Neither is what is above a wrong frame pointer.
+// The same applies to the word above a wrong frame pointer.
 BOOST_AUTO_TEST_CASE(rejects_frame_pointers_to_words_that_no_call_precedes) {
   Process process;
   const std::vector<std::uint64_t> wrong{0, kSp + 64, at(kInMain + 5), 0, 0};
@@ -276,15 +276,15 @@ BOOST_AUTO_TEST_CASE(rejects_frame_pointers_to_words_that_no_call_precedes) {
   BOOST_TEST(process.guessed() == 2u);
 }
 
-// vfork(2) of musl keeps it in rdx, which no record has.
-BOOST_AUTO_TEST_CASE(a_pushed_return_address_is_in_no_copy) {
+// vfork(2) of musl keeps it in rdx, which records do not contain.
+BOOST_AUTO_TEST_CASE(stops_at_a_return_address_outside_the_copy) {
   Process process;
   BOOST_TEST(process.walk({at(kVforkOfMusl + 8), kSp, 1, 0}, {at(kInMain), 1, at(kRoot + 8)}) ==
              Ending::Lost);
   BOOST_TEST(process.frames.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(walks_over_a_signal_in_musl) {
+BOOST_AUTO_TEST_CASE(walks_through_a_signal_frame_of_musl) {
   std::vector<std::uint64_t> stack(40);
   stack[0] = 1;
   stack[1] = at(kSignalReturn);
@@ -299,8 +299,8 @@ BOOST_AUTO_TEST_CASE(walks_over_a_signal_in_musl) {
              (Offsets{kMain + 8, kSignalReturn, kSyscall + 0x4, kInMain - 1, kRoot + 7}));
 }
 
-// The handler has a stack of its own, and only that is copied.
-BOOST_AUTO_TEST_CASE(a_signal_on_another_stack_is_a_reason) {
+// The handler has its own stack, and only that stack is copied.
+BOOST_AUTO_TEST_CASE(reports_a_signal_on_another_stack) {
   std::vector<std::uint64_t> stack(40);
   stack[1] = at(kSignalReturn);
   stack[2 + 20] = kSp + (std::uint64_t{1} << 20);  // rsp
@@ -312,16 +312,16 @@ BOOST_AUTO_TEST_CASE(a_signal_on_another_stack_is_a_reason) {
   BOOST_TEST(process.walk({at(kMain + 8), kSp, 1, 0}, stack) == Ending::Elsewhere);
 }
 
-// The function of a context returns to the first byte of __start_context, which nobody called.
-BOOST_AUTO_TEST_CASE(functions_of_makecontext_have_a_root) {
+// The function of a context returns to the first byte of __start_context, which no call precedes.
+BOOST_AUTO_TEST_CASE(walks_functions_of_makecontext_to_a_root) {
   Process process;
   BOOST_TEST(process.walk({at(kMain + 8), kSp, 1, 0}, {1, at(kStartContext), 2, 3}) ==
              Ending::Root);
   BOOST_TEST(process.offsets() == (Offsets{kMain + 8, kStartContext}));
 }
 
-// vfork(2) of glibc keeps its return address in rdi; what recorded it may not have that.
-BOOST_AUTO_TEST_CASE(a_return_address_in_a_register) {
+// vfork(2) of glibc keeps its return address in rdi, which the recorder may not have copied.
+BOOST_AUTO_TEST_CASE(reads_a_return_address_from_a_register) {
   Process process;
   BOOST_TEST(process.walk({at(kVfork + 8), kSp, 1, at(kInMain)}, {1, at(kRoot + 8)}) ==
              Ending::Root);
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(a_return_address_in_a_register) {
   BOOST_TEST(process.walk({at(kVfork + 8), kSp, 1, 0}, {1, at(kRoot + 8)}) == Ending::Lost);
 }
 
-BOOST_AUTO_TEST_CASE(work_on_code_is_bounded) {
+BOOST_AUTO_TEST_CASE(bounds_the_work_on_code) {
   std::string branches;
   for (int i = 0; i < 4000; ++i) branches += bytes("7400");
   const CodeGuess guess = guess_from_code(branches, 100, 0x1000);

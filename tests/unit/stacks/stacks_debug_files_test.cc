@@ -1,5 +1,5 @@
-// What was stripped from a file is found, by build id and by link, and nothing else is taken for
-// it.
+// Tests that the debug information of a stripped file is found by build id and by link, and that no
+// other file is accepted.
 
 #include <boost/test/unit_test.hpp>
 
@@ -27,7 +27,7 @@ Module module_of(const Opened& file, const fs::path& path) {
   return {Module::Kind::File, path, file.file.build_id(), 0, file.file.code_shift()};
 }
 
-// A directory that is gone afterwards.
+// A temporary directory.
 class Room {
  public:
   Room() {
@@ -64,13 +64,13 @@ fs::path place_of(const std::string& build_id) {
 
 BOOST_AUTO_TEST_SUITE(stacks_debug_files_test, *boost::unit_test::precondition(has_forms))
 
-BOOST_AUTO_TEST_CASE(by_build_id) {
+BOOST_AUTO_TEST_CASE(finds_debug_files_by_build_id) {
   DebugFiles nowhere({}), somewhere({"/nowhere", form("debug")});
   BOOST_TEST(!finds(nowhere, form("found")));
   BOOST_TEST(finds(somewhere, form("found")));
 }
 
-BOOST_AUTO_TEST_CASE(a_file_with_another_build_id) {
+BOOST_AUTO_TEST_CASE(refuses_a_file_with_another_build_id) {
   const Room room;
   const Opened own(form("found"));
   const fs::path place = room / place_of(own.file.build_id());
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_file_with_another_build_id) {
   BOOST_TEST(!finds(files, form("found")));
 }
 
-BOOST_AUTO_TEST_CASE(by_a_link) {
+BOOST_AUTO_TEST_CASE(finds_debug_files_by_link) {
   for (const std::string name : {"linked", "unidentified"}) {
     const Room room;
     const fs::path path = room.copy(name), debug = room.copy(name + ".debug");
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(by_a_link) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_wrong_checksum) {
+BOOST_AUTO_TEST_CASE(refuses_a_wrong_checksum) {
   const Room room;
   const fs::path path = room.copy("unidentified"), debug = room.copy("unidentified.debug");
   DebugFiles files({});
@@ -107,8 +107,8 @@ BOOST_AUTO_TEST_CASE(a_wrong_checksum) {
   BOOST_TEST(!finds(files, path));
 }
 
-// The checksum of a file of 1 GiB is not made.
-BOOST_AUTO_TEST_CASE(a_file_that_is_large_for_nothing) {
+// The checksum of a file of 1 GiB is not computed.
+BOOST_AUTO_TEST_CASE(does_not_read_very_large_files) {
   const Room room;
   DebugFiles files({});
   for (const std::string name : {"linked", "unidentified"}) {
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_large_for_nothing) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(checksums_have_a_budget) {
+BOOST_AUTO_TEST_CASE(limits_the_work_on_checksums) {
   const Room room;
   const fs::path path = room.copy("unidentified"), debug = room.copy("unidentified.debug");
   fs::rename(debug, room / "good");
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(checksums_have_a_budget) {
   BOOST_TEST(finds(others, path));
 }
 
-BOOST_AUTO_TEST_CASE(with_rights_that_the_user_has_not) {
+BOOST_AUTO_TEST_CASE(opens_no_debug_files_with_file_capabilities) {
   const Room room;
   const fs::path linked = room.copy("linked");
   room.copy("linked.debug");
@@ -146,8 +146,8 @@ BOOST_AUTO_TEST_CASE(with_rights_that_the_user_has_not) {
   BOOST_TEST(!finds(files, linked));
 }
 
-// Opening a pipe waits for whoever writes to it.
-BOOST_AUTO_TEST_CASE(what_is_no_regular_file) {
+// Opening a pipe would wait for its writer.
+BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
   const Room room;
   const fs::path path = room.copy("linked");
   BOOST_REQUIRE(::mkfifo((room / "linked.debug").c_str(), 0600) == 0);
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_regular_file) {
   BOOST_TEST(!finds(files, path));
 }
 
-BOOST_AUTO_TEST_CASE(a_modules_own_file) {
+BOOST_AUTO_TEST_CASE(finds_the_file_of_a_module) {
   const Room room;
   const Opened own(form("found"));
   const fs::path moved = room.copy("found");
@@ -175,8 +175,8 @@ BOOST_AUTO_TEST_CASE(a_modules_own_file) {
   BOOST_TEST(!files.file_of(anonymous));
 }
 
-// On a machine that has what was stripped, and not the program.
-BOOST_AUTO_TEST_CASE(names_of_a_file_that_is_not_here) {
+// The machine has the debug information, but not the program.
+BOOST_AUTO_TEST_CASE(names_functions_of_a_missing_file) {
   const Opened own(form("found"));
   BOOST_TEST(own.file.code_shift() != 0u);
   StackTable table;

@@ -1,5 +1,5 @@
-// A program, and what strip_names.py made of it: forms in which its names are elsewhere. Where the
-// machine that built the tests is not the one that runs them there are none.
+// A program and the variants that strip_names.py made of it, whose names are stored elsewhere.
+// Cross builds have no variants.
 
 #pragma once
 
@@ -21,10 +21,10 @@ inline std::string told(const char* name) {
   return value ? value : "";
 }
 
-// For `* boost::unit_test::precondition(has_forms)`.
+// Precondition for cases that need the variants.
 inline boost::test_tools::assertion_result has_forms(boost::unit_test::test_unit_id) {
   boost::test_tools::assertion_result outcome(!told("STACKS_FORMS").empty());
-  outcome.message() << "STACKS_FORMS and STACKS_NAMED are not told";
+  outcome.message() << "STACKS_FORMS and STACKS_NAMED are not set";
   return outcome;
 }
 
@@ -40,7 +40,7 @@ struct Opened {
   ElfFile file;
 };
 
-// Places all over a file's code.
+// Returns addresses across the code of a file, `step` bytes apart.
 inline std::vector<FileAddress> places_in(const ElfFile& file, std::uint64_t step) {
   std::vector<FileAddress> addresses;
   for (const Elf64_Phdr& segment : file.segments())

@@ -1,5 +1,5 @@
-// Function tables of stripped Go programs, beside the debug information of their unstripped twins
-// (tests/fixtures/take_go.py); damaged ones.
+// Tests the function tables of stripped Go programs against the debug information of the same
+// programs before stripping (tests/fixtures/take_go.py). Also tests damaged tables.
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -35,8 +35,8 @@ std::vector<std::string> split(const std::string& line) {
   return fields;
 }
 
-// Without differences of spelling: debug information marks the assembler's calling convention, and
-// has a dot for a middle dot.
+// Removes spelling differences: debug information appends the calling convention of assembly
+// functions, and replaces the middle dot by a dot.
 std::string spelled_alike(std::string name) {
   constexpr std::string_view kConvention = ".abi0", kMiddleDot = "\u00b7";
   if (name.ends_with(kConvention)) name.resize(name.size() - kConvention.size());
@@ -67,7 +67,7 @@ std::vector<std::string> functions_at(const GoTable& table, const ElfFile& file,
   return functions;
 }
 
-// Calls visit(table, file, address) for some addresses of a program whose bytes were damaged.
+// Queries all functions of the table for some addresses of a damaged program.
 void look_everywhere(const std::string& image) {
   const ElfFile file(image);
   const GoTable table = find_go_table(file);
@@ -80,8 +80,7 @@ void look_everywhere(const std::string& image) {
 
 BOOST_AUTO_TEST_SUITE(stacks_go_test)
 
-BOOST_DATA_TEST_CASE(a_stripped_program_has_the_names_and_rules_of_its_twin, data::make(kPrograms),
-                     program) {
+BOOST_DATA_TEST_CASE(a_stripped_program_keeps_its_names_and_rules, data::make(kPrograms), program) {
   const std::string image = contents_of(program);
   const ElfFile file(image);
   const GoTable table = find_go_table(file);
@@ -109,8 +108,7 @@ BOOST_DATA_TEST_CASE(a_stripped_program_has_the_names_and_rules_of_its_twin, dat
   BOOST_TEST(roots < 5u);
 }
 
-BOOST_DATA_TEST_CASE(a_program_without_section_headers_has_the_same, data::make(kPrograms),
-                     program) {
+BOOST_DATA_TEST_CASE(finds_the_table_without_section_headers, data::make(kPrograms), program) {
   std::string image = contents_of(program);
   auto* header = reinterpret_cast<Elf64_Ehdr*>(image.data());
   header->e_shoff = 0;
@@ -122,7 +120,7 @@ BOOST_DATA_TEST_CASE(a_program_without_section_headers_has_the_same, data::make(
     BOOST_TEST(functions_at(table, file, expected.address).back() == expected.functions.back());
 }
 
-BOOST_AUTO_TEST_CASE(stacks_of_goroutines_and_of_the_scheduler_begin_at_roots) {
+BOOST_AUTO_TEST_CASE(stacks_of_goroutines_and_the_scheduler_end_at_roots) {
   const std::string image = contents_of("1.26");
   const ElfFile file(image);
   const GoTable table = find_go_table(file);
@@ -141,8 +139,8 @@ BOOST_AUTO_TEST_CASE(stacks_of_goroutines_and_of_the_scheduler_begin_at_roots) {
   BOOST_TEST(roots == expected, boost::test_tools::per_element());
 }
 
-// C code has been called from there, on the system's stack.
-BOOST_AUTO_TEST_CASE(calls_of_c_go_on_on_another_stack) {
+// From there, C code is called on the system stack.
+BOOST_AUTO_TEST_CASE(calls_of_c_continue_on_another_stack) {
   const std::string image = contents_of("1.20");
   const ElfFile file(image);
   const GoTable table = find_go_table(file);
@@ -153,11 +151,11 @@ BOOST_AUTO_TEST_CASE(calls_of_c_go_on_on_another_stack) {
     if (is_elsewhere && !is_in_it) BOOST_ERROR("at " << address);
     if (is_in_it) ++(is_elsewhere ? behind : before);
   }
-  BOOST_TEST(before > 0u);  // it has not changed the stack yet
+  BOOST_TEST(before > 0u);  // before it switches stacks
   BOOST_TEST(behind > 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_table_is_found_once) {
+BOOST_AUTO_TEST_CASE(shares_the_table_of_a_file) {
   const std::string image = contents_of("1.26");
   const ElfFile file(image);
   const auto table = shared_go_table(file);
@@ -166,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_table_is_found_once) {
   BOOST_TEST(!shared_go_table(ElfFile(std::string_view("no ELF")))->has_functions());
 }
 
-BOOST_AUTO_TEST_CASE(a_signal_continues_at_the_registers_it_saved) {
+BOOST_AUTO_TEST_CASE(a_signal_frame_restores_the_saved_registers) {
   const std::string image = contents_of("1.26");
   const ElfFile file(image);
   const GoTable table = find_go_table(file);
@@ -183,14 +181,14 @@ BOOST_AUTO_TEST_CASE(a_signal_continues_at_the_registers_it_saved) {
   BOOST_ERROR("the program has no function that returns from signals");
 }
 
-BOOST_AUTO_TEST_CASE(other_files_have_no_table) {
+BOOST_AUTO_TEST_CASE(files_without_go_code_have_no_table) {
   BOOST_TEST(!find_go_table(ElfFile(std::string_view("no ELF"))).has_functions());
   BOOST_TEST(!GoTable("", 0, kX86Registers).has_functions());
   BOOST_TEST(!GoTable(std::string(4096, '\xff'), 0, kX86Registers).has_functions());
   BOOST_TEST(GoTable().name_at(0).empty());
 }
 
-BOOST_DATA_TEST_CASE(damaged_programs_are_read_within_their_bytes, data::make(kPrograms), program) {
+BOOST_DATA_TEST_CASE(reads_damaged_programs_within_their_bounds, data::make(kPrograms), program) {
   const std::string whole = contents_of(program);
   std::mt19937 random(5);
   const auto below = [&](std::size_t limit) {

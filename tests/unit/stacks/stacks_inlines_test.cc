@@ -1,4 +1,4 @@
-// Functions that were put into others, beside what llvm-symbolizer says of the same addresses.
+// Tests the resolution of inlined functions against llvm-symbolizer.
 
 #include <boost/test/unit_test.hpp>
 
@@ -37,15 +37,15 @@ constexpr auto kNoLimit = std::chrono::steady_clock::time_point::max();
 constexpr auto kLimitIsOver = std::chrono::steady_clock::time_point::min();
 constexpr std::chrono::hours kUntilDone(24);
 
-// Outermost first, without the function that they are in.
+// Returns inlined functions, outermost first, without the function that contains them.
 Names chain_of(const Inlines& inlines, std::size_t place) {
   Names names;
   for (const std::uint32_t name : inlines.chains[place]) names.push_back(inlines.names[name]);
   return names;
 }
 
-// The same by llvm-symbolizer, which has a reader of its own: for each address two lines for each
-// function, innermost first, its name and a line of its source, and an empty line after them.
+// Returns the same from llvm-symbolizer, an independent implementation. For each address it prints
+// two lines per function, innermost first (name and source line), and an empty line.
 std::vector<Names> chains_of_llvm(const std::string& path, const Addresses& addresses) {
   std::string asked = "/tmp/stacks_inlines.XXXXXX";
   const sdk::Fd made(::mkstemp(asked.data()));
@@ -75,7 +75,7 @@ bool is_loaded(const std::string& library) {
   return text.find(library) != text.npos;
 }
 
-// A copy whose section .debug_str claims to be of some size, which the file is, too.
+// A copy of the program whose section .debug_str claims this size; the file is extended to match.
 class Swollen {
  public:
   explicit Swollen(std::uint64_t size) : path_("/tmp/stacks_inlines.XXXXXX") {
@@ -108,15 +108,15 @@ class Swollen {
 
 BOOST_AUTO_TEST_SUITE(stacks_inlines_test, *boost::unit_test::precondition(has_forms))
 
-// First of all: the library is loaded only when it is needed.
-BOOST_AUTO_TEST_CASE(it_costs_nobody_else_anything) {
+// This case must be the first: it checks that the library is loaded only on demand.
+BOOST_AUTO_TEST_CASE(loads_libdw_only_on_demand) {
   BOOST_TEST(!is_loaded("libdw"));
   const Opened none("/proc/self/exe");
   inlines_in(none.file, {}, {}, kNoLimit);
   BOOST_TEST(is_loaded("libdw"));
 }
 
-BOOST_AUTO_TEST_CASE(as_another_reader_has_it) {
+BOOST_AUTO_TEST_CASE(agrees_with_llvm_symbolizer) {
   if (::system(("command -v " + kSymbolizer + " >/dev/null").c_str()) != 0) {
     BOOST_TEST_MESSAGE(kSymbolizer << " is not installed: nothing to compare");
     return;
@@ -151,14 +151,14 @@ BOOST_AUTO_TEST_CASE(as_another_reader_has_it) {
   BOOST_TEST(deepest >= 2u);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_without_debug_information) {
+BOOST_AUTO_TEST_CASE(reports_a_file_without_debug_information) {
   const Opened found(form("found"));
   const Inlines inlines = inlines_in(found.file, {}, places_in(found.file, 16), kNoLimit);
   BOOST_TEST((inlines.outcome == Outcome::NoInfo));
   BOOST_TEST(std::ranges::all_of(inlines.chains, [](const auto& chain) { return chain.empty(); }));
 }
 
-BOOST_AUTO_TEST_CASE(no_time) {
+BOOST_AUTO_TEST_CASE(stops_at_the_time_limit) {
   const Opened opened(named());
   const Addresses addresses = places_in(opened.file, 3);
   const Inlines inlines = inlines_in(opened.file, {}, addresses, kLimitIsOver);
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(no_time) {
   BOOST_TEST(inlines.chains.size() == addresses.size());
 }
 
-BOOST_AUTO_TEST_CASE(sections_that_are_too_large) {
+BOOST_AUTO_TEST_CASE(refuses_sections_that_are_too_large) {
   const Swollen large(600 << 20), small(60 << 20);
   const Addresses addresses{0x1000};
   const auto outcome = [&](const Swollen& swollen) {
@@ -176,8 +176,8 @@ BOOST_AUTO_TEST_CASE(sections_that_are_too_large) {
   BOOST_TEST((outcome(small) == Outcome::Told));
 }
 
-// dwz moves what several files have in common to another.
-BOOST_AUTO_TEST_CASE(what_is_moved_to_another_file) {
+// dwz moves common parts of several files to another file.
+BOOST_AUTO_TEST_CASE(reads_information_that_dwz_moved_to_another_file) {
   if (!std::filesystem::exists(form("dwzed")))
     return void(BOOST_TEST_MESSAGE("dwz is not installed: nothing is moved"));
   const Opened whole(named()), dwzed(form("dwzed"));
@@ -197,8 +197,8 @@ BOOST_AUTO_TEST_CASE(what_is_moved_to_another_file) {
   BOOST_TEST(!with.lacks_moved);
 }
 
-// No directory has the file of dwz: the link in the file leads there, also from its directory.
-BOOST_AUTO_TEST_CASE(what_is_moved_is_found_by_its_path) {
+// No directory contains the file of dwz; it is found through the link in the program.
+BOOST_AUTO_TEST_CASE(finds_the_file_of_dwz_by_its_link) {
   if (!std::filesystem::exists(form("dwzed"))) return;
   const Opened dwzed(form("dwzed"));
   DebugFiles files({}), lent({}, true), never({}, false, DebugFiles::Beside::Never);
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(what_is_moved_is_found_by_its_path) {
   BOOST_TEST(asked.ends_with("dwzed.common"));
 }
 
-// Chains of all addresses in a form of the program beside those in the program itself.
+// Compares the chains of all addresses in a variant of the program with those of the program.
 void check_same_chains(const std::string& whole_path, const std::string& path,
                        const DebugSources& sources) {
   const Opened whole(whole_path), other(path);
@@ -232,13 +232,13 @@ void check_same_chains(const std::string& whole_path, const std::string& path,
   BOOST_TEST(inlined > 0u);
 }
 
-BOOST_AUTO_TEST_CASE(sections_that_are_packed_by_zstd) {
+BOOST_AUTO_TEST_CASE(reads_sections_compressed_with_zstd) {
   if (!std::filesystem::exists(form("zstd")))
     return void(BOOST_TEST_MESSAGE("objcopy cannot pack by zstd"));
   check_same_chains(named(), form("zstd"), {});
 }
 
-BOOST_AUTO_TEST_CASE(units_in_files_of_their_own) {
+BOOST_AUTO_TEST_CASE(reads_split_units) {
   for (const char* name : {"split", "split4", "packaged", "packaged4"}) {
     if (!std::filesystem::exists(form(name))) continue;
     BOOST_TEST_CONTEXT(name) {
@@ -252,8 +252,8 @@ BOOST_AUTO_TEST_CASE(units_in_files_of_their_own) {
   }
 }
 
-// A .dwo file that was made anew belongs to another program.
-BOOST_AUTO_TEST_CASE(units_of_another_program) {
+// A rebuilt .dwo file belongs to another program.
+BOOST_AUTO_TEST_CASE(refuses_split_units_of_another_program) {
   const Opened split(form("split"));
   const auto open = [](const std::string& path) {
     return path.ends_with(".dwo") ? open_regular(form("split4-stacks_named.dwo")) : sdk::Fd();
@@ -264,8 +264,8 @@ BOOST_AUTO_TEST_CASE(units_of_another_program) {
   BOOST_TEST(inlines.names.empty());
 }
 
-// Damaged at any byte, they are read within their bytes.
-BOOST_AUTO_TEST_CASE(damaged_units_and_packages) {
+// Files with a damaged byte at any place are read within their bounds.
+BOOST_AUTO_TEST_CASE(reads_damaged_units_within_their_bounds) {
   for (const auto& [name, file] :
        {std::pair{"split", "split-stacks_named.dwo"}, {"packaged", "packaged.dwp"}}) {
     if (!std::filesystem::exists(form(file))) continue;
@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(damaged_units_and_packages) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(lists_of_symbols_that_are_packed) {
+BOOST_AUTO_TEST_CASE(reads_compressed_symbol_lists) {
   if (!std::filesystem::exists(form("symbols")))
     return void(BOOST_TEST_MESSAGE("eu-elfcompress is not installed"));
   const Opened whole(named()), packed(form("symbols"));
@@ -299,8 +299,8 @@ BOOST_AUTO_TEST_CASE(lists_of_symbols_that_are_packed) {
   BOOST_TEST(little.is_over());
 }
 
-// Each reason has a message of its own.
-BOOST_AUTO_TEST_CASE(reasons_for_missing_functions) {
+// Each reason has its own message.
+BOOST_AUTO_TEST_CASE(reports_reasons_for_missing_functions) {
   StackTable table;
   const auto add = [&](const char* name) {
     const Opened opened(form(name));
@@ -326,8 +326,8 @@ BOOST_AUTO_TEST_CASE(reasons_for_missing_functions) {
   BOOST_TEST(made.without_moved.empty());
 }
 
-// A stack of all places in the program, as frames of what is left of it.
-BOOST_AUTO_TEST_CASE(frames_of_their_own) {
+// Adds a stack with all addresses of the program, as frames of the stripped variant.
+BOOST_AUTO_TEST_CASE(adds_frames_for_inlined_functions) {
   const Opened whole(named()), found(form("found"));
   StackTable table;
   const std::uint32_t module =

@@ -1,4 +1,4 @@
-// What just-in-time compilers wrote, read within limits: perf maps and jitdumps.
+// Tests reading the output of JIT compilers within limits: perf maps and jitdumps.
 
 #include <boost/test/unit_test.hpp>
 
@@ -72,15 +72,15 @@ std::string text_of(const sdk::Fd& fd) { return fd ? read_perf_map(fd.get()).tex
 
 BOOST_AUTO_TEST_SUITE(stacks_jit_maps_test)
 
-BOOST_AUTO_TEST_CASE(reads_functions_that_were_loaded_and_moved) {
-  const std::string other = entry(2, std::string(16, '\0'));  // lines, which are passed over
+BOOST_AUTO_TEST_CASE(reads_loaded_and_moved_functions) {
+  const std::string other = entry(2, std::string(16, '\0'));  // line information, which is skipped
   const JitMap map = read_dump(header() + load(0x1000, 32, 7, "add") + other +
                                load(0x2000, 16, 8, "two\nlines") + move(0x3000, 32, 7));
   BOOST_TEST(map.text == "1000 20 add\n2000 10 two lines\n3000 20 add\n");
   BOOST_TEST(!map.is_cut);
 }
 
-BOOST_AUTO_TEST_CASE(reads_dumps_as_far_as_they_are_whole) {
+BOOST_AUTO_TEST_CASE(reads_dumps_up_to_the_first_damaged_entry) {
   const std::string whole = header() + load(0x1000, 32, 7, "add");
   BOOST_TEST(read_dump(whole + load(0x2000, 16, 8, "cut").substr(0, 70)).text == "1000 20 add\n");
   BOOST_TEST(read_dump(whole + entry(0, "")).text == "1000 20 add\n");
@@ -102,14 +102,14 @@ BOOST_AUTO_TEST_CASE(keeps_the_newest_entries) {
   BOOST_TEST(read_map("1000 1 of one line", 5).text.empty());
 }
 
-BOOST_AUTO_TEST_CASE(names_of_dumps_tell_their_process) {
+BOOST_AUTO_TEST_CASE(finds_the_process_id_in_the_name_of_a_dump) {
   BOOST_TEST(process_of_jit_dump("/tmp/x/jit-1234.dump").value_or(0) == 1234u);
   for (const char* path : {"jit-.dump", "/jit-1a.dump", "/jit-1.dumps", "/a-jit-1.dump", "",
                            "jit-dump", "jit.dump", "jit-1.dump/x"})
     BOOST_TEST(!process_of_jit_dump(path));
 }
 
-BOOST_AUTO_TEST_CASE(directories_of_the_user_have_maps_and_dumps) {
+BOOST_AUTO_TEST_CASE(finds_maps_and_dumps_in_specified_directories) {
   const Room room;
   std::ofstream(room / "perf-7.map") << "1000 10 mapped\n";
   std::ofstream(room / "jit-8.dump") << header() + load(0x1000, 32, 7, "dumped");
@@ -120,12 +120,12 @@ BOOST_AUTO_TEST_CASE(directories_of_the_user_have_maps_and_dumps) {
   fs::remove(room / "perf-7.map");
   BOOST_REQUIRE(::mkfifo((room / "perf-7.map").c_str(), 0600) == 0);
   BOOST_TEST(files.jit_map(7).text.empty());
-  // Rights that the user does not have open nothing that the user names.
+  // With file capabilities, no file that the user names is opened.
   DebugFiles lent({room / ""}, true);
   BOOST_TEST(lent.jit_map(8).text.empty());
 }
 
-BOOST_AUTO_TEST_CASE(opens_maps_of_exited_processes_with_care) {
+BOOST_AUTO_TEST_CASE(opens_only_safe_maps_of_exited_processes) {
   const Room room;
   const std::string path = room / "perf-7.map", directory = (room / "").parent_path();
   std::ofstream(path) << "1000 10 made\n";
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(opens_maps_of_exited_processes_with_care) {
     return text_of(open_perf_map_of_exited(7, existed, directory));
   };
   BOOST_TEST(open(later) == "1000 10 made\n");
-  BOOST_TEST(open(kNsPerSecond) == "none");  // it is that of a later process
+  BOOST_TEST(open(kNsPerSecond) == "none");  // it belongs to a later process
   BOOST_REQUIRE(::link(path.c_str(), (room / "other").c_str()) == 0);
   BOOST_TEST(open(later) == "none");
   fs::remove(path);
@@ -145,8 +145,8 @@ BOOST_AUTO_TEST_CASE(opens_maps_of_exited_processes_with_care) {
   BOOST_TEST(open(later) == "none");
 }
 
-// As debuginfod keeps files, and as a server would send them.
-BOOST_AUTO_TEST_CASE(finds_files_in_trees_of_debuginfod) {
+// The directory layout of the debuginfod cache.
+BOOST_AUTO_TEST_CASE(finds_files_in_the_cache_of_debuginfod) {
   const Room room;
   const fs::path kept = room / "deadbeef";
   fs::create_directory(kept);
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(finds_files_in_trees_of_debuginfod) {
   BOOST_TEST(!files.stripped_from(other, nullptr));  // it is another file
 }
 
-BOOST_AUTO_TEST_CASE(fetches_what_no_directory_has) {
+BOOST_AUTO_TEST_CASE(fetches_files_that_no_directory_contains) {
   const Module module{Module::Kind::File, "/nowhere/made", "\xde\xad\xbe\xef", 0, 0};
   DebugFiles files({});
   std::string wanted;
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(fetches_what_no_directory_has) {
   BOOST_TEST(!files.file_of(module));
 }
 
-BOOST_AUTO_TEST_CASE(servers_are_asked_only_where_there_are_some) {
+BOOST_AUTO_TEST_CASE(uses_servers_only_if_some_are_configured) {
   ::unsetenv("DEBUGINFOD_URLS");
   const auto none = Debuginfod::open({});
   BOOST_REQUIRE(!none);

@@ -1,5 +1,5 @@
-// Files that cause as much work as they can, and what the limits on work leave of them. Work is
-// counted in steps, so each figure is exact.
+// Tests the limits on work with files that cause the maximum of work. Work is counted in steps, so
+// all expected counts are exact.
 
 #include <boost/test/unit_test.hpp>
 
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kStart = 0x4000;
 constexpr std::uint64_t kLoaded = 0x7f0000000000;
 
-// A file whose table is of a kind that no linker makes, so that all its entries are walked.
+// Returns an image whose table has an unusual encoding, so that all its entries are walked.
 std::string walked(const MadeElf& elf) {
   std::string image = elf.image();
   image[MadeElf::kTable + 3] = 0x1b;
@@ -35,7 +35,7 @@ Cfa cfa_at(const std::string& image, std::uint64_t address) {
   return Cfi(file).rule_at(address).cfa;
 }
 
-// A function whose program has so many steps before its first address.
+// Returns a file with a function whose program has this many steps before its first address.
 MadeElf with_program(std::size_t steps) {
   MadeElf elf;
   elf.common(kX86Start);
@@ -43,7 +43,7 @@ MadeElf with_program(std::size_t steps) {
   return elf;
 }
 
-// Processes that have mapped files, each made by its number.
+// Processes that have mapped files; a file is selected by its index.
 class Host {
  public:
   explicit Host(std::vector<MadeElf> files, const FrameLimits& limits)
@@ -66,7 +66,7 @@ class Host {
   std::uint64_t refused(std::size_t file) const { return modules.refused(module(file)); }
 
  private:
-  static constexpr std::uint32_t kFirst = 3;  // after what is always there
+  static constexpr std::uint32_t kFirst = 3;  // after the modules that always exist
   std::vector<MadeElf> files_;
   std::vector<CodeRange> ranges_;
 
@@ -79,7 +79,7 @@ std::string with_size(const std::string& entry) {
   return bytes_of(static_cast<std::uint32_t>(entry.size())) + entry;
 }
 
-// A file whose .debug_frame has functions with a thousand rules each.
+// Returns a file whose .debug_frame has functions with a thousand rules each.
 std::string with_debug_frame(std::uint64_t functions) {
   constexpr std::uint64_t kRules = 1000;
   std::string program;
@@ -94,7 +94,7 @@ std::string with_debug_frame(std::uint64_t functions) {
   return sections.image();
 }
 
-// How many rules are visited; nothing where these are not all.
+// Returns the number of visited rules, or nullopt if the visit was incomplete.
 std::optional<std::size_t> count_rules(const std::string& image) {
   const ElfFile file(image);
   std::size_t rules = 0;
@@ -109,15 +109,15 @@ std::optional<std::size_t> count_rules(const std::string& image) {
 
 BOOST_AUTO_TEST_SUITE(stacks_limits_test)
 
-// They are kept in memory while those of .eh_frame are visited.
-BOOST_AUTO_TEST_CASE(visits_so_many_rules_of_a_second_section) {
+// The rules are kept in memory while those of .eh_frame are visited.
+BOOST_AUTO_TEST_CASE(limits_the_rules_of_a_second_section) {
   BOOST_TEST(count_rules(with_debug_frame(1)).value_or(0) == 1000u);
   BOOST_TEST(count_rules(with_debug_frame(1300)).value_or(0) == 1'300'000u);  // a large Go program
   BOOST_TEST(!count_rules(with_debug_frame(2100)));
 }
 
-// Not once for each function: one CIE of 1 MiB with 20,000 functions took 25 s.
-BOOST_AUTO_TEST_CASE(reads_a_common_entry_once) {
+// Reading it for each function made a CIE of 1 MiB with 20,000 functions take 25 s.
+BOOST_AUTO_TEST_CASE(reads_a_cie_once) {
   constexpr std::uint64_t kFunctions = 100;
   MadeElf elf;
   elf.common(kX86Start);
@@ -125,14 +125,14 @@ BOOST_AUTO_TEST_CASE(reads_a_common_entry_once) {
   const std::string image = walked(elf);
   const ElfFile file(image);
   const Cfi cfi(file);
-  // The zeroes behind the entries are walked in words of four bytes.
+  // The zeroes after the entries are walked in words of four bytes.
   const std::uint64_t words = (MadeElf::kSize - MadeElf::kFrames - elf.frames().size() + 3) / 4;
   BOOST_TEST(cfi.steps() - bytes_in_steps(cfi) == FrameEntries::kStepsOfCommon +
                                                       kFunctions * FrameEntries::kStepsOfFunction +
                                                       /*heads*/ 1 + kFunctions + words);
 }
 
-BOOST_AUTO_TEST_CASE(refuses_long_texts_and_numbers_in_a_common_entry) {
+BOOST_AUTO_TEST_CASE(refuses_long_texts_and_numbers_in_a_cie) {
   const auto cfa_with = [](const std::string& letters, const std::string& start) {
     MadeElf elf;
     elf.common(start, letters);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(refuses_long_texts_and_numbers_in_a_common_entry) {
   BOOST_CHECK(cfa_with("zR", defined_with(16)) == Cfa::Unknown);
 }
 
-BOOST_AUTO_TEST_CASE(ends_the_walk_of_too_many_entries) {
+BOOST_AUTO_TEST_CASE(stops_after_too_many_entries) {
   std::string frames(4 * FrameEntries::kMostWalked, '\0');
   FrameEntries most(FrameEntries::Format::EhFrame, frames, 0);
   most.make_table();
@@ -177,14 +177,14 @@ BOOST_AUTO_TEST_CASE(counts_the_bytes_of_programs) {
   BOOST_TEST(steps_of("") == least);
   BOOST_TEST(steps_of(std::string(1000, '\0')) == least + 1000);
   BOOST_TEST(steps_of(code({0x0a, 0x0b})) == least + 2 * kMostStepsOfByte);
-  // What is for a later address is not run.
+  // Instructions for later addresses are not run.
   BOOST_TEST(steps_of(code({0x41}) + std::string(1000, '\0')) == least + 1);
 }
 
-// An interpreter's main loop has a long one, and most of its samples.
+// The main loop of an interpreter has a long program and gets most of the samples.
 BOOST_AUTO_TEST_CASE(runs_long_programs_from_checkpoints) {
   std::string program;
-  for (int i = 0; i < 5000; ++i)  // after each byte of code, another CFA
+  for (int i = 0; i < 5000; ++i)  // another CFA after each byte of code
     program += code({0x41, 0x0e, 16 + i % 64, 0x0a, 0x0e, 8, 0x0b});
   MadeElf elf;
   elf.common(kX86Start);
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(runs_long_programs_from_checkpoints) {
   BOOST_TEST(cfi.steps() > before);
 }
 
-// A rule that depends on the address is right at each of them.
+// A rule that depends on the address must be correct at each address.
 BOOST_AUTO_TEST_CASE(keeps_no_state_that_depends_on_the_address) {
   const std::string linkage =
       code({0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22});
@@ -216,12 +216,12 @@ BOOST_AUTO_TEST_CASE(keeps_no_state_that_depends_on_the_address) {
     BOOST_TEST(cfi.rule_at(kStart + at).cfa_offset == (at % 16 < 11 ? 8 : 16));
 }
 
-// Call frame programs of 128 KiB, run for each address, took more than 200 s.
+// Running call frame programs of 128 KiB for each address took more than 200 s.
 BOOST_AUTO_TEST_CASE(refuses_rules_beyond_the_budget_of_a_file) {
   Host host({with_program(1000), with_program(10)},
             {.steps_of_file = 14'000, .steps_of_process = 1 << 20, .assured = 0});
   for (std::uint64_t i = 0; i < 20; ++i) BOOST_TEST_CONTEXT(i) {
-      // Reading the file takes 7,681 of them, the first rule 1,101, and each other 1,037.
+      // Reading the file takes 7,681 steps, the first rule 1,101, and each other rule 1,037.
       BOOST_CHECK(host.cfa(1, 0, i) == (i < 7 ? Cfa::Sp : Cfa::Unknown));
     }
   BOOST_TEST(host.refused(0) == 13u);
@@ -235,14 +235,14 @@ BOOST_AUTO_TEST_CASE(refuses_rules_beyond_the_budget_of_a_process) {
   for (std::uint64_t i = 0; i < 20; ++i) host.cfa(1, 0, i);
   const std::uint64_t refused = host.refused(0);
   BOOST_TEST(refused == 13u);
-  BOOST_CHECK(host.cfa(1, 1) == Cfa::Unknown);  // it opens nothing more either
+  BOOST_CHECK(host.cfa(1, 1) == Cfa::Unknown);  // no further file is opened
   BOOST_TEST(host.opened == 1u);
-  BOOST_CHECK(host.cfa(2, 0, 30) == Cfa::Sp);  // what another process has mapped, too
+  BOOST_CHECK(host.cfa(2, 0, 30) == Cfa::Sp);  // also in files that another process mapped
   BOOST_CHECK(host.cfa(2, 1) == Cfa::Sp);
   BOOST_TEST(host.refused(0) == refused);
 }
 
-BOOST_AUTO_TEST_CASE(refuses_rules_beyond_the_budget_of_all) {
+BOOST_AUTO_TEST_CASE(refuses_rules_beyond_the_total_budget) {
   Host host({with_program(1000), with_program(1000)}, {.steps = 14'000, .assured = 0});
   for (std::uint64_t i = 0; i < 20; ++i) host.cfa(1, 0, i);
   BOOST_TEST(host.refused(0) == 13u);
@@ -250,8 +250,8 @@ BOOST_AUTO_TEST_CASE(refuses_rules_beyond_the_budget_of_all) {
   BOOST_TEST(host.refused(1) == 1u);
 }
 
-// Who takes what a file or all may take does not take it from others.
-BOOST_AUTO_TEST_CASE(assures_each_process_of_some_steps) {
+// A process that exhausts the budget of a file or the total budget leaves a reserve for others.
+BOOST_AUTO_TEST_CASE(reserves_steps_for_each_process) {
   Host host({with_program(1000), with_program(10)},
             {.steps_of_file = 14'000, .steps = 14'000, .assured = 2'500});
   for (std::uint64_t i = 0; i < 20; ++i) host.cfa(1, 0, i);
@@ -260,10 +260,10 @@ BOOST_AUTO_TEST_CASE(assures_each_process_of_some_steps) {
   BOOST_CHECK(host.cfa(2, 0, 31) == Cfa::Sp);
   BOOST_CHECK(host.cfa(2, 0, 32) == Cfa::Sp);
   BOOST_CHECK(host.cfa(2, 0, 33) == Cfa::Unknown);
-  BOOST_CHECK(host.cfa(3, 0, 34) == Cfa::Unknown);  // the reserve is a quarter, and spent
+  BOOST_CHECK(host.cfa(3, 0, 34) == Cfa::Unknown);  // the reserve, a quarter, is spent
 }
 
-BOOST_AUTO_TEST_CASE(opens_so_many_files_for_a_process) {
+BOOST_AUTO_TEST_CASE(limits_the_files_of_a_process) {
   Host host({with_program(1), with_program(1), with_program(1)}, {.files_of_process = 2});
   BOOST_CHECK(host.cfa(1, 0) == Cfa::Sp);
   BOOST_CHECK(host.cfa(1, 1) == Cfa::Sp);
@@ -272,8 +272,8 @@ BOOST_AUTO_TEST_CASE(opens_so_many_files_for_a_process) {
   BOOST_CHECK(host.cfa(2, 2) == Cfa::Sp);
 }
 
-// Not the last one that is met: large files would keep small ones out.
-BOOST_AUTO_TEST_CASE(drops_the_largest_information) {
+// Dropping the newest file instead would let large files displace small ones.
+BOOST_AUTO_TEST_CASE(drops_the_largest_file_first) {
   MadeElf large;
   large.common(kX86Start);
   for (std::uint64_t i = 0; i < 1000; ++i) large.function(kStart + i, 1, "");
@@ -288,8 +288,8 @@ BOOST_AUTO_TEST_CASE(drops_the_largest_information) {
   BOOST_TEST(smaller.refused(1) > 0u);
 }
 
-// A refused place is not guessed by frame pointers: its stack ends there, and shows it.
-BOOST_AUTO_TEST_CASE(ends_a_stack_where_the_budget_does) {
+// A refused address is not walked by frame pointers; the stack ends there and is marked.
+BOOST_AUTO_TEST_CASE(ends_a_stack_where_the_budget_is_exhausted) {
   Modules modules(
       [](std::uint64_t, const CodeRange&, const std::string&) { return with_program(10).open(); },
       {.files_of_process = 0});

@@ -1,4 +1,4 @@
-// What processes have mapped: the text of maps, and which module a mapping is of.
+// Tests the mappings of processes: parsing maps, and the module of a mapping.
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,7 +11,7 @@ namespace ctprof::tests::stacks_mappings_test {
 
 BOOST_AUTO_TEST_SUITE(stacks_mappings_test)
 
-BOOST_AUTO_TEST_CASE(more_files_than_are_told_apart) {
+BOOST_AUTO_TEST_CASE(limits_the_number_of_modules) {
   Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
   const auto module_of = [&](std::uint64_t inode) {
     return modules.range_of(7, {0x1000, 0x2000, 0, {1, inode}, "/bin/made"}).module;
@@ -23,9 +23,9 @@ BOOST_AUTO_TEST_CASE(more_files_than_are_told_apart) {
   BOOST_TEST(module_of(2 * Modules::kMost - 1) == Modules::kUnknown);
 }
 
-// A file is at its own offsets, code of no file at its addresses; a memfd is a file if it is a
-// program.
-BOOST_AUTO_TEST_CASE(what_a_mapping_is_of) {
+// Code of a file is located by file offset, other code by address. A memfd counts as a file if it
+// is a program.
+BOOST_AUTO_TEST_CASE(finds_the_module_of_a_mapping) {
   Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
   const auto range_of = [&](std::uint64_t process, const FileId& file, const char* path,
                             bool is_program = false) {
@@ -42,11 +42,11 @@ BOOST_AUTO_TEST_CASE(what_a_mapping_is_of) {
   const CodeRange program = range_of(7, {5, 7}, "/memfd:made (deleted)", true);
   BOOST_TEST(program.offset == 0x300u);
   BOOST_TEST(modules[program.module].path == "/memfd:made");
-  BOOST_TEST(range_of(7, {1, 2, 1}, "/bin/made").module != file.module);  // written to since
+  BOOST_TEST(range_of(7, {1, 2, 1}, "/bin/made").module != file.module);  // modified since
   BOOST_TEST((modules[range_of(7, {}, "[vdso]").module].kind == Module::Kind::Vdso));
 }
 
-BOOST_AUTO_TEST_CASE(mappings_replace_what_they_overlap) {
+BOOST_AUTO_TEST_CASE(mappings_replace_overlapping_parts) {
   AddressSpace space(1);
   space.map({0x1000, 0x5000, 0, 5});
   space.map({0x2000, 0x3000, 0x70, 6});
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(mappings_replace_what_they_overlap) {
   BOOST_TEST(space.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(the_text_of_maps) {
+BOOST_AUTO_TEST_CASE(parses_maps) {
   const auto mappings = code_mappings(
       "55d0a0000000-55d0a0001000 r--p 00000000 fd:01 77                         /usr/bin/a b\n"
       "55d0a0001000-55d0a0002000 r-xp 00001000 fd:01 77                         /usr/bin/a b\n"
@@ -78,8 +78,8 @@ BOOST_AUTO_TEST_CASE(the_text_of_maps) {
   BOOST_TEST(mappings[2].path == "[vdso]");
 }
 
-// For huge pages, a program copies its code into anonymous memory at the same addresses.
-BOOST_AUTO_TEST_CASE(code_in_a_gap_of_a_file_is_of_the_file) {
+// To use huge pages, a program copies its code into anonymous memory at the same addresses.
+BOOST_AUTO_TEST_CASE(code_in_a_gap_of_a_file_belongs_to_the_file) {
   const std::string before = "10000-11000 r--p 00000000 fd:01 77   /bin/a\n",
                     after = "14000-15000 r--p 00004000 fd:01 77   /bin/a\n";
   const auto mappings_with = [&](const std::string& lines) {

@@ -1,5 +1,5 @@
-// Lists of symbols that cause as much work as they can, and what the limits on work leave of them.
-// Work is counted in steps, so each figure is exact.
+// Tests the limits on work with symbol lists that cause the maximum of work. Work is counted in
+// steps, so all expected counts are exact.
 
 #include <boost/test/unit_test.hpp>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kStart = 0x4000;
 
-// Bytes of a file that are section headers: the first one is that of the names of sections.
+// Section headers of a file. The first section contains the names of the sections.
 class Sections {
  public:
   void add(std::string_view name, Elf64_Shdr header) {
@@ -27,7 +27,7 @@ class Sections {
     headers_.push_back(header);
     names_ += std::string(name) + '\0';
   }
-  // Puts them into the file, at its end.
+  // Returns the image with the section headers appended.
   std::string in(std::string image) const {
     std::vector<Elf64_Shdr> headers = headers_;
     Elf64_Shdr of_names{};
@@ -54,7 +54,7 @@ class Sections {
 
 constexpr std::uint64_t kSymbols = 200, kTextSize = 8000;
 
-// A file with functions of 16 bytes each, whose names are the ends of one long text.
+// Returns a file with functions of 16 bytes each, whose names are suffixes of one long text.
 std::string with_suffix_names() {
   std::string image = MadeElf().image(), symbols;
   for (std::uint64_t i = 0; i < kSymbols; ++i)
@@ -88,7 +88,7 @@ std::size_t count_named(const std::vector<std::string>& names) {
 
 BOOST_AUTO_TEST_SUITE(stacks_name_limits_test)
 
-// Names that are the ends of one text took 500 MiB.
+// Names that are suffixes of one text took 500 MiB without the limit.
 BOOST_AUTO_TEST_CASE(reads_names_up_to_the_limit) {
   const std::string image = with_suffix_names();
   const ElfFile file(image);
@@ -105,8 +105,8 @@ BOOST_AUTO_TEST_CASE(reads_names_up_to_the_limit) {
   BOOST_TEST(work.left() == 0u);
 }
 
-// The nearest of some symbols may be the wrong one.
-BOOST_AUTO_TEST_CASE(searches_no_part_of_a_list) {
+// With only a part of the symbols, the nearest symbol may be the wrong one.
+BOOST_AUTO_TEST_CASE(does_not_search_incomplete_lists) {
   const std::string image = with_suffix_names();
   const ElfFile file(image);
   NameWork work(kSymbols * sizeof(Elf64_Sym) - 1);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(searches_no_part_of_a_list) {
   BOOST_TEST(of_map.is_over());
 }
 
-// Sections of one type that are all the same bytes.
+// Several sections of one type that refer to the same bytes.
 BOOST_AUTO_TEST_CASE(counts_each_list_of_symbols) {
   Sections sections;
   Elf64_Shdr list{};
@@ -134,8 +134,8 @@ BOOST_AUTO_TEST_CASE(counts_each_list_of_symbols) {
   BOOST_TEST(work.left() == 0u);
 }
 
-// 65,536 sections with one name of a megabyte took seconds for each section that was looked for.
-BOOST_AUTO_TEST_CASE(finds_sections_by_their_whole_name) {
+// 65,536 sections with one name of a megabyte took seconds for each section that was looked up.
+BOOST_AUTO_TEST_CASE(compares_the_full_name_of_sections) {
   Sections sections;
   Elf64_Shdr header{};
   const std::vector<std::string> names{".eh_fram", ".eh_frame_hdr", ".eh_frame", ".eh_frame"};
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(finds_sections_by_their_whole_name) {
   BOOST_TEST(!file.section("eh_frame_hdrs"));
 }
 
-BOOST_AUTO_TEST_CASE(names_small_modules_whatever_large_ones_take) {
+BOOST_AUTO_TEST_CASE(names_small_modules_regardless_of_large_ones) {
   const std::string image = with_suffix_names();
   const ElfFile file(image);
   StackTable table;

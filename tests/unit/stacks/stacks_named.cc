@@ -1,5 +1,5 @@
-// A program whose functions are named, stripped of that, and named again: functions that only a
-// list of symbols tells, and functions that only debug information does, for they were inlined.
+// A program with functions that are named by a symbol list and inlined functions that only debug
+// information names. strip_names.py creates its stripped variants.
 
 #include <cstddef>
 

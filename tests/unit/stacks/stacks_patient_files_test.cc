@@ -1,4 +1,4 @@
-// Files that a child process opens, and the mount points of those that are not opened.
+// Tests opening files through a child process, and the mount points of files that are not opened.
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,7 +28,7 @@ std::string read_of(const sdk::Fd& fd) {
 
 BOOST_AUTO_TEST_SUITE(stacks_patient_files_test)
 
-BOOST_AUTO_TEST_CASE(opens_regular_files_alone) {
+BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
   char name[] = "/tmp/patient_files_XXXXXX";
   BOOST_REQUIRE(::mkdtemp(name) != nullptr);
   const std::string directory = name, file = directory + "/file", pipe = directory + "/pipe";
@@ -46,8 +46,8 @@ BOOST_AUTO_TEST_CASE(opens_regular_files_alone) {
   std::filesystem::remove_all(directory);
 }
 
-// sysfs is on no disk, so its files are copied.
-BOOST_AUTO_TEST_CASE(copies_what_is_on_no_disk) {
+// sysfs is not on a disk, so its files are copied.
+BOOST_AUTO_TEST_CASE(copies_files_that_are_not_on_disk) {
   PatientFiles files(kUntilOpened);
   const sdk::Fd copy = files.open("/sys/kernel/notes");
   BOOST_REQUIRE(copy);
@@ -59,12 +59,12 @@ BOOST_AUTO_TEST_CASE(copies_what_is_on_no_disk) {
   BOOST_TEST(status.st_dev != original.st_dev);
 }
 
-// A file that is not asked for is not reported.
-BOOST_AUTO_TEST_CASE(waits_for_nothing_when_it_is_interrupted) {
+// A file that is not requested is not reported.
+BOOST_AUTO_TEST_CASE(does_not_wait_when_it_is_interrupted) {
   int ends[2];
   BOOST_REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   const sdk::Fd stop(ends[0]);
-  ::close(ends[1]);  // now it is readable
+  ::close(ends[1]);  // makes it readable
   PatientFiles files(kUntilOpened, stop.get());
   files.open("/dev/null");
   BOOST_TEST(files.silent().empty());

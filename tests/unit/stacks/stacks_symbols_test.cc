@@ -1,4 +1,4 @@
-// Which function of a file an address belongs to, and which of its names it has.
+// Tests which function of a file contains an address, and which of its names is selected.
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,14 +28,14 @@ Names names_in(const std::string& image, const Addresses& addresses) {
   return names_in_file(file, addresses);
 }
 
-// An image with one list of functions.
+// Returns an image with one symbol list.
 std::string listing(std::uint32_t type, const Symbols& symbols, const MadeElf& elf = MadeElf()) {
   MadeSections sections(elf.image());
   sections.add_list(type, symbols);
   return sections.image();
 }
 
-// With call frame information of two functions, one right after the other.
+// Returns a file with call frame information of two adjacent functions.
 MadeElf with_two_functions() {
   MadeElf elf;
   elf.common(kX86Start);
@@ -44,7 +44,7 @@ MadeElf with_two_functions() {
   return elf;
 }
 
-// The name of the function at kFirst.
+// Returns the selected name of the function at kFirst.
 std::string name_among(std::uint32_t type, const Symbols& symbols) {
   return names_in(listing(type, symbols), Addresses{kFirst + 4}).front();
 }
@@ -61,7 +61,8 @@ void set_header(std::string& image, std::uint16_t type, FileAddress entry) {
 
 BOOST_AUTO_TEST_SUITE(stacks_symbols_test)
 
-// The waits of musl were called memset, which is the last exported function before them.
+// Otherwise the wait functions of musl would be named memset, the last exported function before
+// them.
 BOOST_AUTO_TEST_CASE(ends_functions_without_size_where_another_function_begins) {
   const Symbols symbols{{"memset", kFirst}};
   const Addresses addresses{kFirst, kFirst + 0x3f, kSecond, kSecond + 8, 0x5000};
@@ -83,8 +84,8 @@ BOOST_AUTO_TEST_CASE(names_only_the_start_of_functions_without_size_and_call_fra
              (Names{"memset", "memset", "memset"}));
 }
 
-// A function that has a size tells where it ends.
-BOOST_AUTO_TEST_CASE(names_an_enclosing_function_where_one_without_size_has_ended) {
+// The size of a function determines its end.
+BOOST_AUTO_TEST_CASE(names_the_enclosing_function_after_one_without_size) {
   const Symbols symbols{{"enclosing", kFirst - 0x40, 0x200}, {"inner", kFirst}};
   const Addresses addresses{kFirst + 4, kSecond + 4};
   BOOST_TEST(names_in(listing(SHT_DYNSYM, symbols, with_two_functions()), addresses) ==
@@ -98,7 +99,7 @@ BOOST_AUTO_TEST_CASE(removes_versions_from_names) {
     BOOST_TEST(names_in(listing(type, symbols), addresses) == (Names{"memcpy", "poll"}));
 }
 
-// In any order of the list, so that a stripped file and one with debug information agree.
+// The order of the list has no effect, so that a stripped file and its debug file agree.
 BOOST_AUTO_TEST_CASE(selects_the_global_default_name_among_aliases) {
   Symbols symbols{
       {"aaa_local", kFirst, 32, STB_LOCAL}, {"aa_hidden", kFirst, 32, STB_GLOBAL, STV_HIDDEN},
@@ -122,12 +123,12 @@ BOOST_AUTO_TEST_CASE(selects_the_global_default_name_among_aliases) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(selects_local_names_where_there_are_no_others) {
+BOOST_AUTO_TEST_CASE(selects_local_names_if_there_are_no_others) {
   const Symbols symbols{{"__b", kFirst, 32, STB_LOCAL}, {"a", kFirst, 32, STB_LOCAL}};
   BOOST_TEST(name_among(SHT_SYMTAB, symbols) == "a");
 }
 
-BOOST_AUTO_TEST_CASE(names_entries_of_plt) {
+BOOST_AUTO_TEST_CASE(names_plt_entries) {
   constexpr std::uint64_t kPlt = 0x6000, kSlots = 0x8000;
   MadeSections sections(MadeElf().image());
   const std::uint32_t list = sections.add_list(SHT_DYNSYM, {{"read", 0}, {"write", 0}});
@@ -135,8 +136,8 @@ BOOST_AUTO_TEST_CASE(names_entries_of_plt) {
     return bytes_of(Elf64_Rela{slot, ELF64_R_INFO(symbol, R_X86_64_JUMP_SLOT), 0});
   };
   sections.add(".rela.plt", SHT_RELA, relocation(kSlots, 1) + relocation(kSlots + 8, 2), list);
-  // A jump through the slot of read, the same behind a landing pad to that of write, a push of the
-  // number of write's relocation, and the code that all pushes lead to.
+  // A jump through the slot of read; a landing pad and a jump through the slot of write; a push of
+  // the relocation number of write; and the common code that all pushes jump to.
   const auto distance = [](std::uint64_t from, std::uint64_t to) {
     return bytes_of(static_cast<std::int32_t>(static_cast<std::int64_t>(to - from)));
   };
@@ -160,11 +161,11 @@ BOOST_AUTO_TEST_CASE(names_the_first_function_of_a_program) {
   BOOST_TEST(names_in(program, addresses) == (Names{"_start", "_start", ""}));
   set_header(program, ET_DYN, kFirst);  // a library
   BOOST_TEST(names_in(program, addresses) == (Names{"", "", ""}));
-  set_header(program, ET_EXEC, kFirst + 1);  // no function begins there
+  set_header(program, ET_EXEC, kFirst + 1);  // no function starts there
   BOOST_TEST(names_in(program, addresses) == (Names{"", "", ""}));
 }
 
-// Its section headers, which lead to its symbols, follow what is loaded.
+// The section headers that lead to its symbols come after the loaded part.
 BOOST_AUTO_TEST_CASE(names_functions_of_the_vdso,
                      *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
                        return ::getauxval(AT_SYSINFO_EHDR) != 0;

@@ -1,4 +1,4 @@
-// Stacks kept once, two tables made one, and names of frames.
+// Tests the table of stacks: equal stacks are stored once, tables merge, and frames get names.
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,7 +15,7 @@
 #include "core/stacks/symbols.hpp"
 #include "ctprof/files.hpp"
 
-// Found by its name in this program.
+// The test finds this function by name in its own program.
 extern "C" __attribute__((noinline)) void ctprof_named_function() { asm volatile("nop"); }
 
 namespace ctprof::tests::stacks_table_test {
@@ -25,7 +25,7 @@ using Names = std::vector<std::string>;
 using Addresses = std::vector<std::uint64_t>;
 using Numbers = std::vector<std::uint32_t>;
 
-// Where code of this program is in its file.
+// Returns the file offset of an address in this program.
 std::uint64_t own_offset(std::uint64_t address) {
   std::ifstream maps("/proc/self/maps");
   const std::string text{std::istreambuf_iterator<char>(maps), {}};
@@ -41,7 +41,7 @@ Module file_module(const std::string& path) { return {Module::Kind::File, path, 
 
 BOOST_AUTO_TEST_SUITE(stacks_table_test)
 
-BOOST_AUTO_TEST_CASE(a_stack_is_kept_once) {
+BOOST_AUTO_TEST_CASE(stores_equal_stacks_once) {
   StackTable table;
   const std::uint32_t module = table.add_module(file_module("/bin/a"));
   BOOST_TEST(table.add_module(file_module("/bin/a")) == module);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_stack_is_kept_once) {
   BOOST_TEST(offsets == (Addresses{3, 2, 1}));
 }
 
-BOOST_AUTO_TEST_CASE(one_that_did_not_reach_its_root_says_so) {
+BOOST_AUTO_TEST_CASE(marks_stacks_that_did_not_reach_their_root) {
   StackTable table;
   const std::uint32_t module = table.add_module(file_module("/bin/a"));
   const std::vector<Frame> frames{{3, module}};
@@ -68,14 +68,14 @@ BOOST_AUTO_TEST_CASE(one_that_did_not_reach_its_root_says_so) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_guess_is_another_frame) {
+BOOST_AUTO_TEST_CASE(a_guessed_frame_differs_from_a_certain_one) {
   StackTable table;
   const std::uint32_t module = table.add_module(file_module("/bin/a"));
   const std::vector<Frame> sure{{3, module, false}}, guessed{{3, module, true}};
   BOOST_TEST(table.add_stack(sure, Ending::Root) != table.add_stack(guessed, Ending::Root));
 }
 
-BOOST_AUTO_TEST_CASE(two_tables_made_one) {
+BOOST_AUTO_TEST_CASE(merges_two_tables) {
   StackTable ours, theirs;
   ours.add_module(file_module("/bin/other"));
   const std::uint32_t here = ours.add_module(file_module("/bin/a"));
@@ -94,9 +94,9 @@ BOOST_AUTO_TEST_CASE(two_tables_made_one) {
   BOOST_TEST(ours.modules().size() == 2u);
 }
 
-// Windows of one file may have code of two programs at one place: of a path without a build id, and
-// of a just-in-time compiler.
-BOOST_AUTO_TEST_CASE(two_tables_with_other_names_for_one_place) {
+// Windows of one file may contain code of two programs at one place: for a path without a build id,
+// and for a JIT compiler.
+BOOST_AUTO_TEST_CASE(merges_tables_with_different_names_for_one_place) {
   const std::vector<Module> without_id{{Module::Kind::File, "/bin/a", "", 0},
                                        {Module::Kind::Anonymous, "", "", 42}};
   for (const Module& module : without_id) {
@@ -121,8 +121,8 @@ BOOST_AUTO_TEST_CASE(two_tables_with_other_names_for_one_place) {
   }
 }
 
-// What comes too late is refused, here and by whoever takes it in; what is there stays.
-BOOST_AUTO_TEST_CASE(a_full_table) {
+// A full table refuses new stacks, also when it absorbs another table; existing stacks remain.
+BOOST_AUTO_TEST_CASE(a_full_table_refuses_new_stacks) {
   StackTable table;
   const std::uint32_t module = table.add_module(file_module("/bin/a"));
   std::uint32_t last = StackTable::kTop;
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_full_table) {
   BOOST_TEST(table.absorb(other)[theirs] == StackTable::kNoStack);
 }
 
-BOOST_AUTO_TEST_CASE(maps_of_just_in_time_compilers) {
+BOOST_AUTO_TEST_CASE(finds_names_in_perf_maps) {
   const std::string map =
       "0x7f10 20 LFoo;::bar\n"
       "7f40 10 ~old\n"
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(maps_of_just_in_time_compilers) {
                                               0x7f81, 0x7f90}) == expected);
 }
 
-BOOST_AUTO_TEST_CASE(the_kernels_list) {
+BOOST_AUTO_TEST_CASE(finds_names_in_kallsyms) {
   const std::string list =
       "ffffffff81000000 T _text\n"
       "ffffffff81000100 D data\n"
@@ -168,14 +168,14 @@ BOOST_AUTO_TEST_CASE(the_kernels_list) {
   BOOST_TEST(names_in_kallsyms("0000000000000000 T _text\n", Addresses{0x10}) == Names{""});
 }
 
-// An address behind a small function that lies inside a large one belongs to the large one.
-BOOST_AUTO_TEST_CASE(functions_inside_others) {
+// An address after a small function inside a large one belongs to the large one.
+BOOST_AUTO_TEST_CASE(finds_names_of_nested_functions) {
   const std::string map = "1000 1000 outer\n1100 10 inner\n1200 10 other\n";
   BOOST_TEST(names_in_perf_map(map, Addresses{0x1050, 0x1105, 0x1150, 0x1250, 0x2000}) ==
              (Names{"outer", "inner", "outer", "outer", ""}));
 }
 
-BOOST_AUTO_TEST_CASE(frames_of_this_program) {
+BOOST_AUTO_TEST_CASE(names_frames_of_this_program) {
   const sdk::Fd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   const ElfFile file(self.get());
   StackTable table;
@@ -197,14 +197,14 @@ BOOST_AUTO_TEST_CASE(frames_of_this_program) {
   BOOST_TEST(unnamed == 1u);
 }
 
-// A build without libiberty leaves all names alone.
+// A build without libiberty leaves all names unchanged.
 bool is_without_demangler() {
   const bool without = demangled("_Z1fv") == "_Z1fv";
   if (without) BOOST_TEST_MESSAGE("no libiberty: nothing is demangled");
   return without;
 }
 
-BOOST_AUTO_TEST_CASE(names_as_people_write_them) {
+BOOST_AUTO_TEST_CASE(demangles_names) {
   if (is_without_demangler()) return;
   BOOST_TEST(demangled("_ZN6ctprof4Walk3runEm") == "ctprof::Walk::run");
   BOOST_TEST(demangled("_ZN4core3fmt5write17h0123456789abcdefE") == "core::fmt::write");
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(names_as_people_write_them) {
   BOOST_TEST(demangled("_RNvC5cratau9bcher_kva") == "crata::b\u00fccher");
 }
 
-// In base 36 or 62, as both manglings count: "_" is 0, "0_" is 1.
+// Returns a number in base 36 or 62, as both mangling schemes encode it: "_" is 0, "0_" is 1.
 std::string counted(std::size_t number, const std::string& digits) {
   std::string text = "_";
   for (std::size_t rest = number; rest > 0; rest = (rest - 1) / digits.size())
@@ -221,8 +221,8 @@ std::string counted(std::size_t number, const std::string& digits) {
   return text;
 }
 
-// Each type holds the one before it twice: 30 of them would be a text of 10 GB.
-BOOST_AUTO_TEST_CASE(names_that_would_not_end) {
+// Each type contains the previous one twice; 30 doublings would give a text of 10 GB.
+BOOST_AUTO_TEST_CASE(does_not_demangle_names_that_would_be_too_long) {
   if (is_without_demangler()) return;
   const std::string digits = "0123456789", capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
                     smalls = "abcdefghijklmnopqrstuvwxyz";
@@ -247,12 +247,12 @@ BOOST_AUTO_TEST_CASE(names_that_would_not_end) {
   BOOST_TEST(demangled(rust(2)).size() > 30u);
   BOOST_TEST(demangled(cxx(30)) == cxx(30));
   BOOST_TEST(demangled(rust(30)) == rust(30));
-  // What is too long here is an identifier that was decoded into memory of its own.
+  // This identifier is too long after decoding.
   const char* const decoded = "_RINVCs7321_7Mycrtcau3aliiTB_ly";
   BOOST_TEST(demangled(decoded) == decoded);
 }
 
-BOOST_AUTO_TEST_CASE(names_that_are_not_mangled) {
+BOOST_AUTO_TEST_CASE(keeps_names_that_are_not_mangled) {
   for (const char* name : {"", "main", "_start", "_Z", "_R", "_ZN", "_Rxyz", "~LazyCompile"})
     BOOST_TEST(demangled(name) == name);
   const std::string long_name = "_Z" + std::string(5000, 'x');

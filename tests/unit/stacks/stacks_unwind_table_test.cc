@@ -1,5 +1,5 @@
-// Tables of unwind rules: what they hold of hand-made files, and each of their rules beside the
-// decoder's, over the code of real libraries and programs.
+// Tests tables of unwind rules: their contents for hand-written files, and for real libraries and
+// programs that each rule equals the decoder's rule.
 
 #include <boost/test/unit_test.hpp>
 
@@ -31,14 +31,14 @@ bool is_same(const ctprof_unwind_rule& a, const ctprof_unwind_rule& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-// Whether the table may have a root there though the decoder has no rule: a program starts there.
+// The table may contain a root without a rule of the decoder: the start of a program.
 bool is_undescribed_start(const ElfFile& file, FileAddress address, const Rule& decoded) {
   return is_same(packed(decoded), packed(Rule{})) && address >= file.entry() &&
          address < file.entry() + kLongestStart;
 }
 
-// Places whose rule is another in the table than the decoder's. Every place is looked at where
-// `step` is 1.
+// Counts addresses whose rule in the table differs from the decoder's rule. Checks every `step`-th
+// address.
 std::size_t count_differences(const ElfFile& file, std::uint64_t step) {
   const Cfi cfi(file), again(file);
   const auto table = pack_rules(file, cfi);
@@ -72,7 +72,7 @@ void check_file(const std::string& path, std::uint64_t step) {
   BOOST_TEST_CONTEXT(path) { BOOST_TEST(count_differences(ElfFile(fd.get()), step) == 0u); }
 }
 
-// One that this process has mapped.
+// Returns the path of an installed library.
 std::string path_of_library(const std::string& name) {
   for (const char* directory : {"/usr/lib/x86_64-linux-gnu/", "/usr/lib64/", "/usr/lib/"})
     if (std::filesystem::exists(directory + name)) return directory + name;
@@ -105,18 +105,18 @@ void check_rule(const ctprof_unwind_rule& rule, int kind, int cfa_offset, int bp
 BOOST_AUTO_TEST_SUITE(stacks_unwind_table_test)
 
 #ifdef __x86_64__
-BOOST_AUTO_TEST_CASE(every_rule_of_libraries_and_programs_is_that_of_the_decoder) {
+BOOST_AUTO_TEST_CASE(rules_of_libraries_and_programs_equal_those_of_the_decoder) {
   check_file(path_of_library("libc.so.6"), 1);
   check_file(path_of_library("libstdc++.so.6"), 5);
-  check_file(path_of_library("libcrypto.so.3"), 11);  // much code that was written by hand
+  check_file(path_of_library("libcrypto.so.3"), 11);  // contains much hand-written code
   check_file("/bin/bash", 5);
   check_file("/usr/bin/python3", 7);
   check_file("/proc/self/exe", 7);
 }
 #endif
 
-// Rules of the function table of Go's runtime.
-BOOST_AUTO_TEST_CASE(every_rule_of_go_programs_is_that_of_the_decoder) {
+// Rules from the function table of the Go runtime.
+BOOST_AUTO_TEST_CASE(rules_of_go_programs_equal_those_of_the_decoder) {
   for (const char* program : {"1.17", "1.18", "1.20", "1.26", "1.26-pie"}) {
     const std::string image = file_text(fixture("go") + "/" + program);
     const auto table = table_of(image);
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(packs_the_start_of_a_program_as_a_root) {
   BOOST_TEST(table.rule_at(0x4010 + kLongestStart).kind == CTPROF_UNWIND_NONE);
 }
 
-BOOST_AUTO_TEST_CASE(a_start_that_returns_is_no_root) {
+BOOST_AUTO_TEST_CASE(a_start_function_that_returns_is_not_a_root) {
   MadeElf elf;
   elf.common(kX86Start);
   elf.function(0x4000, 16, code({0x0e, 16}));
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(packs_roots_and_stored_stack_pointers) {
              -8 * 256, CTPROF_UNWIND_SAVED_AT_BP, 0);
 }
 
-BOOST_AUTO_TEST_CASE(packs_the_frame_of_a_signal) {
+BOOST_AUTO_TEST_CASE(packs_signal_frames) {
   MadeElf elf;
   elf.common("", "zRS");
   elf.function(kStart, 16,
@@ -181,17 +181,17 @@ BOOST_AUTO_TEST_CASE(packs_the_frame_of_a_signal) {
   check_rule(table->rule_at(kStart + 16), CTPROF_UNWIND_UNKNOWN, 0);
 }
 
-BOOST_AUTO_TEST_CASE(rules_that_a_table_cannot_express_are_unknown) {
+BOOST_AUTO_TEST_CASE(unsupported_rules_are_unknown) {
   check_rule(rule_of(code({0x0c, 10, 0})), CTPROF_UNWIND_UNKNOWN, 0);     // CFA = r10
   check_rule(rule_of(code({0x11, 16, 0x7e})), CTPROF_UNWIND_UNKNOWN, 0);  // return at CFA + 16
-  check_rule(rule_of(code({0x09, 16, 0})), CTPROF_UNWIND_UNKNOWN, 0);     // return in rax
-  check_rule(rule_of(code({0x3f})), CTPROF_UNWIND_UNKNOWN, 0);            // no such step
+  check_rule(rule_of(code({0x09, 16, 0})), CTPROF_UNWIND_UNKNOWN, 0);     // return address in rax
+  check_rule(rule_of(code({0x3f})), CTPROF_UNWIND_UNKNOWN, 0);            // unknown instruction
   check_rule(rule_of(code({0x11, 6, 0x80, 0x80, 0x04})), CTPROF_UNWIND_UNKNOWN, 0);  // bp far away
   // *(sp + 16) + 200
   check_rule(rule_of(code({0x0f, 6, 0x77, 16, 0x06, 0x23, 0xc8, 0x01})), CTPROF_UNWIND_UNKNOWN, 0);
 }
 
-// A table of jumps: one rule before the push of an entry, another one behind it.
+// A jump table (PLT): one rule before an entry's push, another one after it.
 BOOST_AUTO_TEST_CASE(packs_rules_that_depend_on_the_address) {
   const std::string plt =
       code({0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22});
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(files_that_contradict_themselves_have_no_table) {
   BOOST_TEST(!table_of(MadeElf(EM_AARCH64).image()));
 }
 
-BOOST_AUTO_TEST_CASE(overlapping_functions_are_found_as_by_the_decoder) {
+BOOST_AUTO_TEST_CASE(finds_overlapping_functions_like_the_decoder) {
   MadeElf elf;
   elf.common(kX86Start);
   elf.function(kStart, 0x8000, code({0x0e, 16}));
@@ -226,8 +226,8 @@ BOOST_AUTO_TEST_CASE(overlapping_functions_are_found_as_by_the_decoder) {
   BOOST_TEST(count_differences(ElfFile(image), 1) == 0u);
 }
 
-// What functions share moves on itself, which nothing does that compilers write.
-BOOST_AUTO_TEST_CASE(a_common_part_that_moves_on_is_unknown) {
+// The common entry advances the location, which no compiler generates.
+BOOST_AUTO_TEST_CASE(a_common_entry_that_advances_is_unknown) {
   MadeElf elf;
   elf.common(kX86Start + code({0x44, 0x0e, 24}));
   elf.function(kStart, 64, code({0x44, 0x0e, 32}));
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(a_common_part_that_moves_on_is_unknown) {
     check_rule(table->rule_at(kStart + offset), CTPROF_UNWIND_UNKNOWN, 0);
 }
 
-BOOST_AUTO_TEST_CASE(work_and_size_are_limited) {
+BOOST_AUTO_TEST_CASE(limits_work_and_size) {
   MadeElf elf;
   elf.common(kX86Start);
   std::string program;
@@ -247,11 +247,11 @@ BOOST_AUTO_TEST_CASE(work_and_size_are_limited) {
   BOOST_TEST(table_of(image).has_value());
   BOOST_TEST(!table_of(image, {.steps = 100}));
   BOOST_TEST(!table_of(image, {.rows = 100}));
-  BOOST_TEST(!table_of(image, {.pages = 1}));  // one page more is needed for the end of the code
+  BOOST_TEST(!table_of(image, {.pages = 1}));  // the end of the code needs one more page
   BOOST_TEST(table_of(image, {.pages = 2}).has_value());
 }
 
-// No file may use the numbers that the tables of others need.
+// A single file must not use up the rule numbers that tables of other files need.
 BOOST_AUTO_TEST_CASE(rules_beyond_the_limit_are_unknown) {
   const std::string image =
       with_function(code({0x41, 0x0e, 16, 0x41, 0x0e, 24, 0x41, 0x0e, 8})).image();

@@ -1,5 +1,5 @@
-// The walk of programs in the kernel, compiled for user space, beside the Unwinder: on stacks of
-// this process, and on thousands that a random generator of a fixed seed made up.
+// Compares the stack walk of BPF programs, compiled for user space, with the Unwinder: on stacks of
+// this process, and on thousands of random stacks with a fixed seed.
 
 #include <boost/test/unit_test.hpp>
 
@@ -36,7 +36,7 @@ using End = UserWalk::End;
 constexpr std::uint64_t kLoaded = 0x7f0000000000, kAnonymous = 0x600000, kSp = 0x7ffd00000000;
 constexpr std::uint64_t kFirst = 0x4000, kApart = 256;
 
-// Both walks over the code of one process.
+// Runs both walks over the code of one process.
 class Both {
  public:
   explicit Both(OpenMapped open) : open_(open), modules_(open), unwinder_(modules_) {}
@@ -50,8 +50,8 @@ class Both {
     code_.push_back(code);
   }
 
-  // How the walk of the kernel ended. Where it reached the root, or was deep enough, the Unwinder
-  // did too, by the same frames.
+  // Returns how the kernel's walk ended. If it reached the root or the maximum depth, checks that
+  // the Unwinder ended equally with the same frames.
   End compare(const Registers& registers, const StackCopy& stack,
               std::size_t most = Unwinder::kMostFrames) {
     expected_ = unwinder_.walk(space_, registers, stack, frames_, most);
@@ -67,7 +67,8 @@ class Both {
     return end;
   }
   Ending expected() const { return expected_; }
-  // Whether a frame is in code of a file that has no rule: the Unwinder follows that code.
+  // Returns whether a frame is in code of a file without a rule, where the Unwinder decodes the
+  // code.
   bool meets_code_without_rules() const {
     return std::ranges::any_of(frames_, [&](const Frame& frame) {
       const auto packed = std::ranges::find(packed_, frame.module, &Packed::module);
@@ -89,7 +90,7 @@ class Both {
     std::optional<UnwindTable> table;
   };
 
-  // Null: it has no table.
+  // Returns nullptr if the code has no table.
   const Packed* packed_of(const CodeRange& range, const std::string& path) {
     if (path == "[vdso]") return nullptr;
     for (const Packed& packed : packed_)
@@ -108,22 +109,22 @@ class Both {
   Ending expected_ = Ending::Lost;
 };
 
-// --- made-up stacks ---
+// --- random stacks ---
 
-// One function for each kind of rule that a table can express.
+// Returns one function for each kind of rule that a table can express.
 const std::vector<std::string>& expressible() {
   static const std::vector<std::string> programs{
       code({0x0e, 16}),                                        // CFA = sp + 16
       code({0x0e, 0}),                                         // CFA = sp
       code({0x86, 2, 0x0c, 6, 16}),                            // CFA = bp + 16, bp saved
-      code({0x86, 2}),                                         // bp said to be saved below sp
+      code({0x86, 2}),                                         // bp saved below sp
       code({0x0e, 32, 0x86, 3}),                               // bp saved in the middle
       code({0x07, 16}),                                        // root
       code({0x0f, 3, 0x77, 16, 0x06}),                         // CFA = *(sp + 16)
       code({0x0f, 5, 0x77, 16, 0x06, 0x23, 8}),                // CFA = *(sp + 16) + 8
       code({0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0}),  // CFA = *(bp - 8), bp at bp
       code({0x0e, 24, 0x10, 6, 2, 0x77, 8}),                   // bp stored at sp + 8
-      code({0x07, 6, 0x0e, 16})};                              // bp has no value
+      code({0x07, 6, 0x0e, 16})};                              // bp is undefined
   return programs;
 }
 
@@ -144,12 +145,12 @@ MadeElf program(bool with_inexpressible) {
   elf.function(start, 16,
                code({0x0f, 4, 0x77, 0xa0, 0x01, 0x06, 0x10, 16, 3, 0x77, 0xa8, 0x01, 0x10, 6, 3,
                      0x77, 0xf8, 0}));
-  // Calls of two bytes, so that every second address is behind one.
+  // Calls of two bytes, so that every second address follows a call.
   for (; start > kFirst; start -= 2) elf.put_code(start - 2, "\xff\xd0");
   return elf;
 }
 
-// Words that lead somewhere, more often than not.
+// Generates stack words, most of which are valid addresses.
 class Words {
  public:
   std::uint64_t code_address() {
@@ -205,7 +206,7 @@ struct Taken {
   std::string stack;
 };
 
-// To the top of the stack of the thread that calls it.
+// Copies the stack up to the top of the calling thread's stack.
 [[gnu::noinline, gnu::no_sanitize_address]] void take_stack(const ucontext_t& context,
                                                             Taken& taken) {
   pthread_attr_t attributes;
@@ -263,7 +264,7 @@ void raise_with(void (*handler)(int), void (*with_context)(int, siginfo_t*, void
   ::sigaction(SIGUSR2, &before, nullptr);
 }
 
-// Its stack is a part of the thread's own.
+// The stack of the context is a part of the thread's stack.
 void take_in_context() {
   constexpr std::size_t kSize = 64 << 10;
   alignas(16) static thread_local ucontext_t before;
@@ -303,7 +304,7 @@ End compare_own(const Taken& taken, std::size_t least_frames) {
 
 BOOST_AUTO_TEST_SUITE(stacks_user_walk_test)
 
-BOOST_AUTO_TEST_CASE(made_up_stacks_give_the_same_frames_as_the_unwinder) {
+BOOST_AUTO_TEST_CASE(random_stacks_give_the_same_frames_as_the_unwinder) {
   const Ends ends = compare_made_up(false);
   BOOST_TEST_MESSAGE(ends.root << " to the root, " << ends.deep << " deep, " << ends.gives_up
                                << " given up");
@@ -313,12 +314,12 @@ BOOST_AUTO_TEST_CASE(made_up_stacks_give_the_same_frames_as_the_unwinder) {
   BOOST_TEST(ends.reached_by_copy == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(finds_the_calls_that_the_decoder_finds) {
+BOOST_AUTO_TEST_CASE(finds_the_same_calls_as_the_decoder) {
   std::mt19937_64 random(37);
   std::size_t calls = 0;
   for (int i = 0; i < 2'000'000; ++i) {
     std::uint64_t bytes = random();
-    // Every second one has an opcode of calls.
+    // Every second word contains a call opcode.
     const unsigned shift = 8 * (i % 7);
     if (i % 2 == 0)
       bytes = (bytes & ~(0xffULL << shift)) | (i % 4 == 0 ? 0xffULL : 0xe8ULL) << shift;
@@ -330,14 +331,14 @@ BOOST_AUTO_TEST_CASE(finds_the_calls_that_the_decoder_finds) {
   BOOST_TEST(calls > 10'000u);
 }
 
-BOOST_AUTO_TEST_CASE(a_walk_gives_up_where_a_table_has_no_rule) {
+BOOST_AUTO_TEST_CASE(a_walk_stops_where_a_table_has_no_rule) {
   const Ends ends = compare_made_up(true);
   BOOST_TEST(ends.root > 1000u);
   BOOST_TEST(ends.reached_by_copy > 0u);
 }
 
 #ifdef __x86_64__
-BOOST_AUTO_TEST_CASE(a_call_from_a_library_is_walked_to_the_root) {
+BOOST_AUTO_TEST_CASE(walks_a_call_from_a_library_to_the_root) {
   const Taken taken = taken_in_a_thread([] {
     int numbers[] = {3, 1, 2};
     std::qsort(numbers, 3, sizeof *numbers, compare_and_take);
@@ -345,17 +346,17 @@ BOOST_AUTO_TEST_CASE(a_call_from_a_library_is_walked_to_the_root) {
   BOOST_TEST((compare_own(taken, 10) == End::Root));
 }
 
-BOOST_AUTO_TEST_CASE(a_handler_of_a_signal_is_walked_to_the_root) {
+BOOST_AUTO_TEST_CASE(walks_a_signal_handler_to_the_root) {
   const Taken taken = taken_in_a_thread([] { raise_with(take_in_handler, nullptr); });
   BOOST_TEST((compare_own(taken, 10) == End::Root));
 }
 
-// It returns to __start_context, which no call precedes.
-BOOST_AUTO_TEST_CASE(a_context_of_makecontext_is_walked_to_the_root) {
+// The function returns to __start_context, which no call precedes.
+BOOST_AUTO_TEST_CASE(walks_a_makecontext_function_to_the_root) {
   BOOST_TEST((compare_own(taken_in_a_thread(take_in_context), 3) == End::Root));
 }
 
-BOOST_AUTO_TEST_CASE(an_interrupted_function_is_walked_to_the_root) {
+BOOST_AUTO_TEST_CASE(walks_an_interrupted_function_to_the_root) {
   const Taken taken = taken_in_a_thread([] { raise_with(nullptr, take_interrupted); });
   BOOST_TEST((compare_own(taken, 8) == End::Root));
 }

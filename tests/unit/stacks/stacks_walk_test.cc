@@ -1,4 +1,4 @@
-// Walks over stacks that were made by hand: how they end, and the traps that real ones set.
+// Tests walks over hand-written stacks: how they end, and difficult cases of real stacks.
 
 #include <boost/test/unit_test.hpp>
 
@@ -22,11 +22,11 @@ constexpr FileId kFile{1, 2};
 
 // Functions of the file, by their addresses in it.
 constexpr std::uint64_t kLeaf = 0x4000;      // CFA = sp + 16
-constexpr std::uint64_t kNext = 0x4040;      // right behind it: CFA = bp + 16, bp saved
+constexpr std::uint64_t kNext = 0x4040;      // adjacent: CFA = bp + 16, bp saved
 constexpr std::uint64_t kFramed = 0x4100;    // CFA = bp + 16, bp saved
-constexpr std::uint64_t kEpilogue = 0x4200;  // CFA = sp + 8, bp said to be at CFA - 16
+constexpr std::uint64_t kEpilogue = 0x4200;  // CFA = sp + 8, bp at CFA - 16
 constexpr std::uint64_t kRoot = 0x4300;      // no return address
-constexpr std::uint64_t kSignal = 0x4400;    // a signal's, that of the kernel
+constexpr std::uint64_t kSignal = 0x4400;    // the kernel's signal frame
 constexpr std::uint64_t kStuck = 0x4500;     // CFA = sp
 constexpr std::uint64_t kStored = 0x4600;    // CFA = *(sp + 16) + 8
 constexpr std::uint64_t kNoRules = 0x5000;
@@ -46,11 +46,11 @@ MadeElf program() {
   elf.common(kX86Start);
   elf.function(kStuck, 64, code({0x0e, 0}));
   elf.function(kStored, 64, code({0x0f, 5, 0x77, 16, 0x06, 0x23, 8}));
-  elf.put_code(kRoot + 3, code({0xe8, 0, 0, 0, 0}));  // what guesses lead to is behind a call
+  elf.put_code(kRoot + 3, code({0xe8, 0, 0, 0, 0}));  // guesses need a preceding call
   return elf;
 }
 
-// A process with that program at kLoaded, and code of no file at kAnonymous.
+// A process with this program at kLoaded, and anonymous code at kAnonymous.
 class Process {
  public:
   explicit Process(const MadeElf& elf = program(), std::uint16_t machine = EM_X86_64)
@@ -92,7 +92,7 @@ constexpr std::uint64_t at(std::uint64_t function, std::uint64_t offset = 8) {
 
 BOOST_AUTO_TEST_SUITE(stacks_walk_test)
 
-BOOST_AUTO_TEST_CASE(to_the_root) {
+BOOST_AUTO_TEST_CASE(walks_to_the_root) {
   Process process;
   const Ending ending =
       process.walk({at(kLeaf), kSp, kSp + 32, 0}, {0, at(kFramed), 0, 0, /*bp*/ 99, at(kRoot)});
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_return_address_of_zero_is_the_root) {
   BOOST_TEST(process.frames.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(an_older_stack_pointer_that_was_stored) {
+BOOST_AUTO_TEST_CASE(reads_a_stored_stack_pointer) {
   Process process;
   const Ending ending =
       process.walk({at(kStored), kSp, 0, 0}, {0, 0, /*sp + 16*/ kSp + 32, 0, at(kRoot)});
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(an_older_stack_pointer_that_was_stored) {
   BOOST_TEST(process.offsets() == (Offsets{kStored + 8, kRoot + 7}));
 }
 
-BOOST_AUTO_TEST_CASE(cut_at_the_end_of_the_copy) {
+BOOST_AUTO_TEST_CASE(stops_at_the_end_of_the_copy) {
   Process process;
   BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, {0}) == Ending::Cut);
   BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, {}) == Ending::Cut);
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(cut_at_the_end_of_the_copy) {
   BOOST_TEST(process.frames.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(wild_registers_are_lost) {
+BOOST_AUTO_TEST_CASE(invalid_registers_give_a_lost_stack) {
   Process process;
   BOOST_TEST(process.walk({at(kFramed), kSp, 0x1234, 0}, {1, 2, 3}) == Ending::Lost);
   BOOST_TEST(process.walk({at(kFramed), kSp, UINT64_MAX, 0}, {1, 2, 3}) == Ending::Lost);
@@ -133,8 +133,8 @@ BOOST_AUTO_TEST_CASE(wild_registers_are_lost) {
   BOOST_TEST(process.offsets() == Offsets{0x10});
 }
 
-// The slot of bp is below sp already: the register holds the caller's.
-BOOST_AUTO_TEST_CASE(bp_that_was_popped_already) {
+// The slot of bp is already below sp, so the register contains the caller's value.
+BOOST_AUTO_TEST_CASE(keeps_bp_after_it_was_popped) {
   Process process;
   const Ending ending =
       process.walk({at(kEpilogue), kSp, kSp + 16, 0}, {at(kFramed), 0, /*bp*/ 0, at(kRoot)});
@@ -142,14 +142,14 @@ BOOST_AUTO_TEST_CASE(bp_that_was_popped_already) {
   BOOST_TEST(process.offsets() == (Offsets{kEpilogue + 8, kFramed + 7, kRoot + 7}));
 }
 
-BOOST_AUTO_TEST_CASE(a_return_address_on_a_first_byte) {
+BOOST_AUTO_TEST_CASE(handles_a_return_address_at_a_first_byte) {
   Process process;
   BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, {0, at(kRoot, 0)}) == Ending::Root);
   BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kRoot}));
 }
 
-// The caller of a signal's frame was interrupted where it stands, even on a first byte.
-BOOST_AUTO_TEST_CASE(a_signal) {
+// The caller of a signal frame was interrupted at exactly this address, even at a first byte.
+BOOST_AUTO_TEST_CASE(walks_through_a_signal_frame) {
   std::vector<std::uint64_t> stack(30);
   stack[15] = kSp + 224;     // rbp
   stack[20] = kSp + 176;     // rsp
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_signal) {
   BOOST_TEST(process.offsets() == (Offsets{kSignal + 8, kNext, kRoot + 7}));
 }
 
-BOOST_AUTO_TEST_CASE(along_frame_pointers_where_there_are_no_rules) {
+BOOST_AUTO_TEST_CASE(follows_frame_pointers_without_rules) {
   Process process;
   const Ending ending = process.walk({at(kLeaf), kSp, kSp + 24, 0},
                                      {0, kAnonymous + 8, 0, kSp + 48, kAnonymous + 16, 0,
@@ -172,8 +172,8 @@ BOOST_AUTO_TEST_CASE(along_frame_pointers_where_there_are_no_rules) {
   BOOST_TEST(process.frames[3].is_guessed);
 }
 
-// C libraries clear bp when they start a thread, and functions without a frame leave it so.
-BOOST_AUTO_TEST_CASE(a_bp_of_zero_is_the_end_only_of_a_chain) {
+// C libraries clear bp when they start a thread, and functions without a frame leave it zero.
+BOOST_AUTO_TEST_CASE(a_zero_bp_ends_only_a_chain_of_frame_pointers) {
   Process process;
   BOOST_TEST(process.walk({at(kNoRules), kSp, 0, 0}, {1, 2, 3}) == Ending::Lost);
   BOOST_TEST(process.frames.size() == 1u);
@@ -184,8 +184,8 @@ BOOST_AUTO_TEST_CASE(a_bp_of_zero_is_the_end_only_of_a_chain) {
   BOOST_TEST(process.frames.size() == 1u);
 }
 
-// Python's frames for perf call back into the interpreter, and keep no frame pointer.
-BOOST_AUTO_TEST_CASE(trampolines_of_python_return_behind_a_call) {
+// The perf trampolines of Python call back into the interpreter and keep no frame pointer.
+BOOST_AUTO_TEST_CASE(walks_trampolines_of_python) {
   std::string image = program().image();
   image.replace(kFramed + 3, 5, "\xe8\0\0\0\0", 5);
   Modules modules([&](std::uint64_t, const CodeRange&, const std::string&) {
@@ -212,20 +212,20 @@ BOOST_AUTO_TEST_CASE(trampolines_of_python_return_behind_a_call) {
   BOOST_TEST(frames[2].offset == kRoot + 7);
 }
 
-// What bp points to by chance is no return address: nothing is invented.
-BOOST_AUTO_TEST_CASE(a_guess_that_leads_to_no_code_adds_no_frame) {
+// bp points to a word that is not a return address, so no frame is added.
+BOOST_AUTO_TEST_CASE(a_guess_outside_code_adds_no_frame) {
   Process process;
   BOOST_TEST(process.walk({kAnonymous, kSp, kSp, 0}, {kSp + 16, 0xdead}) == Ending::Lost);
   BOOST_TEST(process.frames.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_stack_must_grow) {
+BOOST_AUTO_TEST_CASE(refuses_a_stack_that_does_not_grow) {
   Process process;
   BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, {0, at(kStuck), at(kStuck)}) == Ending::Lost);
   BOOST_TEST(process.frames.size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(no_more_frames_than_wanted) {
+BOOST_AUTO_TEST_CASE(limits_the_number_of_frames) {
   Process process;
   const std::vector<std::uint64_t> stack(2000, at(kLeaf));
   BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, stack) == Ending::Deep);
@@ -234,8 +234,8 @@ BOOST_AUTO_TEST_CASE(no_more_frames_than_wanted) {
   BOOST_TEST(process.frames.size() == 3u);
 }
 
-// A leaf that has saved nothing, called with a signed return address; its caller has saved both.
-BOOST_AUTO_TEST_CASE(aarch64) {
+// A leaf that saved no registers, called with a signed return address; its caller saved both.
+BOOST_AUTO_TEST_CASE(walks_stacks_of_aarch64) {
   MadeElf elf(EM_AARCH64);
   elf.common(code({0x0c, 31, 0}), "zR", 30);
   elf.function(kLeaf, 64, "");
@@ -248,13 +248,13 @@ BOOST_AUTO_TEST_CASE(aarch64) {
       process.walk({at(kLeaf), kSp, kSp, at(kFramed) | kSignature}, {0, at(kRoot) | kSignature});
   BOOST_TEST(ending == Ending::Root);
   BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kFramed + 7, kRoot + 7}));
-  // A caller that has saved no return address cannot be, and its lr is long gone.
+  // A caller without a saved return address is impossible, as lr has changed since.
   BOOST_TEST(process.walk({at(kLeaf), kSp, kSp, at(kEpilogue)}, {0, 0}) == Ending::Lost);
   BOOST_TEST(process.frames.size() == 2u);
 }
 
-// The kernel follows bp into whatever is there.
-BOOST_AUTO_TEST_CASE(addresses_of_others_end_before_data) {
+// The kernel follows bp into arbitrary data.
+BOOST_AUTO_TEST_CASE(addresses_from_the_kernel_end_before_data) {
   Process process;
   BOOST_TEST(process.place({at(kLeaf), at(kFramed), at(kRoot)}) == Ending::Root);
   BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kFramed + 7, kRoot + 7}));
@@ -268,8 +268,8 @@ BOOST_AUTO_TEST_CASE(addresses_of_others_end_before_data) {
   BOOST_TEST(process.place({}) == Ending::Root);
 }
 
-// A file that cannot be opened now may be another time; until then frame pointers have to do.
-BOOST_AUTO_TEST_CASE(a_file_that_opens_later) {
+// A file that cannot be opened may be opened later; until then frame pointers are used.
+BOOST_AUTO_TEST_CASE(retries_files_that_cannot_be_opened) {
   unsigned refused = 0;
   Modules modules([&](std::uint64_t, const CodeRange&, const std::string&) {
     return ++refused < 3 ? sdk::Fd() : program().open();
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_opens_later) {
   BOOST_TEST(modules[frames[0].module].build_id == "\xde\xad\xbe\xef");
 }
 
-BOOST_AUTO_TEST_CASE(rules_are_found_again) {
+BOOST_AUTO_TEST_CASE(caches_rules) {
   RuleCache cache;
   const auto key = [](std::uint32_t i) { return RuleCache::key_of(i % 7, i * 16ULL); };
   for (std::uint32_t i = 0; i < 100'000; ++i) {
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(rules_are_found_again) {
   BOOST_TEST(!cache.find(key(100'000)));
 }
 
-BOOST_AUTO_TEST_CASE(a_full_cache_of_rules_starts_anew) {
+BOOST_AUTO_TEST_CASE(clears_a_full_cache_of_rules) {
   RuleCache cache;
   Rule rule;
   for (std::uint64_t i = 0; i <= RuleCache::kMostRules; ++i) {
