@@ -1,4 +1,4 @@
-// Definitions that plugins share: only where every word of them is the same.
+// Tests sharing of metric definitions between plugins, which requires that all fields are equal.
 
 #include <boost/test/unit_test.hpp>
 
@@ -34,7 +34,7 @@ ctprof_metric given() {
   return metric;
 }
 
-// Each differs from `given` in one word.
+// Returns metrics, each of which differs from `given` in one field.
 std::vector<std::pair<std::string, ctprof_metric>> others() {
   static const ctprof_headline kOther = [] {
     ctprof_headline other = kHeadline;
@@ -63,28 +63,28 @@ std::vector<std::pair<std::string, ctprof_metric>> others() {
 
 BOOST_AUTO_TEST_SUITE(declared_metrics_test)
 
-BOOST_AUTO_TEST_CASE(the_same_words_are_the_same_definition) {
+BOOST_AUTO_TEST_CASE(equal_fields_share_a_definition) {
   const SharedMetric made = define(given(), "layout");
   DeclaredMetrics declared;
   declared.add(given(), made);
-  // The same texts at other places.
+  // Equal texts at different addresses.
   const std::string name = kOne.abi.name, description = kOne.abi.description;
   ctprof_metric again = given();
   again.name = name.c_str();
   again.description = description.c_str();
-  again.caveat = "";  // as good as none
+  again.caveat = "";  // equals a missing caveat
   const SharedMetric* found = declared.find(again);
   BOOST_REQUIRE(found);
   BOOST_TEST(&**found == &*made);
 }
 
-BOOST_AUTO_TEST_CASE(another_word_is_another_definition) {
+BOOST_AUTO_TEST_CASE(a_different_field_needs_its_own_definition) {
   DeclaredMetrics declared;
   declared.add(given(), define(given(), "layout"));
   for (const auto& [what, metric] : others()) BOOST_TEST(!declared.find(metric), what);
 }
 
-// A layout of the one metric, or a plugin that offers it.
+// Returns a plugin that declares kOne as a layout plugin, or one that offers it.
 Plugin made_plugin(const DeclaredMetrics& known, DeclaredMetrics* declares, bool has_rule = false) {
   static const auto sources = sdk::SourceList<Offers<kOne>>::make("x");
   static const ctprof_rule rule = [] {
@@ -109,7 +109,7 @@ Plugin made_plugin(const DeclaredMetrics& known, DeclaredMetrics* declares, bool
   return read_plugin(table, sizeof table, known, declares).value();
 }
 
-BOOST_AUTO_TEST_CASE(who_has_rules_shares_nothing) {
+BOOST_AUTO_TEST_CASE(plugins_with_rules_share_no_definitions) {
   DeclaredMetrics of_layout, of_another;
   const Plugin layout = made_plugin({}, &of_layout), another = made_plugin({}, &of_another, true);
   const MetricDef& declared = *layout.declared[0];
@@ -122,8 +122,8 @@ BOOST_AUTO_TEST_CASE(who_has_rules_shares_nothing) {
   BOOST_TEST(&**all.find(kOne.abi) == &declared);
 }
 
-// What is shared says what its plugin would have said for itself.
-BOOST_AUTO_TEST_CASE(offers_of_our_plugins_share_what_their_layout_declares) {
+// A shared definition equals the definition in the plugin.
+BOOST_AUTO_TEST_CASE(offers_share_the_definitions_of_the_layout_plugin) {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
   const auto loaded = load_plugins(
       {.own_directory = directory ? directory : ".", .directories = {}, .only = std::nullopt});

@@ -1,4 +1,4 @@
-// Which sources run, for what, and in which order.
+// Tests the plan of a capture: which sources run, for which metrics, and in which order.
 
 #include <boost/test/unit_test.hpp>
 
@@ -21,7 +21,7 @@ std::vector<std::string> order(const Plan& plan) {
   return names;
 }
 
-// Ranks above others, and may not.
+// Has the highest rank and refuses with Denied.
 struct Denies : Offers<kOne, 5> {
   using Offers::Offers;
   static void probe(const sdk::Host&, const sdk::Probe& probe) {
@@ -29,13 +29,13 @@ struct Denies : Offers<kOne, 5> {
   }
 };
 
-// Says when it read besides.
+// Also offers the time of reading.
 struct Dated : Offers<kOne> {
   using Offers::Offers;
   static constexpr auto kOffers = sdk::offers(kOne, sdk::kReadAt);
 };
 
-// The plan refers to the registry alone.
+// The plan refers only to the registry.
 Plan plan_of(const Registry& merged,
              const std::optional<std::vector<std::string>>& wanted = std::nullopt) {
   return make_plan(Probed(merged, no_host()), wanted).value();
@@ -45,21 +45,21 @@ Plan plan_of(const Registry& merged,
 
 BOOST_AUTO_TEST_SUITE(plan_test)
 
-BOOST_AUTO_TEST_CASE(a_reader_runs_after_what_it_reads) {
+BOOST_AUTO_TEST_CASE(runs_a_reader_after_the_source_of_its_input) {
   const Registry merged =
       registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
   BOOST_TEST(order(plan_of(merged)) == (std::vector<std::string>{"b-filler", "a-reader"}),
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_read_is_filled_though_nobody_wants_it) {
+BOOST_AUTO_TEST_CASE(fills_inputs_that_were_not_requested) {
   const Registry merged =
       registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
   BOOST_TEST(order(plan_of(merged, {{"two"}})).size() == 2u);
   BOOST_TEST(order(plan_of(merged, {{"one"}})).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_circle_is_taken_out) {
+BOOST_AUTO_TEST_CASE(removes_cyclic_sources) {
   const Registry merged =
       registry({plugin<Reads<kTwo, kReadsOne>>("a"), plugin<Reads<kOne, kReadsTwo>>("b")});
   const Plan plan = plan_of(merged);
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_circle_is_taken_out) {
   BOOST_CHECK(plan.unfilled[0].gap == Gap::SourceFailed);
 }
 
-BOOST_AUTO_TEST_CASE(a_source_that_nobody_feeds_is_taken_out) {
+BOOST_AUTO_TEST_CASE(removes_sources_without_input) {
   const Registry merged =
       registry({plugin<Reads<kTwo, kReadsNobodys>>("hungry"), plugin<Offers<kTwo, -1>>("plain")});
   const Plan plan = plan_of(merged);
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_source_that_nobody_feeds_is_taken_out) {
   BOOST_TEST(plan.refused[0].reason.find("'nobodys'") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(what_nobody_can_fill_is_a_gap_with_the_reason) {
+BOOST_AUTO_TEST_CASE(unfilled_metrics_have_a_gap_and_a_reason) {
   const Registry merged = registry({plugin<Offers<kOne, 0, true>>("off")});
   const Plan plan = plan_of(merged);
   BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 1u);
@@ -86,27 +86,27 @@ BOOST_AUTO_TEST_CASE(what_nobody_can_fill_is_a_gap_with_the_reason) {
   BOOST_TEST(plan.unfilled[0].reason == "the switch is off");
 }
 
-BOOST_AUTO_TEST_CASE(of_all_who_cannot_the_last_resort_says_why) {
+BOOST_AUTO_TEST_CASE(reports_the_reason_of_the_lowest_rank) {
   const Registry merged = registry({plugin<Denies>("best"), plugin<Offers<kOne, 0, true>>("last")});
   const Plan plan = plan_of(merged);
   BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 1u);
   BOOST_CHECK(plan.unfilled[0].gap == Gap::SwitchedOff);
 }
 
-BOOST_AUTO_TEST_CASE(a_misspelt_metric_gets_the_nearest_name) {
+BOOST_AUTO_TEST_CASE(suggests_the_nearest_name_of_a_metric) {
   const Registry merged = registry({plugin<Offers<kTwo>>("a")});
   const auto plan = make_plan(Probed(merged, no_host()), {{"twoo"}});
   BOOST_REQUIRE(!plan);
   BOOST_TEST(plan.error().text.find("did you mean 'two'?") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_runs_to_say_when_it_read) {
+BOOST_AUTO_TEST_CASE(does_not_run_a_source_only_for_its_time_of_reading) {
   const Registry merged = registry({plugin<Dated>("a"), plugin<Offers<kTwo>>("b")});
   BOOST_TEST(order(plan_of(merged, {{"two"}})) == (std::vector<std::string>{"b"}),
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(who_runs_says_when_it_read) {
+BOOST_AUTO_TEST_CASE(running_sources_provide_their_time_of_reading) {
   const Registry merged = registry({plugin<Dated>("a")});
   for (const auto& wanted : {std::optional<std::vector<std::string>>(), {{"one"}}}) {
     const Plan plan = plan_of(merged, wanted);

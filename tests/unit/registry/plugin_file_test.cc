@@ -1,5 +1,5 @@
-// What a plugin's file says of itself, read without loading it: the fuzzer's two small plugins,
-// which differ in how their symbols are found, and our own as they were built.
+// Tests reading the description of a plugin file without loading it: the two small plugins of the
+// fuzzer, whose symbols are in different hash tables, and our own plugins.
 
 #include <boost/test/unit_test.hpp>
 
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(names_are_found_by_either_table) {
 }
 #endif
 
-BOOST_AUTO_TEST_CASE(flags_are_known_unloaded) {
+BOOST_AUTO_TEST_CASE(reads_flags_without_loading) {
   BOOST_TEST(read_built("file-layout")->layout);
   BOOST_TEST(!read_built("file-layout")->ahead);
   const auto other = read_built("procfs-sched");
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(flags_are_known_unloaded) {
   BOOST_TEST(read_built("on-cpu")->recorder);
 }
 
-BOOST_AUTO_TEST_CASE(another_file_is_none) {
+BOOST_AUTO_TEST_CASE(refuses_files_that_are_not_plugins) {
   BOOST_TEST(read("/dev/null").error().text == "it is not a regular file");
   BOOST_TEST(read(CTPROF_SOURCE_DIR "/tests/unit/meson.build").error().text ==
              "it is not an ELF shared object");

@@ -1,4 +1,4 @@
-// What a plugin's table must hold: each mistake, made by hand, is refused with its sentence.
+// Tests the checks on a plugin's table: each error is refused with its message.
 
 #include <boost/test/unit_test.hpp>
 
@@ -18,7 +18,7 @@ std::int32_t open_worker(const ctprof_host*, void**, char*, std::size_t) { retur
 std::int32_t collect(void*, ctprof_batch*) { return 0; }
 void close_worker(void*) {}
 
-// A plugin made by hand, good until something in it is changed.
+// A valid plugin table that a test can modify.
 struct ByHand {
   ctprof_metric metric{};
   ctprof_offer offer{&metric, 0, 0};
@@ -42,7 +42,7 @@ struct ByHand {
     table.name = "x";
   }
 
-  // Empty when it is taken.
+  // Returns the refusal, or "" if the plugin is accepted.
   std::string refusal() {
     source.offers = {&offer, 1, sizeof offer};
     table.sources = {&source, 1, sizeof source};
@@ -51,7 +51,7 @@ struct ByHand {
   }
 };
 
-// What is passed over in it, though the rest counts.
+// Returns the reason why an offer is ignored although the plugin is accepted.
 std::string unserved(ByHand plugin) {
   plugin.source.offers = {&plugin.offer, 1, sizeof plugin.offer};
   plugin.offer.metric = &plugin.metric;
@@ -68,15 +68,15 @@ bool has(const std::string& text, std::string_view part) {
 
 BOOST_AUTO_TEST_SUITE(plugin_table_test)
 
-BOOST_AUTO_TEST_CASE(a_good_one_is_taken) { BOOST_TEST(ByHand().refusal() == ""); }
+BOOST_AUTO_TEST_CASE(accepts_a_valid_plugin) { BOOST_TEST(ByHand().refusal() == ""); }
 
-BOOST_AUTO_TEST_CASE(another_abi) {
+BOOST_AUTO_TEST_CASE(refuses_another_abi) {
   ByHand plugin;
   plugin.table.abi = 7;
   BOOST_TEST(plugin.refusal() == "it speaks ABI 7, this ctprof speaks 1");
 }
 
-BOOST_AUTO_TEST_CASE(pairs_without_meaning_get_the_compilers_sentence) {
+BOOST_AUTO_TEST_CASE(refuses_meaningless_pairs_with_the_compilers_message) {
   const auto refusal = [](const char* newtype, const char* rule, ctprof_storage storage) {
     ByHand plugin;
     plugin.metric.newtype = newtype, plugin.metric.rule = rule, plugin.metric.storage = storage;
@@ -89,13 +89,13 @@ BOOST_AUTO_TEST_CASE(pairs_without_meaning_get_the_compilers_sentence) {
       has(refusal("CategoricalString", "SumCount", CTPROF_STRING), CTPROF_SAYS_CATEGORY_COUNTED));
 }
 
-BOOST_AUTO_TEST_CASE(a_null_where_a_function_must_be) {
+BOOST_AUTO_TEST_CASE(refuses_null_functions) {
   ByHand plugin;
   plugin.source.collect = nullptr;
   BOOST_TEST(plugin.refusal() == "source 'x' has NULL for collect");
 }
 
-BOOST_AUTO_TEST_CASE(sizes_too_small) {
+BOOST_AUTO_TEST_CASE(refuses_sizes_that_are_too_small) {
   ByHand small_table, small_source, small_metric;
   small_table.table.size = 16, small_source.source.size = 16, small_metric.metric.size = 16;
   BOOST_TEST(has(small_table.refusal(), "its table is of size 16"));
@@ -103,34 +103,34 @@ BOOST_AUTO_TEST_CASE(sizes_too_small) {
   BOOST_TEST(has(small_metric.refusal(), "a metric is of size 16"));
 }
 
-BOOST_AUTO_TEST_CASE(a_table_cut_short_by_the_library) {
+BOOST_AUTO_TEST_CASE(refuses_a_table_larger_than_its_symbol) {
   ByHand plugin;
   const auto read = read_plugin(plugin.table, 64);
   BOOST_REQUIRE(!read);
   BOOST_TEST(has(read.error().text, "but has 64"));
 }
 
-BOOST_AUTO_TEST_CASE(storage_that_is_not_the_newtypes) {
+BOOST_AUTO_TEST_CASE(refuses_storage_that_does_not_match_the_newtype) {
   ByHand plugin;
   plugin.metric.storage = CTPROF_STRING;
   BOOST_TEST(has(plugin.refusal(), "which must be 0"));
 }
 
-BOOST_AUTO_TEST_CASE(an_entity_that_the_stage_is_not_about) {
+BOOST_AUTO_TEST_CASE(refuses_an_entity_that_does_not_match_the_stage) {
   ByHand plugin;
   plugin.metric.entity = CTPROF_CGROUP;
   BOOST_TEST(has(plugin.refusal(),
                  "fills rows about a thread but offers 'x_count', which is about a cgroup"));
 }
 
-BOOST_AUTO_TEST_CASE(a_lister_must_say_who_its_rows_are) {
+BOOST_AUTO_TEST_CASE(a_lister_must_offer_identity_columns) {
   ByHand plugin;
   plugin.source.stage = CTPROF_STAGE_LIST;
   plugin.source.list = [](void*, ctprof_listing*) -> std::int32_t { return 0; };
   BOOST_TEST(has(plugin.refusal(), "does not offer 'tgid'"));
 }
 
-BOOST_AUTO_TEST_CASE(who_tells_of_ends_must_start_and_stop) {
+BOOST_AUTO_TEST_CASE(a_source_of_exits_must_start_and_stop) {
   ByHand plugin;
   plugin.source.stage = CTPROF_STAGE_EXITED;
   BOOST_TEST(has(plugin.refusal(), "has NULL for one of start, drain_exited and stop"));
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(who_tells_of_ends_must_start_and_stop) {
   BOOST_TEST(has(plugin.refusal(), "does not offer 'tgid'"));
 }
 
-// Starts once, or not at all; counts how often it was stopped.
+// Starts or refuses to start; counts the calls of stop.
 struct Stubborn : sdk::ExitedSource {
   static constexpr auto kOffers = sdk::offers(sdk::kTid);
   static inline bool may_start;
@@ -169,12 +169,12 @@ int stops_of_stubborn(bool may_start) {
   return Stubborn::stops;
 }
 
-BOOST_AUTO_TEST_CASE(closing_stops_what_was_started) {
+BOOST_AUTO_TEST_CASE(closing_stops_a_started_source) {
   BOOST_TEST(stops_of_stubborn(true) == 1);
   BOOST_TEST(stops_of_stubborn(false) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(who_records_must_start_and_stop_and_offer_stacks_or_numbers) {
+BOOST_AUTO_TEST_CASE(a_recorder_must_start_and_stop_and_offer_stacks_or_numbers) {
   ByHand plugin;
   plugin.source.stage = CTPROF_STAGE_RECORD;
   BOOST_TEST(has(plugin.refusal(), "has NULL for one of start, drain_records and stop"));
@@ -196,13 +196,13 @@ BOOST_AUTO_TEST_CASE(who_records_must_start_and_stop_and_offer_stacks_or_numbers
   BOOST_TEST(has(plugin.refusal(), "does not record call stacks but offers 'x_count'"));
 }
 
-BOOST_AUTO_TEST_CASE(who_says_that_it_only_records_does) {
+BOOST_AUTO_TEST_CASE(a_recorder_only_plugin_must_have_only_recorders) {
   ByHand plugin;
   plugin.table.flags = CTPROF_PLUGIN_RECORDER;
   BOOST_TEST(plugin.refusal() == "it says that it only records, but its source 'x' does not");
 }
 
-BOOST_AUTO_TEST_CASE(stages_and_storages_to_come) {
+BOOST_AUTO_TEST_CASE(ignores_unknown_stages_and_storages) {
   ByHand plugin;
   plugin.source.stage = 99;
   BOOST_TEST(has(unserved(plugin), "source 'x' has stage number 99"));
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(stages_and_storages_to_come) {
   BOOST_TEST(has(unserved(plugin), "metric 'x_count' is stored as type number 77"));
 }
 
-BOOST_AUTO_TEST_CASE(headlines_and_roles) {
+BOOST_AUTO_TEST_CASE(checks_headlines_and_roles) {
   ctprof_headline headline{.size = sizeof headline,
                            .order = 1,
                            .label = "x/s",
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(headlines_and_roles) {
   BOOST_TEST(has(plugin.refusal(), "claims the role 'king', which ctprof does not have"));
 }
 
-BOOST_AUTO_TEST_CASE(a_context_is_opened_and_closed) {
+BOOST_AUTO_TEST_CASE(opens_and_closes_a_context) {
   ByHand plugin;
   plugin.table.open_plugin = [](const ctprof_host*, void**, char*, std::size_t) {
     return std::int32_t{0};

@@ -1,4 +1,5 @@
-// Merging what plugins offer: one name, one meaning, the best offer that can.
+// Tests merging the offers of plugins: each name has one definition, and the best working offer is
+// selected.
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,7 +29,7 @@ BOOST_AUTO_TEST_CASE(the_highest_rank_wins) {
   BOOST_TEST(probed.find("one")->chosen()->plugin->name == "high");
 }
 
-BOOST_AUTO_TEST_CASE(an_offer_that_cannot_loses_and_says_why) {
+BOOST_AUTO_TEST_CASE(skips_a_refused_offer_and_keeps_its_reason) {
   const Registry merged =
       registry({plugin<Offers<kOne, 1>>("low"), plugin<Offers<kOne, 5, true>>("high")});
   const Probed probed(merged, no_host());
@@ -38,18 +39,18 @@ BOOST_AUTO_TEST_CASE(an_offer_that_cannot_loses_and_says_why) {
   BOOST_CHECK(field.offers.front().verdict == Gap::SwitchedOff);
 }
 
-BOOST_AUTO_TEST_CASE(another_meaning_is_refused_and_both_are_named) {
+BOOST_AUTO_TEST_CASE(refuses_another_definition_and_names_both_plugins) {
   const Registry merged = registry(
       {plugin<Offers<kOne>>("first"), plugin<Offers<kOneOtherwise>, Offers<kTwo>>("second")});
   BOOST_REQUIRE_EQUAL(merged.refused().size(), 1u);
   BOOST_TEST(merged.refused()[0].what == "second.so");
   BOOST_TEST(merged.refused()[0].reason.find("'first'") != std::string::npos);
   BOOST_TEST(merged.find("one")->offers.size() == 1u);
-  BOOST_TEST(merged.find("two")->offers.size() == 1u);  // the rest of the plugin stays
+  BOOST_TEST(merged.find("two")->offers.size() == 1u);  // the plugin's other offers remain
 }
 
-// What is about a thread and what is about a cgroup have no groups in common.
-BOOST_AUTO_TEST_CASE(a_formula_stays_with_its_entity) {
+// Threads and cgroups have no groups in common.
+BOOST_AUTO_TEST_CASE(refuses_formulas_across_entities) {
   static constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount, sdk::Entity::Cgroup> kOfCgroup{
       {.name = "of_cgroup", .description = "one"}};
   Plugin mixed = plugin<Offers<kOne>>("mixed");
@@ -95,7 +96,7 @@ std::string refusal_of(std::vector<DerivedDef> all) {
   return merged.refused().empty() ? "" : merged.refused()[0].reason;
 }
 
-BOOST_AUTO_TEST_CASE(an_input_that_nobody_declares_is_refused_by_name) {
+BOOST_AUTO_TEST_CASE(refuses_formulas_with_undeclared_inputs) {
   BOOST_TEST(refusal_of({derived("d", "one + tow")}) ==
              "its derived metric 'd' reads 'tow', which no loaded plugin declares");
   BOOST_TEST(refusal_of({derived("d", "one + tow?")}) ==
@@ -106,7 +107,7 @@ BOOST_AUTO_TEST_CASE(an_input_that_nobody_declares_is_refused_by_name) {
       registry_with({derived("d", "one + tow"), derived("e", "one + two")}).derived().size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(an_input_that_is_derived_itself_is_refused_by_name) {
+BOOST_AUTO_TEST_CASE(refuses_formulas_with_derived_inputs) {
   BOOST_TEST(refusal_of({derived("d", "one + d")}) ==
              "its derived metric 'd' reads 'd', which is derived itself; write out its formula");
   const Registry circle = registry_with({derived("d", "one + e"), derived("e", "two + d")});
@@ -118,14 +119,14 @@ BOOST_AUTO_TEST_CASE(an_input_that_is_derived_itself_is_refused_by_name) {
       "1 more fault like it");
 }
 
-BOOST_AUTO_TEST_CASE(a_name_with_two_meanings_is_refused) {
+BOOST_AUTO_TEST_CASE(refuses_a_name_with_two_definitions) {
   BOOST_TEST(refusal_of({derived("one", "one + two")}) ==
              "its derived metric 'one' has the name of a metric that 'p' declares");
   BOOST_TEST(refusal_of({derived("d", "one + two"), derived("d", "one - two")}) ==
              "its derived metric 'd' is 'one - two', but 'p' declares it as 'one + two'");
 }
 
-BOOST_AUTO_TEST_CASE(the_family_follows_from_the_formula) {
+BOOST_AUTO_TEST_CASE(determines_the_family_from_the_formula) {
   const auto family = [](const std::string& expression, const std::string& unit,
                          const std::string& declared) {
     const Registry merged = registry_with({derived("d", expression, unit, declared)});
@@ -144,8 +145,8 @@ BOOST_AUTO_TEST_CASE(the_family_follows_from_the_formula) {
              std::string::npos);
 }
 
-// Plugins pass on the words of exceptions.
-BOOST_AUTO_TEST_CASE(lack_of_memory_in_a_plugin_is_called_that) {
+// Plugins pass on the texts of exceptions.
+BOOST_AUTO_TEST_CASE(reports_lack_of_memory_in_a_plugin) {
   const CallOwner* owner = call_owner("some.so");
   char room[64];
   const auto says = [&](auto call) { return asked(owner, "start", room, call); };
@@ -162,13 +163,13 @@ BOOST_AUTO_TEST_CASE(a_third_party_prefixes_its_names) {
   BOOST_TEST(merged.refused()[0].reason.find("must begin with 'other_'") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_third_party_may_offer_what_is_known) {
+BOOST_AUTO_TEST_CASE(a_third_party_may_offer_known_metrics) {
   const Registry merged =
       registry({plugin<Offers<kOne>>("ours"), plugin<Offers<kOne, 9>>("theirs", false)});
   BOOST_TEST(merged.find("one")->offers.front().plugin->name == "theirs");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_thrown_while_a_slow_call_is_told_arrives) {
+BOOST_AUTO_TEST_CASE(rethrows_exceptions_of_the_slow_call_report) {
   std::promise<void> reported;
   CallWatch watch([&](const SlowCall& slow) {
     reported.set_value();

@@ -1,4 +1,4 @@
-// Remedies on their way from a source to the registry, and to a core that is older than they are.
+// Tests the transfer of remedies from a source to the registry, and to an older core.
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,7 +15,7 @@ using namespace ctprof::fake;
 
 namespace {
 
-// Offers two metrics, refuses the first and lacks something of the second.
+// Offers two metrics. It refuses the first and reports what the second lacks.
 struct Advises : Offers<kOne> {
   static constexpr auto kOffers = sdk::offers(kOne, kTwo);
   static void probe(const sdk::Host&, const sdk::Probe& probe) {
@@ -26,7 +26,7 @@ struct Advises : Offers<kOne> {
   using Offers::Offers;
 };
 
-// Changes its mind: the last word is one without a remedy.
+// Refuses twice; the second refusal has no remedy.
 struct Wavers : Offers<kOne> {
   static void probe(const sdk::Host&, const sdk::Probe& probe) {
     probe.refuse_all(Gap::Denied, "it is closed", sdk::by_boot("open=1"));
@@ -35,7 +35,7 @@ struct Wavers : Offers<kOne> {
   using Offers::Offers;
 };
 
-// Speaks with the core as a plugin might that was made by other means.
+// Returns the offer of a plugin whose probe function calls the core through the C ABI.
 template <void (*Speak)(const ctprof_probe&)>
 ProbedOffer offer_of() {
   Plugin made = plugin<Offers<kOne>>("byhand");
@@ -67,7 +67,7 @@ void of_nulls(const ctprof_probe& probe) {
 
 BOOST_AUTO_TEST_SUITE(remedy_test)
 
-BOOST_AUTO_TEST_CASE(a_refusal_has_its_remedy_and_what_stands_its_lacks) {
+BOOST_AUTO_TEST_CASE(a_refusal_has_a_remedy_and_a_working_offer_its_lacks) {
   const Registry merged = registry({plugin<Advises>("one")});
   const Probed probed(merged, no_host());
   const ProbedOffer& refused = probed.find("one")->offers[0];
@@ -82,14 +82,14 @@ BOOST_AUTO_TEST_CASE(a_refusal_has_its_remedy_and_what_stands_its_lacks) {
   BOOST_CHECK(stands.lacks[1].remedy == Remedy{});
 }
 
-BOOST_AUTO_TEST_CASE(a_later_refusal_takes_the_remedy_with_it) {
+BOOST_AUTO_TEST_CASE(a_later_refusal_replaces_the_remedy) {
   const Registry merged = registry({plugin<Wavers>("one")});
   const Probed probed(merged, no_host());
   BOOST_TEST(probed.find("one")->offers[0].reason == "it is not there");
   BOOST_CHECK(probed.find("one")->offers[0].remedy == Remedy{});
 }
 
-BOOST_AUTO_TEST_CASE(what_makes_no_sense_counts_for_nothing) {
+BOOST_AUTO_TEST_CASE(ignores_invalid_remedies) {
   BOOST_TEST(offer_of<&out_of_range>().lacks.empty());
   BOOST_CHECK(offer_of<&of_no_refusal>().remedy == Remedy{});
   BOOST_CHECK(offer_of<&of_nulls>().remedy == Remedy{});
@@ -99,8 +99,8 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_counts_for_nothing) {
   BOOST_CHECK(later.lacks[0].remedy == Remedy{});
 }
 
-// Such a core's struct ends before `remedy`, and what lies behind it is somebody else's.
-BOOST_AUTO_TEST_CASE(a_core_that_is_older_hears_refusals_alone) {
+// The struct of an older core ends before `remedy`, so reading that member would be out of bounds.
+BOOST_AUTO_TEST_CASE(an_older_core_receives_only_refusals) {
   using Heard = std::map<std::uint32_t, std::string>;
   Heard heard;
   ctprof_probe probe{};

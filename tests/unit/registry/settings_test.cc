@@ -1,4 +1,5 @@
-// What plugins are told by --set: who takes it, and the sentences for who does not.
+// Tests the options of plugins (--set): which plugin accepts an option, and the messages for
+// invalid ones.
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,7 +16,7 @@ namespace {
 constexpr std::array kOptions{sdk::option("depth", "16", "How deep it looks."),
                               sdk::option("file", nullptr, "Where it looks.")};
 
-// Keeps what it was told when it was opened; "no" as its depth makes it fail.
+// Context that keeps its options. It fails to open if `depth` is "no".
 struct Told {
   explicit Told(const sdk::Host& host)
       : depth(host.option(kOptions[0])), file(host.option(kOptions[1])) {
@@ -54,7 +55,7 @@ std::string refusal(const std::string& given) {
 
 BOOST_AUTO_TEST_SUITE(settings_test)
 
-BOOST_AUTO_TEST_CASE(a_plugin_is_told) {
+BOOST_AUTO_TEST_CASE(passes_options_to_a_plugin) {
   std::vector plugins{with_options()};
   const std::vector<std::string> given{"deep.depth=3", "deep.file=a=b.c", "deep.depth=4"};
   BOOST_REQUIRE(apply_settings(plugins, given));
@@ -64,16 +65,16 @@ BOOST_AUTO_TEST_CASE(a_plugin_is_told) {
   BOOST_TEST(Told::last.file == "a=b.c");
 }
 
-BOOST_AUTO_TEST_CASE(without_a_word_it_has_its_fallbacks) {
+BOOST_AUTO_TEST_CASE(uses_fallbacks_for_missing_options) {
   const Registry merged = registry({with_options()});
   const Probed probed(merged, no_host());
   BOOST_TEST(Told::last.depth == "16");
   BOOST_TEST(Told::last.file == "");
-  // A ctprof that is older than options hands over none.
+  // A ctprof version without options passes none.
   BOOST_TEST(sdk::Host(no_host()).option(kOptions[0]) == "16");
 }
 
-BOOST_AUTO_TEST_CASE(a_value_that_it_cannot_use_it_refuses) {
+BOOST_AUTO_TEST_CASE(a_plugin_can_refuse_a_value) {
   std::vector plugins{with_options()};
   BOOST_REQUIRE(apply_settings(plugins, std::vector<std::string>{"deep.depth=no"}));
   const Registry merged = registry(std::move(plugins));
@@ -82,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_value_that_it_cannot_use_it_refuses) {
   BOOST_TEST(probed.thrown()[0].reason == "depth 'no' is not a number");
 }
 
-BOOST_AUTO_TEST_CASE(what_nobody_knows_is_refused) {
+BOOST_AUTO_TEST_CASE(refuses_unknown_options) {
   BOOST_TEST(refusal("deep.width=3") ==
              "--set: plugin 'deep' has no option 'width'; it has depth, file");
   BOOST_TEST(refusal("plain.depth=3") ==

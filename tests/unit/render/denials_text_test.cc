@@ -1,4 +1,4 @@
-// Which notes of a snapshot one line about missing rights replaces.
+// Tests which notes of a snapshot are replaced by one line about missing rights.
 
 #include <boost/test/unit_test.hpp>
 #include <optional>
@@ -17,7 +17,7 @@ using Notes = std::vector<std::string>;
 
 const std::string kNeedsCapability = "the kernel gives taskstats only to CAP_NET_ADMIN";
 
-// Adds a metric that no source could read, and the note about it.
+// Adds a metric that no source could read, and its note.
 void add_denied(Snapshot& snapshot, const std::string& name, const std::string& reason) {
   Column& column =
       add_u64(snapshot, metric(name, "Bytes", "SumBytes"), {std::nullopt}, Gap::Denied);
@@ -25,7 +25,7 @@ void add_denied(Snapshot& snapshot, const std::string& name, const std::string& 
   snapshot.meta.notes.push_back("without " + name + ": " + reason);
 }
 
-// Adds a metric of which the plugin was denied the value of one row, and a note.
+// Adds a metric with a denied value in one row, and its note.
 void add_denied_row(Snapshot& snapshot, const std::string& plugin, const std::string& note) {
   Column& column =
       add_u64(snapshot, metric("row", "Bytes", "SumBytes"), {std::nullopt}, Gap::Denied);

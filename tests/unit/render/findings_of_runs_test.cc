@@ -1,4 +1,4 @@
-// Findings of sides of several runs: what is known of such a side, and what no longer is.
+// Tests findings of sides of several runs, which omit findings that need single windows.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -20,14 +20,14 @@ const MetricDef kResident = with_role(
                     "resident"),
                 kSampled = with_role(metric("on", "StackNs", "StackSum"), "running-stacks");
 
-// A window of one process, and its memory at both ends.
+// Returns a window of one process with its memory at both ends.
 Snapshot memory(std::uint64_t megabytes_before, std::uint64_t megabytes_after) {
   return window_of({{.name = "grower"}}, 10, {}, [&](Snapshot& snapshot, bool is_end) {
     add_u64(snapshot, kResident, {(is_end ? megabytes_after : megabytes_before) << 20});
   });
 }
 
-// A window of a Python program that ran for so long.
+// Returns a window of a Python program with this run time.
 Snapshot python(std::uint64_t ms) {
   Snapshot window = window_of({{.name = "python", .cpu = ms * kMs}});
   hand_made::Row taken;
@@ -63,8 +63,8 @@ BOOST_AUTO_TEST_CASE(compares_samples_without_names_with_the_windows_of_all_runs
   BOOST_TEST(has(text_of({&many}, {}), "without names"));
 }
 
-// The table shows a difference that is not significant beside its p.
-BOOST_AUTO_TEST_CASE(a_judged_difference_is_a_finding_only_if_it_is_proven) {
+// The table shows a difference that is not significant together with its p value.
+BOOST_AUTO_TEST_CASE(a_tested_difference_is_a_finding_only_if_it_is_significant) {
   const auto findings = [](const several_runs::Sides& sides) {
     const std::string files[] = {"a", "b"};
     return findings_text(sides.report(), files, {}, 100, "ctprof record");
@@ -75,10 +75,10 @@ BOOST_AUTO_TEST_CASE(a_judged_difference_is_a_finding_only_if_it_is_proven) {
   BOOST_TEST(has(proven, "app ran for 7.4 s in 10.0 s; %cpu 30.0→73.6"), proven);
 }
 
-// Memory of one process that does not change inside a window.
+// Memory of one process that does not change inside the window.
 Snapshot size_of(std::uint64_t megabytes) { return memory(megabytes, megabytes); }
 
-BOOST_AUTO_TEST_CASE(memory_grows_between_sides_only_if_that_is_proven) {
+BOOST_AUTO_TEST_CASE(reports_memory_growth_between_sides_only_if_it_is_significant) {
   std::vector<Snapshot> runs;
   const auto text = [&](const std::vector<std::uint64_t>& sizes) {
     runs.clear();
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(memory_grows_between_sides_only_if_that_is_proven) {
   BOOST_TEST(has(proven, "grower grew by 247MiB between the windows, to 347MiB"), proven);
 }
 
-// A window of processes that exited, and that their parent did not wait for.
+// Returns a window of exited processes that their parent has not reaped.
 Snapshot zombies() {
   static const MetricDef kState = with_role(metric("state", "Char", "ModeChar"), "state");
   const std::vector<Did> all(12, {.name = "child"});
@@ -102,15 +102,15 @@ Snapshot zombies() {
   });
 }
 
-BOOST_AUTO_TEST_CASE(what_a_side_of_several_runs_may_have_had_is_not_new) {
+BOOST_AUTO_TEST_CASE(reports_no_new_state_for_sides_of_several_runs) {
   const Snapshot window = zombies();
   BOOST_TEST(has(text_of({&window}, {}), "child has 12 zombies"), text_of({&window}, {}));
   BOOST_TEST(text_of({&window, &window, &window}, {2, 1}) == "");
   BOOST_TEST(text_of({&window, &window}, {1, 1}) == "");
 }
 
-// Of ten seconds, how much threads waited for memory, interrupts took, and the quota of a cgroup
-// stopped it.
+// Returns a window of ten seconds with memory pressure, time in interrupts, and throttling of a
+// cgroup.
 Snapshot host_of(std::uint64_t pressure_ms, std::uint64_t interrupts_ms, std::uint64_t stopped_ms) {
   const auto add_host = [](Snapshot& snapshot, const char* role, const char* newtype,
                            const char* rule, std::uint64_t number) {

@@ -1,4 +1,4 @@
-// Findings: which rules find what, what they print, and the commands that they offer.
+// Tests findings: the conditions of each rule, the text, and the suggested commands.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -22,7 +22,7 @@ const MetricDef kWaited = with_role(shown(metric("waited", "MonotonicNs", "SumNs
                           {"rss", 7, CTPROF_SHOWN_LEVEL, false, 0x1p24}),
                     "resident");
 
-// What the threads of `Did` counted beside it in 10 s; `resident` is at both ends.
+// Counters of threads beyond ThreadActivity, in 10 s; `resident` is the value at both ends.
 struct More {
   Cells<std::uint64_t> waited{}, disk{}, resident_before{}, resident_after{};
 };
@@ -57,13 +57,13 @@ const std::vector<Did> kServerAndBurner{{.name = "server", .cpu = 5 * kSecond},
 
 BOOST_AUTO_TEST_SUITE(findings_text_test)
 
-BOOST_AUTO_TEST_CASE(finds_nothing_where_nothing_reaches_a_threshold) {
+BOOST_AUTO_TEST_CASE(finds_nothing_below_the_thresholds) {
   BOOST_TEST(text_of(window_with({{.name = "busy", .cpu = 10 * kSecond, .held_after = 1 << 20}},
                                  {.waited = {kSecond}, .disk = {400 * kMs}})) == "");
   BOOST_TEST(text_of(window_with({})) == "");
 }
 
-BOOST_AUTO_TEST_CASE(finds_who_waits_for_a_cpu_and_who_ran) {
+BOOST_AUTO_TEST_CASE(finds_groups_that_wait_for_a_cpu_and_groups_that_ran) {
   const std::string text =
       text_of(window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
   BOOST_TEST(text ==
@@ -72,8 +72,8 @@ BOOST_AUTO_TEST_CASE(finds_who_waits_for_a_cpu_and_who_ran) {
              "    ctprof show a.zst --group-by comm --where 'pcomm == \"server\"'\n");
 }
 
-// Too few CPUs are one cause.
-BOOST_AUTO_TEST_CASE(of_several_groups_that_wait_the_first_is_the_subject) {
+// Too few CPUs are one common cause.
+BOOST_AUTO_TEST_CASE(names_the_first_of_several_waiting_groups) {
   const std::string text = text_of(
       window_with({{.name = "server", .cpu = 4 * kSecond}, {.name = "burner", .cpu = kSecond}},
                   {.waited = Cells<std::uint64_t>{6 * kSecond, 9 * kSecond}}));
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(of_several_groups_that_wait_the_first_is_the_subject) {
   BOOST_TEST(!has(text, "\n2 "), text);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_so_before_is_no_finding) {
+BOOST_AUTO_TEST_CASE(a_state_of_the_first_window_is_not_a_finding) {
   const Snapshot last =
       window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}});
   BOOST_TEST(text_of(report_of({&last, &last})) == "");
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(what_was_so_before_is_no_finding) {
   BOOST_TEST(has(text, "ctprof compare a.zst b.zst --group-by comm --where"), text);
 }
 
-BOOST_AUTO_TEST_CASE(finds_who_is_blocked) {
+BOOST_AUTO_TEST_CASE(finds_blocked_groups) {
   const std::string text = text_of(window_with({{.name = "wal"}}, {.disk = {3 * kSecond}}));
   BOOST_TEST(has(text, "1 wal was blocked for 3.0 s in 10.0 s (%disk)\n"), text);
   BOOST_TEST(has(text, "    " + kRecordWaits + "\n"), text);
@@ -111,14 +111,14 @@ BOOST_AUTO_TEST_CASE(finds_memory_that_grows_in_a_window_and_between_windows) {
   BOOST_TEST(text_of(window(90, 10)) == "");
 }
 
-BOOST_AUTO_TEST_CASE(finds_threads_that_pile_up) {
+BOOST_AUTO_TEST_CASE(finds_growing_numbers_of_threads) {
   std::vector<Did> all{{.name = "leaker", .cpu = kSecond}};
   all.insert(all.end(), 25, {.name = "leaker", .cpu = 1, .is_born = true});
   const std::string text = text_of(window_with(all));
   BOOST_TEST(has(text, "leaker has 26 threads, 25 more than when the window opened"), text);
 }
 
-BOOST_AUTO_TEST_CASE(finds_threads_that_pile_up_between_windows) {
+BOOST_AUTO_TEST_CASE(finds_growing_numbers_of_threads_between_windows) {
   const std::vector<Did> few{{.name = "leaker", .cpu = kSecond}};
   std::vector<Did> all = few;
   all.insert(all.end(), 25, {.name = "leaker", .cpu = 1});
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(finds_threads_that_pile_up_between_windows) {
   Snapshot last = window_with(all);
   const std::string more = "leaker has 26 threads, 25 more than in the first window";
   BOOST_TEST(has(text_of(report_of({&first, &last})), more));
-  // One of many that exits does not change this; if most of them exit, they come and go.
+  // One exit of many does not change this. If most of them exit, they are short-lived.
   all.push_back({.name = "leaker", .cpu = 1});
   last = window_with(all);
   last.window->living = all.size() - 1;
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(finds_threads_that_pile_up_between_windows) {
   BOOST_TEST(!has(text_of(report_of({&first, &last})), "25 more"));
 }
 
-BOOST_AUTO_TEST_CASE(of_two_windows_finds_who_runs_more) {
+BOOST_AUTO_TEST_CASE(finds_groups_that_run_more_in_the_second_window) {
   const Snapshot first = window_with({{.name = "polls", .cpu = kSecond}}),
                  last = window_with({{.name = "polls", .cpu = 10 * kSecond}});
   BOOST_TEST(
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(of_two_windows_finds_who_runs_more) {
   BOOST_TEST(text_of(report_of({&last, &first})) == "");
 }
 
-BOOST_AUTO_TEST_CASE(prints_at_most_five_and_as_many_as_fit) {
+BOOST_AUTO_TEST_CASE(prints_at_most_five_findings_that_fit) {
   std::vector<Did> all;
   for (char name = 'a'; name <= 'h'; ++name) all.push_back({.name = std::string(2, name)});
   const Report report =
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(prints_at_most_five_and_as_many_as_fit) {
   BOOST_TEST(has(text_of(report, 0, 1), "1 aa "));
 }
 
-BOOST_AUTO_TEST_CASE(names_are_escaped_and_not_run) {
+BOOST_AUTO_TEST_CASE(escapes_names_in_commands) {
   for (const char* name : {"x\x1b[2J", "a'b", "a\"b", "--help", "$(id)", "a\\b", "`id`"}) {
     const Report report =
         report_of(window_with({{.name = name}}, {.disk = {3 * kSecond}}), {.literal_names = true});
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(names_are_escaped_and_not_run) {
     const std::string files[] = {"a.zst"};
     const std::string command = next_command(report, finding, files, kRecordWaits);
     BOOST_TEST(!has(text_of(report), "\x1b"));
-    // Nothing but the name is in quotes, and a name with quotes is left out.
+    // Only the name is in quotes. A file name that contains quotes is omitted.
     const bool is_plain = std::string(name).find_first_of("\x1b'\"\\") == std::string::npos;
     BOOST_TEST(command ==
                "ctprof show a.zst --group-by comm" +
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(names_are_escaped_and_not_run) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(files_are_quoted_for_a_shell) {
+BOOST_AUTO_TEST_CASE(quotes_file_names_for_the_shell) {
   const Report report =
       report_of(window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
   BOOST_TEST(has(text_of(report, 0, 9, "a b;id.zst"), "ctprof show 'a b;id.zst' --group-by"));

@@ -1,4 +1,4 @@
-// The second line of a window's heading: memory, pressure, iowait, load and throttling of the host.
+// Tests the second heading line of a window: memory, pressure, iowait, load and throttling.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -16,7 +16,7 @@ MetricDef with_unit(const char* role, const char* newtype, const char* rule) {
   return with_role(metric(std::string("h.") + role, newtype, rule, Entity::Host), role);
 }
 
-// Ten seconds of two CPUs; 3 GiB of 24 are available.
+// Ten seconds on two CPUs; 3 GiB of 24 GiB are available.
 RunFacts loaded_host(double load, std::uint64_t cpu_pressure_us) {
   Ends ends;
   ends.add_host();
@@ -38,31 +38,31 @@ std::string line_of(const std::vector<RunFacts>& sides, std::size_t width = 0) {
 
 BOOST_AUTO_TEST_SUITE(host_text_test)
 
-BOOST_AUTO_TEST_CASE(tells_memory_pressure_iowait_and_load_in_one_line) {
+BOOST_AUTO_TEST_CASE(shows_memory_pressure_iowait_and_load_in_one_line) {
   BOOST_TEST(line_of({loaded_host(4.1, 7'800'000)}) ==
              "mem 21.0 of 24.0 GiB   pressure cpu 78 io 0.5 mem 0 %   iowait 5.0 %   load 4.1\n");
 }
 
-BOOST_AUTO_TEST_CASE(pressure_is_at_most_all_of_the_time) {
+BOOST_AUTO_TEST_CASE(limits_pressure_to_all_of_the_time) {
   const std::string line = line_of({loaded_host(0, 99'000'000)});
   BOOST_TEST(line.find("cpu 100 io") != line.npos, line);
 }
 
-BOOST_AUTO_TEST_CASE(of_two_windows_what_differs_has_both_figures) {
+BOOST_AUTO_TEST_CASE(two_windows_show_both_values_where_they_differ) {
   const std::string line = line_of({loaded_host(0.4, 0), loaded_host(4.1, 7'800'000)});
   BOOST_TEST(line ==
              "mem 21.0 of 24.0 GiB   pressure cpu 0→78 io 0.5 mem 0 %   iowait 5.0 %   load "
              "0.4→4.1\n");
 }
 
-BOOST_AUTO_TEST_CASE(leaves_out_what_is_unknown) {
+BOOST_AUTO_TEST_CASE(omits_unknown_values) {
   Ends ends;
   ends.add_host();
   BOOST_TEST(line_of({facts_of(ends.window())}) == "iowait 5.0 %\n");
   BOOST_TEST(line_of({facts_of(Ends().window())}) == "");
 }
 
-BOOST_AUTO_TEST_CASE(sums_the_time_for_which_cgroups_were_throttled) {
+BOOST_AUTO_TEST_CASE(sums_the_throttled_time_of_cgroups) {
   Ends ends;
   ends.add_host();
   const MetricDef throttled =

@@ -1,4 +1,4 @@
-// The rows of a report's page: their order.
+// Tests the order of the rows of a report's HTML page.
 
 #include "core/page/page_rows.hpp"
 
@@ -17,8 +17,8 @@ const RuleBook book;
 
 BOOST_AUTO_TEST_SUITE(page_rows_test)
 
-// Two groups have half of each of two metrics, so all rows have the same share.
-BOOST_AUTO_TEST_CASE(rows_of_equal_shares_are_sorted_by_group_and_then_by_metric) {
+// Each of two groups has half of each of two metrics, so all rows have the same share.
+BOOST_AUTO_TEST_CASE(sorts_rows_with_equal_shares_by_group_and_metric) {
   Snapshot snapshot = snapshot_of({{1, 1, "b", "t"}, {2, 2, "a", "t"}});
   for (const char* name : {"m2", "m1"})
     add_u64(snapshot, metric(name, "MonotonicCount", "SumCount"), {50, 50});

@@ -20,8 +20,8 @@ constexpr KeyedHash::Key kKey{0x0706050403020100, 0x0f0e0d0c0b0a0908};
 
 BOOST_AUTO_TEST_SUITE(redact_test)
 
-// The first and last words of the reference's own test vectors, of 0 and of 15 bytes 00 01 02 ...
-BOOST_AUTO_TEST_CASE(it_is_siphash) {
+// The first and last results of the reference's test vectors, for 0 and for 15 bytes 00 01 02 ...
+BOOST_AUTO_TEST_CASE(computes_siphash) {
   const KeyedHash hash(kKey);
   std::string bytes;
   BOOST_TEST(hash(bytes) == 0x726fdb47dd0e0e31u);
@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(it_is_siphash) {
   BOOST_TEST(hash(bytes) == 0xa129ca6149be45e5u);
 }
 
-BOOST_AUTO_TEST_CASE(a_permutation_meets_each_number_once) {
+BOOST_AUTO_TEST_CASE(a_permutation_contains_each_number_once) {
   const KeyedHash hash(kKey);
   for (const std::uint64_t size : {1u, 2u, 10u, 100u, 256u, 1000u}) {
     std::set<std::uint64_t> met;
@@ -81,7 +81,7 @@ const std::vector<std::string> kNames{"nginx",
                                       "deadbeef2",
                                       "cafe"};
 
-// Which names stand together, whatever their families are called.
+// Returns which names share a key, whatever the key is.
 std::set<std::set<std::size_t>> together(const std::vector<std::string>& keys) {
   std::map<std::string, std::set<std::size_t>> by_key;
   for (std::size_t i = 0; i < keys.size(); ++i) by_key[keys[i]].insert(i);
@@ -90,7 +90,7 @@ std::set<std::set<std::size_t>> together(const std::vector<std::string>& keys) {
   return groups;
 }
 
-BOOST_AUTO_TEST_CASE(families_of_names_stay_what_they_are) {
+BOOST_AUTO_TEST_CASE(pseudonyms_keep_the_patterns_of_names) {
   for (std::uint64_t key = 1; key <= 200; ++key) {
     Pseudonyms pseudonyms({key, key * 7});
     std::vector<std::string> others;
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(families_of_names_stay_what_they_are) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(one_key_gives_one_pseudonym_and_another_key_another) {
+BOOST_AUTO_TEST_CASE(pseudonyms_depend_only_on_name_and_key) {
   Pseudonyms one(kKey), same(kKey), other({3, 4});
   same.of("met before");
   BOOST_TEST(one.of("nginx-worker-12") == same.of("nginx-worker-12"));
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(one_key_gives_one_pseudonym_and_another_key_another) {
   BOOST_TEST(one.of_uuid("69c10381-90ff-46aa-9fe7-ea8f005bea5a")[8] == '-');
 }
 
-BOOST_AUTO_TEST_CASE(nothing_of_a_word_is_left) {
+BOOST_AUTO_TEST_CASE(pseudonyms_contain_no_original_word) {
   Pseudonyms pseudonyms(kKey);
   for (const std::string& name : kNames)
     for (const std::string word : {"nginx", "NGINX", "worker", "events", "coffee", "user", "getty"})
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(nothing_of_a_word_is_left) {
   BOOST_TEST(pseudonyms.of("/a.slice/b@7.service").ends_with("@7.service"));
 }
 
-BOOST_AUTO_TEST_CASE(of_json_texts_are_replaced_and_keys_and_figures_are_not) {
+BOOST_AUTO_TEST_CASE(replaces_texts_in_json_but_not_keys_and_numbers) {
   Pseudonyms pseudonyms(kKey);
   const std::string json = redacted_json(
       R"({"arch":"x86_64","total":18446744073709551615,"kernel_release":"6.1.7-acme","x":{"limit":"-1","at":["10.0.0.1",1.5e3,null]},"kernel_cmdline":"root=/dev/sda"})",
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(of_json_texts_are_replaced_and_keys_and_figures_are_not) {
 
 Module module_of(Module::Kind kind, const std::string& path) { return {kind, path, "id", 0, 0}; }
 
-BOOST_AUTO_TEST_CASE(functions_of_the_kernel_keep_their_names_and_stacks_their_numbers) {
+BOOST_AUTO_TEST_CASE(kernel_functions_keep_their_names_and_stacks_their_numbers) {
   Snapshot snapshot;
   StackTable& table = snapshot.pools->stacks.table;
   const std::uint32_t kernel = table.add_module(module_of(Module::Kind::Kernel, ""));
@@ -162,8 +162,8 @@ BOOST_AUTO_TEST_CASE(functions_of_the_kernel_keep_their_names_and_stacks_their_n
   BOOST_TEST(table.modules()[kernel].build_id == "id");
 }
 
-// They are where this boot has its kernel, and a program its generated code.
-BOOST_AUTO_TEST_CASE(addresses_become_numbers) {
+// Addresses reveal where the kernel is loaded in this boot, and where generated code is.
+BOOST_AUTO_TEST_CASE(replaces_addresses_by_numbers) {
   Snapshot snapshot;
   StackTable& table = snapshot.pools->stacks.table;
   const std::uint32_t kernel = table.add_module(module_of(Module::Kind::Kernel, ""));
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(addresses_become_numbers) {
   BOOST_TEST(table.name(placed) == "");
 }
 
-BOOST_AUTO_TEST_CASE(cgroups_take_the_order_of_their_new_names_with_all_that_is_theirs) {
+BOOST_AUTO_TEST_CASE(sorts_cgroups_and_their_values_by_pseudonym) {
   Snapshot snapshot;
   Table& cgroups = snapshot.table(Entity::Cgroup);
   cgroups.rows = 20;
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(cgroups_take_the_order_of_their_new_names_with_all_that_is_
   }
 }
 
-BOOST_AUTO_TEST_CASE(names_of_rows_that_only_the_opening_has_are_replaced) {
+BOOST_AUTO_TEST_CASE(replaces_names_of_rows_that_only_the_opening_has) {
   Snapshot snapshot;
   snapshot.window.emplace().opening_only = std::make_shared<Snapshot>();
   Snapshot& then = *snapshot.window->opening_only;
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(names_of_rows_that_only_the_opening_has_are_replaced) {
   BOOST_TEST(then.pools->texts[paths.ids()[1]] == *expected.rbegin());
 }
 
-BOOST_AUTO_TEST_CASE(what_nobody_has_vetted_is_replaced_or_left_out) {
+BOOST_AUTO_TEST_CASE(replaces_or_omits_unchecked_texts) {
   Snapshot snapshot;
   snapshot.meta.notes = {"reading /home/alice failed"};
   snapshot.meta.hostname = "alice-laptop";

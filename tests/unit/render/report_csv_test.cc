@@ -1,4 +1,4 @@
-// Reports as CSV: each column has the figure that its name says, as JSON has it.
+// Tests reports as CSV: each column contains the value of the JSON member with its name.
 
 #include "core/render/report_csv.hpp"
 
@@ -17,7 +17,7 @@ using namespace hand_made;
 
 const RuleBook book;
 
-// The threads of one process with those ids, each with a run time of a second times its id.
+// Returns one process with these threads; each has a run time of its id in seconds.
 Snapshot process_of(std::uint64_t second, const std::vector<std::uint64_t>& tids) {
   std::vector<Thread> threads;
   Cells<std::uint64_t> starts, times;
@@ -41,7 +41,7 @@ std::vector<std::string> fields_of(const std::string& line) {
   return fields;
 }
 
-// The fields of the row of a metric by the names of their columns. REQUIRES: no field is quoted.
+// Returns the fields of a metric's row by column name. REQUIRES: no field is quoted.
 std::map<std::string, std::string> csv_row(const Report& report, const std::string& metric) {
   StringSink sink;
   BOOST_REQUIRE(write_report_csv(report, sink));
@@ -62,8 +62,8 @@ std::map<std::string, std::string> csv_row(const Report& report, const std::stri
 
 BOOST_AUTO_TEST_SUITE(report_csv_test)
 
-// Of threads 1 to 4, thread 1 exits, and 5, 6 are new.
-BOOST_AUTO_TEST_CASE(threads_that_stayed_came_and_went_are_in_their_columns) {
+// Of threads 1 to 4, thread 1 exits; 5 and 6 are new.
+BOOST_AUTO_TEST_CASE(counts_living_new_and_exited_threads_in_their_columns) {
   const Snapshot before = process_of(10, {1, 2, 3, 4}), after = process_of(20, {2, 3, 4, 5, 6});
   auto report = Report::make(std::vector{&before, &after}, Spec{}, {&book, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);

@@ -1,4 +1,4 @@
-// Reports as text: the tables that a user sees, whole, and what they keep from a terminal.
+// Tests reports as text: complete tables, and escaping of control characters.
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -62,7 +62,7 @@ struct Pair {
 
 BOOST_AUTO_TEST_SUITE(report_text_test)
 
-BOOST_AUTO_TEST_CASE(compare_tells_what_moved) {
+BOOST_AUTO_TEST_CASE(compare_shows_changed_rows) {
   const Pair pair;
   BOOST_TEST(text_of({&pair.a, &pair.b}, {.moved_only = true}, {}) ==
              "           file        host  taken                 threads  processes\n"
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(compare_tells_what_moved) {
              "No value on either side of (Unsupported): nr_wakeups\n");
 }
 
-BOOST_AUTO_TEST_CASE(show_tells_what_there_is) {
+BOOST_AUTO_TEST_CASE(show_shows_all_rows) {
   const Pair pair;
   BOOST_TEST(text_of({&pair.a}, {.limit = 4, .moved_only = true}, {}) ==
              "          file        host  taken                 threads  processes\n"
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(show_tells_what_there_is) {
              "No value of (Unsupported): nr_wakeups\n");
 }
 
-// The first lines of the first section.
+// Returns the first lines of the first section.
 std::string table_of(const Pair& pair, const Spec& spec, const ColumnChoice& columns,
                      std::size_t lines) {
   const std::string text = text_of({&pair.a, &pair.b}, spec, {}, columns);
@@ -112,7 +112,7 @@ std::string table_of(const Pair& pair, const Spec& spec, const ColumnChoice& col
   return text.substr(begin, end - begin);
 }
 
-BOOST_AUTO_TEST_CASE(display_formats) {
+BOOST_AUTO_TEST_CASE(formats_values_in_each_display_mode) {
   const Pair pair;
   const auto table = [&](const char* format) {
     return table_of(pair, {.moved_only = true}, *parse_display_format(format), 2);
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(display_formats) {
              "web        2→3  run_time_ns   +133.3%   2/2→2/3\n");
 }
 
-BOOST_AUTO_TEST_CASE(columns_as_asked) {
+BOOST_AUTO_TEST_CASE(shows_the_requested_columns) {
   Pair pair;
   add_u64(pair.a, identity_metric(kStartTime), {100, 100, 900});
   add_u64(pair.b, identity_metric(kStartTime), {100, 100, 400, 600, 1000});
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(columns_as_asked) {
              "web       100%\n");
 }
 
-BOOST_AUTO_TEST_CASE(column_mistakes) {
+BOOST_AUTO_TEST_CASE(refuses_invalid_columns) {
   const auto refusal = [](std::string_view text, ReportKind kind = ReportKind::Compare) {
     const auto columns = parse_columns(text, kind);
     return columns ? "" : columns.error().text;
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(column_mistakes) {
              "pct-only (did you mean 'full'?)");
 }
 
-BOOST_AUTO_TEST_CASE(wrapped_cells_lose_nothing) {
+BOOST_AUTO_TEST_CASE(wrapped_cells_keep_all_text) {
   const std::string name = "/system.slice/a-service-with-a-long-name.service/and-a-part-of-it";
   const Snapshot a = taken(0, {{1, 1, name, "w"}});
   const std::string text = text_of({&a}, {}, {60, false, true});
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(lines_fit_the_terminal) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(nothing_from_the_system_reaches_the_terminal_unescaped) {
+BOOST_AUTO_TEST_CASE(escapes_all_names_for_the_terminal) {
   const std::string evil = "e\x1b]0;x\x07\n\xe2\x80\xae\xff\xc2\x9b";
   Snapshot a = taken(0, {{1, 1, evil, "w"}}),
            b = taken(1, {{1, 1, evil, "w"}, {2, 2, evil + "2", "w"}});
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(nothing_from_the_system_reaches_the_terminal_unescaped) {
   BOOST_TEST(text.find("e\\x1b]0;x\\x07\\n\\u202e\\xff\\u009b") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(headings_say_how_the_files_stand_to_each_other) {
+BOOST_AUTO_TEST_CASE(headings_show_the_relation_of_the_files) {
   const auto relation = [](auto change) {
     Pair pair;
     change(pair.b.meta);
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(headings_say_how_the_files_stand_to_each_other) {
              "same boot, 60.000s apart, different clock ticks (100 and 250 a second)");
 }
 
-// What stands below the line on boots.
+// Returns the lines below the line about boots.
 std::string hosts(std::string before, std::string after, const std::string& boot = "b") {
   Pair pair;
   if (!before.empty()) pair.a.objects["host"] = std::move(before);
@@ -249,7 +249,7 @@ std::string hosts(std::string before, std::string after, const std::string& boot
   return text.substr(from, text.find("\n\n") + 1 - from);
 }
 
-BOOST_AUTO_TEST_CASE(headings_say_how_the_hosts_differ) {
+BOOST_AUTO_TEST_CASE(headings_show_differences_of_the_hosts) {
   BOOST_TEST(hosts("{}", "") == "host context unavailable\n");
   BOOST_TEST(hosts(R"({"arch":"x"})", R"({"arch":"x"})") == "");
   BOOST_TEST(hosts(R"({"arch":"x"})", R"({"arch":"x"})", "other") == "host contexts are alike\n");
@@ -266,14 +266,14 @@ BOOST_AUTO_TEST_CASE(headings_say_how_the_hosts_differ) {
              "kernel_cmdline  (reordered)  (reordered)\n");
 }
 
-BOOST_AUTO_TEST_CASE(many_differences_of_hosts_are_counted) {
+BOOST_AUTO_TEST_CASE(counts_many_differences_of_hosts) {
   std::string before = "{", after = "{";
   for (int i = 0; i < 12; ++i) {
     before += (i ? ",\"k" : "\"k") + std::to_string(i) + "\":1";
     after += (i ? ",\"k" : "\"k") + std::to_string(i) + "\":2";
   }
   const std::string text = hosts(before + "}", after + "}");
-  BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 11);  // header, nine, how many more
+  BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 11);  // header, 9 rows, count
   BOOST_TEST(text.ends_with("3 more differences in --format json\n"));
 }
 
@@ -294,10 +294,10 @@ BOOST_AUTO_TEST_CASE(csv_marks_formulas_for_spreadsheets) {
   };
   BOOST_TEST(csv(false).find(",=1+1,nice,") != std::string::npos);
   BOOST_TEST(csv(true).find(",'=1+1,nice,") != std::string::npos);
-  BOOST_TEST(csv(true).find("'-5") != std::string::npos);  // as a text: the range of a group
+  BOOST_TEST(csv(true).find("'-5") != std::string::npos);  // as text: the range of a group
 }
 
-BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_figure) {
+BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_value) {
   Pair pair;
   add_i64(pair.a, metric("nice", "OrdinalI32", "RangeI32"), {0, -5, 0});
   BOOST_TEST(
@@ -324,7 +324,7 @@ BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_figure) {
       "candidate,primary,new,policy,,none,,,,,,OTHER,,0,1,0,0,1,1,,,,,,,,,,\n");
 }
 
-BOOST_AUTO_TEST_CASE(csv_quotes_and_escapes) {
+BOOST_AUTO_TEST_CASE(csv_quotes_and_escapes_fields) {
   Snapshot a = taken(0, {{1, 1, "a,\"b\"\n\x1b[2J\xff", "w"}});
   add_map(a, metric("memory", "KibMap", "MapSum"), {MapValue{{"Rss,x", 4}, {"Swap", 0}}});
   BOOST_TEST(csv_of({&a}, {.metrics = {"memory"}}) ==
@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(csv_quotes_and_escapes) {
   BOOST_TEST(all.find("primary,,\"a,") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(cells_are_folded_where_they_can_be) {
+BOOST_AUTO_TEST_CASE(wraps_cells_where_possible) {
   using Pieces = std::vector<std::string>;
   BOOST_TEST(folded("/a/bcdefgh", 5) == (Pieces{"/a/", "bcdef", "gh"}),
              boost::test_tools::per_element());
@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(cells_are_folded_where_they_can_be) {
   BOOST_TEST(folded("", 5) == Pieces{""}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(small_words) {
+BOOST_AUTO_TEST_CASE(formats_counts_and_plurals) {
   BOOST_TEST(counted(1, "group") == "1 group");
   BOOST_TEST(counted(0, "process") == "0 processes");
   BOOST_TEST(utc(0) == "1970-01-01 00:00:00Z");

@@ -1,4 +1,4 @@
-// The first screen as text: what fits, and what is said of the rest; and as JSON.
+// Tests the first screen as text and as JSON: the rows that fit, and the summary of the rest.
 
 #include <algorithm>
 #include <boost/json/parse.hpp>
@@ -27,7 +27,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 BOOST_AUTO_TEST_SUITE(screen_text_test)
 
-BOOST_AUTO_TEST_CASE(as_many_rows_as_fit_and_the_rest_counted) {
+BOOST_AUTO_TEST_CASE(prints_the_rows_that_fit_and_counts_the_rest) {
   std::vector<Did> all;
   for (int i = 0; i < 60; ++i)
     all.push_back(
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(as_many_rows_as_fit_and_the_rest_counted) {
   BOOST_TEST((has(with(2), "58 more rows (--limit 0)") && !has(with(0), "more row")));
 }
 
-BOOST_AUTO_TEST_CASE(columns_that_decide_are_the_last_to_go) {
+BOOST_AUTO_TEST_CASE(drops_columns_that_decide_last) {
   const Snapshot window = window_of({{.name = "quite-a-long-name", .cpu = 1, .switches = 9000},
                                      {.name = "b", .held_after = 3 << 20}});
   const Report report = report_of(window, {.literal_names = true});
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(columns_that_decide_are_the_last_to_go) {
   BOOST_TEST(!has(text_of(report, {.text = {.width = 120}, .lines = 24}), "for width"));
 }
 
-BOOST_AUTO_TEST_CASE(two_windows_tell_both_figures_and_what_moved_most) {
+BOOST_AUTO_TEST_CASE(two_windows_show_both_values_and_the_largest_change) {
   const Snapshot before = window_of({{.name = "a", .cpu = kSecond}}),
                  after = window_of({{.name = "a", .cpu = 4 * kSecond, .held_after = 3 << 20}});
   const Report report = report_of({&before, &after});
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(two_windows_tell_both_figures_and_what_moved_most) {
     BOOST_TEST(has(text, part), part << " in\n" << text);
 }
 
-BOOST_AUTO_TEST_CASE(marks_the_figure_that_gave_a_row_its_place) {
+BOOST_AUTO_TEST_CASE(marks_the_value_that_determines_the_place_of_a_row) {
   const Snapshot window = window_of({{.name = "runs", .cpu = 5 * kSecond},
                                      {.name = "grows", .cpu = kSecond, .held_after = 3 << 20}});
   const std::string text = text_of(report_of(window), {.text = {}, .lines = 24});
@@ -77,8 +77,8 @@ BOOST_AUTO_TEST_CASE(marks_the_figure_that_gave_a_row_its_place) {
   BOOST_TEST(by_user.find("grows") < by_user.find("runs"), by_user);
 }
 
-// Delays that the kernel does not account for.
-BOOST_AUTO_TEST_CASE(leaves_out_columns_of_which_nothing_is_known) {
+// The kernel does not account for delays.
+BOOST_AUTO_TEST_CASE(omits_columns_without_values) {
   Snapshot window = window_of({{.name = "a", .cpu = kSecond}});
   window.threads().find("switches")->gaps()[0] = static_cast<ctprof_gap>(Gap::SwitchedOff);
   for (const std::size_t width : {0, 40, 120}) {
@@ -87,14 +87,14 @@ BOOST_AUTO_TEST_CASE(leaves_out_columns_of_which_nothing_is_known) {
   }
 }
 
-// A thousand threads that sleep are blocked for 100 % of their time, not for 100,000 %.
-BOOST_AUTO_TEST_CASE(time_blocked_is_shown_per_thread) {
+// A thousand sleeping threads are blocked for 100 % of their time, not for 100,000 %.
+BOOST_AUTO_TEST_CASE(shows_blocked_time_per_thread) {
   const std::vector<Did> pool(3, {.name = "pool", .cpu = kSecond, .idle = 6 * kSecond});
   const std::string text = text_of(report_of(window_of(pool)), {.text = {}, .lines = 24});
   BOOST_TEST((has(text, "60.0") && !has(text, "180")), text);
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_grew_inside_the_last_of_two_windows_is_shown) {
+BOOST_AUTO_TEST_CASE(shows_memory_growth_inside_the_second_window) {
   const auto window = [](std::uint64_t before, std::uint64_t after) {
     return window_of({{.name = "a", .held_before = before << 20, .held_after = after << 20}});
   };
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(memory_that_grew_inside_the_last_of_two_windows_is_shown) {
   BOOST_TEST(has(text, "50.0→90.0Mi (+40.0Mi)"), text);
 }
 
-BOOST_AUTO_TEST_CASE(two_windows_tell_who_was_born_in_each) {
+BOOST_AUTO_TEST_CASE(two_windows_show_started_threads_of_each) {
   const Did lives{.name = "a", .cpu = kSecond}, is_born{.name = "a", .cpu = 1, .is_born = true};
   const Snapshot before = window_of({lives, is_born}), after = window_of({lives, is_born, is_born});
   const std::string text = text_of(report_of({&before, &after}), {.text = {}, .lines = 24});
@@ -136,14 +136,14 @@ BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_terminal) {
     }
 }
 
-// With lines that were broken put together.
+// Joins lines that were wrapped.
 std::string joined_text(std::string text) {
   for (auto at = text.find("\n  "); at != text.npos; at = text.find("\n  ", at))
     text.replace(at, 3, " ");
   return text;
 }
 
-BOOST_AUTO_TEST_CASE(of_two_windows_what_moved_most_is_the_last_to_go) {
+BOOST_AUTO_TEST_CASE(drops_the_largest_change_of_two_windows_last) {
   const Did lives{.name = "a-long-name-or-so", .cpu = kSecond},
       is_born{.name = "a-long-name-or-so", .cpu = 1, .is_born = true};
   std::vector<Did> more(10, is_born);
@@ -176,7 +176,7 @@ class Kept final : public Sink {
   std::string text;
 };
 
-BOOST_AUTO_TEST_CASE(json_has_all_of_it) {
+BOOST_AUTO_TEST_CASE(json_contains_all_rows) {
   const Snapshot window = window_of(
       {{.name = "a", .cpu = kSecond, .held_after = 3 << 20}, {.name = "b", .cpu = 2 * kSecond}});
   const std::string files[] = {"a.zst"};

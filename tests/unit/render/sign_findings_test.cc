@@ -1,4 +1,4 @@
-// Findings of single threads and processes: what is found, and what is none.
+// Tests findings about single threads and processes, and similar states that are not findings.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -33,13 +33,13 @@ const MetricDef kWaited = with_role(shown(metric("waited", "MonotonicNs", "SumNs
 
 constexpr std::uint64_t kSeconds = 10, kOpened = 10;
 
-// A thread; in the windows below it is there all the time, unless it started inside.
+// A thread that exists during the whole window, unless `start` is inside it.
 struct Row {
-  std::uint64_t process = 1, number = 0;  // number 0: the process's first thread
+  std::uint64_t process = 1, number = 0;  // number 0: the leader of the process
   std::string name = "server", thread = "server";
   std::uint64_t cpu = 0, waited = 0, given_up = 0, faults = 0;
   std::string before = "S", after = "S";
-  std::uint64_t megabytes_before = 0, megabytes_after = 0;  // of the first thread's process
+  std::uint64_t megabytes_before = 0, megabytes_after = 0;  // of the process, set in its leader
   std::uint64_t start = 5;                                  // in ticks
 };
 
@@ -105,7 +105,7 @@ Snapshot window_with(const std::vector<Row>& all, std::uint64_t kills = 0) {
   return std::move(*made);
 }
 
-// The sentences of a report, with their commands.
+// Returns the findings of a report with their commands.
 std::string text_of(const Report& report) {
   const std::string files[] = {"a.zst", "b.zst"};
   return findings_text(report, files, {}, 100, "ctprof record --recorders waits -d 5s");
@@ -129,22 +129,22 @@ std::vector<Row> zombies(std::size_t count) {
 
 BOOST_AUTO_TEST_SUITE(sign_findings_test)
 
-BOOST_AUTO_TEST_CASE(finds_threads_that_wait_short_and_often) {
+BOOST_AUTO_TEST_CASE(finds_frequent_short_waits) {
   BOOST_TEST(text_of(kConvoy) ==
              "1 server waited 6.00K times per second for a lock or another thread, 0.40 ms each, "
              "in 3 threads at a time\n    ctprof record --recorders waits -d 5s\n");
 }
 
-BOOST_AUTO_TEST_CASE(one_thread_that_waits_is_no_contention) {
+BOOST_AUTO_TEST_CASE(one_waiting_thread_is_not_contention) {
   BOOST_TEST(text_of(threads(1, {.cpu = 2 * kSecond, .given_up = 20'000})) == "");
 }
 
-BOOST_AUTO_TEST_CASE(pools_that_wait_for_work_are_no_contention) {
+BOOST_AUTO_TEST_CASE(pools_waiting_for_work_are_not_contention) {
   BOOST_TEST(text_of(threads(20, {.cpu = kMs, .given_up = 10})) == "");
   BOOST_TEST(text_of(threads(20, {.cpu = kMs, .given_up = 1500})) == "");  // 6 ms each
 }
 
-BOOST_AUTO_TEST_CASE(finds_one_of_many_that_waits_for_a_cpu) {
+BOOST_AUTO_TEST_CASE(finds_one_thread_of_many_that_waits_for_a_cpu) {
   const std::string text = text_of(kTail);
   BOOST_TEST(has(text,
                  "server has a thread (worker-3, 103) that waited for a CPU for 5.0 s in "
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(finds_one_of_many_that_waits_for_a_cpu) {
              text);
 }
 
-BOOST_AUTO_TEST_CASE(a_pool_of_which_one_works_is_none_of_many) {
+BOOST_AUTO_TEST_CASE(a_pool_with_one_working_thread_is_not_a_finding) {
   std::vector<Row> all = threads(8, {.cpu = kMs});
   all[2].cpu = 9 * kSecond;
   BOOST_TEST(text_of(all) == "");
@@ -168,14 +168,14 @@ BOOST_AUTO_TEST_CASE(finds_zombies_and_shows_states) {
   BOOST_TEST(text_of(zombies(9)) == "");
 }
 
-BOOST_AUTO_TEST_CASE(finds_threads_that_no_signal_wakes) {
+BOOST_AUTO_TEST_CASE(finds_threads_in_uninterruptible_sleep) {
   const Row blocked{.name = "stuck", .before = "D", .after = "D"};
   BOOST_TEST(has(text_of({blocked}), "stuck has 1 thread in state D"), text_of({blocked}));
   Row moved = blocked;
   moved.cpu = kMs;
   BOOST_TEST(text_of({moved}) == "");
   BOOST_TEST(text_of({{.after = "D"}}) == "");
-  // Of a thread whose CPU time is missing it is unknown whether it ran.
+  // A thread without CPU time may or may not have run.
   Snapshot unread = window_with({blocked});
   for (Column& column : unread.threads().columns)
     if (column.def().role == "run-time")
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(finds_threads_that_no_signal_wakes) {
   BOOST_TEST(!has(text_of(report_of(unread)), "in state D"));
 }
 
-BOOST_AUTO_TEST_CASE(finds_pages_that_are_read_again) {
+BOOST_AUTO_TEST_CASE(finds_refaulted_pages) {
   const std::string text = text_of({{.cpu = kSecond, .faults = 3000}});
   BOOST_TEST(has(text, "server read pages from a disk or swap 300 times per second"), text);
   BOOST_TEST(text_of({{.cpu = kSecond, .faults = 900}}) == "");
@@ -196,18 +196,18 @@ BOOST_AUTO_TEST_CASE(finds_processes_that_the_kernel_killed_in_the_deepest_cgrou
 }
 
 // A compiler loads its input.
-BOOST_AUTO_TEST_CASE(a_young_process_that_is_busy_does_not_grow) {
+BOOST_AUTO_TEST_CASE(ignores_growth_of_a_busy_new_process) {
   Row row{.name = "compiler", .cpu = 9 * kSecond, .megabytes_before = 20, .megabytes_after = 900};
   BOOST_TEST(!has(text_of({row}), "grew"));
   row.cpu = kSecond;
   BOOST_TEST(has(text_of({row}), "compiler grew by 880MiB in 10.0 s"), text_of({row}));
 }
 
-BOOST_AUTO_TEST_CASE(a_process_that_starts_is_no_growth_of_another) {
+BOOST_AUTO_TEST_CASE(a_new_process_is_not_growth_of_another) {
   const Row old{.name = "tool", .megabytes_before = 20, .megabytes_after = 20};
   Row started{.process = 2, .name = "tool", .megabytes_after = 500, .start = 1500};
   BOOST_TEST(!has(text_of({old, started}), "grew"));
-  // Another process of that name in the next window, whose processes change.
+  // The next window has another process of that name, so the process with this name differs.
   Row next = started;
   next.process = 3;
   next.megabytes_after = 900;
@@ -215,21 +215,21 @@ BOOST_AUTO_TEST_CASE(a_process_that_starts_is_no_growth_of_another) {
   BOOST_TEST(!has(text_of(report_of({&first, &last})), "grew"));
 }
 
-// Of groups that were joined, processes are in no order.
-BOOST_AUTO_TEST_CASE(growth_is_that_of_processes_that_both_windows_have) {
+// Joined groups have processes in no particular order.
+BOOST_AUTO_TEST_CASE(computes_growth_of_processes_in_both_windows) {
   GroupSigns first, joined, last;
   first.large = {{.tgid = 7, .start = 2, .bytes = 100}, {.tgid = 9, .start = 2, .bytes = 10}};
   joined.large = {{.tgid = 3, .start = 1, .bytes = 50}, {.tgid = 8, .start = 1, .bytes = 10}};
   first += joined;
   last.large = {{.tgid = 8, .start = 1, .bytes = 15},
                 {.tgid = 3, .start = 1, .bytes = 80},
-                {.tgid = 9, .start = 4, .bytes = 900},  // another process of that number
+                {.tgid = 9, .start = 4, .bytes = 900},  // another process with a reused id
                 {.tgid = 7, .start = 2, .bytes = 150, .is_job = true}};
   BOOST_TEST(last.growth_since(first).value() == 35);
   BOOST_TEST(!last.growth_since({}).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(what_was_so_in_the_first_window_is_no_finding) {
+BOOST_AUTO_TEST_CASE(a_state_of_the_first_window_is_not_a_finding) {
   for (const auto& all : {kConvoy, kTail, zombies(12)}) {
     const Snapshot same = window_with(all), calm = window_with(threads(5, {.cpu = kMs}));
     BOOST_TEST(text_of(report_of({&same, &same})) == "");

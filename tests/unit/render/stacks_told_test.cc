@@ -1,4 +1,4 @@
-// How functions and stacks are told: text, JSON and CSV.
+// Tests the output of functions and stacks as text, JSON and CSV.
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(text_has_shares_and_amounts) {
              " 300ms  30.0%  warm ← main\n");
 }
 
-BOOST_AUTO_TEST_CASE(text_of_two_windows_has_both_and_the_change) {
+BOOST_AUTO_TEST_CASE(text_of_two_windows_has_both_values_and_the_change) {
   auto more = kTwo;
   more[0].second[0].weight = 1700 * kMs;
   const Snapshot before = window_of(kTwo), after = window_of(more);
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(text_of_two_windows_has_both_and_the_change) {
     BOOST_TEST(has(text, part), part << " in\n" << text);
 }
 
-BOOST_AUTO_TEST_CASE(names_cannot_harm_a_terminal) {
+BOOST_AUTO_TEST_CASE(escapes_names_for_the_terminal) {
   const Snapshot snapshot =
       window_of({{"a", {{{"p\x1b[2J:f\n\x1b]0;\xe2\x80\xae", "p:" + std::string(9000, 'x')}, 1}}}});
   const Report report = report_of({&snapshot});
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(json_names_each_function_once) {
   BOOST_TEST(stacks.at_pointer("/groups/0/stacks/0/functions").as_array().size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_figure) {
+BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_value) {
   const Snapshot snapshot = window_of(kTwo);
   Kept kept;
   BOOST_REQUIRE(write_report_csv(report_of({&snapshot}), kept));
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_figure) {
     BOOST_TEST(has(kept.text, line), line << " in\n" << kept.text);
 }
 
-// One look: of a and b, threads that wait; entries into the kernel are not told.
+// Returns a snapshot with the stacks of waiting threads. The text omits the kernel entry frames.
 Snapshot look_of(const std::vector<std::pair<std::string, Row>>& threads) {
   Snapshot snapshot = window_of(threads, 10, {}, metric("asleep", "StackCount", "StackSum"));
   snapshot.window.reset();
@@ -107,7 +107,7 @@ const Taken kPipe{{"[kernel]:pipe_read", "[kernel]:ksys_read", "[kernel]:do_sysc
                    "[kernel]:entry_SYSCALL_64_after_hwframe", "c:read", "p:main"},
                   1};
 
-BOOST_AUTO_TEST_CASE(who_waits_for_the_same_is_one_line) {
+BOOST_AUTO_TEST_CASE(threads_with_equal_stacks_share_a_line) {
   const Snapshot snapshot =
       look_of({{"b", {kPipe}}, {"a", {kPoll}}, {"a", {kPoll}}, {"a", {kPipe}}, {"c", {}}});
   const Report report = report_of({&snapshot});
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_the_same_is_one_line) {
   BOOST_TEST(has(asleep_text(report, {.width = 36}, {}), "a: pipe_read ← … (3 more)\n"));
 }
 
-BOOST_AUTO_TEST_CASE(a_window_is_not_one_look) {
+BOOST_AUTO_TEST_CASE(only_a_single_snapshot_lists_waiting_threads) {
   const Snapshot window =
       window_of({{"a", {kPoll}}}, 10, {}, metric("asleep", "StackCount", "StackSum"));
   BOOST_TEST(asleep_text(report_of({&window}), {}, {}) == "");

@@ -1,5 +1,5 @@
-// Rows of tables: their ids, each of which names one row of its capture, and which rows were new
-// in a window or exited in it.
+// Tests rows of tables: their ids, which are unique in a capture, and the marks of new and exited
+// rows.
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace hand_made;
 
-// The rows of the table of threads as JSON values, one for each cell if `is_long`.
+// Returns the rows of the thread table as JSON values; one value per cell if `is_long`.
 std::vector<boost::json::value> rows_of(const Snapshot& capture, bool is_long) {
   TableColumns columns({});
   columns.add(capture);
@@ -39,7 +39,7 @@ std::vector<std::string> ids_of(const Snapshot& capture, bool is_long) {
   return ids;
 }
 
-// Ids of the rows of which `mark` is true.
+// Returns the ids of the rows whose `mark` is true.
 std::vector<std::string> marked(const Snapshot& capture, std::string_view mark) {
   std::vector<std::string> ids;
   for (const boost::json::value& row : rows_of(capture, false))
@@ -49,8 +49,8 @@ std::vector<std::string> marked(const Snapshot& capture, std::string_view mark) 
 
 BOOST_AUTO_TEST_SUITE(table_ids_test)
 
-// The kernel gives a thread that calls exec the id and the start time of its leader, which ends.
-BOOST_AUTO_TEST_CASE(a_leader_that_exec_replaced_has_an_id_of_its_own) {
+// After an exec, the kernel gives a thread the id and start time of its leader, which exits.
+BOOST_AUTO_TEST_CASE(a_leader_replaced_by_exec_has_a_unique_id) {
   Snapshot capture = taken(10, {{7, 50}, {8, 60}, {7, 50}, {7, 50}});
   add_u64(capture, kRun, {1, 2, 3, 4});
   for (const bool is_long : {false, true})
@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(a_leader_that_exec_replaced_has_an_id_of_its_own) {
         boost::test_tools::per_element());
 }
 
-// Of 7 and 8, which were there from the start, 8 exits; 9 is new; 10 is new and exits.
-BOOST_AUTO_TEST_CASE(rows_of_new_and_of_exited_threads_are_marked) {
+// Threads 7 and 8 exist at the start; 8 exits. 9 starts; 10 starts and exits.
+BOOST_AUTO_TEST_CASE(marks_rows_of_new_and_exited_threads) {
   Snapshot from = taken(10, {{7, 50}, {8, 60}}), until = taken(20, {{7, 50}, {9, 1500}});
   Ended ended = ended_at(15, {{8, 60}, {10, 1400}});
   add_u64(from, kRun, {1, 2});

@@ -1,5 +1,4 @@
-// Tables and names on a terminal: alignment, fitting, and that nothing from the system is obeyed by
-// it.
+// Tests tables and names on a terminal: alignment, fitting, and escaping of control characters.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -26,14 +25,14 @@ TextTable sample() {
 
 BOOST_AUTO_TEST_SUITE(table_test)
 
-BOOST_AUTO_TEST_CASE(columns_align) {
+BOOST_AUTO_TEST_CASE(aligns_columns) {
   BOOST_TEST(drawn(sample(), {}) ==
              "group          n    value\n"
              "kworker/u8:3  12  1.234ms\n"
              "sh                    7ns\n");
 }
 
-BOOST_AUTO_TEST_CASE(names_shrink_then_columns_leave_and_figures_are_never_cut) {
+BOOST_AUTO_TEST_CASE(shortens_names_then_drops_columns_and_keeps_values) {
   BOOST_TEST(drawn(sample(), {20, false}) ==
              "group     n    value\n"
              "kwo…8:3  12  1.234ms\n"
@@ -48,21 +47,21 @@ BOOST_AUTO_TEST_CASE(names_shrink_then_columns_leave_and_figures_are_never_cut) 
              "sh         7ns\n");
 }
 
-BOOST_AUTO_TEST_CASE(colour_only_when_asked_for) {
+BOOST_AUTO_TEST_CASE(prints_colour_only_on_request) {
   BOOST_TEST(drawn(sample(), {}).find('\x1b') == std::string::npos);
   BOOST_TEST(drawn(sample(), {0, true}).find("\x1b[33m1.234ms\x1b[0m") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(names_from_the_system_are_made_visible) {
+BOOST_AUTO_TEST_CASE(escapes_control_characters_in_names) {
   BOOST_TEST(printable("plain (name)") == "plain (name)");
   BOOST_TEST(printable("a\nb\tc\rd") == "a\\nb\\tc\\rd");
   BOOST_TEST(printable("\x1b[31mred\x1b[0m") == "\\x1b[31mred\\x1b[0m");
   BOOST_TEST(printable(std::string_view("nul\0!", 5)) == "nul\\x00!");
   BOOST_TEST(printable("\x7f") == "\\x7f");
   BOOST_TEST(printable("\xc2\x9b"
-                       "31m") == "\\u009b31m");  // CSI in one code point
+                       "31m") == "\\u009b31m");  // CSI as one code point
   BOOST_TEST(printable("a\xe2\x80\xae"
-                       "b") == "a\\u202eb");  // right to left from here
+                       "b") == "a\\u202eb");  // right-to-left override
   BOOST_TEST(printable("a\xe2\x81\xa6"
                        "b") == "a\\u2066b");
   BOOST_TEST(printable("a\xe2\x80\x8b"
@@ -77,7 +76,7 @@ BOOST_AUTO_TEST_CASE(names_from_the_system_are_made_visible) {
   BOOST_TEST(printable("") == "");
 }
 
-BOOST_AUTO_TEST_CASE(width_is_what_a_terminal_takes) {
+BOOST_AUTO_TEST_CASE(computes_the_width_on_a_terminal) {
   BOOST_TEST(display_width("abc") == 3);
   BOOST_TEST(display_width("grün") == 4);
   BOOST_TEST(display_width("漢字") == 4);
@@ -86,7 +85,7 @@ BOOST_AUTO_TEST_CASE(width_is_what_a_terminal_takes) {
   BOOST_TEST(display_width("→µ…") == 3);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_too_long_loses_its_middle) {
+BOOST_AUTO_TEST_CASE(shortens_long_text_in_the_middle) {
   BOOST_TEST(shortened("abcdefgh", 8) == "abcdefgh");
   BOOST_TEST(shortened("abcdefgh", 7) == "abc…fgh");
   BOOST_TEST(shortened("abcdefgh", 2) == "a…");

@@ -1,4 +1,4 @@
-// What stands in tables and in front of Prometheus: fields, names, sums, and what is cut.
+// Tests tables and Prometheus exports: fields, names, sums, and limits.
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -52,15 +52,15 @@ std::string safe_row(const std::vector<std::string>& texts) {
   return sink.text();
 }
 
-// As OWASP lists them; a number is none.
-BOOST_AUTO_TEST_CASE(texts_that_look_like_formulas_are_marked_for_spreadsheets) {
+// The prefixes that OWASP lists; numbers are not marked.
+BOOST_AUTO_TEST_CASE(marks_texts_that_look_like_formulas) {
   BOOST_TEST(safe_row({"=1+1", "+1", "-1", "@SUM(A1)"}) ==
              "\"'=1+1\",\"'+1\",\"'-1\",\"'@SUM(A1)\",-5\n");
   BOOST_TEST(safe_row({"\t=1", "\r=1", " =1"}) == "\"'\t=1\",\"'\r=1\",\"' =1\",-5\n");
   BOOST_TEST(safe_row({"a=1", "1-1", ""}) == "a=1,1-1,\"\",-5\n");
 }
 
-BOOST_AUTO_TEST_CASE(rows_in_json) {
+BOOST_AUTO_TEST_CASE(writes_rows_as_json) {
   BOOST_TEST(rows(TableForm::Ndjson) ==
              "{\"a\":\"x,\\\"y\\\"\\n\",\"b c\":18446744073709551615}\n"
              "{\"a\":\"\",\"b c\":null}\n"
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(rows_in_json) {
              "{\"a\":true,\"b c\":1.5}\n");
 }
 
-BOOST_AUTO_TEST_CASE(rows_in_csv) {
+BOOST_AUTO_TEST_CASE(writes_rows_as_csv) {
   BOOST_TEST(rows(TableForm::Csv) ==
              "a,b c\n"
              "\"x,\"\"y\"\"\n\",18446744073709551615\n"
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(rows_in_csv) {
              "true,1.5\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_sink_that_takes_no_more_ends_it) {
+BOOST_AUTO_TEST_CASE(stops_when_the_sink_is_full) {
   class Full final : public Sink {
    public:
     Result<void> write(std::string_view) override { return ++writes, Error{"full"}; }
@@ -98,12 +98,12 @@ BOOST_AUTO_TEST_CASE(a_sink_that_takes_no_more_ends_it) {
   BOOST_TEST(full.writes == 1);
 }
 
-BOOST_AUTO_TEST_CASE(times) {
+BOOST_AUTO_TEST_CASE(formats_times) {
   BOOST_TEST(utc_time(1'795'502'232'123'456'789) == "2026-11-24T06:37:12.123456789Z");
   BOOST_TEST(utc_time(1) == "1970-01-01T00:00:00.000000001Z");
 }
 
-// What a metric is called, and what a figure of 1000 becomes.
+// Checks the exported name of a metric, and the exported value of 1000.
 void check_family(const char* metric, const char* unit, bool adds_up, Counted counted,
                   const char* name, double figure) {
   const NamedFamily named = family_of(metric, unit, adds_up, counted, 100);
@@ -112,7 +112,7 @@ void check_family(const char* metric, const char* unit, bool adds_up, Counted co
   BOOST_TEST(1000 * named.scale == figure, boost::test_tools::tolerance(1e-12));
 }
 
-BOOST_AUTO_TEST_CASE(names_and_units) {
+BOOST_AUTO_TEST_CASE(exports_names_and_units) {
   using enum Counted;
   check_family("run_time_ns", "ns", true, Total, "ctprof_run_time_seconds_total", 1e-6);
   check_family("run_time_ns", "ns", true, PerSecond, "ctprof_run_time_seconds_per_second", 1e-6);
@@ -143,7 +143,7 @@ SeriesFamily family(const char* name, SeriesType type,
   return made;
 }
 
-BOOST_AUTO_TEST_CASE(text_and_openmetrics) {
+BOOST_AUTO_TEST_CASE(writes_text_and_openmetrics) {
   std::vector<SeriesFamily> families{
       family("ctprof_a", SeriesType::Counter, {{"x\"\\\n", 1.5}}),
       {"ctprof_b_bytes", "bytes", SeriesType::Gauge, "a\\b", {{{}, INFINITY}}},
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(text_and_openmetrics) {
              "bytes\nctprof_b_bytes +Inf\n# EOF\n");
 }
 
-BOOST_AUTO_TEST_CASE(the_lightest_groups_are_cut) {
+BOOST_AUTO_TEST_CASE(drops_the_groups_with_the_smallest_values) {
   std::vector<SeriesFamily> families{
       family("a", SeriesType::Gauge, {{"big", 90}, {"mid", 9}, {"small", 1}, {"other", 0}}),
       family("b", SeriesType::Gauge, {{"big", 0}, {"small", 4}, {"other", 6}}),
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(the_lightest_groups_are_cut) {
   BOOST_TEST(cut_series(whole, 0).groups == 0U);
   BOOST_TEST(whole.size() == 3U);
   const SeriesCut cut = cut_series(families, 6);
-  BOOST_TEST(cut.groups == 2U);  // mid, with 9 %, and small, with 40 %: 8 series and one that tells
+  BOOST_TEST(cut.groups == 2U);  // mid with 9 % and small with 40 %, for 8 series plus the count
   BOOST_TEST(cut.series == 3U);
   BOOST_TEST(families[0].series.size() == 2U);
   BOOST_TEST(families[1].series.size() == 2U);
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(the_lightest_groups_are_cut) {
   BOOST_TEST(families[3].series[0].value == 2);
 }
 
-BOOST_AUTO_TEST_CASE(counters_only_grow) {
+BOOST_AUTO_TEST_CASE(adds_counters_of_several_reports) {
   SeriesTotals totals;
   totals.add({family("c", SeriesType::Counter, {{"x", 5}, {"y", 1}}),
               family("g", SeriesType::Gauge, {{"x", 7}})});
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(counters_only_grow) {
   const auto& families = totals.families();
   BOOST_TEST(families[0].series.size() == 3U);
   BOOST_TEST(families[0].series[0].value == 7);  // x
-  BOOST_TEST(families[0].series[1].value == 1);  // y, which is gone
+  BOOST_TEST(families[0].series[1].value == 1);  // y, which is missing in the second report
   BOOST_TEST(families[0].series[2].value == 3);  // z
   BOOST_TEST(families[1].series[0].value == 1);
 }

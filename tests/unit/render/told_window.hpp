@@ -1,4 +1,4 @@
-// A window of a few threads, made by hand, and what is told of it.
+// Builds a window of a few threads, and reports about it.
 
 #pragma once
 
@@ -59,7 +59,7 @@ inline const MetricDef kRun = with_role(metric("run", "MonotonicNs", "SumNs"), "
                            with_role(metric("h.steal_apart", "Flag", "ModeBool", Entity::Host),
                                      "host-steal-apart");
 
-// Thread 1 lives throughout, 2 ends, 3 is born, 4 is old and was not met when the window opened.
+// Thread 1 exists throughout, 2 exits, 3 starts, and 4 is old but was not listed at the opening.
 struct Ends {
   Snapshot before = at(10, {{1, 1, "web", "worker1"}, {2, 2, "job", "job"}}, {5, 5});
   Snapshot after =
@@ -98,7 +98,7 @@ struct Ends {
     add_u64(before, def, {then});
     add_u64(after, def, {now});
   }
-  // Ten seconds of two CPUs, 11 s of them idle.
+  // Ten seconds on two CPUs with 11 s of idle time.
   void add_host() {
     add_host(of_host("host-wall"), 10 * kSecond, 20 * kSecond);
     add_host(kCpus, 2, 2);

@@ -1,4 +1,5 @@
-// Waits as an application sees them: folded, idle ones counted, groups in the order of the others.
+// Tests waits as text: kernel frames are folded, idle waits are counted, and groups keep the order
+// of the other tables.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -19,7 +20,7 @@ const MetricDef kWaits = [] {
   return def;
 }();
 
-// A stack of a thread that waits in the kernel: these functions of the kernel, then others.
+// Returns the stack of a thread that waits in the kernel: kernel functions first, then others.
 Taken wait(std::vector<std::string> kernel, std::vector<std::string> others, std::uint64_t ms) {
   std::vector<std::string> frames;
   for (const std::string& name : kernel) frames.push_back("[kernel]:" + name);
@@ -49,7 +50,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 BOOST_AUTO_TEST_SUITE(waits_text_test)
 
-BOOST_AUTO_TEST_CASE(the_kernel_becomes_one_word_and_idle_waits_are_counted) {
+BOOST_AUTO_TEST_CASE(folds_kernel_frames_and_counts_idle_waits) {
   BOOST_TEST(text_of(window_of(kServer, 10, {}, kWaits)) ==
              "\n## stacks\n"
              "\noff of server: 4.40s\n"
@@ -62,14 +63,14 @@ BOOST_AUTO_TEST_CASE(the_kernel_becomes_one_word_and_idle_waits_are_counted) {
              "\nonly idle waits: 1 group (--idle shows them)\n");
 }
 
-BOOST_AUTO_TEST_CASE(idle_waits_are_shown_on_request) {
+BOOST_AUTO_TEST_CASE(shows_idle_waits_on_request) {
   const std::string text = text_of(window_of(kServer, 10, {}, kWaits), true);
   BOOST_TEST(has(text, "9.90s  100.0%  loop → epoll_wait (epoll_wait) ← main\n"), text);
   BOOST_TEST(has(text, "4.00s  90.9%  loop → epoll_wait (epoll_wait) ← main\n"), text);
   BOOST_TEST(!has(text, "not shown"), text);
 }
 
-BOOST_AUTO_TEST_CASE(stacks_of_the_kernel_alone_stay_and_are_idle) {
+BOOST_AUTO_TEST_CASE(keeps_stacks_with_only_kernel_frames_and_treats_them_as_idle) {
   const Snapshot window = window_of(
       {{"kworker", {{{"[kernel]:blk_wait", "[kernel]:worker_thread"}, 10 * kMs}}}}, 10, {}, kWaits);
   BOOST_TEST(has(text_of(window, true), "10.0ms  100.0%  blk_wait ← worker_thread\n"),
@@ -77,7 +78,8 @@ BOOST_AUTO_TEST_CASE(stacks_of_the_kernel_alone_stay_and_are_idle) {
   BOOST_TEST(text_of(window) == "\n## stacks\n\nonly idle waits: 1 group (--idle shows them)\n");
 }
 
-// Two threads that waited once, for the whole window, at a place that is not idle by itself.
+// Returns a window of two threads with one wait each over the whole window, at a place that is not
+// idle by itself.
 Snapshot window_of_long_waits(const std::vector<MetricDef>& metrics) {
   const Row row{wait({"futex_do_wait", "__x64_sys_futex"}, kLock, 10'000)};
   Snapshot window = window_of({{"pool", row}, {"pool", row}}, 10, {}, metrics.front());
@@ -87,8 +89,8 @@ Snapshot window_of_long_waits(const std::vector<MetricDef>& metrics) {
   return window;
 }
 
-// The order of the columns, and which others there are, differs between files.
-BOOST_AUTO_TEST_CASE(long_waits_are_idle_on_both_sides_whichever_metrics_a_file_has) {
+// Files differ in the order of columns and in other columns.
+BOOST_AUTO_TEST_CASE(treats_long_waits_as_idle_on_both_sides) {
   MetricDef other = kWaits;
   other.name = "asleep";
   const Snapshot one = window_of_long_waits({kWaits}), both = window_of_long_waits({other, kWaits});
@@ -102,8 +104,8 @@ BOOST_AUTO_TEST_CASE(long_waits_are_idle_on_both_sides_whichever_metrics_a_file_
   }
 }
 
-// A long wait is one of a thread that waited rarely: a missing number of waits is not zero.
-BOOST_AUTO_TEST_CASE(waits_of_a_thread_whose_number_of_waits_is_missing_are_not_idle) {
+// Long waits count as idle only if a thread waited rarely; a missing number of waits is not zero.
+BOOST_AUTO_TEST_CASE(waits_without_a_number_of_waits_are_not_idle) {
   Snapshot window = window_of_long_waits({kWaits});
   for (Column& column : window.threads().columns)
     if (column.def().role == "voluntary-switches")

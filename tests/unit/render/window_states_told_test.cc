@@ -1,4 +1,4 @@
-// What is told of what a window found and left: gauges, settings, states.
+// Tests the output of gauges, settings and states at the start and end of a window.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -14,13 +14,13 @@ using namespace told_window;
 
 BOOST_AUTO_TEST_SUITE(window_states_told_test)
 
-BOOST_AUTO_TEST_CASE(gauges_are_told_with_what_they_grew_by) {
+BOOST_AUTO_TEST_CASE(shows_gauges_with_their_change) {
   Ends ends;
   const Snapshot told = ends.window();
   const std::string text = text_of(told, {.metrics = {"heap"}});
   BOOST_TEST(text.find("12.000KiB (+8.000KiB)") != text.npos);
-  BOOST_TEST(text.find("100B (+99B)") != text.npos);  // job: 3 was born, 2 exited and had 1
-  BOOST_TEST(text.find("8B\n") != text.npos);         // old: nobody knows
+  BOOST_TEST(text.find("100B (+99B)") != text.npos);  // job: 3 started, 2 exited with 1
+  BOOST_TEST(text.find("8B\n") != text.npos);         // old: change unknown
   const auto json = json_of(told, {.metrics = {"heap"}});
   BOOST_TEST(json.at("rows").as_array().size() == 3u);
   for (const auto& row : json.at("rows").as_array()) {
@@ -34,8 +34,8 @@ BOOST_AUTO_TEST_CASE(gauges_are_told_with_what_they_grew_by) {
   BOOST_TEST(csv.text.find("primary,web,heap,,bytes,12288,8192,,1,1,1,,\n") != csv.text.npos);
 }
 
-// A map that has both kinds of keys: those that count are differences, gauges say what they grew
-// by.
+// Returns a window with a map that has both kinds of keys: counters show differences, gauges show
+// value and change.
 Snapshot window_of_maps(std::string map_keys, const MapValue& then, const MapValue& now,
                         bool was_read = true) {
   MetricDef mixed = metric("kinds", "MixedMap", "MapMixed");
@@ -46,7 +46,7 @@ Snapshot window_of_maps(std::string map_keys, const MapValue& then, const MapVal
   return ends.window();
 }
 
-BOOST_AUTO_TEST_CASE(gauges_in_maps_are_told_with_what_they_grew_by) {
+BOOST_AUTO_TEST_CASE(shows_gauges_in_maps_with_their_change) {
   const Snapshot told = window_of_maps("gauge bytes: anon file; cumulative count: pg*",
                                        {{"anon", 4096}, {"file", 1024}, {"pgfault", 10}},
                                        {{"anon", 12288}, {"file", 1024}, {"pgfault", 17}});
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(gauges_in_maps_are_told_with_what_they_grew_by) {
   BOOST_TEST(csv.text.find(",kinds,pgfault,count,7,,") != csv.text.npos, csv.text);
 }
 
-BOOST_AUTO_TEST_CASE(gauges_in_maps_that_stood_still_are_told_on_request) {
+BOOST_AUTO_TEST_CASE(shows_unchanged_gauges_in_maps_on_request) {
   const Snapshot told = window_of_maps("gauge bytes: anon file", {{"anon", 9}, {"file", 5}},
                                        {{"anon", 9}, {"file", 0}});
   const std::string moved = text_of(told, {.moved_only = true});
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_map_of_gauges_needs_no_base) {
   BOOST_CHECK(mixed.threads().find("kinds")->gap(0) == Gap::NoBase);
 }
 
-BOOST_AUTO_TEST_CASE(settings_that_changed_are_told_by_name_and_value) {
+BOOST_AUTO_TEST_CASE(shows_changed_settings_by_name_and_value) {
   const auto many = [](std::uint64_t second, const char* state, std::int64_t nice) {
     Snapshot snapshot = Ends::at(
         second, {{1, 1, "p", "worker1"}, {1, 2, "p", "worker2"}, {3, 3, "q", "q"}}, {5, 5, 5});
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(settings_that_changed_are_told_by_name_and_value) {
   BOOST_REQUIRE(made);
   to_differences(*made);
   const RunFacts facts = facts_of(*made);
-  BOOST_REQUIRE_EQUAL(facts.window->settings.size(), 1u);  // a state is no setting
+  BOOST_REQUIRE_EQUAL(facts.window->settings.size(), 1u);  // a state is not a setting
   const SettingChange& change = facts.window->settings.front();
   BOOST_TEST(change.metric == "nice");
   BOOST_TEST(change.name == "worker{N}");
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(settings_that_changed_are_told_by_name_and_value) {
   BOOST_TEST(told.at("after").as_int64() == -5);
 }
 
-BOOST_AUTO_TEST_CASE(tunables_of_the_host_that_changed_are_settings) {
+BOOST_AUTO_TEST_CASE(changed_tunables_of_the_host_are_settings) {
   Ends ends;
   ends.before.objects["host"] =
       R"({"thp":"always [madvise]","total_kib":7,"tunables":{"slice":"3","came":"1"},"gone":"1"})";
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(tunables_of_the_host_that_changed_are_settings) {
       R"({"thp":"[always] madvise","total_kib":8,"tunables":{"slice":"5","came":"1"},"new":"1"})";
   const Snapshot told = ends.window();
   const auto settings = facts_of(told).window->settings;
-  BOOST_REQUIRE_EQUAL(settings.size(), 2u);  // a size is no setting, and what came or went neither
+  BOOST_REQUIRE_EQUAL(settings.size(), 2u);  // excludes sizes, and settings that only one end has
   BOOST_TEST(settings[0].metric == "thp");
   BOOST_TEST(settings[1].metric == "tunables.slice");
   BOOST_TEST(settings[1].before.text == "3");
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(tunables_of_the_host_that_changed_are_settings) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(states_that_a_window_found_and_left_are_told_on_request) {
+BOOST_AUTO_TEST_CASE(shows_states_at_both_ends_on_request) {
   const MetricDef peak = metric("longest", "PeakNs", "MaxPeak");
   Ends ends;
   add_u64(ends.before, peak, {7, 7});

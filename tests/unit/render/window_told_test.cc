@@ -1,4 +1,4 @@
-// What is told of a window: blocked time, accounting, its heading.
+// Tests the output of a window: blocked time, accounting, and the heading.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -15,19 +15,19 @@ using namespace told_window;
 
 BOOST_AUTO_TEST_SUITE(window_told_test)
 
-BOOST_AUTO_TEST_CASE(what_a_thread_did_not_run_or_wait_it_was_blocked) {
+BOOST_AUTO_TEST_CASE(blocked_time_is_the_time_without_running_or_waiting) {
   const Snapshot told = Ends().window();
   const Column* blocked = told.threads().find("blocked_time_ns");
   BOOST_REQUIRE(blocked);
   BOOST_TEST(blocked->u64()[0] == 7 * kSecond);
-  BOOST_TEST(blocked->u64()[1] == 4500 * kMs + 1);  // born at 15 s
+  BOOST_TEST(blocked->u64()[1] == 4500 * kMs + 1);  // started at 15 s
   BOOST_CHECK(blocked->gap(2) == Gap::NoBase);
-  BOOST_TEST(blocked->u64()[3] == 2 * kSecond - 1);  // ended at 18 s, of which it ran 5
+  BOOST_TEST(blocked->u64()[3] == 2 * kSecond - 1);  // exited at 18 s, ran for 5 s
   const auto report = report_of(told, {.metrics = {"blocked_share"}});
   BOOST_REQUIRE(!report.sections().empty());
 }
 
-BOOST_AUTO_TEST_CASE(blocked_time_is_never_below_zero_and_needs_the_times_of_reading) {
+BOOST_AUTO_TEST_CASE(blocked_time_is_not_negative_and_needs_reading_times) {
   Ends ends;
   for (Column& column : ends.after.threads().columns)
     if (column.def().name == "run") column.u64()[0] = 100 * kSecond;
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(blocked_time_is_never_below_zero_and_needs_the_times_of_rea
   BOOST_TEST(!untimed.window().threads().find("blocked_time_ns"));
 }
 
-BOOST_AUTO_TEST_CASE(the_hosts_busy_time_is_that_of_the_rows_and_a_rest) {
+BOOST_AUTO_TEST_CASE(divides_busy_time_into_rows_and_unaccounted_time) {
   Ends ends;
   ends.add_host();
   const auto cpu = account(ends.window());
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(the_hosts_busy_time_is_that_of_the_rows_and_a_rest) {
   BOOST_TEST(!cpu->steal_apart);
 }
 
-BOOST_AUTO_TEST_CASE(what_the_kernel_keeps_apart_is_no_part_of_busy) {
+BOOST_AUTO_TEST_CASE(separate_steal_time_is_not_busy_time) {
   Ends ends;
   ends.add_host();
   add_bool(ends.before, kStealApart, {true});
@@ -63,11 +63,11 @@ BOOST_AUTO_TEST_CASE(what_the_kernel_keeps_apart_is_no_part_of_busy) {
   BOOST_TEST(cpu->busy == 8.3 * kSecond, boost::test_tools::tolerance(1e-9));
 }
 
-BOOST_AUTO_TEST_CASE(without_the_figures_of_the_host_there_is_no_accounting) {
+BOOST_AUTO_TEST_CASE(has_no_accounting_without_host_metrics) {
   BOOST_TEST(!account(Ends().window()));
 }
 
-BOOST_AUTO_TEST_CASE(shares_are_over_the_time_between_a_threads_own_readings) {
+BOOST_AUTO_TEST_CASE(shares_use_the_time_between_the_readings_of_a_thread) {
   Ends ends;
   ends.add_host();
   ends.after.read_at.assign(3, 10 * kSecond);  // threads were read 10 s after the host
@@ -76,16 +76,16 @@ BOOST_AUTO_TEST_CASE(shares_are_over_the_time_between_a_threads_own_readings) {
   BOOST_TEST(cpu->living == 1.25 * kSecond, boost::test_tools::tolerance(1e-6));
 }
 
-BOOST_AUTO_TEST_CASE(a_group_has_all_threads_of_merged_rows) {
+BOOST_AUTO_TEST_CASE(counts_all_threads_of_merged_rows) {
   Ends ends;
   add_u64(ends.ended.rows, identity_metric(kThreads), {7});
   const std::string text = text_of(ends.window(), {.metrics = {"thread_count"}});
-  BOOST_TEST(text.find("threads 3 → 3, +1 -7") == text.npos);  // one that was there
+  BOOST_TEST(text.find("threads 3 → 3, +1 -7") == text.npos);  // an existing thread
   BOOST_TEST(text.find("+1 -7") != text.npos, text);
   BOOST_TEST(text.find("job          8  thread_count      8\n") != text.npos, text);
 }
 
-BOOST_AUTO_TEST_CASE(rows_without_a_base_are_counted) {
+BOOST_AUTO_TEST_CASE(counts_rows_without_a_base) {
   Ends ends;
   ends.before.threads().find("state")->ids()[0] = ends.before.pools->texts.intern("R");
   add_u64(ends.after, kCostly, {1, 2, 3});
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(rows_without_a_base_are_counted) {
   BOOST_TEST(rows.unread.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(the_heading_tells_who_came_and_who_used_the_cpus) {
+BOOST_AUTO_TEST_CASE(the_heading_shows_thread_counts_and_accounting) {
   Ends ends;
   ends.add_host();
   BOOST_TEST(text_of(ends.window(), {.metrics = {"run"}}) ==
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(the_heading_tells_who_came_and_who_used_the_cpus) {
              "old          1  run          -       0/1\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_narrow_screen_breaks_the_heading_between_words) {
+BOOST_AUTO_TEST_CASE(wraps_the_heading_on_a_narrow_screen) {
   Ends ends;
   ends.add_host();
   const std::string text = text_of(ends.window(), {.metrics = {"run"}}, 60);
@@ -140,7 +140,7 @@ RunFacts counted_run(double busy, double unexplained) {
   return run;
 }
 
-BOOST_AUTO_TEST_CASE(runs_that_are_explained_are_told_together) {
+BOOST_AUTO_TEST_CASE(summarizes_accounted_runs_together) {
   const std::vector<RunFacts> runs{counted_run(180, 1), counted_run(199, -2), counted_run(150, 3)};
   BOOST_TEST(is_explained(runs[1]));
   BOOST_TEST(!is_explained(runs[2]));
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(runs_that_are_explained_are_told_together) {
   BOOST_TEST(window_in_short(runs[2], "run 3", 0).starts_with("run 3: CPU 150 % of 200 %: "));
 }
 
-BOOST_AUTO_TEST_CASE(denied_metrics_are_reported_in_one_sentence_beside_threads_not_met) {
+BOOST_AUTO_TEST_CASE(reports_denied_metrics_in_one_sentence) {
   RunFacts run = counted_run(100, 50);
   run.window->rows.unmet = 1;
   run.window->rows.in_progress = 10;
@@ -170,12 +170,12 @@ BOOST_AUTO_TEST_CASE(denied_metrics_are_reported_in_one_sentence_beside_threads_
   BOOST_TEST(window_remarks(run).size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(unaccounted_time_names_exited_threads_that_are_not_seen) {
+BOOST_AUTO_TEST_CASE(unaccounted_time_mentions_unreported_exits) {
   RunFacts run = counted_run(100, 50);
   BOOST_TEST(window_in_short(run, "run 1", 0) ==
              "run 1: CPU 100 % of 200 %: 0 % by living threads, 50 % unaccounted (±2 %), exited "
              "threads included\n");
-  run.window->accounting->unexplained = 2;  // no more than what cannot be known
+  run.window->accounting->unexplained = 2;  // within the error
   BOOST_TEST(window_in_short(run, "run 1", 0).find("exited") == std::string::npos);
   run.window->accounting->unexplained = 50;
   run.window->sees_ends = true;

@@ -1,4 +1,4 @@
-// The copy of a window that `ctprof live` shows: the same file comes of it, cell by cell.
+// Tests that a copy of the window that `ctprof live` shows gives the same file, cell by cell.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t kWindows = 40;
 
-// Of every storage but stacks, and without what only files have.
+// Returns a window with columns of every storage except stacks, without members that only files
+// have.
 Snapshot shown_window(std::uint64_t seed) {
   Snapshot window = odd_window(seed);
   for (Table& table : window.tables)
@@ -35,7 +36,7 @@ std::string file_of(const Snapshot& window) {
 
 BOOST_AUTO_TEST_SUITE(live_copy_test)
 
-BOOST_AUTO_TEST_CASE(a_copy_makes_the_same_file) {
+BOOST_AUTO_TEST_CASE(a_copy_gives_the_same_file) {
   for (std::uint64_t seed = 1; seed <= kWindows; ++seed) {
     const Snapshot window = shown_window(seed);
     const auto copy = live::copy_of(window);
@@ -44,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_copy_makes_the_same_file) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(differences_of_a_copy_leave_the_window_alone) {
+BOOST_AUTO_TEST_CASE(computing_differences_of_a_copy_does_not_change_the_window) {
   const Snapshot window = shown_window(7);
   const std::string before = file_of(window);
   auto copy = live::copy_of(window);

@@ -1,4 +1,4 @@
-// The heading of `ctprof live`: bars, and the text beside them, at any width.
+// Tests the heading of `ctprof live`: bars and text at any width.
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -16,7 +16,7 @@ constexpr double kSecond = 1e9;
 
 std::string bar_of(std::vector<BarPart> parts, std::size_t width) { return bar(parts, width); }
 
-// A busy host: two CPUs, of which living threads used 0.9 s, exited ones 0.3 s.
+// A busy host with two CPUs: living threads used 0.9 s, exited threads 0.3 s.
 RunFacts busy_run() {
   RunFacts run;
   run.host = RawJson{R"({"total_memory_kib":25165824})"};
@@ -89,19 +89,19 @@ BOOST_AUTO_TEST_CASE(keeps_memory_and_one_pressure_in_one_line_at_any_width) {
     const auto memory = std::ranges::find_if(lines, is_memory);
     BOOST_REQUIRE(memory != lines.end());
     BOOST_TEST(memory->ends_with("1.1 %"), width << ": " << *memory);
-    // Text that is wrapped has single spaces.
+    // Wrapped text has single spaces.
     BOOST_TEST(memory->find("   pressure io ") != std::string::npos, width << ": " << *memory);
   }
 }
 
-BOOST_AUTO_TEST_CASE(leaves_bars_out_where_they_do_not_fit) {
+BOOST_AUTO_TEST_CASE(omits_bars_that_do_not_fit) {
   const std::string text = text_of(busy_run(), 40);
   BOOST_TEST(text.find('#') == std::string::npos);
   BOOST_TEST(text.find("130 of 200 %") != std::string::npos);
   BOOST_TEST(text.find("pressure cpu 46") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(leaves_out_what_is_unknown) {
+BOOST_AUTO_TEST_CASE(omits_unknown_values) {
   RunFacts run = busy_run();
   run.host.reset();
   run.window->load = {};
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(leaves_out_what_is_unknown) {
   BOOST_TEST(text_of(run, 80).find("\npressure io #####..... 50 %\n") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(shows_what_takes_time_only_where_it_does) {
+BOOST_AUTO_TEST_CASE(shows_times_only_if_they_are_not_zero) {
   RunFacts run = busy_run();
   BOOST_TEST(text_of(run, 120).find("iowait") == std::string::npos);
   BOOST_TEST(text_of(run, 120).find("stolen") == std::string::npos);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(shows_what_takes_time_only_where_it_does) {
   BOOST_TEST(text_of(run, 120).find("(±2), stolen 5, interrupts 7\n") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(exits_that_are_not_seen_are_no_part_of_the_bar) {
+BOOST_AUTO_TEST_CASE(the_bar_excludes_exits_that_no_source_reports) {
   RunFacts run = busy_run();
   run.window->sees_ends = false;
   BOOST_TEST(text_of(run, 120).find("exits not seen") != std::string::npos);

@@ -1,4 +1,4 @@
-// The mouse in `ctprof live`: headings, rows and the wheel.
+// Tests the mouse in `ctprof live`: headings, rows and the wheel.
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -14,7 +14,7 @@ namespace {
 using live_view::BusyFixture;
 using live_view::sample;
 
-// The line and the column of these words in a picture.
+// Finds the line and column of a text in a picture.
 MouseEvent press_at(const std::string& picture, const std::string& words) {
   const std::size_t at = picture.find(words);
   BOOST_REQUIRE(at != std::string::npos);
@@ -39,7 +39,7 @@ struct MouseFixture : BusyFixture {
 
 BOOST_AUTO_TEST_SUITE(live_mouse_test)
 
-BOOST_FIXTURE_TEST_CASE(a_click_on_a_heading_sorts_and_another_reverses, MouseFixture) {
+BOOST_FIXTURE_TEST_CASE(a_click_on_a_heading_sorts_and_a_second_one_reverses, MouseFixture) {
   press("  sw/s", 2);
   BOOST_TEST(rows() == "a c b kswapd0");
   BOOST_TEST(shows("by sw/s   "));
@@ -58,7 +58,7 @@ BOOST_FIXTURE_TEST_CASE(a_click_on_a_heading_sorts_and_another_reverses, MouseFi
 
 BOOST_FIXTURE_TEST_CASE(a_click_on_a_row_selects_it, MouseFixture) {
   BOOST_TEST(chosen() == "b");
-  press("\nc ", 40);  // the line above
+  press("\nc ", 40);  // the line above the row
   BOOST_TEST(chosen() == "b");
   view.take(MouseEvent{.line = press_at(text({30, 120}), "\nkswapd0 ").line + 1, .column = 70});
   BOOST_TEST(chosen() == "kswapd0");
@@ -79,7 +79,7 @@ BOOST_FIXTURE_TEST_CASE(the_wheel_scrolls_rows_and_pages, MouseFixture) {
   BOOST_TEST(rows().substr(0, 5) == "aa ba");
   view.take(down);
   BOOST_TEST(rows().substr(0, 5) == "da ea");
-  BOOST_TEST(chosen() == "da");  // it is still on the screen
+  BOOST_TEST(chosen() == "da");  // still on the screen
   view.take(up);
   BOOST_TEST(rows().substr(0, 5) == "aa ba");
   BOOST_TEST(chosen() == "da");

@@ -1,4 +1,4 @@
-// The rows, findings and pages of `ctprof live`: what keys do to them.
+// Tests the effect of keys on rows, findings and pages of `ctprof live`.
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -27,7 +27,7 @@ BOOST_FIXTURE_TEST_CASE(reverses_any_order, BusyFixture) {
   take(U"r");
   BOOST_TEST(rows() == "kswapd0 c b a");
   BOOST_TEST(shows("by name, reversed"));
-  take(U"s");  // another column begins with the largest
+  take(U"s");  // the next column sorts its largest values first
   BOOST_TEST(shows("by %cpu   "));
   BOOST_TEST(rows() == "b c a kswapd0");
   take(U"s");
@@ -36,7 +36,7 @@ BOOST_FIXTURE_TEST_CASE(reverses_any_order, BusyFixture) {
   BOOST_TEST(rows() == "kswapd0 b c a");
 }
 
-BOOST_FIXTURE_TEST_CASE(keeps_the_order_of_groups_and_of_threads_apart, BusyFixture) {
+BOOST_FIXTURE_TEST_CASE(keeps_separate_orders_for_groups_and_threads, BusyFixture) {
   take(U"r");
   view.take(key(Special::Enter));
   BOOST_TEST(shows("threads of kswapd0, by score   "));
@@ -45,7 +45,7 @@ BOOST_FIXTURE_TEST_CASE(keeps_the_order_of_groups_and_of_threads_apart, BusyFixt
   BOOST_TEST(shows("by score, reversed"));
 }
 
-BOOST_FIXTURE_TEST_CASE(hides_kernel_threads_and_says_so, BusyFixture) {
+BOOST_FIXTURE_TEST_CASE(hides_and_counts_kernel_threads, BusyFixture) {
   take(U"K");
   BOOST_TEST(rows() == "b c a");
   BOOST_TEST(shows("kernel threads are hidden"));
@@ -67,7 +67,7 @@ BOOST_FIXTURE_TEST_CASE(hides_kernel_threads_of_a_group, BusyFixture) {
   BOOST_TEST(rows("thread") == "b c a");
 }
 
-BOOST_FIXTURE_TEST_CASE(shows_findings_above_the_table_only_where_there_are_some, BusyFixture) {
+BOOST_FIXTURE_TEST_CASE(shows_findings_above_the_table_only_if_there_are_some, BusyFixture) {
   BOOST_TEST(!shows("\n1 "));
   add_wait(2, "server");
   const std::string picture = text({30, 120});
@@ -117,7 +117,7 @@ BOOST_FIXTURE_TEST_CASE(counts_the_lines_below_a_page, Fixture) {
   BOOST_TEST(text({24, 80}).find("-- 2 more lines: Down, PgDn --") != std::string::npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(an_ellipsis_ends_what_is_cut_below_the_table, BusyFixture) {
+BOOST_FIXTURE_TEST_CASE(an_ellipsis_marks_truncated_text_below_the_table, BusyFixture) {
   take(U"K");
   BOOST_TEST(text({30, 120}).find("not shown: 1 row of kernel threads (K)\n") != std::string::npos);
   const std::string narrow = text({12, 40});
@@ -126,7 +126,7 @@ BOOST_FIXTURE_TEST_CASE(an_ellipsis_ends_what_is_cut_below_the_table, BusyFixtur
   BOOST_TEST(narrow.substr(line, narrow.find('\n', line) - line).ends_with("…"));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_thread_page_begins_with_name_and_figures, BusyFixture) {
+BOOST_FIXTURE_TEST_CASE(a_thread_page_starts_with_name_and_values, BusyFixture) {
   view.take(key(Special::Enter));
   view.take(key(Special::Enter));
   const std::string picture = text({30, 80});
@@ -135,7 +135,7 @@ BOOST_FIXTURE_TEST_CASE(a_thread_page_begins_with_name_and_figures, BusyFixture)
   BOOST_TEST(name < picture.find("\nmetric "));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_thread_page_keeps_names_and_figures_whole, BusyFixture) {
+BOOST_FIXTURE_TEST_CASE(a_thread_page_never_shortens_names_and_values, BusyFixture) {
   view.take(key(Special::Enter));
   view.take(key(Special::Enter));
   for (const std::size_t width : {40, 60, 80, 120, 200}) {
@@ -168,7 +168,7 @@ BOOST_FIXTURE_TEST_CASE(shows_the_length_of_the_first_window_before_it_closes, F
   BOOST_TEST(text({24, 80}).starts_with("the first window takes 2 s ...\n"));
 }
 
-BOOST_FIXTURE_TEST_CASE(shows_another_interval_than_a_second, BusyFixture) {
+BOOST_FIXTURE_TEST_CASE(shows_intervals_other_than_one_second, BusyFixture) {
   BOOST_TEST(!shows("every"));
   take(U"+");
   BOOST_TEST(shows("every 2 s"));

@@ -1,4 +1,4 @@
-// What `ctprof live` keeps and shows, without a terminal and without a host.
+// Tests the history and views of `ctprof live`, without a terminal or a host.
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -40,18 +40,18 @@ BOOST_AUTO_TEST_CASE(a_history_is_ten_minutes_long) {
   BOOST_CHECK_EQUAL(history.find(350)->number, 350);
 }
 
-BOOST_AUTO_TEST_CASE(or_as_long_as_it_has_room) {
+BOOST_AUTO_TEST_CASE(a_history_is_limited_by_its_capacity) {
   History history(1000);
   for (std::uint64_t number = 1; number <= 30; ++number) history.add(sample(number));
   BOOST_CHECK_EQUAL(history.oldest().number, 21);
   BOOST_CHECK_EQUAL(history.bytes(), 1000);
   BOOST_CHECK(history.lacks_room());
-  history.add(sample(31, 5000));  // larger than all there may be: it is there all the same
+  history.add(sample(31, 5000));  // kept although it exceeds the limit
   BOOST_CHECK_EQUAL(history.oldest().number, 31);
   BOOST_CHECK_EQUAL(history.newest().number, 31);
 }
 
-BOOST_AUTO_TEST_CASE(each_key_does_one_thing) {
+BOOST_AUTO_TEST_CASE(each_key_has_one_function) {
   std::set<Key> seen;
   for (const KeyInfo& one : keys()) {
     BOOST_CHECK(one.deed != Deed::None);
@@ -66,21 +66,21 @@ BOOST_AUTO_TEST_CASE(each_key_does_one_thing) {
   BOOST_CHECK(deed_of(0) == Deed::None);
 }
 
-BOOST_AUTO_TEST_CASE(as_many_keys_are_named_as_fit) {
+BOOST_AUTO_TEST_CASE(names_as_many_keys_as_fit) {
   BOOST_CHECK_EQUAL(key_line(0), "");
   BOOST_CHECK_EQUAL(key_line(6), "q quit");
   BOOST_CHECK_EQUAL(key_line(13), "q quit");
   BOOST_CHECK_EQUAL(key_line(14), "q quit  ? help");
 }
 
-BOOST_AUTO_TEST_CASE(a_sparkline_is_as_high_as_its_highest) {
+BOOST_AUTO_TEST_CASE(scales_a_sparkline_to_its_maximum) {
   BOOST_CHECK_EQUAL(sparkline({}), "");
   BOOST_CHECK_EQUAL(sparkline(std::vector<double>{0, 0}), "▁▁");
   BOOST_CHECK_EQUAL(sparkline(std::vector<double>{0, 7, 3, -1}), "▁█▄▁");
   BOOST_CHECK_EQUAL(sparkline(std::vector<double>{std::nan(""), 1}), " █");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_picture_is_as_large_as_asked, Fixture) {
+BOOST_FIXTURE_TEST_CASE(a_picture_has_the_requested_size, Fixture) {
   for (const bool has_help : {false, true}) {
     if (has_help) view.take(U'?');
     for (std::size_t lines = 0; lines < 40; ++lines)
@@ -93,7 +93,7 @@ BOOST_FIXTURE_TEST_CASE(a_picture_is_as_large_as_asked, Fixture) {
   }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_small_terminal_is_told_so, Fixture) {
+BOOST_FIXTURE_TEST_CASE(reports_that_the_terminal_is_too_small, Fixture) {
   BOOST_CHECK(text({9, 100}).find("needs a terminal of 40 columns and 10 lines") !=
               std::string::npos);
   BOOST_CHECK(text({10, 40}).find("needs a terminal") == std::string::npos);
@@ -110,7 +110,7 @@ BOOST_FIXTURE_TEST_CASE(help_names_every_key, Fixture) {
   BOOST_CHECK(text({100, 200}) != help);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_typed_is_a_filter_not_keys, Fixture) {
+BOOST_FIXTURE_TEST_CASE(typed_text_is_a_filter, Fixture) {
   for (const Key key : U"/qé字")
     if (key != 0) view.take(key);
   BOOST_CHECK(!view.quits());
@@ -118,7 +118,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_typed_is_a_filter_not_keys, Fixture) {
   view.take(key(Special::Backspace));
   view.take(key(Special::Backspace));
   BOOST_CHECK(text({24, 80}).find("filter: q_") != std::string::npos);
-  view.take(0x202e);  // turns the direction of writing
+  view.take(0x202e);  // changes the direction of text
   BOOST_CHECK(text({24, 80}).find("filter: q\\u202e_") != std::string::npos);
   view.take(key(Special::Escape));
   BOOST_CHECK(text({24, 80}).find("filter") == std::string::npos ||
@@ -127,14 +127,14 @@ BOOST_FIXTURE_TEST_CASE(what_is_typed_is_a_filter_not_keys, Fixture) {
   BOOST_CHECK(view.quits());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_filter_has_an_end, Fixture) {
+BOOST_FIXTURE_TEST_CASE(limits_the_length_of_a_filter, Fixture) {
   view.take(U'/');
   for (int i = 0; i < 10000; ++i) view.take(U'x');
   BOOST_CHECK_LE(text({24, 400}).size(), 1000);
 }
 
-// A window that cannot be read is told, and harms nothing.
-BOOST_FIXTURE_TEST_CASE(a_damaged_window_is_told, Fixture) {
+// A window that cannot be read gives a message and has no other effect.
+BOOST_FIXTURE_TEST_CASE(reports_a_damaged_window, Fixture) {
   history.add(sample(1));
   view.take_window();
   BOOST_CHECK(text({24, 200}).find("reading 'a window of the history'") != std::string::npos);
@@ -147,7 +147,7 @@ BOOST_FIXTURE_TEST_CASE(a_damaged_window_is_told, Fixture) {
   BOOST_CHECK(!view.quits());
 }
 
-BOOST_FIXTURE_TEST_CASE(marks_say_what_is_written, Fixture) {
+BOOST_FIXTURE_TEST_CASE(writes_the_windows_between_marks, Fixture) {
   BOOST_CHECK(!view.take_wanted());
   for (std::uint64_t number = 1; number <= 9; ++number) history.add(sample(number));
   view.take_window();
@@ -165,8 +165,8 @@ BOOST_FIXTURE_TEST_CASE(marks_say_what_is_written, Fixture) {
   BOOST_CHECK_EQUAL(wanted->back().number, 9);
 }
 
-// Marks outlive the history; what lay between them does not.
-BOOST_AUTO_TEST_CASE(what_is_gone_is_not_written) {
+// Marks outlive the history, but the windows between them do not.
+BOOST_AUTO_TEST_CASE(does_not_write_windows_that_left_the_history) {
   const Registry registry{LoadedPlugins{}};
   const Teller teller(registry, {}, {});
   History history(300);

@@ -1,4 +1,4 @@
-// Who descends from the command of a window.
+// Tests which threads are marked as descendants of the command of a window.
 
 #include <array>
 #include <boost/test/unit_test.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace hand_made;
 
-// Processes of one thread: tid, start in ticks, parent.
+// Returns a snapshot of processes with one thread each: tid, start in ticks, parent.
 Snapshot family_at(std::uint64_t second, const std::vector<std::array<std::uint64_t, 3>>& all) {
   std::vector<Born> born;
   Cells<std::uint64_t> parents;
@@ -37,9 +37,9 @@ std::vector<std::uint64_t> descendants(const Snapshot& snapshot) {
 
 BOOST_AUTO_TEST_SUITE(descendants_test)
 
-// Command 50 has a child 60 and its child 61; 70 was born of it, and fell to process 1; 71 has the
-// id of one that was, and is another.
-BOOST_AUTO_TEST_CASE(who_descends_from_the_command) {
+// Command 50 has a child 60 with a child 61. It also forked 70, which was reparented to process 1.
+// Process 71 has the id of an exited descendant, but another start time.
+BOOST_AUTO_TEST_CASE(marks_descendants_of_the_command) {
   const Snapshot before = family_at(10, {{1, 1, 0}, {9, 5, 1}, {50, 900, 9}});
   Snapshot after = family_at(20, {{1, 1, 0},
                                   {9, 5, 1},
@@ -56,9 +56,9 @@ BOOST_AUTO_TEST_CASE(who_descends_from_the_command) {
              boost::test_tools::per_element());
 }
 
-// Where nobody sees forks, orphans fall to us, process 9: not who was there before, nor who was
-// born while the end was read.
-BOOST_AUTO_TEST_CASE(orphans_of_the_command) {
+// Without fork events, orphans are reparented to us, process 9. Our own children are excluded if
+// they existed before or started while the end was read.
+BOOST_AUTO_TEST_CASE(marks_orphans_of_the_command) {
   const Snapshot before = family_at(10, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}});
   Snapshot after = family_at(
       20, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}, {70, 1200, 9}, {71, 1300, 70}, {80, 2000, 9}});
@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(orphans_of_the_command) {
              boost::test_tools::per_element());
 }
 
-// What ended has the word of who saw it.
-BOOST_AUTO_TEST_CASE(descendants_that_ended) {
+// Exited threads have the mark from the source that reported their exit.
+BOOST_AUTO_TEST_CASE(keeps_marks_of_exited_threads) {
   const Snapshot before = family_at(10, {{50, 900, 9}});
   Snapshot after = family_at(20, {{50, 900, 9}});
   mark_descendants(before, after, {}, {50});
@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(descendants_that_ended) {
              boost::test_tools::per_element());
 }
 
-// Daemon 60 was born in the first window, and 61 while its end was read; 62 ended there.
-BOOST_AUTO_TEST_CASE(who_descends_in_windows_back_to_back) {
+// Daemon 60 starts in the first window, and 61 while its end is read. 62 exits in the first window.
+BOOST_AUTO_TEST_CASE(marks_descendants_in_consecutive_windows) {
   const Snapshot first = family_at(10, {{50, 900, 9}});
   Snapshot boundary = family_at(20, {{50, 900, 9}, {60, 1100, 1}, {70, 1100, 1}});
   Ended ended;
@@ -101,8 +101,8 @@ BOOST_AUTO_TEST_CASE(who_descends_in_windows_back_to_back) {
              boost::test_tools::per_element());
 }
 
-// Without anybody who sees forks, an orphan that fell to us in the first window is known by that.
-BOOST_AUTO_TEST_CASE(orphans_in_windows_back_to_back) {
+// Without fork events, an orphan that was reparented to us in the first window stays a descendant.
+BOOST_AUTO_TEST_CASE(marks_orphans_in_consecutive_windows) {
   const Snapshot first = family_at(10, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}});
   Snapshot boundary = family_at(20, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}, {70, 1200, 9}});
   mark_descendants(first, boundary, {}, {50, 9});
@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(orphans_in_windows_back_to_back) {
              boost::test_tools::per_element());
 }
 
-// The leader of daemon 60 has ended, and other threads of it go on.
-BOOST_AUTO_TEST_CASE(a_descendant_without_its_leader) {
+// The leader of daemon 60 has exited, and its other threads continue.
+BOOST_AUTO_TEST_CASE(marks_a_process_whose_leader_exited) {
   const Snapshot before = family_at(10, {{50, 900, 9}});
   Snapshot after = family_at(20, {{50, 900, 9}, {60, 1100, 1}, {61, 1100, 1}});
   Ended ended = ended_at(15, {{60, 1100}, {61, 1100}});
@@ -123,8 +123,8 @@ BOOST_AUTO_TEST_CASE(a_descendant_without_its_leader) {
              boost::test_tools::per_element());
 }
 
-// Parents that a lister made up go round in a circle.
-BOOST_AUTO_TEST_CASE(parents_that_lie) {
+// A lister reports a cycle of parents.
+BOOST_AUTO_TEST_CASE(ends_a_cycle_of_parents) {
   const Snapshot before = family_at(10, {{50, 900, 51}});
   Snapshot after = family_at(20, {{50, 900, 51}, {51, 901, 50}, {52, 902, 52}});
   mark_descendants(before, after, {}, {50});

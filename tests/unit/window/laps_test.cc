@@ -1,4 +1,4 @@
-// Windows put together and taken apart.
+// Tests splitting and joining windows.
 
 #include "core/window/laps.hpp"
 
@@ -22,7 +22,7 @@ const MetricDef kFaults = metric("minflt", "MonotonicCount", "SumCount"),
                 kPeak = metric("wait_max", "PeakNs", "MaxPeak"),
                 kPolicy = metric("policy", "CategoricalString", "Mode");
 
-// A thread that is a process of its own.
+// A thread that is its own process.
 struct Lone {
   std::uint64_t tid, start, faults, heap;
   std::string policy = "OTHER";
@@ -65,7 +65,7 @@ Snapshot made(Result<Snapshot> window) {
   return std::move(*window);
 }
 
-// "1:60 2:WentBackwards" by tid, in the order of rows.
+// Returns cells such as "1:60 2:WentBackwards", by tid, in the order of rows.
 std::string cells(const Snapshot& snapshot, const MetricDef& def) {
   const Column *tids = snapshot.threads().find(kTid), *column = snapshot.threads().find(def.name);
   if (!column) return "no column";
@@ -79,7 +79,7 @@ std::string cells(const Snapshot& snapshot, const MetricDef& def) {
 
 BOOST_AUTO_TEST_SUITE(laps_test)
 
-BOOST_AUTO_TEST_CASE(who_is_gone_between_two_snapshots_is_counted_and_not_subtracted) {
+BOOST_AUTO_TEST_CASE(counts_exited_threads_between_two_snapshots_without_subtracting_them) {
   const Snapshot before = taken(10, {{1, 5, 100, 1}, {2, 5, 1000, 1}, {3, 5, 1000, 1}});
   Snapshot window =
       made(window_between(before, taken(20, {{1, 5, 160, 1}, {3, 1500, 4, 1}}), "a", "b"));
@@ -89,14 +89,14 @@ BOOST_AUTO_TEST_CASE(who_is_gone_between_two_snapshots_is_counted_and_not_subtra
   BOOST_TEST(cells(window, kFaults) == "1:60 3:4");
 }
 
-BOOST_AUTO_TEST_CASE(two_snapshots_in_the_wrong_order_are_no_window) {
+BOOST_AUTO_TEST_CASE(refuses_snapshots_in_wrong_order) {
   const auto window = window_between(taken(20, {}), taken(10, {}), "b", "a");
   BOOST_REQUIRE(!window);
   BOOST_TEST(window.error().text ==
              "making a window of 'b..a': the second was captured before the first: exchange them");
 }
 
-BOOST_AUTO_TEST_CASE(a_window_began_with_the_host_of_its_opening) {
+BOOST_AUTO_TEST_CASE(an_opening_has_the_host_context_of_that_time) {
   Snapshot before = taken(10, {}), after = taken(20, {});
   before.objects[kHostContext] = R"({"thp":"never"})";
   after.objects[kHostContext] = R"({"thp":"always"})";
@@ -104,8 +104,9 @@ BOOST_AUTO_TEST_CASE(a_window_began_with_the_host_of_its_opening) {
   BOOST_TEST(begin.objects.at(kHostContext) == before.objects.at(kHostContext));
 }
 
-// What it was is there again, of those that ended inside too, in the order of a table.
-BOOST_AUTO_TEST_CASE(what_a_window_began_with) {
+// The opening contains all rows that existed then, including those that exited inside the window,
+// in table order.
+BOOST_AUTO_TEST_CASE(restores_the_opening_of_a_window) {
   const std::vector<Lone> were{{1, 5, 100, 8}, {2, 5, 50, 9, "FIFO"}, {3, 5, 7, 4}};
   Snapshot window = made(make_window(
       taken(10, were), taken(20, {{1, 5, 160, 3, "FIFO"}, {3, 5, 9, 4}, {9, 1500, 1, 1}}),
@@ -128,8 +129,8 @@ BOOST_AUTO_TEST_CASE(what_a_window_began_with) {
   BOOST_TEST(begin.pools->texts[policies.ids()[1]] == "FIFO");
 }
 
-// A window that was there all the time says the same.
-BOOST_AUTO_TEST_CASE(windows_back_to_back_are_one) {
+// The joined window equals a window over the whole time.
+BOOST_AUTO_TEST_CASE(joins_consecutive_windows) {
   const std::vector<Lone> first{{1, 5, 100, 8}, {2, 5, 50, 9}},
       second{{1, 5, 130, 6}, {2, 5, 55, 9}, {4, 1500, 3, 1}}, last{{1, 5, 160, 3}, {5, 2500, 8, 1}};
   Snapshot one = made(
@@ -154,7 +155,8 @@ BOOST_AUTO_TEST_CASE(windows_back_to_back_are_one) {
   BOOST_TEST(cells(whole, kFaults) == "1:60 5:8 2:30 4:5 7:9");
 }
 
-// Process 40, whose thread 41 takes its leader's place in the first or in the second window.
+// Returns the counters of process 40, whose thread 41 replaces its leader in the first or second
+// window.
 std::string joined_with_exec(bool in_first) {
   const auto process = [](std::uint64_t second, const std::vector<std::uint64_t>& tids,
                           const Cells<std::uint64_t>& faults) {
@@ -194,13 +196,13 @@ std::string joined_with_exec(bool in_first) {
   return cells(whole, kFaults);
 }
 
-BOOST_AUTO_TEST_CASE(windows_together_follow_an_exec_by_a_thread_that_is_no_leader) {
+BOOST_AUTO_TEST_CASE(joined_windows_follow_an_exec_by_another_thread_than_the_leader) {
   BOOST_TEST(joined_with_exec(true) == "40:3 40:1");
   BOOST_TEST(joined_with_exec(false) == "40:3 40:1");
 }
 
-// Start times are those of a tick, which a file's `seen` tells more exactly.
-BOOST_AUTO_TEST_CASE(windows_together_keep_the_births_of_their_windows) {
+// Start times have the precision of a tick; `seen` in a file is more precise.
+BOOST_AUTO_TEST_CASE(joined_windows_keep_the_start_times_of_their_windows) {
   const std::vector<Lone> second{{1, 5, 1, 1}, {4, 1500, 3, 1}},
       last{{1, 5, 2, 1}, {4, 1500, 4, 1}};
   Snapshot one = made(make_window(taken(10, {{1, 5, 0, 1}}), taken(20, second),
@@ -219,7 +221,7 @@ BOOST_AUTO_TEST_CASE(windows_together_keep_the_births_of_their_windows) {
   BOOST_TEST(whole.window->seen[2].last == 2 * kSecond);
 }
 
-BOOST_AUTO_TEST_CASE(what_sums_cover_is_added_up) {
+BOOST_AUTO_TEST_CASE(adds_the_time_that_sums_cover) {
   const auto window = [](std::uint64_t from, std::optional<std::uint64_t> covered) {
     Snapshot one = made(make_window(taken(from, {}), taken(from + 10, {}), {}));
     one.meta.stacks = {{.plugin = "sums", .source = "sums", .covered_ns = covered}};
@@ -234,7 +236,7 @@ BOOST_AUTO_TEST_CASE(what_sums_cover_is_added_up) {
   BOOST_TEST(!covered(8, std::nullopt).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(windows_with_a_gap_between_them_or_of_two_boots_do_not_follow) {
+BOOST_AUTO_TEST_CASE(windows_of_two_boots_or_with_a_gap_are_not_consecutive) {
   const auto window = [](std::uint64_t from, std::uint64_t to) {
     return made(make_window(taken(from, {}), taken(to, {}), {}));
   };

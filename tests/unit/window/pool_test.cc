@@ -1,4 +1,4 @@
-// Values that many cells share, and the memory of cells.
+// Tests the pools of values that many cells share, and the memory of cells.
 
 #include <boost/test/unit_test.hpp>
 
@@ -26,7 +26,7 @@ std::vector<ctprof_entry> entries(const std::vector<std::pair<const char*, std::
 
 BOOST_AUTO_TEST_SUITE(pool_test)
 
-BOOST_AUTO_TEST_CASE(equal_maps_are_kept_once) {
+BOOST_AUTO_TEST_CASE(stores_equal_maps_once) {
   Pools pools;
   const Id first = pools.maps.append(entries({{"oom", 1}, {"max", 2}}), pools.texts);
   const std::size_t bytes = pools.maps.bytes();
@@ -39,8 +39,8 @@ BOOST_AUTO_TEST_CASE(equal_maps_are_kept_once) {
   BOOST_TEST(pools.maps[first][0].value == 2u);
 }
 
-// More maps than are remembered stay what they are.
-BOOST_AUTO_TEST_CASE(different_maps_stay_apart) {
+// There are more maps than the pool can deduplicate; their contents stay correct.
+BOOST_AUTO_TEST_CASE(keeps_different_maps_separate) {
   Pools pools;
   std::vector<Id> ids;
   for (std::uint64_t i = 0; i < 20'000; ++i)
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(different_maps_stay_apart) {
   }
 }
 
-// Plugins fill columns from several threads, which share the pools.
+// Plugins fill columns from several threads that share the pools.
 BOOST_AUTO_TEST_CASE(several_threads_add_to_one_pool) {
   constexpr std::uint64_t kThreads = 4, kContents = 20'000, kShared = 7;
   Pools pools;
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(several_threads_add_to_one_pool) {
     std::vector<Id> texts, words, maps;
   };
   std::array<Ids, kThreads> of_threads;
-  // Each content is added by two threads.
+  // Two threads add each content.
   const auto content = [](std::uint64_t thread, std::uint64_t i) {
     return i * kShared + thread / 2;
   };
@@ -87,8 +87,8 @@ BOOST_AUTO_TEST_CASE(several_threads_add_to_one_pool) {
     }
 }
 
-// In the order of their numbers, and what is there twice added up.
-BOOST_AUTO_TEST_CASE(weighted_stacks) {
+// Stacks are sorted by number, and the weights of duplicates are added.
+BOOST_AUTO_TEST_CASE(sorts_and_merges_weighted_stacks) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   StackPool pool;
   const std::vector<ctprof_stack> given{{7, 1}, {3, 2}, {7, 4}, {5, kMost}, {5, 1}};
@@ -100,8 +100,8 @@ BOOST_AUTO_TEST_CASE(weighted_stacks) {
   BOOST_TEST(pool[pool.append({})].empty());
 }
 
-// No page of it is there before a row is written.
-BOOST_AUTO_TEST_CASE(what_a_column_reserves_is_not_written_to) {
+// No page is resident before a row is written.
+BOOST_AUTO_TEST_CASE(does_not_touch_reserved_memory_of_a_column) {
   constexpr std::size_t kRows = 1024;
   MetricDef def;
   def.storage = Storage::U64;
@@ -121,8 +121,8 @@ std::uint32_t stack_of(StackPool& pool, const std::vector<std::uint64_t>& offset
   return pool.table.add_stack(frames, Ending::Root);
 }
 
-// Two pools number their stacks each in its own way.
-BOOST_AUTO_TEST_CASE(stacks_of_another_pool) {
+// Each pool numbers its stacks independently.
+BOOST_AUTO_TEST_CASE(copies_stacks_of_another_pool) {
   StackPool pool, other;
   stack_of(pool, {9});
   const std::uint32_t here = stack_of(pool, {1, 2});
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(stacks_of_another_pool) {
   const Id set = other.append(std::vector<ctprof_stack>{{there, 5}});
   std::vector<ctprof_stack> stacks;
   pool.gather(other, set, stacks);
-  // The other goes on growing.
+  // The other pool grows after the first stack was copied.
   const Id more = other.append(std::vector<ctprof_stack>{{stack_of(other, {7, 2}), 6}});
   pool.gather(other, more, stacks);
   pool.gather(pool, pool.append(stacks), stacks);

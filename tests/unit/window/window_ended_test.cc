@@ -1,5 +1,5 @@
-// Threads that ended inside a window: their rows, merged where they are many, and windows back to
-// back.
+// Tests threads that exited inside a window: their rows, merging of many rows, and consecutive
+// windows.
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -18,14 +18,14 @@ using namespace hand_made;
 
 BOOST_AUTO_TEST_SUITE(window_ended_test)
 
-BOOST_AUTO_TEST_CASE(threads_that_ended_are_rows_behind_the_living) {
+BOOST_AUTO_TEST_CASE(exited_threads_follow_the_living) {
   Snapshot before = taken(10, {{1, 5}, {2, 5}});
   add_u64(before, kFaults, {100, 50});
   add_u64(before, kHeap, {1, 1});
   Snapshot after = taken(20, {{1, 5}, {9, 1100}});
   add_u64(after, kFaults, {160, 3});
   add_u64(after, kHeap, {1, 1});
-  // Thread 2 ended, 7 was born and ended, 9 ended after it had been met.
+  // Thread 2 exited, 7 started and exited, 9 exited after it was listed at the end.
   Ended ended = ended_at(15, {{7, 1200}, {9, 1100}, {2, 5}});
   add_u64(ended.rows, kFaults, {8, 4, 51});
   ended.lost = 3;
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(threads_that_ended_are_rows_behind_the_living) {
   BOOST_TEST(told.window->seen[3].last == 5 * kSecond);
 }
 
-BOOST_AUTO_TEST_CASE(who_ended_before_the_window_does_not_count) {
+BOOST_AUTO_TEST_CASE(ignores_threads_that_exited_before_the_window) {
   Ended ended = ended_at(9, {{7, 800}});
   add_u64(ended.rows, kFaults, {8});
   Snapshot before = taken(10, {{1, 5}}), after = taken(20, {{1, 5}});
@@ -52,15 +52,15 @@ BOOST_AUTO_TEST_CASE(who_ended_before_the_window_does_not_count) {
   BOOST_TEST(window(before, std::move(after), std::move(ended)).threads().rows == 1u);
 }
 
-// A source that knows starts only roughly, and no process.
-BOOST_AUTO_TEST_CASE(a_rough_start_is_that_of_the_thread_that_was_listed) {
+// The source knows only approximate start times and no processes.
+BOOST_AUTO_TEST_CASE(an_approximate_start_matches_a_listed_thread) {
   Snapshot before = taken(10, {{1, 5}, {2, 500}, {3, 500}, {6, 500}}, 1);
   add_u64(before, kFaults, {1, 100, 100, 100});
   add_text(before, identity_metric(kCgroup), {"/a", "/b", "/c", "/d"});
   Snapshot after = taken(20, {{1, 5}, {4, 1700}}, 1);
   add_u64(after, kFaults, {1, 7});
   add_text(after, identity_metric(kCgroup), {"/a", "/a"});
-  // 3 began too long after; 4 was met at the end; 5 was never met; 6 says that it knows exactly.
+  // 3 has too late a start; 4 was listed at the end; 5 was never listed; 6 has an exact start time.
   Ended ended = ended_at(15, {{2, 502}, {3, 504}, {4, 1699}, {5, 1200}, {6, 501}}, 1);
   add_u64(ended.rows, kFaults, {150, 150, 9, 8, 150});
   add_u64(ended.rows, metric(std::string(kStartWithin), "IdU64", "Key"), {3, 3, 3, 3, 0});
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_rough_start_is_that_of_the_thread_that_was_listed) {
   tgids.gaps()[3] = CTPROF_UNSUPPORTED;
   for (ctprof_gap& gap : pcomms.gaps()) gap = CTPROF_THREAD_GONE;
   const Snapshot told = window(before, std::move(after), std::move(ended));
-  BOOST_TEST(told.threads().rows == 6u);  // two live, four ended
+  BOOST_TEST(told.threads().rows == 6u);  // two living, four exited
   BOOST_TEST(value(told, identity_metric(kTid), 2) == 2u);
   BOOST_TEST(value(told, identity_metric(kTgid), 2) == 1u);
   BOOST_TEST(value(told, identity_metric(kStartTime), 2) == 500u);
@@ -81,13 +81,13 @@ BOOST_AUTO_TEST_CASE(a_rough_start_is_that_of_the_thread_that_was_listed) {
   BOOST_TEST(gap(told, kFaults, 3) == "NoBase");
   BOOST_TEST(told.pools->texts[column(told, identity_metric(kPcomm)).ids()[3]] == "p");
   BOOST_TEST(gap(told, kFaults, 4) == "NoBase");
-  BOOST_TEST(value(told, kFaults, 5) == 8u);  // of a process that nobody knows
+  BOOST_TEST(value(told, kFaults, 5) == 8u);  // of an unknown process
   BOOST_TEST(value(told, identity_metric(kTgid), 5) == 5u);
   BOOST_TEST(told.pools->texts[column(told, identity_metric(kPcomm)).ids()[5]] == "t");
 }
 
-// A source that rounds: 5,000 bytes were 4,096 at the end, and would have fallen.
-BOOST_AUTO_TEST_CASE(the_base_of_rounded_bytes_is_rounded_like_the_end) {
+// The source rounds: 5,000 bytes became 4,096 at the end, which looks like a decrease.
+BOOST_AUTO_TEST_CASE(rounds_the_base_of_rounded_bytes) {
   const MetricDef read = metric("rchar", "Bytes", "SumBytes");
   Snapshot before = taken(10, {{1, 5}, {2, 5}}), after = taken(20, {{1, 5}});
   add_u64(before, read, {5000, 5000});
@@ -104,9 +104,9 @@ BOOST_AUTO_TEST_CASE(the_base_of_rounded_bytes_is_rounded_like_the_end) {
   BOOST_TEST(value(told, kFaults, 1) == 1u);
 }
 
-// Of a source that knows starts only roughly and no cgroups: 1 and 3 are listed. 31 is a thread of
-// 3; 40 is a child of 3, 41 of 40; 50 of process 1, and 60 of a process that nobody knows.
-BOOST_AUTO_TEST_CASE(a_thread_that_was_never_listed_has_the_cgroup_of_its_process_or_ancestor) {
+// The source knows only approximate start times and no cgroups. 1 and 3 are listed. 31 is a thread
+// of 3; 40 is a child of 3, and 41 of 40; 50 is a child of process 1, and 60 of an unknown process.
+BOOST_AUTO_TEST_CASE(an_unlisted_thread_has_the_cgroup_of_its_process_or_ancestor) {
   const auto host = [](std::uint64_t second) {
     Snapshot snapshot = taken(second, {{1, 5}, {3, 5}});
     add_text(snapshot, identity_metric(kCgroup), {"/init", "/unit"});
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_was_never_listed_has_the_cgroup_of_its_proces
   BOOST_TEST(told.window->notes[0].starts_with("2 threads that exited before they were listed"));
 }
 
-BOOST_AUTO_TEST_CASE(who_ended_without_an_id_is_no_row) {
+BOOST_AUTO_TEST_CASE(ignores_exited_threads_without_an_id) {
   Snapshot before = taken(10, {{1, 5}}), after = taken(20, {{1, 5}});
   add_u64(before, kFaults, {1});
   add_u64(after, kFaults, {1});
@@ -139,9 +139,9 @@ BOOST_AUTO_TEST_CASE(who_ended_without_an_id_is_no_row) {
   BOOST_TEST(window(before, std::move(after), std::move(ended)).threads().rows == 2u);
 }
 
-// A thread of a process that was born inside runs another program, and the leader that it replaced
-// is met under the id that the thread had.
-BOOST_AUTO_TEST_CASE(an_old_leader_of_a_new_process_gets_its_id_back) {
+// A thread of a process that started inside the window executes another program. The replaced
+// leader is reported with the thread's former id.
+BOOST_AUTO_TEST_CASE(a_replaced_leader_of_a_new_process_gets_its_id_back) {
   Ended ended = ended_at(15, {{40, 1200}, {41, 1200}}, 40);
   add_u64(ended.rows, kFaults, {25, 3});
   ended.took_over.push_back({40, 41, 0, 14 * kSecond});
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(an_old_leader_of_a_new_process_gets_its_id_back) {
   for (const std::uint64_t tid : told.threads().find(kTid)->u64()) BOOST_TEST(tid == 40u);
 }
 
-// So many threads of two processes, with two names each; from thread 100 on they are new.
+// Returns this many threads of two processes, with two names each; from thread 100 on they are new.
 Ended many(std::uint64_t count) {
   std::vector<Thread> named;
   Cells<std::uint64_t> starts, faults, peaks, nices;
@@ -174,26 +174,26 @@ const Column& ended_column(const Ended& ended, const std::string& name) {
   return *ended.rows.threads().find(name);
 }
 
-BOOST_AUTO_TEST_CASE(few_that_ended_keep_their_rows) {
+BOOST_AUTO_TEST_CASE(few_exited_threads_keep_their_rows) {
   Ended ended = many(500);
   merge_ended(ended, 100, 500);
   BOOST_TEST(ended.rows.threads().rows == 500u);
   BOOST_TEST(ended.merged == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(many_that_ended_share_rows_if_they_are_alike) {
+BOOST_AUTO_TEST_CASE(many_exited_threads_share_rows_if_they_are_equal) {
   Ended ended = many(500);
   merge_ended(ended, 100, 300);
   BOOST_TEST(ended.rows.threads().rows == 104u);
   BOOST_TEST(ended.merged == 396u);
-  BOOST_TEST(ended_column(ended, "minflt").u64()[99] == 3u);  // began before, so is alone
+  BOOST_TEST(ended_column(ended, "minflt").u64()[99] == 3u);  // existed before, not merged
   BOOST_TEST(ended_column(ended, "minflt").u64()[100] == 300u);
   BOOST_TEST(ended_column(ended, "wait_max").u64()[100] == 496u);
-  BOOST_TEST(ended_column(ended, "heap").u64()[101] == 1u);  // alike in all of them
+  BOOST_TEST(ended_column(ended, "heap").u64()[101] == 1u);  // equal in all merged rows
   BOOST_TEST(ended_column(ended, "tid").u64()[100] == 1100u);
   BOOST_TEST(ended_column(ended, "threads").u64()[99] == 1u);
   BOOST_TEST(ended_column(ended, "threads").u64()[100] == 100u);
-  merge_ended(ended, 100, 103);  // nothing else is alike: one name, then everything
+  merge_ended(ended, 100, 103);  // merges first by name, then all rows
   BOOST_TEST(ended.rows.threads().rows == 101u);
   BOOST_TEST(ended.merged == 399u);
   BOOST_TEST(ended_column(ended, "minflt").u64()[100] == 1200u);
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(many_that_ended_share_rows_if_they_are_alike) {
   BOOST_TEST(name(ended_column(ended, "comm").gap(100)) == "NotApplicable");
 }
 
-BOOST_AUTO_TEST_CASE(descendants_share_rows_with_descendants_alone) {
+BOOST_AUTO_TEST_CASE(merges_descendants_only_with_descendants) {
   Ended ended = many(500);
   Cells<bool> marks;
   for (std::size_t row = 0; row < 500; ++row) marks.push_back(row >= 200);
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(descendants_share_rows_with_descendants_alone) {
   BOOST_TEST(ended_column(ended, "minflt").u64()[101] == 900u);
 }
 
-BOOST_AUTO_TEST_CASE(a_merged_row_says_how_many_threads_it_is) {
+BOOST_AUTO_TEST_CASE(a_merged_row_has_a_thread_count) {
   Ended ended = ended_at(15, {{7, 1200}, {8, 1300}, {9, 1400}});
   for (const char* name : {"pcomm", "comm"}) {
     const Column& names = ended_column(ended, name);
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(a_merged_row_says_how_many_threads_it_is) {
   BOOST_TEST(!end_of(std::move(told)).threads().find(kThreads));
 }
 
-BOOST_AUTO_TEST_CASE(a_start_that_is_not_known_well_is_no_new_thread) {
+BOOST_AUTO_TEST_CASE(an_approximate_start_is_not_a_new_thread) {
   Ended ended = many(200);
   add_u64(ended.rows, metric(std::string(kStartWithin), "IdU64", "Key"),
           Cells<std::uint64_t>(200, 50));
@@ -240,10 +240,10 @@ BOOST_AUTO_TEST_CASE(a_start_that_is_not_known_well_is_no_new_thread) {
   BOOST_TEST(ended.rows.threads().rows == 151u);
 }
 
-BOOST_AUTO_TEST_CASE(who_was_born_and_ended_counts_once_in_windows_back_to_back) {
+BOOST_AUTO_TEST_CASE(a_short_lived_thread_counts_in_one_of_two_consecutive_windows) {
   const auto ended = [] {
     Ended ended = ended_at(15, {{7, 1200}, {8, 1990}});
-    ended.at_ns[1] = 20 * kSecond + 5;  // while the second snapshot was being taken
+    ended.at_ns[1] = 20 * kSecond + 5;  // while the second snapshot was taken
     add_u64(ended.rows, kFaults, {8, 9});
     return ended;
   };
@@ -256,9 +256,9 @@ BOOST_AUTO_TEST_CASE(who_was_born_and_ended_counts_once_in_windows_back_to_back)
   BOOST_TEST(window(at(20), at(30), ended()).threads().rows == 1u);
 }
 
-// Thread 1 lives on; 2 ended before the boundary, 3 after it was read, 4 is a zombie until later, 5
-// was born after the boundary, and 6 ended before all of this.
-BOOST_AUTO_TEST_CASE(of_windows_back_to_back_each_has_its_own_ends) {
+// Thread 1 continues. 2 exited before the boundary, 3 after it was read. 4 is a zombie until later.
+// 5 started after the boundary, and 6 exited before the first window.
+BOOST_AUTO_TEST_CASE(each_of_two_consecutive_windows_has_its_own_exits) {
   Snapshot first = taken(10, {{1, 5}, {2, 5}, {3, 5}, {4, 5}});
   add_u64(first, kFaults, {1, 2, 3, 4});
   Snapshot boundary = taken(20, {{1, 5}, {3, 5}, {4, 5}});
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(of_windows_back_to_back_each_has_its_own_ends) {
   BOOST_TEST(value(told, kFaults, 3) == 7u);
 }
 
-BOOST_AUTO_TEST_CASE(the_end_of_a_window_has_no_ended_threads) {
+BOOST_AUTO_TEST_CASE(the_end_of_a_window_has_no_exited_threads) {
   const Snapshot before = taken(10, {{1, 5}, {2, 5}});
   Snapshot after = taken(20, {{1, 5}});
   after.born_at = {6};

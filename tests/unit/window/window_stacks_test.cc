@@ -1,5 +1,5 @@
-// Stacks in windows: what was recorded in one is neither subtracted nor lost, and windows back to
-// back add theirs up.
+// Tests stacks in windows: recorded stacks have no opening value to subtract, and consecutive
+// windows add their stacks.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace hand_made;
 
-// What a recorder hands over for the rows of a window, in their order.
+// Adds the stacks of a recorder to the rows of a window, in row order.
 Snapshot recorded(Snapshot window, const Cells<StackValue>& cells) {
   add_stacks(window, kStacks, cells);
   return window;
@@ -28,7 +28,7 @@ Snapshot lap(const Snapshot& before, Snapshot after, Ended ended, const Cells<St
   return recorded(std::move(*made), cells);
 }
 
-// "1: main 2; 7: ThreadGone"
+// Returns the stacks of all rows, such as "1: main 2; 7: ThreadGone".
 std::string told(const Snapshot& snapshot) {
   const Column *tids = snapshot.threads().find(kTid),
                *stacks = snapshot.threads().find(kStacks.name);
@@ -42,7 +42,7 @@ std::string told(const Snapshot& snapshot) {
 
 BOOST_AUTO_TEST_SUITE(window_stacks_test)
 
-BOOST_AUTO_TEST_CASE(what_was_recorded_in_a_window_has_no_base) {
+BOOST_AUTO_TEST_CASE(recorded_stacks_have_no_base) {
   Snapshot window = lap(taken(10, {{1, 5}, {2, 5}}), taken(20, {{1, 5}}), ended_at(15, {{2, 5}}),
                         {{{{"main;work", 7}}}, {{{"main", 3}}}});
   to_differences(window);
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(what_was_recorded_in_a_window_has_no_base) {
   BOOST_TEST(told(end_of(std::move(window))) == "no column");
 }
 
-BOOST_AUTO_TEST_CASE(windows_back_to_back_add_up_stack_by_stack) {
+BOOST_AUTO_TEST_CASE(joined_windows_add_equal_stacks) {
   const std::vector<Born> first{{1, 5}, {2, 5}}, second{{1, 5}, {2, 5}, {3, 1500}},
       third{{1, 5}, {4, 2500}}, last{{1, 5}};
   Laps laps(lap(taken(10, first), taken(20, second), ended_at(15, {{9, 1200}}),
@@ -72,8 +72,9 @@ BOOST_AUTO_TEST_CASE(windows_back_to_back_add_up_stack_by_stack) {
   BOOST_TEST(whole->window->notes.empty());
 }
 
-// A recorder may have worked in some of them, and a thread may be gone without a word.
-BOOST_AUTO_TEST_CASE(what_is_in_no_row_any_more_is_told) {
+// A recorder may run in only some of the windows, and a thread may disappear without an exit
+// report.
+BOOST_AUTO_TEST_CASE(reports_stacks_of_threads_without_a_row) {
   const std::vector<Born> both{{1, 5}, {2, 5}}, one{{1, 5}};
   Laps laps(lap(taken(10, both), taken(20, both), {}, {{{{"main", 7}}}, {{{"main", 2}}}}));
   auto second = make_window(taken(20, both), taken(30, one), {});
@@ -86,7 +87,7 @@ BOOST_AUTO_TEST_CASE(what_is_in_no_row_any_more_is_told) {
              boost::test_tools::per_element());
 }
 
-// --- numbers that a recorder tells ---
+// --- numbers of a recorder ---
 
 MetricDef number(const char* name, const char* newtype, const char* rule, const char* reduction) {
   MetricDef def = metric(name, newtype, rule);
@@ -95,7 +96,7 @@ MetricDef number(const char* name, const char* newtype, const char* rule, const 
   return def;
 }
 
-// Samples, the longest and the shortest of something, for the rows of a window in their order.
+// Adds a sum, a maximum and a minimum to the rows of a window, in row order.
 Snapshot with_numbers(Snapshot window, const Cells<std::uint64_t>& cells) {
   for (const MetricDef& def : {number("samples", "MonotonicCount", "SumCount", "sum"),
                                number("longest", "PeakNs", "MaxPeak", "max"),
@@ -115,7 +116,7 @@ std::string told_numbers(const Snapshot& snapshot, const std::string& name) {
   return text;
 }
 
-BOOST_AUTO_TEST_CASE(numbers_of_windows_back_to_back_are_put_together) {
+BOOST_AUTO_TEST_CASE(joined_windows_reduce_numbers_by_their_rule) {
   const std::vector<Born> first{{1, 5}, {2, 5}}, second{{1, 5}, {2, 5}, {3, 1500}}, third{{1, 5}};
   const auto made = [](const std::vector<Born>& before, const std::vector<Born>& after, Ended ended,
                        std::uint64_t second_of, const Cells<std::uint64_t>& cells) {
@@ -148,7 +149,7 @@ BOOST_AUTO_TEST_CASE(numbers_of_a_window_have_no_lifetime) {
   BOOST_TEST(begin_of(made()).threads().rows == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(threads_that_share_a_row_share_their_stacks) {
+BOOST_AUTO_TEST_CASE(merged_rows_merge_their_stacks) {
   Ended ended = ended_at(15, {{7, 1200}, {8, 1300}, {9, 1400}, {6, 5}});
   add_stacks(ended.rows, kStacks,
              {{}, {{{"main;work", 1}}}, {{{"main;work", 2}, {"main", 3}}}, {{{"other", 4}}}});

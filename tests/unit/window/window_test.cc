@@ -1,4 +1,4 @@
-// Windows: which rows of two snapshots are one, what they were, and what happened.
+// Tests windows: which rows of two snapshots are the same, their opening values, and differences.
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -14,7 +14,7 @@ using namespace hand_made;
 
 BOOST_AUTO_TEST_SUITE(window_test)
 
-BOOST_AUTO_TEST_CASE(a_counter_becomes_what_it_counted) {
+BOOST_AUTO_TEST_CASE(a_counter_becomes_its_difference) {
   Snapshot before = taken(10, {{1, 5}, {2, 5}, {3, 5}});
   add_u64(before, kFaults, {100, 50, {}});
   Snapshot after = taken(20, {{1, 5}, {2, 5}, {3, 5}, {4, 1500}, {5, 6}});
@@ -23,11 +23,11 @@ BOOST_AUTO_TEST_CASE(a_counter_becomes_what_it_counted) {
   BOOST_TEST(value(told, kFaults, 0) == 60u);
   BOOST_TEST(gap(told, kFaults, 1) == "WentBackwards");
   BOOST_TEST(gap(told, kFaults, 2) == "NoBase");
-  BOOST_TEST(value(told, kFaults, 3) == 30u);     // born inside
-  BOOST_TEST(gap(told, kFaults, 4) == "NoBase");  // old, and was not there before
+  BOOST_TEST(value(told, kFaults, 3) == 30u);     // started inside
+  BOOST_TEST(gap(told, kFaults, 4) == "NoBase");  // existed before, but without an opening value
 }
 
-BOOST_AUTO_TEST_CASE(a_tid_that_is_used_again_is_another_thread) {
+BOOST_AUTO_TEST_CASE(a_reused_tid_is_another_thread) {
   Snapshot before = taken(10, {{1, 5}});
   add_u64(before, kFaults, {100});
   Snapshot after = taken(20, {{1, 1200}});
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(a_tid_that_is_used_again_is_another_thread) {
   BOOST_TEST(value(window(before, std::move(after)), kFaults, 0) == 160u);
 }
 
-BOOST_AUTO_TEST_CASE(gauges_and_peaks_stay_and_remember_what_they_were) {
+BOOST_AUTO_TEST_CASE(gauges_keep_their_value_and_have_an_opening_value) {
   Snapshot before = taken(10, {{1, 5}});
   add_u64(before, kHeap, {1000});
   add_u64(before, kPeak, {7});
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(gauges_and_peaks_stay_and_remember_what_they_were) {
   BOOST_TEST(!opening.find("wait_max"));
 }
 
-BOOST_AUTO_TEST_CASE(maps_are_subtracted_by_key) {
+BOOST_AUTO_TEST_CASE(subtracts_maps_by_key) {
   MetricDef mixed = metric("stat", "MixedMap", "MapMixed", Entity::Host);
   mixed.map_keys = "gauge bytes: anon; counter count: pg*";
   const auto host = [&](std::uint64_t second, const MapValue& entries) {
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(maps_are_subtracted_by_key) {
   BOOST_TEST(text == "anon=50 pgfault=7 pgnew=3 ");
 }
 
-BOOST_AUTO_TEST_CASE(an_exec_by_a_thread_that_is_no_leader_is_one_thread) {
+BOOST_AUTO_TEST_CASE(follows_an_exec_by_another_thread_than_the_leader) {
   Snapshot before = taken(10, {{40, 5}, {41, 600}}, 40);
   add_u64(before, kFaults, {1000, 10});
   Snapshot after = taken(20, {{40, 5}}, 40);
@@ -79,25 +79,25 @@ BOOST_AUTO_TEST_CASE(an_exec_by_a_thread_that_is_no_leader_is_one_thread) {
   ended.took_over.push_back({40, 41, 600, 15 * kSecond + 1});
   const Snapshot told = window(before, std::move(after), std::move(ended));
   BOOST_TEST(told.threads().rows == 2u);
-  BOOST_TEST(value(told, kFaults, 0) == 15u);  // what was 41
-  BOOST_TEST(value(told, kFaults, 1) == 3u);   // the old leader
+  BOOST_TEST(value(told, kFaults, 0) == 15u);  // the former thread 41
+  BOOST_TEST(value(told, kFaults, 1) == 3u);   // the replaced leader
 }
 
-BOOST_AUTO_TEST_CASE(an_old_leader_may_have_got_the_id_of_who_replaced_it) {
+BOOST_AUTO_TEST_CASE(accepts_a_replaced_leader_with_the_id_of_its_successor) {
   Snapshot before = taken(10, {{40, 5}, {41, 600}}, 40);
   add_u64(before, kFaults, {1000, 10});
   Snapshot after = taken(20, {{40, 5}}, 40);
   add_u64(after, kFaults, {25});
   Ended ended = ended_at(15, {{41, 5}}, 40);
   add_u64(ended.rows, kFaults, {1003});
-  ended.took_over.push_back({40, 41, 0, 15 * kSecond + 1});  // its own start is not known
+  ended.took_over.push_back({40, 41, 0, 15 * kSecond + 1});  // start time unknown
   const Snapshot told = window(before, std::move(after), std::move(ended));
   BOOST_TEST(told.threads().rows == 2u);
   BOOST_TEST(value(told, kFaults, 0) == 15u);
   BOOST_TEST(value(told, kFaults, 1) == 3u);
 }
 
-// Process 40: a leader that hardly runs, and thread 41 that ran for 8 s.
+// Process 40: a leader with little run time, and thread 41 that ran for 8 s.
 Snapshot process_40(std::uint64_t second, const std::vector<Born>& threads,
                     const Cells<std::uint64_t>& run_seconds, const Cells<std::uint64_t>& faults) {
   Snapshot snapshot = taken(second, threads, 40);
@@ -120,15 +120,16 @@ Ended exits_of(std::uint64_t second, const std::vector<Born>& threads,
   return ended;
 }
 
-// A source that reports ends, and no exec: the leader ended, its name lives on, and 41 is missing.
-BOOST_AUTO_TEST_CASE(an_exec_follows_from_the_end_of_the_leader) {
+// The source reports exits, but no exec. The leader exited, a thread with its id still exists, and
+// 41 is missing.
+BOOST_AUTO_TEST_CASE(infers_an_exec_from_the_exit_of_the_leader) {
   const Snapshot before = process_40(10, {{40, 5}, {41, 600}}, {0, 8}, {5, 3});
   const Snapshot told =
       window(before, process_40(20, {{40, 5}}, {9}, {7}), exits_of(15, {{40, 5}}, {0}));
   BOOST_TEST(value(told, kRun, 0) == kSecond);
   BOOST_TEST(value(told, kFaults, 0) == 4u);
   BOOST_REQUIRE_EQUAL(told.threads().rows, 2u);
-  BOOST_TEST(value(told, kRun, 1) == 0u);  // the old leader
+  BOOST_TEST(value(told, kRun, 1) == 0u);  // the replaced leader
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_that_started_inside_and_took_over_counts_from_zero) {
@@ -145,8 +146,8 @@ BOOST_AUTO_TEST_CASE(a_take_over_by_one_of_several_missing_threads_has_no_base) 
   BOOST_TEST(gap(told, kRun, 0) == "NoBase");
 }
 
-// A leader may end before the other threads of its process.
-BOOST_AUTO_TEST_CASE(a_leader_that_ended_alone_was_not_replaced) {
+// A leader may exit before the other threads of its process.
+BOOST_AUTO_TEST_CASE(an_exited_leader_alone_is_not_replaced) {
   const Snapshot before = process_40(10, {{40, 5}, {41, 600}}, {2, 8}, {5, 3});
   const Snapshot told = window(before, process_40(20, {{40, 5}, {41, 600}}, {3, 9}, {6, 7}),
                                exits_of(15, {{40, 5}}, {3}));
@@ -154,8 +155,8 @@ BOOST_AUTO_TEST_CASE(a_leader_that_ended_alone_was_not_replaced) {
   BOOST_TEST(value(told, kRun, 1) == kSecond);
 }
 
-// A process that ended is listed until it is reaped.
-BOOST_AUTO_TEST_CASE(a_zombie_was_not_replaced) {
+// An exited process is listed until it is reaped.
+BOOST_AUTO_TEST_CASE(a_zombie_is_not_replaced) {
   const Snapshot before = process_40(10, {{40, 5}}, {2}, {5});
   Snapshot after = process_40(20, {{40, 5}}, {3}, {6});
   Column& states = *after.threads().find(kState.name);
@@ -165,8 +166,8 @@ BOOST_AUTO_TEST_CASE(a_zombie_was_not_replaced) {
   BOOST_TEST(told.threads().rows == 1u);
 }
 
-// The leader cannot have run for 9 s in 5 s, and its faults fell.
-BOOST_AUTO_TEST_CASE(two_snapshots_follow_an_exec_that_counters_prove) {
+// The leader cannot have run for 9 s in 5 s, and its faults decreased.
+BOOST_AUTO_TEST_CASE(two_snapshots_infer_an_exec_from_counters) {
   const Snapshot before = process_40(10, {{40, 5}, {41, 100}}, {0, 8}, {50, 3});
   Snapshot after = process_40(15, {{40, 5}}, {9}, {7});
   const Snapshot told = window(before, std::move(after));
@@ -174,21 +175,22 @@ BOOST_AUTO_TEST_CASE(two_snapshots_follow_an_exec_that_counters_prove) {
   BOOST_TEST(value(told, kFaults, 0) == 4u);
 }
 
-BOOST_AUTO_TEST_CASE(two_snapshots_have_no_base_where_an_exec_is_possible) {
+BOOST_AUTO_TEST_CASE(two_snapshots_have_no_base_if_an_exec_is_possible) {
   const Snapshot before = process_40(10, {{40, 5}, {41, 600}}, {0, 3}, {5, 3});
   const Snapshot told = window(before, process_40(20, {{40, 5}}, {4}, {7}));
   BOOST_TEST(gap(told, kRun, 0) == "NoBase");
   BOOST_TEST(gap(told, kFaults, 0) == "NoBase");
 }
 
-BOOST_AUTO_TEST_CASE(a_leader_that_did_nothing_keeps_its_base) {
+BOOST_AUTO_TEST_CASE(an_idle_leader_keeps_its_base) {
   const Snapshot before = process_40(10, {{40, 5}, {41, 600}}, {1, 3}, {5, 3});
   Snapshot after = process_40(20, {{40, 5}}, {1}, {5});
   BOOST_TEST(value(window(before, std::move(after)), kRun, 0) == 0u);
 }
 
-// Thread 41 ended, and did less than the leader had done; or more than it did until the end.
-BOOST_AUTO_TEST_CASE(a_leader_keeps_its_base_where_no_exec_would_add_a_life) {
+// Thread 41 exited. Its run time was below that of the leader before, or above that of the leader
+// at the end.
+BOOST_AUTO_TEST_CASE(a_leader_keeps_its_base_if_an_exec_is_impossible) {
   const Snapshot less = process_40(10, {{40, 5}, {41, 600}}, {3, 1}, {5, 3});
   BOOST_TEST(value(window(less, process_40(20, {{40, 5}}, {4}, {7})), kRun, 0) == kSecond);
   const Snapshot more = process_40(10, {{40, 5}, {41, 600}}, {3, 6}, {5, 3});
@@ -198,13 +200,13 @@ BOOST_AUTO_TEST_CASE(a_leader_keeps_its_base_where_no_exec_would_add_a_life) {
              4 * kSecond);
 }
 
-// Whatever the reason, a thread did not run for 9 s in 5 s.
+// No thread can run for 9 s in 5 s.
 BOOST_AUTO_TEST_CASE(run_time_beyond_wall_time_has_no_base) {
   const Snapshot before = process_40(10, {{40, 5}}, {0}, {5});
   BOOST_TEST(gap(window(before, process_40(15, {{40, 5}}, {9}, {7})), kRun, 0) == "NoBase");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_in_progress_counts_at_both_ends) {
+BOOST_AUTO_TEST_CASE(run_time_in_progress_counts_at_both_ends) {
   Snapshot before = taken(10, {{1, 5}, {2, 5}, {3, 5}, {4, 5}});
   add_u64(before, kRun, {100, 100, 100, 100});
   add_u64(before, kRunning, {30, 0, {}, {}});
@@ -214,7 +216,7 @@ BOOST_AUTO_TEST_CASE(what_is_in_progress_counts_at_both_ends) {
   add_u64(after, kRunning, {90, 5, {}, {}});
   add_text(after, kState, {"R", "R", "S", "S"});
   const Snapshot told = window(before, std::move(after));
-  BOOST_TEST(value(told, kRun, 0) == 60u);  // ran throughout, and its counter never moved
+  BOOST_TEST(value(told, kRun, 0) == 60u);  // ran throughout; its counter did not change
   BOOST_TEST(value(told, kRun, 1) == 55u);
   BOOST_TEST(value(told, kRun, 2) == 70u);  // asleep at both ends
   BOOST_TEST(gap(told, kRun, 3) == "NoBase");
@@ -235,7 +237,7 @@ BOOST_AUTO_TEST_CASE(user_and_system_time_keep_their_sum) {
   BOOST_TEST(gap(told, kUser, 2) == "WentBackwards");
 }
 
-BOOST_AUTO_TEST_CASE(a_cgroup_that_was_made_again_is_another_one) {
+BOOST_AUTO_TEST_CASE(a_recreated_cgroup_is_another_cgroup) {
   const auto host = [](std::uint64_t second, const Cells<std::string>& paths,
                        const Cells<std::uint64_t>& ids, const Cells<std::uint64_t>& used) {
     Snapshot snapshot = taken(second, {{1, 5}});
@@ -257,8 +259,8 @@ BOOST_AUTO_TEST_CASE(a_cgroup_that_was_made_again_is_another_one) {
              boost::test_tools::per_element());
 }
 
-// One that has no ids may have had more cgroups than it lists.
-BOOST_AUTO_TEST_CASE(a_cgroup_that_was_not_listed_may_have_been_there) {
+// A snapshot without cgroup ids may not list all existing cgroups.
+BOOST_AUTO_TEST_CASE(an_unlisted_cgroup_may_have_existed) {
   const MetricDef cpu = metric("cpu", "MonotonicUs", "SumUs", Entity::Cgroup);
   const auto host = [&](std::uint64_t second, const Cells<std::string>& paths,
                         const Cells<std::uint64_t>& ids) {
@@ -275,7 +277,7 @@ BOOST_AUTO_TEST_CASE(a_cgroup_that_was_not_listed_may_have_been_there) {
   BOOST_TEST(told.window->notes.empty());
 }
 
-BOOST_AUTO_TEST_CASE(ends_that_make_no_window) {
+BOOST_AUTO_TEST_CASE(refuses_snapshots_that_make_no_window) {
   Snapshot before = taken(10, {{1, 5}}), other = taken(20, {{1, 5}});
   other.meta.boot_id = "c";
   auto made = make_window(before, std::move(other), {}, "a.zst", "b.zst");
