@@ -1,4 +1,4 @@
-// Programs that claim to be jemalloc and make it costly to look at them, as a part of this process.
+// Maps synthetic programs into this process that look like jemalloc and are expensive to examine.
 
 #pragma once
 
@@ -52,8 +52,8 @@ inline Elf64_Ehdr header() {
   return head;
 }
 
-// A program that is jemalloc for sure, of which nothing tells the counters, so that its debug link
-// is followed.
+// Returns a program that contains jemalloc but no information about its counters, so that its debug
+// link is followed.
 inline std::string suspect_with_link(const std::string& link) {
   std::string bytes;
   Elf64_Ehdr head = header();
@@ -99,7 +99,7 @@ inline void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// As code of ours, so that a finder that is asked for us looks at it.
+// Maps the file as code, so that a finder examines it for this process.
 inline void* map_code(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY));
   void* const at = ::mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0);
@@ -107,8 +107,8 @@ inline void* map_code(const std::string& path) {
   return at;
 }
 
-// Maps programs that all name one sparse file of this size as their debug information, and returns
-// what a finder reports of this process.
+// Maps programs that all name one sparse file of this size as their debug information. Returns what
+// a finder reports for this process.
 inline Attach find_in(int programs, std::uint64_t linked_bytes,
                       FileBudget::Now now = FileBudget::Clock::now) {
   const Room room;

@@ -1,5 +1,5 @@
-// Files that are made to cost: what they may take of memory and time. What many of them take of a
-// real capture is up to live/jemalloc_time_test.cc.
+// Tests the limits on memory and time for expensive files. live/jemalloc_time_test.cc tests the
+// time that many such files take.
 
 #include <boost/test/unit_test.hpp>
 
@@ -27,7 +27,7 @@ using namespace ctprof::jemalloc::costly;
 
 namespace {
 
-// A sanitizer keeps back what was freed, and puts room around everything.
+// A sanitizer keeps freed memory and adds padding around allocations.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t kMostMemory = 256 * kMiB;
 #elif defined(__has_feature)
@@ -36,7 +36,7 @@ constexpr std::size_t kMostMemory = (__has_feature(address_sanitizer) ? 256 : 64
 constexpr std::size_t kMostMemory = 64 * kMiB;
 #endif
 
-// Sections whose names begin one behind the other in a table of 1 MiB that no zero ends.
+// Returns sections whose names start one byte apart in a table of 1 MiB without a final zero.
 std::string many_sections(std::uint16_t count) {
   std::string bytes;
   Elf64_Ehdr head = header();
@@ -54,7 +54,7 @@ std::string many_sections(std::uint16_t count) {
   return bytes + std::string(kMiB, 'A');
 }
 
-// The most memory that this process has had since reset_peak().
+// Returns the peak resident memory of this process since reset_peak().
 std::size_t peak() {
   std::ifstream status("/proc/self/status");
   std::string word;
@@ -89,19 +89,19 @@ std::size_t memory_for(std::uint16_t sections) {
 
 BOOST_AUTO_TEST_SUITE(jemalloc_budget_test)
 
-BOOST_AUTO_TEST_CASE(names_without_an_end) {
+BOOST_AUTO_TEST_CASE(limits_memory_for_unterminated_names) {
   BOOST_REQUIRE(memory_for(1'000) < kMostMemory);
   BOOST_TEST(memory_for(65'535) < kMostMemory);
 }
 
-// A file of that size is not read at all.
-BOOST_AUTO_TEST_CASE(links_to_huge_sparse_files) {
+// A file of this size is not read.
+BOOST_AUTO_TEST_CASE(does_not_read_huge_debug_files) {
   const std::uint64_t before = ctprof::bytes_read();
   find_in(40, 1024 * kMiB, stopped_clock);
   BOOST_TEST(ctprof::bytes_read() - before < 64 * kMiB);
 }
 
-BOOST_AUTO_TEST_CASE(a_budget_is_spent_once) {
+BOOST_AUTO_TEST_CASE(charges_a_budget_up_to_its_limit) {
   FileBudget budget({100, std::chrono::milliseconds(1)}, clock_of_test);
   BOOST_TEST(budget.charge(60));
   BOOST_TEST(!budget.charge(60));
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_budget_is_spent_once) {
   BOOST_TEST(budget.spent());
 }
 
-BOOST_AUTO_TEST_CASE(a_budget_is_spent_when_its_time_is_over) {
+BOOST_AUTO_TEST_CASE(a_budget_ends_with_its_time) {
   FileBudget budget({100, std::chrono::milliseconds(20)}, clock_of_test);
   now_ms += 20;
   BOOST_TEST(budget.charge(1));
@@ -119,8 +119,8 @@ BOOST_AUTO_TEST_CASE(a_budget_is_spent_when_its_time_is_over) {
   BOOST_TEST((budget.elapsed() == std::chrono::milliseconds(21)));
 }
 
-// What files have cost a capture leaves less and less for each further one.
-BOOST_AUTO_TEST_CASE(a_capture_gives_less_when_files_were_costly) {
+// The more time earlier files took, the less a capture allows for each further file.
+BOOST_AUTO_TEST_CASE(a_capture_reduces_budgets_after_expensive_files) {
   CaptureBudget capture;
   const auto bytes_after = [&](int more_ms) {
     const FileBudget file(kAllowanceOfFile, clock_of_test);
@@ -135,9 +135,9 @@ BOOST_AUTO_TEST_CASE(a_capture_gives_less_when_files_were_costly) {
   BOOST_TEST(bytes_after(1) == kHeadersOnly.bytes);
 }
 
-// What is spent shows in the verdict, and a file that is dismissed by its headers costs next to
+// The verdict shows whether the budget was exhausted. A file that its headers exclude costs almost
 // nothing.
-BOOST_AUTO_TEST_CASE(the_file_is_cut_where_the_budget_ends) {
+BOOST_AUTO_TEST_CASE(stops_reading_a_file_at_the_end_of_its_budget) {
   const Fd fd(::memfd_create("cut", MFD_CLOEXEC));
   const std::string bytes = suspect_with_link("none");
   BOOST_REQUIRE(::write(fd.get(), bytes.data(), bytes.size()) ==

@@ -1,5 +1,5 @@
-// The counters in the code of malloc and free: Debian's builds of three versions for two machines,
-// and code that is none.
+// Tests finding the counters in the code of malloc and free: Debian's builds of three versions for
+// two machines, and code without counters.
 
 #include <boost/test/unit_test.hpp>
 
@@ -35,7 +35,7 @@ Bytes bytes_of(const std::string& hex) {
   return bytes;
 }
 
-// By "version machine function".
+// Returns recorded code by "version machine function".
 const std::map<std::string, Recorded>& recorded() {
   static const auto all = [] {
     std::map<std::string, Recorded> functions;
@@ -70,9 +70,9 @@ struct Expected {
 
 BOOST_AUTO_TEST_SUITE(jemalloc_code_test)
 
-// The slots are those of the files' thread-local relocations; the offsets are what mallctl or the
-// version's source says.
-BOOST_AUTO_TEST_CASE(each_version_and_machine) {
+// The slots come from the thread-local relocations of the files, the offsets from mallctl or the
+// source of the version.
+BOOST_AUTO_TEST_CASE(finds_counters_of_each_version_and_machine) {
   const Expected all[] = {
       {"5.2.1", "x86_64", {0xaef98, 16}, {0xaef98, 24}},
       {"5.2.1", "aarch64", {0x84df8, 16}, {0x84df8, 24}},
@@ -92,14 +92,14 @@ BOOST_AUTO_TEST_CASE(each_version_and_machine) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_program_needs_no_slot) {
+BOOST_AUTO_TEST_CASE(finds_counters_of_a_program_without_a_slot) {
   const auto found = counters_of("5.3.0-program", "x86_64");
   BOOST_REQUIRE(found);
   BOOST_TEST((found->allocated == TlsAddress{0, -1808}));
   BOOST_TEST((found->deallocated == TlsAddress{0, -1792}));
 }
 
-BOOST_AUTO_TEST_CASE(distances_in_the_access_itself) {
+BOOST_AUTO_TEST_CASE(finds_counters_with_offsets_in_the_instruction) {
   // mov %fs:-1808,%rdx; add (%rdi),%rdx; mov %rdx,%fs:-1808   and   add %rsi,%fs:-1800
   const Bytes malloc = bytes_of(
       "64488b1425f0f8ffff480317644889142"
@@ -111,22 +111,22 @@ BOOST_AUTO_TEST_CASE(distances_in_the_access_itself) {
   BOOST_TEST(found->deallocated.offset == -1800);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_counter) {
+BOOST_AUTO_TEST_CASE(rejects_accesses_that_are_not_counters) {
   const auto places = [](const char* hex) { return places_added_to_x86_64({0, bytes_of(hex)}); };
-  BOOST_TEST(places("64488304250001000001").empty());  // addq $1,%fs:0x100: a constant
+  BOOST_TEST(places("64488304250001000001").empty());  // addq $1,%fs:0x100: adds a constant
   BOOST_TEST(places("6448290c2500010000").empty());    // sub %rcx,%fs:0x100
-  BOOST_TEST(places("64018c2500010000").empty());      // 32 bits wide
+  BOOST_TEST(places("64018c2500010000").empty());      // 32-bit access
   BOOST_TEST(places("64488b142500010000480317"
                     "644889142508010000")
-                 .empty());  // stored elsewhere
+                 .empty());  // stored to another address
   BOOST_TEST(places("64488b142500010000"
                     "644889142500010000")
-                 .empty());                        // nothing added
+                 .empty());                        // no addition
   BOOST_TEST(places("48013c2500010000").empty());  // not thread-local
 }
 
-// What a call may change is not what it was.
-BOOST_AUTO_TEST_CASE(calls_forget) {
+// A call may change registers, so their values are unknown afterwards.
+BOOST_AUTO_TEST_CASE(calls_invalidate_registers) {
   BOOST_TEST(places_added_to_x86_64({0, bytes_of("48c7c100ffffff"
                                                  "6448017908")})
                  .size() == 1u);
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(calls_forget) {
                  .empty());
 }
 
-BOOST_AUTO_TEST_CASE(two_pairs_are_no_answer) {
+BOOST_AUTO_TEST_CASE(rejects_code_with_two_pairs_of_counters) {
   const Bytes malloc = bytes_of(
       "6448013425f8f8ffff"
       "6448013425f8f0ffff");  // adds to -1800 and -3848
@@ -146,14 +146,14 @@ BOOST_AUTO_TEST_CASE(two_pairs_are_no_answer) {
   BOOST_TEST(!counters_in(EM_X86_64, {0, malloc}, {0, free}));
 }
 
-BOOST_AUTO_TEST_CASE(another_machine_has_no_answer) {
+BOOST_AUTO_TEST_CASE(has_no_result_for_other_machines) {
   const auto& malloc = recorded().at("5.3.0 x86_64 malloc");
   BOOST_TEST(places_added_to(EM_RISCV, malloc.code()).empty());
   BOOST_TEST(places_added_to(EM_AARCH64, malloc.code()).empty());
 }
 
-// Cut anywhere, the code yields nothing that the whole does not.
-BOOST_AUTO_TEST_CASE(cut_code) {
+// Truncated code gives no result that differs from that of the whole code.
+BOOST_AUTO_TEST_CASE(truncated_code_gives_no_wrong_result) {
   for (const auto& [name, function] : recorded()) BOOST_TEST_CONTEXT(name) {
       const std::uint16_t machine = name.find("x86_64") != name.npos ? EM_X86_64 : EM_AARCH64;
       const auto whole = places_added_to(machine, function.code());
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(cut_code) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(lengths_of_instructions) {
+BOOST_AUTO_TEST_CASE(decodes_lengths_of_instructions) {
   const struct {
     const char* hex;
     std::size_t length;
@@ -208,13 +208,13 @@ BOOST_AUTO_TEST_CASE(lengths_of_instructions) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_ends_the_reading) {
+BOOST_AUTO_TEST_CASE(stops_at_invalid_instructions) {
   BOOST_TEST(!decode_x86_64({}));
-  BOOST_TEST(!decode_x86_64(bytes_of("06")));                                // gone since 64 bits
+  BOOST_TEST(!decode_x86_64(bytes_of("06")));                                // not in 64 bits
   BOOST_TEST(!decode_x86_64(bytes_of("66666666666666666666666666666690")));  // longer than any
 }
 
-// The same numbers by two ways: those of the table of versions are what the code says.
+// Confirms the table of versions with the offsets found in the code.
 BOOST_AUTO_TEST_CASE(the_table_agrees_with_the_code) {
   for (const KnownVersion& version : known_versions()) BOOST_TEST_CONTEXT(version.text) {
       const auto found = counters_of(std::string(version.text.substr(0, 5)),
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(the_table_agrees_with_the_code) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_empty_cache) {
+BOOST_AUTO_TEST_CASE(finds_the_empty_cache) {
   std::vector<std::uint64_t> image(100, 0);
   BOOST_TEST(!empty_cache_in(image));
   for (std::size_t pair = 0; pair < 24; ++pair) image[7 + 2 * pair] = 1;

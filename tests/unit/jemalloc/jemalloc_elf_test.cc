@@ -1,5 +1,5 @@
-// Files that may carry jemalloc: programs, libraries, broken ones, and where thread-local storage
-// stands.
+// Tests files that may contain jemalloc: programs, libraries and damaged files, and the place of
+// thread-local storage.
 
 #include <boost/test/unit_test.hpp>
 
@@ -24,8 +24,7 @@
 #include "tests/unit/jemalloc/stopped_clock.hpp"
 
 namespace jemalloc_elf_test {
-// The thread sanitizer puts a malloc and a free of its own into this program, which are judged
-// before ours.
+// ThreadSanitizer adds its own malloc and free to this program, which are found before ours.
 #ifdef __has_feature
 #define CTPROF_HAS_FEATURE(feature) __has_feature(feature)
 #else
@@ -37,8 +36,8 @@ using namespace ctprof::jemalloc;
 using ctprof::sdk::Fd;
 
 extern "C" {
-// This program has what a program with jemalloc has, under a prefix of its own, so that its symbols
-// can be looked for.
+// This program has the symbols of a program with jemalloc under a separate prefix, so that the test
+// can search for them.
 __thread std::uint64_t unit_tsd_tls[64] = {1};
 void* unit_malloc(std::size_t);
 void unit_free(void*);
@@ -76,7 +75,7 @@ Elf64_Phdr tls(std::uint64_t address, std::uint64_t size, std::uint64_t alignmen
 
 BOOST_AUTO_TEST_SUITE(jemalloc_elf_test)
 
-BOOST_AUTO_TEST_CASE(our_own_program) {
+BOOST_AUTO_TEST_CASE(finds_the_symbols_of_this_program) {
   BOOST_TEST(unit_mallctl() == 1);
   const Fd self(::open("/proc/self/exe", O_RDONLY));
   const ElfFile file(self.get(), without_time_limit());
@@ -85,24 +84,25 @@ BOOST_AUTO_TEST_CASE(our_own_program) {
   const Symbols symbols = static_symbols(file);
   BOOST_TEST(symbols.mallctl);
   BOOST_REQUIRE(symbols.tsd_offset.has_value());
-  // The variable is where the symbol and the formula say.
+  // The variable is at the address that symbol and formula give.
   const auto start = program_tls_start(file.machine(), *file.tls());
   const auto pointer = reinterpret_cast<std::int64_t>(__builtin_thread_pointer());
   BOOST_TEST(pointer + start.value_or(0) + static_cast<std::int64_t>(*symbols.tsd_offset) ==
              reinterpret_cast<std::int64_t>(&unit_tsd_tls[0]));
-  // A sanitizer has pairs of its own.
+  // A sanitizer adds pairs of its own.
   BOOST_TEST(std::any_of(symbols.allocators.begin(), symbols.allocators.end(),
                          [](const auto& functions) { return functions.prefix == "unit_"; }));
 }
 
-// It says that it is jemalloc, and nothing tells the fields: an answer of its own, not silence.
-BOOST_AUTO_TEST_CASE(jemalloc_without_a_source, *boost::unit_test::enable_if<!kThreadSanitizer>()) {
+// The file contains jemalloc, but nothing describes its fields. This case has its own result.
+BOOST_AUTO_TEST_CASE(reports_jemalloc_without_field_information,
+                     *boost::unit_test::enable_if<!kThreadSanitizer>()) {
   const Fd self(::open("/proc/self/exe", O_RDONLY));
   BOOST_TEST(
       (judge(ElfFile(self.get(), without_time_limit()), {}).attach == Attach::DwarfParseFailure));
 }
 
-BOOST_AUTO_TEST_CASE(debug_information_is_asked_last,
+BOOST_AUTO_TEST_CASE(uses_debug_information_last,
                      *boost::unit_test::enable_if<!kThreadSanitizer>()) {
   const Fd self(::open("/proc/self/exe", O_RDONLY));
   const ElfFile file(self.get(), without_time_limit());
@@ -117,8 +117,8 @@ BOOST_AUTO_TEST_CASE(debug_information_is_asked_last,
   BOOST_TEST((outside.attach == Attach::DwarfParseFailure));
 }
 
-// Cut short at any place, the file is something else or nothing; it never makes us fall.
-BOOST_AUTO_TEST_CASE(cut_files) {
+// A file that is truncated at any place gives another result or none, and never a crash.
+BOOST_AUTO_TEST_CASE(handles_truncated_files) {
   const std::string bytes = own_bytes();
   for (std::size_t size = 0; size < bytes.size(); size += size < 4096 ? 61 : bytes.size() / 40) {
     const Fd part = file_of(bytes.data(), size);
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(cut_files) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_file_of_ours) {
+BOOST_AUTO_TEST_CASE(rejects_other_files) {
   std::string bytes = own_bytes();
   const auto kind = [&](std::size_t at, char value) {
     std::string changed = bytes;
@@ -152,8 +152,8 @@ BOOST_AUTO_TEST_CASE(a_library_without_jemalloc) {
   BOOST_TEST((judge(ElfFile(libc.get(), without_time_limit()), {}).attach == Attach::NotJemalloc));
 }
 
-// Nothing but regular files, and nothing outside of the root.
-BOOST_AUTO_TEST_CASE(what_is_not_opened) {
+// Only regular files are opened, and none outside of the root.
+BOOST_AUTO_TEST_CASE(opens_only_regular_files_below_the_root) {
   char room[] = "/tmp/jemalloc_elf.XXXXXX";
   BOOST_REQUIRE(::mkdtemp(room) != nullptr);
   const std::string root(room);
@@ -172,8 +172,9 @@ BOOST_AUTO_TEST_CASE(what_is_not_opened) {
   ::rmdir(room);
 }
 
-// One answer, whoever asks first.
-BOOST_AUTO_TEST_CASE(many_ask_at_once, *boost::unit_test::enable_if<!kThreadSanitizer>()) {
+// All threads get the same answer.
+BOOST_AUTO_TEST_CASE(answers_concurrent_requests_equally,
+                     *boost::unit_test::enable_if<!kThreadSanitizer>()) {
   ctprof_host host{};
   host.size = sizeof host;
   host.proc = "/proc";
@@ -193,8 +194,8 @@ BOOST_AUTO_TEST_CASE(many_ask_at_once, *boost::unit_test::enable_if<!kThreadSani
   }
 }
 
-// A child that shares our files is not asked about each again, and neither are we dismissed.
-BOOST_AUTO_TEST_CASE(a_process_of_known_files_is_dismissed) {
+// A child that shares our files is not examined again. Our own process is not dismissed.
+BOOST_AUTO_TEST_CASE(dismisses_a_process_with_known_files) {
   ctprof_host host{};
   host.size = sizeof host;
   host.proc = "/proc";
@@ -229,9 +230,9 @@ BOOST_AUTO_TEST_CASE(a_process_of_known_files_is_dismissed) {
   BOOST_TEST(!finder.dismisses(theirs.get()));
 }
 
-// x86_64 puts the segment before the thread pointer, aarch64 behind two words; the alignment of
-// both is that of the file's addresses.
-BOOST_AUTO_TEST_CASE(where_a_program_has_its_segment) {
+// x86_64 places the segment below the thread pointer, aarch64 two words above it. Both align it
+// like the addresses in the file.
+BOOST_AUTO_TEST_CASE(computes_the_place_of_the_tls_segment) {
   const auto x86 = [](const Elf64_Phdr& header) {
     return program_tls_start(EM_X86_64, header).value_or(0);
   };
@@ -240,7 +241,7 @@ BOOST_AUTO_TEST_CASE(where_a_program_has_its_segment) {
   };
   BOOST_TEST(x86(tls(0xc4560, 2632, 8)) == -2632);
   BOOST_TEST(x86(tls(0x40, 100, 64)) == -128);
-  BOOST_TEST(x86(tls(0x1010, 48, 64)) == -48);  // begins 16 behind a multiple of 64, so ends at one
+  BOOST_TEST(x86(tls(0x1010, 48, 64)) == -48);  // 16 past a multiple of 64, so it ends at one
   BOOST_TEST(arm(tls(0x1000, 100, 8)) == 16);
   BOOST_TEST(arm(tls(0x1000, 100, 64)) == 64);
   BOOST_TEST(arm(tls(0x1010, 100, 64)) == 16);

@@ -1,4 +1,4 @@
-// Mappings of a process: which files, under which names, and where they begin.
+// Tests the mappings of a process: their files, names and start addresses.
 
 #include <boost/test/unit_test.hpp>
 
@@ -25,7 +25,7 @@ using ctprof::jemalloc::query_code;
 
 BOOST_AUTO_TEST_SUITE(jemalloc_mappings_test)
 
-BOOST_AUTO_TEST_CASE(a_library_begins_at_its_first_mapping) {
+BOOST_AUTO_TEST_CASE(a_library_starts_at_its_first_mapping) {
   const auto files = code_files(
       "7f2b58a00000-7f2b58a09000 r--p 00000000 fe:01 1835034                    "
       "/usr/lib/libjemalloc.so.2\n"
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_library_begins_at_its_first_mapping) {
   BOOST_TEST(!files[0].deleted);
 }
 
-BOOST_AUTO_TEST_CASE(names_with_all_that_is_allowed) {
+BOOST_AUTO_TEST_CASE(reads_names_with_special_characters) {
   const auto files = code_files(
       "00400000-00401000 r-xp 00000000 08:01 5                                  /opt/a b\\012c "
       "(deleted)\n"
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(names_with_all_that_is_allowed) {
   BOOST_TEST(files[2].path == "/opt/\xff\xfe");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_code_of_a_file) {
+BOOST_AUTO_TEST_CASE(ignores_mappings_that_are_not_code_of_a_file) {
   BOOST_TEST(code_files("").empty());
   BOOST_TEST(code_files("7ffd0000-7ffe0000 r-xp 00000000 00:00 0                          [vdso]\n")
                  .empty());
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_code_of_a_file) {
   BOOST_TEST(code_files("00400000-00401000 r-xp 00000000 08:01 0 \n").empty());
 }
 
-BOOST_AUTO_TEST_CASE(broken_lines_are_passed_over) {
+BOOST_AUTO_TEST_CASE(skips_malformed_lines) {
   const auto files = code_files(
       "nonsense\n\n-\n00400000\n00401000-00400000 r-xp 0 08:01 5 /backwards\n00400000-00401000 "
       "r-xp 0 08:zz 5 /device\n"
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(broken_lines_are_passed_over) {
   BOOST_TEST(files[0].path == "/sound");
 }
 
-BOOST_AUTO_TEST_CASE(each_file_once) {
+BOOST_AUTO_TEST_CASE(lists_each_file_once) {
   const auto files = code_files(
       "00400000-00401000 r-xp 00000000 08:01 5 /a\n00401000-00402000 r-xp 00001000 08:01 5 /a\n"
       "10000000-10001000 r-xp 00000000 08:02 5 /b\n20000000-20001000 r-xp 00000000 08:01 5 /a\n");
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(each_file_once) {
   BOOST_TEST(files[1].path == "/b");
 }
 
-BOOST_AUTO_TEST_CASE(ranges_are_named_as_in_map_files) {
+BOOST_AUTO_TEST_CASE(ranges_have_the_names_of_map_files) {
   const auto files = code_files("00400000-00401000 r-xp 00000000 08:01 5 /a\n");
   BOOST_REQUIRE(files.size() == 1u);
   BOOST_TEST(files[0].range == "400000-401000");
@@ -115,7 +115,7 @@ std::string text_of(int file) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_kernel_says_the_same_when_asked_for_files_alone) {
+BOOST_AUTO_TEST_CASE(the_ioctl_gives_the_same_result) {
   const ctprof::sdk::Fd maps(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
   const auto read = code_files(text_of(maps.get()));
   BOOST_TEST(!read.empty());
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(the_kernel_says_the_same_when_asked_for_files_alone) {
   expect_same(asked, read);
 }
 
-BOOST_AUTO_TEST_CASE(code_alone_is_told_without_names) {
+BOOST_AUTO_TEST_CASE(the_ioctl_lists_code_without_names) {
   const ctprof::sdk::Fd maps(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
   std::vector<FileId> told;
   const int error = query_code(maps.get(), [&](const FileId& file) {

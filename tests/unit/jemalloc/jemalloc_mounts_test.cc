@@ -1,4 +1,4 @@
-// Which file system a mapping belongs to, in text of a kernel.
+// Tests finding the file system of a mapping, with recorded kernel text.
 
 #include <boost/test/unit_test.hpp>
 
@@ -30,7 +30,7 @@ constexpr std::string_view kMounts =
 
 BOOST_AUTO_TEST_SUITE(jemalloc_mounts_test)
 
-BOOST_AUTO_TEST_CASE(mappings_of_files) {
+BOOST_AUTO_TEST_CASE(finds_mappings_of_files) {
   const auto ranges = file_ranges(kMaps);
   BOOST_REQUIRE(ranges.size() == 2u);
   BOOST_TEST(device_at(ranges, 0x400800) == makedev(0, 0x27));
@@ -39,16 +39,16 @@ BOOST_AUTO_TEST_CASE(mappings_of_files) {
   BOOST_TEST(device_at(ranges, 0x7ffd2000) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(mount_points) {
+BOOST_AUTO_TEST_CASE(finds_mount_points) {
   BOOST_TEST(mount_point_in(kMounts, makedev(253, 1)) == "/");
-  BOOST_TEST(mount_point_in(kMounts, makedev(0, 39)) == "/mnt/again");  // the last is on top
+  BOOST_TEST(mount_point_in(kMounts, makedev(0, 39)) == "/mnt/again");  // the last mount is on top
   BOOST_TEST(mount_point_in(kMounts, makedev(0, 40)) == "/mnt/?[31mred");
   BOOST_TEST(mount_point_in(kMounts, makedev(0, 41)).empty());
   BOOST_TEST(mount_point_in(kMounts, 0).empty());
   BOOST_TEST(mount_point_in("", makedev(253, 1)).empty());
 }
 
-BOOST_AUTO_TEST_CASE(our_own) {
+BOOST_AUTO_TEST_CASE(finds_the_mount_points_of_this_process) {
   const ctprof::sdk::Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY));
   const auto self = static_cast<std::uint64_t>(::getpid());
   const auto ranges = mappings_of(proc.get(), self);

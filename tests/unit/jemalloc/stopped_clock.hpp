@@ -1,4 +1,4 @@
-// Budgets of files that no delay of the machine can use up.
+// Budgets of files without a time limit, so that delays of the machine have no effect.
 
 #pragma once
 

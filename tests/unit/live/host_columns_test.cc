@@ -1,4 +1,4 @@
-// The columns of /proc/stat, as the plugin `host` fills them, beside the file of this host.
+// Compares the columns of the plugin `host` with /proc/stat of this host.
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,7 +28,7 @@ std::uint64_t monotonic_ns() {
 
 BOOST_AUTO_TEST_SUITE(host_columns_test)
 
-BOOST_AUTO_TEST_CASE(columns_of_this_host) {
+BOOST_AUTO_TEST_CASE(columns_match_proc_stat_of_this_host) {
   const LoadedPlugin plugin("host");
   const TestHost host("", {1, 1}, CTPROF_HOST_LIVE);
   sdk::TextFile file;

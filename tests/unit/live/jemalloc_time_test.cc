@@ -1,4 +1,4 @@
-// How long a capture may look at files that are costly: real time, on this machine.
+// Measures how long a capture examines expensive files, in real time on this machine.
 
 #include <boost/test/unit_test.hpp>
 
@@ -13,8 +13,8 @@ using namespace ctprof::jemalloc::costly;
 
 BOOST_AUTO_TEST_SUITE(jemalloc_time_test)
 
-// Each is small enough to be looked at.
-BOOST_AUTO_TEST_CASE(links_to_many_files) {
+// Each file is small enough to be read.
+BOOST_AUTO_TEST_CASE(limits_the_time_for_many_debug_files) {
   const auto start = std::chrono::steady_clock::now();
   const Attach attach = find_in(60, 255 * kMiB);
   BOOST_TEST((attach == Attach::DwarfParseFailure || attach == Attach::TooCostly));

@@ -1,8 +1,8 @@
-// Stacks of real processes, walked by the unwinder and, at the same instant, by libdwfl, which is
-// another's work: every stack is to be the same, frame by frame.
+// Compares stacks of real processes, walked by the Unwinder, with those that libdwfl, an
+// independent implementation, walks at the same time. All stacks must be equal, frame by frame.
 //
-// Targets are our own children, stopped by ptrace here, so that both see the same registers and
-// memory. (The unwinder itself attaches to nobody.)
+// The targets are child processes that this test stops with ptrace, so that both walks use the same
+// registers and memory. The Unwinder itself never attaches to a process.
 
 #include <boost/test/unit_test.hpp>
 
@@ -42,7 +42,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A child that runs a program, until this ends. Its input is a pipe that nobody writes to.
+// A child that runs a program until this object is destroyed. Its input is a pipe without data.
 class Child {
  public:
   explicit Child(std::vector<std::string> command) {
@@ -88,7 +88,7 @@ std::vector<pid_t> threads_of(pid_t pid) {
   return tids;
 }
 
-// A thread, stopped as long as this lives.
+// A thread that is stopped until this object is destroyed.
 class Stopped {
  public:
   explicit Stopped(pid_t tid) : tid_(tid) {
@@ -124,7 +124,8 @@ class Stopped {
   pid_t tid_;
 };
 
-// The same by libdwfl: addresses of instructions, of callers the last byte of the call.
+// Walks with libdwfl. Returns instruction addresses; for callers, the address of the last byte of
+// the call.
 class Reference {
  public:
   explicit Reference(pid_t pid) : dwfl_(::dwfl_begin(&kCallbacks)) {
@@ -155,7 +156,7 @@ class Reference {
   Dwfl* dwfl_;
 };
 
-// By its path: files of our children are neither replaced nor deleted, and map_files is root's.
+// Opens files by path: files of our children are not replaced or deleted, and map_files needs root.
 sdk::Fd open_mapped(std::uint64_t, const CodeRange&, const std::string& path) {
   return sdk::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
@@ -164,8 +165,8 @@ struct Tally {
   std::size_t stacks = 0, frames = 0, roots = 0, guessed = 0, unequal = 0;
 };
 
-// Of programs that run: stopped within a prologue that is written by hand, or where a thread begins
-// or ends, a stack may say that it goes on nobody knows where.
+// A running program can be stopped in a hand-written prologue, or where a thread starts or exits.
+// Such a stack may be incomplete if it is marked so.
 bool nearly_all_reach_their_root(const Tally& tally) {
   return 100 * tally.roots >= 98 * tally.stacks;
 }
@@ -196,7 +197,7 @@ class Comparison {
   const Tally& tally() const { return tally_; }
 
  private:
-  // A program may load libraries, or execute another one.
+  // A program may load libraries or execute another program.
   void follow_mappings() {
     std::string maps = text_of("/proc/" + std::to_string(pid_) + "/maps");
     if (maps == maps_) return;
@@ -224,7 +225,7 @@ class Comparison {
       const CodeRange* range = space_.find(address);
       if (range) expected.push_back({address - range->start + range->offset, range->module, false});
     }
-    // One that says that it ended early may do so, but not lead elsewhere.
+    // A stack that is marked as incomplete may be shorter, but must not differ.
     if (ending != Ending::Root && frames.size() < expected.size()) expected.resize(frames.size());
     if (frames == expected) return;
     ++tally_.unequal;
@@ -277,7 +278,7 @@ Tally compared(const std::vector<std::string>& command, unsigned times) {
 
 using Command = std::vector<std::string>;
 
-// The long form is for tools/dev soak.
+// tools/dev soak sets a larger number.
 unsigned rounds() {
   const char* told = std::getenv("TEST_ROUNDS");
   return told ? static_cast<unsigned>(std::stoul(told)) : 50;
@@ -285,7 +286,7 @@ unsigned rounds() {
 
 BOOST_AUTO_TEST_SUITE(stacks_live_test)
 
-BOOST_AUTO_TEST_CASE(sleepers) {
+BOOST_AUTO_TEST_CASE(sleeping_programs_have_equal_stacks) {
   for (const Command& command :
        {Command{"sleep", "100"}, {"cat"}, {"sqlite3"}, {"/usr/bin/python3"}}) {
     const Tally tally = compared(command, 10);
@@ -294,8 +295,8 @@ BOOST_AUTO_TEST_CASE(sleepers) {
   }
 }
 
-// Stopped anywhere: in prologues, epilogues and stubs of the procedure linkage table.
-BOOST_AUTO_TEST_CASE(runners) {
+// Threads are stopped anywhere: in prologues, epilogues and PLT stubs.
+BOOST_AUTO_TEST_CASE(running_programs_have_equal_stacks) {
   const Command python{
       "/usr/bin/python3", "-c",
       "import json, re\nwhile True: re.sub('a|b', 'c', json.dumps(list(range(99))))"};
@@ -310,20 +311,20 @@ BOOST_AUTO_TEST_CASE(runners) {
   }
 }
 
-// Exceptions, callbacks of the C library, threads, and handlers of signals that come at any
-// instruction; without frame pointers.
-BOOST_AUTO_TEST_CASE(a_program_of_ours) {
+// Exceptions, callbacks of the C library, threads, and signal handlers at any instruction; without
+// frame pointers.
+BOOST_AUTO_TEST_CASE(the_target_program_has_equal_stacks) {
   const char* target = std::getenv("STACKS_TARGET");
-  if (!target) return void(BOOST_TEST_MESSAGE("STACKS_TARGET is not told: nothing to compare"));
+  if (!target) return void(BOOST_TEST_MESSAGE("STACKS_TARGET is not set: nothing to compare"));
   const Tally tally = compared({target}, rounds());
   BOOST_TEST(tally.stacks == 3 * rounds());
   BOOST_TEST(tally.unequal == 0u);
   BOOST_TEST(nearly_all_reach_their_root(tally));
 }
 
-// For other programs, by hand: CTPROF_STACKS_OF='java -jar x.jar' unit-live -t
+// For manual tests of other programs: CTPROF_STACKS_OF='java -jar x.jar' unit-live -t
 // stacks_live_test -l message
-BOOST_AUTO_TEST_CASE(any_other) {
+BOOST_AUTO_TEST_CASE(a_specified_program_has_equal_stacks) {
   const char* told = std::getenv("CTPROF_STACKS_OF");
   if (!told) return;
   std::istringstream words(told);
@@ -331,8 +332,8 @@ BOOST_AUTO_TEST_CASE(any_other) {
   BOOST_TEST(tally.unequal == 0u);
 }
 
-// Of processes that run already: CTPROF_STACKS_IN='pid ...', as stacks_programs.py does.
-BOOST_AUTO_TEST_CASE(those_that_run) {
+// For running processes: CTPROF_STACKS_IN='pid ...', as stacks_programs.py sets it.
+BOOST_AUTO_TEST_CASE(specified_processes_have_equal_stacks) {
   const char* told = std::getenv("CTPROF_STACKS_IN");
   if (!told) return;
   std::istringstream pids(told);

@@ -252,7 +252,7 @@ def measured(test, pids):
         threads = sum(len(os.listdir(f"/proc/{pid}/task")) for pid in pids)
         rounds = min(200, (STACKS - sums["stacks"]) // threads + 1)
         environment = os.environ | {"CTPROF_STACKS_IN": " ".join(map(str, pids)), "TEST_ROUNDS": str(rounds)}
-        output = subprocess.run([test, "-t", "stacks_live_test/those_that_run", "-l", "message"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        output = subprocess.run([test, "-t", "stacks_live_test/specified_processes_have_equal_stacks", "-l", "message"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True, errors="replace", check=False).stdout
         lines = list(LINE.finditer(output))
         if not lines:

@@ -1,4 +1,4 @@
-// A program for stacks_live_test to look at: threads that throw, sort, and are interrupted.
+// The target program of stacks_live_test: its threads throw exceptions, sort, and receive signals.
 
 #include <signal.h>
 #include <sys/time.h>
@@ -35,7 +35,7 @@ void sort_numbers() {
   ::qsort(numbers, 100, sizeof numbers[0], by_value);
 }
 
-// Takes its time, so that it is often seen.
+// Sleeps, so that many samples are inside the handler.
 void interrupt(int) { ::usleep(500); }
 
 template <class Work>

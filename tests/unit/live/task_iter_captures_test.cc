@@ -1,22 +1,22 @@
-// Captures by task-iter in one process, one after the other and side by side: nothing is left
-// behind, and none sees another's records.
+// Captures with task-iter in one process, one after the other and concurrently, and checks that
+// they leak no resources and do not read each other's records.
 //
-// One after the other: 300, or as many as CTPROF_CAPTURES says, one in ten of all threads, the rest
-// of our own. After the first tenth, when there is all that is made once, it is noted what the
-// process holds, and at the end there must be no more of it:
+// Consecutive captures: 300, or the number in CTPROF_CAPTURES; one in ten captures all threads, the
+// others only this process. After the first tenth, when all one-time allocations exist, the test
+// records the resources of the process. At the end they may have grown by at most:
 //
-//   open files, by descriptors and mappings: not one more; BPF programs, maps and links: none, for
-//   they go with the session; bytes that malloc has given out: 4 KiB, less than a byte for each of
-//   10,000 captures; resident memory, when malloc has given back what it can: 2 MiB, for what is
-//   left follows the largest capture, and the host's threads are not ours to count. That is for
-//   memory that is not malloc's: a page lost in each capture is seen from 600 captures on.
-//   AddressSanitizer keeps back what was freed; there it is not judged.
+// - open files (descriptors and mappings): none
+// - BPF programs, maps and links: none, as they belong to the session
+// - bytes allocated by malloc: 4 KiB, less than a byte per capture for 10,000 captures
+// - resident memory after malloc_trim: 2 MiB, because the rest depends on the largest capture and
+//   on the threads of the host. This detects leaks outside of malloc: one page per capture is found
+//   with 600 captures or more. It is not checked with AddressSanitizer, which keeps freed memory.
 //
-// The figures are in the log (--log_level=message). For malloc's to be exact the program starts
-// itself once more, without the lists of freed pieces that glibc keeps for each thread: pieces in
-// them count as given out, and it takes thousands of captures until they are full.
+// The log contains the numbers (--log_level=message). For exact numbers of malloc, the program
+// executes itself again without the per-thread caches of glibc: cached pieces count as allocated,
+// and it takes thousands of captures to fill the caches.
 //
-// Without leave to load BPF programs every case is skipped, by name.
+// Without the right to load BPF programs, every case is skipped with a message.
 
 #include <boost/test/unit_test.hpp>
 
@@ -59,7 +59,7 @@ Registry task_iter() {
   return Registry(*load_plugins(options));
 }
 
-// Whether task-iter listed, and filled what it lists with.
+// Returns whether task-iter listed the threads and filled their identity columns.
 bool is_ours(const Snapshot& snapshot) {
   return snapshot.threads().find(kTid)->provenance.plugin == "task-iter";
 }
@@ -75,7 +75,7 @@ std::size_t entries(const char* directory) {
   return static_cast<std::size_t>(std::distance(begin(files), end(files)));
 }
 
-// Lines of a file that have one of the words; none of a file that is gone.
+// Counts the lines of a file that contain one of the words; 0 if the file is missing.
 std::size_t lines_with(const std::filesystem::path& path,
                        std::initializer_list<const char*> words) {
   std::size_t found = 0;
@@ -142,14 +142,14 @@ boost::test_tools::assertion_result may_load(boost::unit_test::test_unit_id) {
 
 BOOST_AUTO_TEST_SUITE(task_iter_captures_test)
 
-BOOST_AUTO_TEST_CASE(a_session_has_its_program_loaded, *boost::unit_test::precondition(may_load)) {
+BOOST_AUTO_TEST_CASE(a_session_loads_its_program, *boost::unit_test::precondition(may_load)) {
   const Registry registry = task_iter();
   const auto session = Session::open(registry, {});
   BOOST_REQUIRE(session);
   BOOST_TEST(bpf_objects() > 0);
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_left_behind, *boost::unit_test::precondition(may_load)) {
+BOOST_AUTO_TEST_CASE(consecutive_captures_leak_nothing, *boost::unit_test::precondition(may_load)) {
   constexpr std::size_t kMoreAllocated = 4 * 1024, kMoreResident = 2 * 1024 * 1024;
   const int captures = wanted_captures();
   int done = 0;
@@ -169,7 +169,8 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_behind, *boost::unit_test::precondition(may
   if (!kSanitized) BOOST_TEST(late.resident_bytes < early.resident_bytes + kMoreResident);
 }
 
-BOOST_AUTO_TEST_CASE(captures_side_by_side, *boost::unit_test::precondition(may_load)) {
+BOOST_AUTO_TEST_CASE(concurrent_captures_are_independent,
+                     *boost::unit_test::precondition(may_load)) {
   constexpr int kThreads = 4, kCaptures = 25;
   std::vector<int> wrong(kThreads);
   {
@@ -178,7 +179,8 @@ BOOST_AUTO_TEST_CASE(captures_side_by_side, *boost::unit_test::precondition(may_
       threads.emplace_back([&count, all = &count == &wrong.front()] {
         for (int i = 0; i < kCaptures; ++i) {
           const auto snapshot = capture_once(!all);
-          // The four, and who started them; of a process alone, no other's row.
+          // A full capture has the four threads and the main thread; a capture of this process has
+          // no other rows.
           const bool right = snapshot && is_ours(*snapshot) && own_rows(*snapshot) >= 1 &&
                              (all || own_rows(*snapshot) == snapshot->threads().rows);
           if (!right) ++count;

@@ -1,5 +1,5 @@
-// Kernel stacks of off-cpu as the core receives them: within the kernel's limit, and without frames
-// of tracing.
+// Tests the kernel stacks that off-cpu passes to the core: limited by the kernel, and without
+// frames of tracing.
 
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ using recorded::TestHost;
 
 namespace {
 
-// A directory like /proc, of a kernel that puts three frames into a stack.
+// A directory like /proc of a kernel that records three frames per stack.
 class Proc {
  public:
   Proc() {
@@ -40,7 +40,8 @@ class Proc {
   std::string path_;
 };
 
-// What becomes of a kernel thread's stack of so many frames, of which `own` are of tracing.
+// Passes a kernel thread's stack of this many frames, of which `own` belong to tracing, and returns
+// the record.
 recorded::ReceivedRecord handed(std::size_t frames, std::size_t own = 0) {
   const Proc proc;
   const TestHost host(proc.path());
@@ -58,13 +59,13 @@ recorded::ReceivedRecord handed(std::size_t frames, std::size_t own = 0) {
 
 BOOST_AUTO_TEST_SUITE(off_cpu_handover_test)
 
-BOOST_AUTO_TEST_CASE(marks_stacks_as_cut_that_reach_the_kernels_limit) {
+BOOST_AUTO_TEST_CASE(marks_stacks_at_the_kernels_limit_as_truncated) {
   BOOST_TEST((handed(2).record.flags & CTPROF_RECORD_CUT) == 0u);
   BOOST_TEST((handed(3).record.flags & CTPROF_RECORD_CUT) != 0u);
   BOOST_TEST((handed(3, 2).record.flags & CTPROF_RECORD_CUT) != 0u);
 }
 
-BOOST_AUTO_TEST_CASE(leaves_out_frames_of_tracing) {
+BOOST_AUTO_TEST_CASE(omits_frames_of_tracing) {
   const std::vector<std::uint64_t> rest{12};
   BOOST_TEST(handed(3, 2).kernel == rest, boost::test_tools::per_element());
   BOOST_TEST(handed(2, 5).kernel.empty());

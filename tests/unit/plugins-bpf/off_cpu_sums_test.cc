@@ -1,4 +1,4 @@
-// What happened to a thread in a window, from what is known of it at the end.
+// Tests the sums of a thread in a window, computed from its state at the end.
 
 #include <boost/test/unit_test.hpp>
 
@@ -21,10 +21,10 @@ off_thread thread(off_state state, std::uint32_t window, std::uint64_t since) {
 
 BOOST_AUTO_TEST_SUITE(off_cpu_sums_test)
 
-BOOST_AUTO_TEST_CASE(who_sleeps_throughout_sleeps_for_the_window) {
+BOOST_AUTO_TEST_CASE(a_thread_that_sleeps_throughout_sleeps_for_the_whole_window) {
   for (const std::uint32_t window : {0u, 1u, 2u}) {
     off_thread asleep = thread(OFF_SLEEPS, window, 10);
-    asleep.sums[1].ns[OFF_RUNS] = 77;  // of a window long ago
+    asleep.sums[1].ns[OFF_RUNS] = 77;  // from an old window
     asleep.uncharged = 5;
     const Happened happened = happened_in(kSpan, asleep, false);
     BOOST_TEST(happened.error_ns() == 0);
@@ -37,10 +37,10 @@ BOOST_AUTO_TEST_CASE(who_sleeps_throughout_sleeps_for_the_window) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_goes_on_at_the_end_is_added) {
+BOOST_AUTO_TEST_CASE(adds_the_wait_in_progress_at_the_end) {
   off_thread queued = thread(OFF_QUEUED, 3, 1900);
   queued.away = 1500;
-  queued.uncharged = 400;  // blocked before it was woken up
+  queued.uncharged = 400;  // blocked before its wakeup
   queued.sums[1].ns[OFF_RUNS] = 500;
   queued.sums[1].ns[OFF_SLEEPS] = 400;
   queued.sums[1].counts[OFF_SLEEPS] = 1;
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(what_goes_on_at_the_end_is_added) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(who_had_an_event_since_the_end_has_its_sums_already) {
+BOOST_AUTO_TEST_CASE(a_thread_with_an_event_after_the_end_has_complete_sums) {
   off_thread later = thread(OFF_RUNS, 4, 2100);
   later.sums[1].ns[OFF_BLOCKED] = 1000;
   later.sums[0].ns[OFF_BLOCKED] = 100;
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(who_had_an_event_since_the_end_has_its_sums_already) {
   BOOST_TEST(happened.going_on_ns == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_turn_that_ends_a_little_later_than_the_window_is_cut) {
+BOOST_AUTO_TEST_CASE(truncates_a_run_that_ends_after_the_window) {
   off_thread left = thread(OFF_SLEEPS, 3, 2004);
   left.sums[1].ns[OFF_RUNS] = 1004;
   const Happened happened = happened_in(kSpan, left, false);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_turn_that_ends_a_little_later_than_the_window_is_cut) {
   BOOST_TEST(happened.sums.waits == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(who_was_born_inside_was_there_from_then_on) {
+BOOST_AUTO_TEST_CASE(a_started_thread_counts_from_its_start) {
   off_thread born = thread(OFF_QUEUED, 3, 1700);
   born.born = 1700;
   BOOST_TEST(happened_in(kSpan, born, false).wall_ns == 300u);

@@ -1,4 +1,4 @@
-// Stacks that the programs of off-cpu walked, as they are handed over.
+// Tests how stacks that the BPF programs of off-cpu walked are passed to the core.
 
 #include <boost/test/unit_test.hpp>
 
@@ -18,7 +18,7 @@ using namespace ctprof::off_cpu;
 
 namespace {
 
-// A kernel in which one record of a stack is to be read.
+// A kernel from which one record of a stack can be read.
 class OneStack final : public KernelInput {
  public:
   explicit OneStack(std::vector<std::byte> record) : record_(std::move(record)) {}
@@ -49,7 +49,7 @@ class OneStack final : public KernelInput {
   std::vector<std::byte> record_;
 };
 
-// As the programs write it.
+// Returns a record in the format of the BPF programs.
 std::vector<std::byte> walked_record(const std::vector<std::uint64_t>& frames, bool is_deep,
                                      std::uint32_t claimed) {
   off_stack stack{};
@@ -81,7 +81,7 @@ void drain(std::vector<std::byte> record, recorded::Received& received) {
 
 BOOST_AUTO_TEST_SUITE(off_cpu_walked_test)
 
-BOOST_AUTO_TEST_CASE(a_walked_stack_is_handed_over_as_frames) {
+BOOST_AUTO_TEST_CASE(passes_a_walked_stack_as_frames) {
   const std::vector<std::uint64_t> frames{std::uint64_t{3} << CTPROF_FRAME_TABLE_SHIFT | 0x1234,
                                           CTPROF_FRAME_ADDRESS | CTPROF_FRAME_GUESSED | 0x7000};
   recorded::Received received;
@@ -98,14 +98,14 @@ BOOST_AUTO_TEST_CASE(a_walked_stack_is_handed_over_as_frames) {
   BOOST_TEST(stack.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_walked_stack_that_is_not_whole_is_marked) {
+BOOST_AUTO_TEST_CASE(marks_an_incomplete_walked_stack) {
   recorded::Received received;
   drain(walked_record({1, 2, 3}, true, 3), received);
   BOOST_REQUIRE_EQUAL(received.records.size(), 1u);
   BOOST_TEST(received.records[0].record.flags == (CTPROF_RECORD_OF_WINDOW | CTPROF_RECORD_CUT));
 }
 
-BOOST_AUTO_TEST_CASE(a_walked_stack_that_claims_more_than_there_is_reads_no_further) {
+BOOST_AUTO_TEST_CASE(limits_the_claimed_size_of_a_walked_stack) {
   recorded::Received received;
   drain(walked_record({1, 2, 3}, false, UINT32_MAX), received);
   BOOST_REQUIRE_EQUAL(received.records.size(), 1u);

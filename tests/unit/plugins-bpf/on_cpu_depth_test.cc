@@ -1,5 +1,5 @@
-// How many frames and bytes on-cpu requests from the kernel, by --max-depth, --unwind,
-// --stack-bytes and --freq.
+// Tests how many frames and bytes on-cpu requests from the kernel, depending on --max-depth,
+// --unwind, --stack-bytes and --freq.
 
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
@@ -26,8 +26,8 @@ std::uint32_t requested(std::uint32_t depth, ctprof_user_stack user, std::uint32
 
 BOOST_AUTO_TEST_SUITE(on_cpu_depth_test)
 
-// One more than the window has tells that a stack is deeper.
-BOOST_AUTO_TEST_CASE(requests_one_frame_more_than_the_window) {
+// One more frame than the requested depth shows that a stack is deeper.
+BOOST_AUTO_TEST_CASE(requests_one_frame_more_than_the_depth) {
   for (const ctprof_user_stack user : {CTPROF_USER_COPY, CTPROF_USER_ADDRESSES}) {
     BOOST_TEST(requested(5, user) == 6u);
     BOOST_TEST(requested(0, user) == 127u);
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(requests_one_frame_more_than_the_window) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(copies_are_unwound_further_than_the_kernel_follows) {
+BOOST_AUTO_TEST_CASE(copies_are_unwound_deeper_than_the_limit_of_the_kernel) {
   BOOST_TEST(requested(1000, CTPROF_USER_COPY) == 127u);
 }
 
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(refuses_frame_pointers_beyond_the_limit_and_names_it) {
   BOOST_TEST(requested(300, CTPROF_USER_ADDRESSES, 512) == 301u);
 }
 
-BOOST_AUTO_TEST_CASE(copies_more_of_a_stack_where_few_are_copied) {
+BOOST_AUTO_TEST_CASE(copies_larger_parts_at_low_sampling_rates) {
   ctprof_window window{};
   window.size = sizeof window;
   const auto copied = [&](std::uint64_t frequency_hz, bool walks) {

@@ -1,4 +1,4 @@
-// Perf events made by hand: records, rings, a kernel with one CPU, and where a sampler delivers to.
+// Synthetic perf events: records, rings, a kernel with one CPU, and a target for records.
 
 #pragma once
 
@@ -24,7 +24,7 @@ namespace on_cpu_made {
 using namespace ctprof;
 using namespace ctprof::on_cpu;
 
-// Bytes of a record; the header's size is set at the end.
+// Builds the bytes of a record; bytes() sets the size in its header.
 class Written {
  public:
   explicit Written(std::uint32_t type, std::uint16_t misc = 0) {
@@ -66,7 +66,7 @@ inline Written sample(std::uint64_t time, std::initializer_list<std::uint64_t> c
   return record;
 }
 
-// A ring that the test writes as the kernel does.
+// A ring that the test writes like the kernel.
 struct MadeRing {
   explicit MadeRing(std::size_t size) : data(size / 8), ring(&page, bytes(), size) {}
 
@@ -74,7 +74,7 @@ struct MadeRing {
   void write(Bytes record) {
     for (const std::byte byte : record) bytes()[page.data_head++ % (data.size() * 8)] = byte;
   }
-  // The times of what can be read.
+  // Returns the times of all records that can be read.
   std::vector<std::uint64_t> read() {
     std::vector<std::uint64_t> times;
     for (ring.look(); !ring.record().empty(); ring.skip()) times.push_back(time_of(ring.record()));
@@ -87,7 +87,7 @@ struct MadeRing {
   Ring ring;
 };
 
-// Where a drain puts what it has.
+// Receives the records, changes and losses of a drain.
 struct Handed {
   Handed() {
     table.size = sizeof table;
@@ -112,7 +112,7 @@ struct Handed {
   std::vector<ctprof_loss> losses;
 };
 
-// A kernel with one CPU, whose ring, counts and clock the test sets.
+// A kernel with one CPU whose ring, counters and clock the test sets.
 struct MadeKernel {
   MadeRing ring{1 << 16};
   std::uint64_t now_ns = 1'000'000'000'000;

@@ -1,4 +1,4 @@
-// The rings of perf events, made by hand; and samples of this very process.
+// Tests reading synthetic rings of perf events, and samples of this process.
 
 #include <linux/perf_event.h>
 
@@ -31,7 +31,7 @@ std::vector<std::uint64_t> copy(std::span<const std::uint64_t> words) {
 
 BOOST_AUTO_TEST_SUITE(on_cpu_test)
 
-BOOST_AUTO_TEST_CASE(a_record_that_goes_over_the_end_is_whole) {
+BOOST_AUTO_TEST_CASE(reads_a_record_that_wraps_around) {
   MadeRing ring(256);
   for (std::uint64_t time = 1; time < 100; ++time) {
     ring.write(sample(time, {kKernel, time, kUser, time + 1}).bytes());
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_record_that_goes_over_the_end_is_whole) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_was_not_given_back_stays) {
+BOOST_AUTO_TEST_CASE(keeps_records_until_they_are_released) {
   MadeRing ring(4096);
   ring.write(sample(1, {}).bytes());
   ring.write(sample(2, {}).bytes());
@@ -55,11 +55,11 @@ BOOST_AUTO_TEST_CASE(what_was_not_given_back_stays) {
   ring.write(sample(3, {}).bytes());
   BOOST_TEST(time_of(ring.ring.record()) == 2);
   ring.ring.skip();
-  BOOST_TEST(ring.ring.record().empty());  // until we look again
+  BOOST_TEST(ring.ring.record().empty());  // until the next look()
   BOOST_TEST(ring.read() == Times{3}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_record_drops_the_rest) {
+BOOST_AUTO_TEST_CASE(drops_the_rest_after_an_invalid_record) {
   for (const std::uint16_t size : {0, 4, 7, 20, 60'000}) {
     MadeRing ring(4096);
     ring.write(sample(1, {}).bytes());
@@ -74,14 +74,14 @@ BOOST_AUTO_TEST_CASE(what_is_no_record_drops_the_rest) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_head_that_lies_reads_nothing_outside) {
+BOOST_AUTO_TEST_CASE(an_invalid_head_reads_nothing_outside_of_the_ring) {
   MadeRing ring(4096);
   ring.page.data_head = UINT64_MAX - 3;
   BOOST_TEST(ring.read().empty());
   BOOST_TEST(ring.ring.torn() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(registers_and_a_copy_of_the_stack) {
+BOOST_AUTO_TEST_CASE(reads_registers_and_a_copy_of_the_stack) {
   Written record = sample(5, {kKernel, 11, 12});
   record.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64}).words({0xb, 0x5, 0x1});
   record.put(std::uint64_t{32}).words({1, 2, 3, 4}).put(std::uint64_t{24});
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(registers_and_a_copy_of_the_stack) {
 #endif
 }
 
-BOOST_AUTO_TEST_CASE(a_sample_that_claims_more_than_there_is) {
+BOOST_AUTO_TEST_CASE(rejects_a_sample_that_claims_too_many_bytes) {
   for (const std::uint64_t count : {std::uint64_t{9}, UINT64_MAX, UINT64_MAX / 8}) {
     Written record(PERF_RECORD_SAMPLE);
     record.thread(1, 1).put(std::uint64_t{2}).put(count).words({kKernel, 3});
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_sample_that_claims_more_than_there_is) {
   BOOST_TEST((read && read->stack.size() == 8));
 }
 
-BOOST_AUTO_TEST_CASE(offset_of_the_monotonic_clock_in_a_time_namespace) {
+BOOST_AUTO_TEST_CASE(reads_the_clock_offset_of_a_time_namespace) {
   BOOST_TEST(monotonic_offset_ns("monotonic      500000         7\n"
                                  "boottime       100000         0\n") == 500'000'000'000'007);
   BOOST_TEST(monotonic_offset_ns("boottime 1 1\nmonotonic -3 250000000\n") == -2'750'000'000);
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(offset_of_the_monotonic_clock_in_a_time_namespace) {
     BOOST_TEST(monotonic_offset_ns(other) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(flags_of_what_is_handed_over) {
+BOOST_AUTO_TEST_CASE(sets_the_flags_of_records) {
   const Sampling by_chain{.stack_bytes = 0};
   Sample of_kernel_thread{.tgid = 2, .tid = 2};
   BOOST_TEST(record_of(of_kernel_thread, by_chain, 0).flags == 0);
@@ -138,8 +138,8 @@ BOOST_AUTO_TEST_CASE(flags_of_what_is_handed_over) {
   BOOST_TEST(record_of(deep, by_chain, 0).flags == (CTPROF_RECORD_GUESSED | CTPROF_RECORD_CUT));
 }
 
-// A worker of io_uring or vhost has registers of user space that are all zero.
-BOOST_AUTO_TEST_CASE(workers_of_the_kernel_have_no_user_part) {
+// The user registers of io_uring and vhost workers are all zero.
+BOOST_AUTO_TEST_CASE(kernel_workers_have_no_user_stack) {
   Sample worker{.tgid = 2, .tid = 3};
   worker.registers = Registers{};
   sdk::Record made = record_of(worker, {}, 0);
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(workers_of_the_kernel_have_no_user_part) {
   BOOST_TEST(record_of(worker, {.stack_bytes = 0}, 0).user_kind == CTPROF_USER_ADDRESSES);
 }
 
-BOOST_AUTO_TEST_CASE(mappings) {
+BOOST_AUTO_TEST_CASE(reads_mappings) {
   Written record(PERF_RECORD_MMAP2);
   record.thread(7, 8).words({0x1000, 0x2000, 0x3000});
   record.put(std::uint32_t{8}).put(std::uint32_t{1}).words({1234, 0}).thread(5, 2);
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(mappings) {
   BOOST_TEST(!mapped_of(Written(PERF_RECORD_MMAP2).words({1, 2, 3, 4}).bytes()));
 }
 
-BOOST_AUTO_TEST_CASE(births_and_ends_of_processes_alone) {
+BOOST_AUTO_TEST_CASE(reports_only_forks_and_exits_of_processes) {
   Handed handed;
   const sdk::Records records(handed.table);
   const auto put = [&](std::uint32_t type, std::uint32_t tgid, std::uint32_t parent,
@@ -199,13 +199,13 @@ BOOST_AUTO_TEST_CASE(births_and_ends_of_processes_alone) {
   BOOST_TEST(handed.changes[2].tgid == 5);
 }
 
-// A continuation, as the kernel writes it.
+// Returns a deferred user stack in the format of the kernel.
 std::optional<Deferred> continuation(Written& record, std::uint32_t tid, std::uint64_t number) {
   record.words({number, 3, kUser, 0xa, 0xb}).thread(tid, tid).put(std::uint64_t{100});
   return deferred_of(record.bytes());
 }
 
-BOOST_AUTO_TEST_CASE(a_continuation_completes_all_that_wait_for_it) {
+BOOST_AUTO_TEST_CASE(a_deferred_stack_completes_all_waiting_samples) {
   Pending pending(4, 2);
   const std::vector<std::uint64_t> kernel{1, 2, 3};
   std::vector<std::uint64_t> done, given_up;
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_continuation_completes_all_that_wait_for_it) {
   pending.complete(*deferred, complete);
   BOOST_TEST(done.size() == 2);
 
-  wait(9, 90, 5), wait(9, 91, 6);  // the second takes the place of the oldest
+  wait(9, 90, 5), wait(9, 91, 6);  // the second replaces the oldest
   BOOST_TEST(given_up == Times{2}, boost::test_tools::per_element());
   pending.give_up_all(give_up);
   BOOST_TEST(given_up == (Times{2, 4, 5, 6}), boost::test_tools::per_element());
@@ -236,8 +236,8 @@ BOOST_AUTO_TEST_CASE(a_continuation_completes_all_that_wait_for_it) {
   BOOST_TEST(given_up.empty());
 }
 
-// Word for word what Linux 7.3 wrote: 4711 is the number, and no word says whose the addresses are.
-BOOST_AUTO_TEST_CASE(a_continuation_that_does_not_say_whose_it_is) {
+// The exact record of Linux 7.3: 4711 is the cookie, and no word names the thread of the addresses.
+BOOST_AUTO_TEST_CASE(rejects_a_deferred_stack_without_a_thread) {
   Written record(kRecordDeferred, PERF_RECORD_MISC_USER);
   record.words({4711, 2, 0x4384ad, 0x438511}).thread(7, 7).put(std::uint64_t{100});
   const auto deferred = deferred_of(record.bytes());
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_continuation_that_does_not_say_whose_it_is) {
   BOOST_TEST((deferred_of(empty.bytes()) && deferred_of(empty.bytes())->user.empty()));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_deferred_sample_looks_like) {
+BOOST_AUTO_TEST_CASE(recognizes_a_deferred_sample) {
   Written written = sample(5, {kKernel, 11, kContextUserDeferred, 4711});
   const auto read = sample_of(written.bytes(), false);
   BOOST_REQUIRE((read && read->deferred));
@@ -259,13 +259,13 @@ BOOST_AUTO_TEST_CASE(what_a_deferred_sample_looks_like) {
   BOOST_TEST(alone.flags == CTPROF_RECORD_NO_USER);
 }
 
-BOOST_AUTO_TEST_CASE(lists_of_cpus) {
+BOOST_AUTO_TEST_CASE(parses_lists_of_cpus) {
   BOOST_TEST(cpus_of("0-2,5") == (std::vector<int>{0, 1, 2, 5}), boost::test_tools::per_element());
   BOOST_TEST(cpus_of("0") == std::vector<int>{0}, boost::test_tools::per_element());
   for (const char* bad : {"", "a", "-1", "0-99999999", "1,,2"}) BOOST_TEST(cpus_of(bad).empty());
 }
 
-BOOST_AUTO_TEST_CASE(numbers_of_possible_cpus_may_be_above_their_count) {
+BOOST_AUTO_TEST_CASE(accepts_cpu_numbers_above_the_number_of_cpus) {
   BOOST_TEST(possible_in("0-3\n").count == 4u);
   BOOST_TEST(possible_in("0-3\n").numbers == 4u);
   BOOST_TEST(possible_in("0-1,8\n").count == 3u);
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(numbers_of_possible_cpus_may_be_above_their_count) {
   BOOST_TEST(possible_cpus().numbers >= possible_cpus().count);
 }
 
-BOOST_AUTO_TEST_CASE(for_how_long_a_cpu_was_idle) {
+BOOST_AUTO_TEST_CASE(reads_the_idle_time_of_a_cpu) {
   constexpr std::string_view kStat =
       "cpu  9 9 9 9 9 9\ncpu1 1 2 3 40 5 6 7\ncpu10 1 2 3 400 50 6\nintr 1 2\n";
   BOOST_TEST(idle_in(kStat, 1) == 45u);

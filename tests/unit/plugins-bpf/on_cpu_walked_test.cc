@@ -1,4 +1,4 @@
-// Samples whose stack a program in the kernel walked, and files of which it has no table.
+// Tests samples whose stack a BPF program walked, and requests for tables of files.
 
 #include <boost/test/unit_test.hpp>
 
@@ -26,7 +26,7 @@ std::vector<std::uint64_t> copy(std::span<const std::uint64_t> words) {
   return {words.begin(), words.end()};
 }
 
-// What a program in the kernel writes: a size, a tag, and words.
+// Returns a sample in the format of the BPF program: size, tag, and words.
 Written walked_sample(std::uint32_t tag, const std::vector<std::uint64_t>& words) {
   Written record = sample(5, {kKernel, 11});
   record.put(static_cast<std::uint32_t>(4 + 8 * words.size()));
@@ -38,7 +38,7 @@ Written walked_sample(std::uint32_t tag, const std::vector<std::uint64_t>& words
 const std::vector<std::uint64_t> kMissed{77, 4096,   9,      std::uint64_t{0x800001} << 32 | 8,
                                          5,  0x1000, 0x2000, 0x3000};
 
-// Takes samples with copies, and has no walk: attaching its program failed on another CPU.
+// A sampler that copies stacks because attaching the walking program failed on another CPU.
 struct WithoutWalk {
   WithoutWalk() : sampler(std::make_unique<MadeInput>(kernel), Sampling{}, 1 << 16) {
     sampler.start();
@@ -58,7 +58,7 @@ struct WithoutWalk {
 
 BOOST_AUTO_TEST_SUITE(on_cpu_walked_test)
 
-BOOST_AUTO_TEST_CASE(a_stack_that_the_kernel_walked) {
+BOOST_AUTO_TEST_CASE(reads_a_walked_stack) {
   const std::vector<std::uint64_t> words{std::uint64_t{3} << CTPROF_FRAME_TABLE_SHIFT | 0x1234,
                                          CTPROF_FRAME_ADDRESS | CTPROF_FRAME_GUESSED | 0x7f0000};
   Written record = walked_sample(WALK_STACK, words);
@@ -78,14 +78,14 @@ BOOST_AUTO_TEST_CASE(a_stack_that_the_kernel_walked) {
   BOOST_TEST(record_of(*read_deep, {}, 99).flags == CTPROF_RECORD_CUT);
 }
 
-BOOST_AUTO_TEST_CASE(a_walked_sample_that_claims_more_than_there_is) {
+BOOST_AUTO_TEST_CASE(rejects_a_walked_sample_that_claims_too_many_words) {
   Written record = sample(5, {});
   record.put(std::uint32_t{20}).put(std::uint32_t{WALK_STACK | 9}).words({1, 2});
   BOOST_TEST(!sample_of(record.bytes(), true));
   BOOST_TEST(!missed_of(record.bytes()));
 }
 
-BOOST_AUTO_TEST_CASE(a_file_without_a_table) {
+BOOST_AUTO_TEST_CASE(reads_a_request_for_a_table) {
   Written record = walked_sample(WALK_MISS, kMissed);
   const auto missed = missed_of(record.bytes());
   BOOST_REQUIRE(missed);
@@ -104,25 +104,25 @@ BOOST_AUTO_TEST_CASE(a_file_without_a_table) {
   BOOST_TEST(!missed_of(copied.bytes()));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_request_is_no_sample_after_the_walk_failed, WithoutWalk) {
+BOOST_FIXTURE_TEST_CASE(a_request_is_not_a_sample_after_the_walk_failed, WithoutWalk) {
   kernel.write(walked_sample(WALK_MISS, kMissed));
   drain();
   BOOST_TEST(handed.records.empty());
   BOOST_TEST(handed.table.unseen == 0u);
   kernel.write(walked_sample(WALK_STACK, {CTPROF_FRAME_ADDRESS | 0x7f0000}));
   drain();
-  BOOST_TEST(handed.records.size() == 2u);  // of each sample: its stack, and its count
+  BOOST_TEST(handed.records.size() == 2u);  // stack and count of one sample
 }
 
-// Frames without a table are addresses: the mappings of their process must be read again.
-BOOST_FIXTURE_TEST_CASE(a_walked_sample_after_a_loss_has_its_mappings_read_again, WithoutWalk) {
+// Frames without a table are addresses, so the mappings of their process must be read again.
+BOOST_FIXTURE_TEST_CASE(a_loss_requires_reading_mappings_again, WithoutWalk) {
   Written lost(PERF_RECORD_LOST);
   lost.words({1, 3}).thread(7, 7).put(kernel.now_ns);
   kernel.write(std::move(lost));
   kernel.write(walked_sample(WALK_STACK, {CTPROF_FRAME_ADDRESS | 0x7f0000}));
   kernel.write(walked_sample(WALK_STACK, {CTPROF_FRAME_ADDRESS | 0x7f0000}));
   drain();
-  BOOST_REQUIRE_EQUAL(handed.changes.size(), 1u);  // once for each process
+  BOOST_REQUIRE_EQUAL(handed.changes.size(), 1u);  // once per process
   BOOST_TEST(handed.changes[0].kind == CTPROF_CHANGE_REMAPPED);
   BOOST_TEST(handed.changes[0].tgid == 7u);
 }

@@ -1,4 +1,4 @@
-// Losses of on-cpu at the ends of windows, in a kernel made by hand.
+// Tests losses of on-cpu at the ends of windows, with a synthetic kernel.
 
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-// At 100 Hz; the CPU is idle for as long as nobody says otherwise.
+// Samples at 100 Hz; the CPU is idle unless the test sets otherwise.
 struct Fixture {
   Fixture()
       : sampler(std::make_unique<MadeInput>(kernel),
@@ -52,12 +52,12 @@ struct Fixture {
 
 BOOST_AUTO_TEST_SUITE(on_cpu_windows_test)
 
-BOOST_FIXTURE_TEST_CASE(counts_what_a_full_ring_lost_in_the_window_that_ends, Fixture) {
+BOOST_FIXTURE_TEST_CASE(counts_losses_of_a_full_ring_in_the_ending_window, Fixture) {
   write_sample();
   const std::uint64_t last = kernel.now_ns;
   pass(50);
   drain();
-  kernel.counts.lost = 12;  // no record of it yet, for the ring is full
+  kernel.counts.lost = 12;  // no record yet, as the ring is full
   pass(30);
   end_window();
   BOOST_REQUIRE_EQUAL(handed.losses.size(), 1u);
@@ -68,7 +68,7 @@ BOOST_FIXTURE_TEST_CASE(counts_what_a_full_ring_lost_in_the_window_that_ends, Fi
 
   kernel.counts.lost = 15;
   pass(1);
-  write_lost(15);  // of those 12, and three more
+  write_lost(15);  // these 12 and three more
   write_sample();
   pass(5);
   drain();
@@ -80,7 +80,7 @@ BOOST_FIXTURE_TEST_CASE(counts_what_a_full_ring_lost_in_the_window_that_ends, Fi
   BOOST_TEST(handed.table.lost == 15u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_record_of_losses_that_are_counted_already_adds_none, Fixture) {
+BOOST_FIXTURE_TEST_CASE(a_late_loss_record_is_not_counted_twice, Fixture) {
   kernel.counts.lost = 4;
   pass(10);
   end_window();
@@ -111,7 +111,7 @@ BOOST_FIXTURE_TEST_CASE(divides_offline_time_at_the_end_of_a_window, Fixture) {
   write_sample();
   kernel.online.clear();
   pass(300);
-  drain();  // finds that it is offline
+  drain();  // detects that it is offline
   pass(200);
   end_window();
   BOOST_REQUIRE_EQUAL(handed.losses.size(), 1u);

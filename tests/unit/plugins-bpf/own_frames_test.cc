@@ -1,4 +1,4 @@
-// Frames of tracing at the leaf of kernel stacks, by the names of their functions.
+// Tests finding frames of tracing at the leaf of kernel stacks, by function name.
 
 #include "plugins/off-cpu/own_frames.hpp"
 
@@ -12,7 +12,7 @@ using namespace ctprof::off_cpu;
 
 namespace {
 
-// How many frames of a stack of these functions are of tracing.
+// Counts the frames of tracing in a stack of these functions.
 std::size_t count(const std::vector<std::string>& functions) {
   OwnFrames own([&](std::uint64_t address) { return functions.at(address / 16); });
   std::vector<std::uint64_t> addresses;
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(counts_frames_at_the_end_of_schedule) {
              "bpf_trampoline_6442498374", "do_nanosleep"}) == 4u);
 }
 
-// Threads wait in functions of BPF, too, and in programs of others.
+// Threads can also wait in BPF functions and in BPF programs of others.
 BOOST_AUTO_TEST_CASE(keeps_frames_of_the_thread) {
   BOOST_TEST(count({"bpf_map_lookup_elem", "__sys_bpf"}) == 0u);
   BOOST_TEST(count({"bpf_trace_run1", "bpf_prog_load"}) == 1u);

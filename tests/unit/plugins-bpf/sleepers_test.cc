@@ -1,4 +1,4 @@
-// Passes over sleepers: how they are put together by thread, what is copied.
+// Tests passes over sleeping threads: sums per thread, and copies of stacks.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ struct Put {
   std::size_t copied;
 };
 
-// What a tally hands over.
+// Receives the records and changes of a tally.
 struct Core {
   std::vector<Put> records;
   std::vector<ctprof_change> changes;
@@ -75,7 +75,7 @@ Sleeper sleeper(Pass& pass, std::uint32_t tid, std::uint64_t start, std::uint64_
   return one;
 }
 
-// All that it found.
+// Returns the indices of all fresh sleepers of a pass.
 std::vector<std::uint32_t> all_of(const Pass& pass) {
   std::vector<std::uint32_t> all(pass.fresh.size());
   std::iota(all.begin(), all.end(), 0u);
@@ -95,7 +95,7 @@ struct Fixture {
 
 BOOST_AUTO_TEST_SUITE(sleepers_test)
 
-// The core leaves out processes of which nobody says that they descend from those requested.
+// The core omits processes that are not reported as descendants of the requested ones.
 BOOST_FIXTURE_TEST_CASE(reports_children_of_the_processes_once_and_before_their_stacks, Fixture) {
   Tally followed{Shape{.parents = {7, 9}}};
   Pass first, second;
@@ -114,11 +114,11 @@ BOOST_FIXTURE_TEST_CASE(reports_children_of_the_processes_once_and_before_their_
   followed.take(second, records);
   BOOST_REQUIRE_EQUAL(core.changes.size(), 4u);
   BOOST_TEST(core.changes[2].tgid == 11u);
-  tally.take(first, records);  // of all processes
+  tally.take(first, records);  // for all processes
   BOOST_TEST(core.changes.size() == 4u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_kernel_stack_that_fills_the_record_is_marked_as_cut, Fixture) {
+BOOST_FIXTURE_TEST_CASE(marks_a_kernel_stack_that_fills_the_record_as_truncated, Fixture) {
   for (const std::size_t frames : {126, 127}) {
     Pass pass;
     Sleeper one = sleeper(pass, 7, 100, 0xa);
@@ -135,7 +135,7 @@ BOOST_FIXTURE_TEST_CASE(a_kernel_stack_that_fills_the_record_is_marked_as_cut, F
   }
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_thread_was_found_with_adds_up, Fixture) {
+BOOST_FIXTURE_TEST_CASE(adds_the_samples_of_a_thread, Fixture) {
   Pass first, second, third;
   first.fresh = {sleeper(first, 7, 100, 0xa), sleeper(first, 8, 100, 0xb)};
   second.again = {{7, 7, 100}, {8, 8, 100}};
@@ -143,14 +143,14 @@ BOOST_FIXTURE_TEST_CASE(what_a_thread_was_found_with_adds_up, Fixture) {
   third.fresh = {sleeper(third, 7, 100, 0xc)};
   take(first);
   take(second);
-  BOOST_TEST(core.records.size() == 2u);  // repeats wait
+  BOOST_TEST(core.records.size() == 2u);  // repeats are pending
   take(third);
   tally.end_window(records);
   BOOST_TEST(core.weight(7, kStacksOffer) == 3u);
   BOOST_TEST(core.weight(7, kSamplesOffer) == 3u);
   BOOST_TEST(core.weight(8, kStacksOffer) == 3u);
   BOOST_TEST(core.weight(8, kSamplesOffer) == 3u);
-  // 7 was found twice at a, and that is told before it is found at c.
+  // Thread 7 was found twice at a. These samples are reported before it is found at c.
   std::vector<std::pair<std::uint64_t, bool>> of_7;
   for (const Put& one : core.records)
     if (one.tid == 7 && one.offer == kStacksOffer) of_7.emplace_back(one.weight, one.is_again);
@@ -160,11 +160,11 @@ BOOST_FIXTURE_TEST_CASE(what_a_thread_was_found_with_adds_up, Fixture) {
   BOOST_TEST(repeats->kernel.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_is_gone_or_replaced_keeps_its_samples, Fixture) {
+BOOST_FIXTURE_TEST_CASE(exited_or_replaced_threads_keep_their_samples, Fixture) {
   Pass first, second, third;
   first.fresh = {sleeper(first, 7, 100, 0xa), sleeper(first, 8, 100, 0xb)};
   second.again = {{7, 7, 100}, {8, 8, 100}};
-  third.fresh = {sleeper(third, 8, 900, 0xd)};  // another thread by that id
+  third.fresh = {sleeper(third, 8, 900, 0xd)};  // another thread with this id
   take(first);
   take(second);
   take(third);
@@ -183,7 +183,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_gone_or_replaced_keeps_its_samples, Fixture) {
   BOOST_TEST(of(900, kSamplesOffer) == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(each_window_has_its_own, Fixture) {
+BOOST_FIXTURE_TEST_CASE(each_window_has_its_own_samples, Fixture) {
   Pass first, second;
   first.fresh = {sleeper(first, 7, 100, 0xa)};
   second.fresh = {sleeper(second, 7, 100, 0xa)};
@@ -196,12 +196,12 @@ BOOST_FIXTURE_TEST_CASE(each_window_has_its_own, Fixture) {
   BOOST_TEST(core.weight(7, kSamplesOffer) == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_may_not_be_seen_sleeps_all_the_same, Fixture) {
+BOOST_FIXTURE_TEST_CASE(counts_sleepers_whose_stacks_are_denied, Fixture) {
   Pass pass;
   pass.closed = {{7, 7, 100}};
   take(pass);
   take(pass);
-  BOOST_TEST(core.records.size() == 1u);  // once for the window
+  BOOST_TEST(core.records.size() == 1u);  // once per window
   BOOST_TEST((core.records[0].is_unseen && core.records[0].offer == kStacksOffer));
   BOOST_TEST(tally.closed() == 1u);
   tally.end_window(records);
@@ -212,7 +212,7 @@ BOOST_FIXTURE_TEST_CASE(who_may_not_be_seen_sleeps_all_the_same, Fixture) {
   BOOST_TEST(core.records.back().is_unseen);
 }
 
-BOOST_FIXTURE_TEST_CASE(other_code_is_to_be_read_anew, Fixture) {
+BOOST_FIXTURE_TEST_CASE(changed_code_requires_reading_mappings_again, Fixture) {
   Pass pass;
   pass.at_ns = 5;
   Sleeper one = sleeper(pass, 7, 100, 0xa);
@@ -220,7 +220,7 @@ BOOST_FIXTURE_TEST_CASE(other_code_is_to_be_read_anew, Fixture) {
   one.code = {1, 10, 0};
   pass.fresh = {one};
   take(pass);
-  BOOST_TEST(core.changes.empty());  // who is met first is read anyway
+  BOOST_TEST(core.changes.empty());  // mappings of new processes are read anyway
   BOOST_TEST(core.records.front().lacks_user);
   take(pass);
   BOOST_TEST(core.changes.empty());
@@ -232,7 +232,7 @@ BOOST_FIXTURE_TEST_CASE(other_code_is_to_be_read_anew, Fixture) {
   BOOST_TEST(core.changes[0].at_ns == 5u);
 }
 
-BOOST_AUTO_TEST_CASE(frame_pointers_are_followed_within_the_copy) {
+BOOST_AUTO_TEST_CASE(follows_frame_pointers_within_the_copy) {
   Core core;
   ctprof_records to = core.target();
   Tally tally(Shape{.depth = 1, .by_frame_pointers = true});
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(frame_pointers_are_followed_within_the_copy) {
   BOOST_TEST((core.records[0].kernel == std::vector<std::uint64_t>{0xa}));
 }
 
-BOOST_AUTO_TEST_CASE(a_stack_is_copied_as_far_as_it_goes) {
+BOOST_AUTO_TEST_CASE(copies_the_readable_part_of_a_stack) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   auto* memory = static_cast<std::uint8_t*>(
       ::mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -268,11 +268,11 @@ BOOST_AUTO_TEST_CASE(a_stack_is_copied_as_far_as_it_goes) {
     one.depth = depth;
     pass.fresh.push_back(one);
   };
-  add(0, 64);           // whole
-  add(page, 2 * page);  // into what cannot be read
+  add(0, 64);           // completely
+  add(page, 2 * page);  // until the unreadable page
   add(2 * page, 64);    // nothing
-  add(3 * page, 100);   // behind those
-  add(8, 1 << 20);      // no more than a record holds, or there is
+  add(3 * page, 100);   // after that page
+  add(8, 1 << 20);      // up to the limit or the end
   Copier copier(0, {});
   copier.copy(pass, all_of(pass));
   const auto copied = [&](std::size_t i) { return pass.fresh[i].copied; };
@@ -289,8 +289,9 @@ BOOST_AUTO_TEST_CASE(a_stack_is_copied_as_far_as_it_goes) {
   ::munmap(memory, 4 * page);
 }
 
-// Of one that wants 256 KiB 64 are anybody's; of the rest there are 16 MiB for a pass.
-BOOST_AUTO_TEST_CASE(what_goes_unusually_far_is_bounded_for_all_of_a_pass) {
+// Each thread may copy 64 KiB of the requested 256 KiB; for the rest, a pass may copy 16 MiB in
+// total.
+BOOST_AUTO_TEST_CASE(limits_large_copies_of_a_pass) {
   constexpr std::size_t kUsual = 64 << 10, kMost = 256 << 10, kBeyond = 16 << 20;
   const std::vector<std::uint8_t> memory(kMost, 'x');
   Pass pass;
@@ -306,7 +307,7 @@ BOOST_AUTO_TEST_CASE(what_goes_unusually_far_is_bounded_for_all_of_a_pass) {
   BOOST_TEST(pass.copied == pass.fresh.size() * kUsual + kBeyond);
 }
 
-BOOST_AUTO_TEST_CASE(who_is_avoided_or_gone_has_no_user_part) {
+BOOST_AUTO_TEST_CASE(avoided_or_exited_processes_have_no_user_stack) {
   const auto self = static_cast<std::uint32_t>(::getpid());
   for (const std::uint32_t tgid : {self, (1u << 22) - 1}) {
     Pass pass;
@@ -320,12 +321,12 @@ BOOST_AUTO_TEST_CASE(who_is_avoided_or_gone_has_no_user_part) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_name_says_nothing_of_the_state) {
+BOOST_AUTO_TEST_CASE(a_thread_name_cannot_forge_the_state) {
   const std::string rest = " 1 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 0 0";
   BOOST_TEST(stat_in("12 (a) R 1 2) S" + rest).state == 'S');
   BOOST_TEST(stat_in("12 (a) R 1 2) S" + rest).start_ticks == 777u);
   BOOST_TEST(stat_in("12 (a) R 1 2) S" + rest).has_user);
-  for (const char* flags : {"2129984", "4194576"})  // the kernel's; one that works for it
+  for (const char* flags : {"2129984", "4194576"})  // a kernel thread; a user worker
     BOOST_TEST(
         !stat_in("12 (a) S 1 1 1 0 -1 " + std::string(flags) + " 1 0 0 0 0 0 0 0 20 0 1 0 777 0 0")
              .has_user);

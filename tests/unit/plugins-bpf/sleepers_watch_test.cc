@@ -1,4 +1,4 @@
-// When passes over sleepers come, and what becomes of one whose thread waits for a process.
+// Tests the schedule of passes over sleepers, and passes whose thread is blocked by a process.
 
 #include <sys/resource.h>
 
@@ -26,7 +26,7 @@ Sleeper sleeper_of(std::uint32_t process) {
   return one;
 }
 
-// Counts its looks, and finds one sleeper in each.
+// Counts its passes, and finds one sleeper in each.
 struct Fake : Looker {
   explicit Fake(std::atomic<int>& counted) : looks(counted) {}
   void look(std::uint32_t round, Pass& pass) override {
@@ -38,12 +38,12 @@ struct Fake : Looker {
   std::uint32_t reads_from() const override { return 0; }
 
   std::atomic<int>& looks;
-  inline static std::set<std::uint32_t> rounds;  // to be read once looks were counted
+  inline static std::set<std::uint32_t> rounds;  // read only after looks was counted
   inline static int nice;
 };
 
-// Finds sleepers in processes 7, 41, 42 and 8, of which some never answer. A thread that waits for
-// one goes on only when the looker is destroyed, as it would when the process ends.
+// Finds sleepers in processes 7, 41, 42 and 8, some of which never answer. A thread that waits for
+// one continues after take_over(), as if the process exited.
 struct Hanging : Looker {
   explicit Hanging(std::set<std::uint32_t> silent) : avoided(), hangs(std::move(silent)) {}
   void look(std::uint32_t, Pass& pass) override {
@@ -86,7 +86,7 @@ std::unique_ptr<Pass> wait_for_pass(Watch& watch) {
 
 BOOST_AUTO_TEST_SUITE(sleepers_watch_test)
 
-BOOST_AUTO_TEST_CASE(a_budget_lengthens_the_pause) {
+BOOST_AUTO_TEST_CASE(a_budget_increases_the_pause) {
   const Pace free{.every_ns = 100, .cpus = 2};
   BOOST_TEST(next_due(free, 1000, 1'000'000) == 1100u);
   const Pace tight{.every_ns = 100, .budget_ppm = 10'000, .cpus = 2};  // 1 % of two CPUs
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_budget_lengthens_the_pause) {
   BOOST_TEST(next_due(tight, 1000, 10) == 1500u);
 }
 
-BOOST_AUTO_TEST_CASE(once_is_one_pass_and_it_is_waited_for) {
+BOOST_AUTO_TEST_CASE(waits_for_a_single_pass) {
   std::atomic<int> looks{0};
   Watch watch([&] { return std::make_unique<Fake>(looks); }, {.every_ns = 1'000'000, .once = true});
   watch.begin();
@@ -104,8 +104,8 @@ BOOST_AUTO_TEST_CASE(once_is_one_pass_and_it_is_waited_for) {
   BOOST_TEST(looks == 1);
 }
 
-// A pass of another round tells all threads whole, and takes longest to be taken.
-BOOST_AUTO_TEST_CASE(passes_that_nobody_takes_are_left_out_and_begin_no_round) {
+// The first pass of a new round reports all threads completely, which takes the longest.
+BOOST_AUTO_TEST_CASE(skips_passes_while_none_are_taken) {
   constexpr int kMost = static_cast<int>(Watch::kMostWaiting);
   constexpr std::uint64_t kLeftOut = 20;
   std::atomic<int> looks{0};
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(passes_that_nobody_takes_are_left_out_and_begin_no_round) {
   BOOST_TEST(Fake::rounds.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(passes_have_priority_where_that_is_allowed) {
+BOOST_AUTO_TEST_CASE(passes_have_priority_if_permitted) {
   constexpr int kHighest = -20;
   const int own = ::getpriority(PRIO_PROCESS, 0);
   bool is_allowed = false;
@@ -154,11 +154,11 @@ BOOST_AUTO_TEST_CASE(windows_follow_each_other) {
   do pass = wait_for_pass(watch);
   while (pass->window == 0);
   BOOST_TEST(pass->window == 1u);
-  BOOST_TEST(pass->sleepers() == 1u);  // what was used again is empty
+  BOOST_TEST(pass->sleepers() == 1u);  // the reused pass was cleared
 }
 
-// Each pass is whole: what was found before, and what comes after.
-BOOST_AUTO_TEST_CASE(goes_on_with_a_pass_whose_thread_a_process_blocks) {
+// Each pass is complete: sleepers found before the block, and those found after it.
+BOOST_AUTO_TEST_CASE(continues_a_pass_that_a_process_blocks) {
   for (const bool once : {false, true}) BOOST_TEST_CONTEXT(once) {
       Watch watch(
           [] {
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(goes_on_with_a_pass_whose_thread_a_process_blocks) {
     }
 }
 
-// It would otherwise end without any stack.
+// Otherwise the window would end without any stack.
 BOOST_AUTO_TEST_CASE(a_window_waits_for_its_first_pass) {
   Watch watch([] { return std::make_unique<Hanging>(std::set<std::uint32_t>{42}); },
               {.every_ns = 1'000'000, .once = true, .patience_ns = 1'000'000});
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_window_waits_for_its_first_pass) {
   BOOST_TEST(pass->sleepers() == 4u);
 }
 
-// What a blocked system call writes when it ends goes where nobody reads.
+// A blocked system call may still write into its buffer when it returns, so the copies are moved.
 BOOST_AUTO_TEST_CASE(copies_move_away_from_a_blocked_system_call) {
   Bytes bytes;
   std::uint8_t* room = bytes.room(0, 16);
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(copies_move_away_from_a_blocked_system_call) {
   for (const std::uint8_t byte : bytes.part(0, 8)) BOOST_TEST(byte == 1);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_look_throws_is_thrown_to_who_drains) {
+BOOST_AUTO_TEST_CASE(rethrows_exceptions_of_a_pass) {
   struct Broken : Looker {
     void look(std::uint32_t, Pass&) override { throw std::runtime_error("no more"); }
     std::uint32_t reads_from() const override { return 0; }

@@ -1,5 +1,5 @@
-// Which column of task-iter is filled from which member of a record: one in which every value
-// differs.
+// Tests which column of task-iter is filled from which member of a record, with a record whose
+// values all differ.
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,7 +11,7 @@ using namespace ctprof::task_iter;
 
 namespace {
 
-// Numbers from 100 on, in the order in which they are asked for.
+// Returns consecutive numbers from 100 on.
 struct Next {
   std::uint64_t value = 100;
   template <class T>
@@ -86,7 +86,7 @@ record different_everywhere() {
   return task;
 }
 
-// By name, the figures in the order in which they were numbered.
+// Returns the expected cells by name, numbered in order.
 ByName numbered() {
   ByName expected;
   std::uint64_t value = 100;
@@ -161,7 +161,7 @@ ByName expected_of_record() {
 
 BOOST_AUTO_TEST_SUITE(task_iter_columns_test)
 
-BOOST_AUTO_TEST_CASE(every_column_by_name) {
+BOOST_AUTO_TEST_CASE(fills_every_column_from_its_member) {
   const record task = different_everywhere();
   Facts facts;
   facts.online = {0b011};
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(every_column_by_name) {
   BOOST_TEST(found.size() == expected.size());
 }
 
-BOOST_AUTO_TEST_CASE(places_by_name) {
+BOOST_AUTO_TEST_CASE(fills_places_by_name) {
   record task{};
   task.of = RECORD_OF_MEMORY;
   task.thread_pointer = 1;
@@ -187,14 +187,14 @@ BOOST_AUTO_TEST_CASE(places_by_name) {
   for (const auto& [name, cell] : by_name<Places>(fill)) BOOST_TEST(cell == "NotApplicable", name);
 }
 
-// A pass that did not meet a thread leaves nothing but who it is.
-BOOST_AUTO_TEST_CASE(all_but_identity_fails_together) {
+// If a pass did not find a thread, only identity cells have values.
+BOOST_AUTO_TEST_CASE(cells_except_identity_share_one_gap) {
   const auto found =
       by_name<Columns>([](Columns& columns) { columns.fail(0, ctprof::Gap::Unseen); });
   for (const auto& [name, cell] : found) {
     const bool identity = name == "tgid" || name == "tid" || name == "start_time_clock_ticks" ||
                           name == "parent" || name == "kernel_thread";
-    const bool moment = name == "read_at_ns" || name == "born_at_ns";  // of ctprof's own, then
+    const bool moment = name == "read_at_ns" || name == "born_at_ns";  // measured by ctprof
     BOOST_TEST(cell == (identity ? "Untouched" : moment ? "Denied" : "Unseen"), name);
   }
 }

@@ -1,4 +1,4 @@
-// What a record of a thread means: the kernel's own computations, done once more.
+// Tests decoding a thread's record, which repeats computations of the kernel.
 
 #include <boost/test/unit_test.hpp>
 
@@ -40,8 +40,8 @@ void check_times(const record& task, std::uint64_t user, std::uint64_t system) {
 
 BOOST_AUTO_TEST_SUITE(task_iter_decode_test)
 
-// Letters as /proc/<tid>/status has them, by the bits of TASK_* and EXIT_*.
-BOOST_AUTO_TEST_CASE(states_have_the_letters_of_proc) {
+// The state letters of /proc/<tid>/status, by the bits TASK_* and EXIT_*.
+BOOST_AUTO_TEST_CASE(states_match_the_letters_of_proc) {
   BOOST_TEST(state_letter(thread_of_state(0)).value == "R");
   BOOST_TEST(state_letter(thread_of_state(1)).value == "S");
   BOOST_TEST(state_letter(thread_of_state(2)).value == "D");
@@ -50,24 +50,24 @@ BOOST_AUTO_TEST_CASE(states_have_the_letters_of_proc) {
   BOOST_TEST(state_letter(thread_of_state(0x80, 0x10)).value == "X");
   BOOST_TEST(state_letter(thread_of_state(0x80, 0x20)).value == "Z");
   BOOST_TEST(state_letter(thread_of_state(0x40)).value == "P");
-  BOOST_TEST(state_letter(thread_of_state(0x0402)).value == "I");  // uninterruptible, without load
+  BOOST_TEST(state_letter(thread_of_state(0x0402)).value == "I");  // uninterruptible, no load
   BOOST_TEST(state_letter(thread_of_state(0x0102)).value == "D");  // killable
   BOOST_TEST(state_letter(thread_of_state(0x1000)).value == "D");  // waits for a sleeping lock
   BOOST_TEST(state_letter(thread_of_state(0x8000)).value == "D");  // frozen
   BOOST_TEST(state_letter(thread_of_state(0x2001)).value == "S");  // may be frozen
 }
 
-BOOST_AUTO_TEST_CASE(times_add_up_to_the_time_that_the_thread_ran) {
+BOOST_AUTO_TEST_CASE(user_and_system_time_add_up_to_the_run_time) {
   check_times(thread_of_times(30, 10, 400), 300, 100);
   check_times(thread_of_times(30, 0, 400), 400, 0);
   check_times(thread_of_times(0, 10, 400), 0, 400);
   check_times(thread_of_times(0, 0, 400), 400, 0);
   check_times(thread_of_times(0, 0, 0), 0, 0);
-  const std::uint64_t year = 31'536'000'000'000'000;  // a product of two does not fit 64 bits
+  const std::uint64_t year = 31'536'000'000'000'000;  // products of two exceed 64 bits
   check_times(thread_of_times(year, year, 2 * year), year, year);
 }
 
-BOOST_AUTO_TEST_CASE(times_are_never_less_than_what_was_told) {
+BOOST_AUTO_TEST_CASE(times_never_decrease) {
   record task = thread_of_times(30, 10, 400);
   task.prev_utime = 310;
   task.prev_stime = 80;
@@ -76,11 +76,11 @@ BOOST_AUTO_TEST_CASE(times_are_never_less_than_what_was_told) {
   task.prev_stime = 150;
   check_times(task, 250, 150);
   task.prev_utime = 350;
-  task.prev_stime = 60;  // as much as it ran: told once more
+  task.prev_stime = 60;  // equals its run time, reported again
   check_times(task, 350, 60);
 }
 
-BOOST_AUTO_TEST_CASE(only_online_cpus_count) {
+BOOST_AUTO_TEST_CASE(counts_only_online_cpus) {
   record task{};
   task.cpus[0] = 0b1111;
   task.cpus[1] = 1;
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(only_online_cpus_count) {
   BOOST_CHECK(cpus(task, online, words).gap == Gap::Malformed);
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_apply) {
+BOOST_AUTO_TEST_CASE(metrics_that_do_not_apply_are_gaps) {
   record task{};
   task.tgid = 7;
   task.tid = 8;
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_apply) {
   BOOST_CHECK(hiwater_vm_bytes(task, 4096).gap == Gap::NotApplicable);
 }
 
-BOOST_AUTO_TEST_CASE(the_class_of_bpf_schedulers) {
+BOOST_AUTO_TEST_CASE(recognizes_the_class_of_bpf_schedulers) {
   record task{};
   task.sched_class = 0xffffffff81234560;
   BOOST_TEST(ext_enabled(task, task.sched_class).value);
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(the_class_of_bpf_schedulers) {
   BOOST_TEST(!ext_enabled(task, std::uint64_t{0}).value);
 }
 
-BOOST_AUTO_TEST_CASE(peaks_are_at_least_what_is_there_now) {
+BOOST_AUTO_TEST_CASE(peaks_are_at_least_the_current_value) {
   record task{};
   task.of = RECORD_OF_MEMORY;
   task.hiwater_rss = 5;
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(peaks_are_at_least_what_is_there_now) {
   BOOST_TEST(hiwater_vm_bytes(task, 4096).value == 9u * 4096);
 }
 
-BOOST_AUTO_TEST_CASE(times_below_zero_are_zero) {
+BOOST_AUTO_TEST_CASE(negative_times_become_zero) {
   record task{};
   BOOST_TEST(unsigned_ns(-5) == 0u);
   task.sum_sleep_runtime = 10;
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(times_below_zero_are_zero) {
   BOOST_TEST(voluntary_sleep(task) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(names_end_with_their_room) {
+BOOST_AUTO_TEST_CASE(names_end_with_their_buffer) {
   record task{};
   std::memcpy(task.comm, "sixteen_letters_", sizeof task.comm);
   BOOST_TEST(short_name(task) == "sixteen_letters_");
@@ -145,12 +145,12 @@ BOOST_AUTO_TEST_CASE(names_end_with_their_room) {
   BOOST_TEST(short_name(task) == "six");
 }
 
-BOOST_AUTO_TEST_CASE(the_unified_hierarchys_line) {
+BOOST_AUTO_TEST_CASE(finds_the_line_of_the_unified_hierarchy) {
   BOOST_TEST(unified_path("4:memory:/old\n0::/a b\n").value == "/a b");
   BOOST_CHECK(unified_path("4:memory:/old\n").gap == Gap::Unsupported);
 }
 
-BOOST_AUTO_TEST_CASE(who_an_unseen_thread_is) {
+BOOST_AUTO_TEST_CASE(an_unseen_thread_has_only_its_identity) {
   UnseenThread thread{};
   BOOST_TEST(parse_unseen(
       "7 (a b) S (c) S 1 7 7 0 -1 4194560 120 0 1 0 3 4 0 0 20 0 1 0 4711 1 2\n", thread));

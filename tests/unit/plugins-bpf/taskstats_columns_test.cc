@@ -1,5 +1,5 @@
-// Which metric comes from which member of the kernel's struct: one in which every value differs,
-// filled by the members' names.
+// Tests which metric comes from which member of struct taskstats, with a struct whose values all
+// differ.
 
 #include <boost/test/unit_test.hpp>
 
@@ -18,8 +18,8 @@ namespace {
 
 using Stats = struct ::taskstats;
 
-// The version of the oldest headers that we build with; what came later is tested by
-// taskstats_decode, on recorded structs.
+// The version of the oldest supported headers. taskstats_decode_test.cc tests later members on
+// recorded structs.
 constexpr std::uint16_t kVersion = 13;
 constexpr std::size_t kSize = offsetof(Stats, wpcopy_delay_total) + sizeof(std::uint64_t);
 
@@ -67,7 +67,7 @@ constexpr Member kMembers[] = {
 
 BOOST_AUTO_TEST_SUITE(taskstats_columns_test)
 
-BOOST_AUTO_TEST_CASE(every_column_by_name) {
+BOOST_AUTO_TEST_CASE(fills_every_column_from_its_member) {
   Stats stats{};
   ByName expected;
   std::uint64_t value = 100;

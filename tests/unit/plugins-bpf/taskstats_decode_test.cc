@@ -1,5 +1,5 @@
-// Answers of the kernel as bytes: recorded ones of versions 10 to 17, a constructed one of version
-// 15, and bad ones.
+// Tests answers of the kernel as bytes: recorded answers of versions 10 to 17, a constructed answer
+// of version 15, and invalid ones.
 
 #include <boost/test/unit_test.hpp>
 
@@ -64,7 +64,7 @@ constexpr std::array<const char*, kFields> kNames{"cpu_count",
                                                   "write_bytes",
                                                   "cancelled_write_bytes"};
 
-// Of the message that it is in, whatever its family.
+// Returns the netlink family that the message contains.
 std::uint16_t family_of(const std::vector<std::byte>& message) {
   std::uint16_t family;
   std::memcpy(&family, message.data() + 4, sizeof family);
@@ -94,13 +94,13 @@ void overwrite(std::vector<std::byte>& message, std::size_t at, T value) {
 }
 
 constexpr std::size_t kStructAt =
-    36;  // 16 bytes of netlink, 4 of generic netlink, two attributes around and one before
+    36;  // 16 bytes of netlink, 4 of generic netlink, two outer attributes, one before the struct
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(taskstats_decode_test)
 
-BOOST_AUTO_TEST_CASE(recorded_answers) {
+BOOST_AUTO_TEST_CASE(parses_recorded_answers) {
   for (const char* version : {"10", "13", "14", "16", "17"})
     BOOST_TEST_CONTEXT("version " << version) {
       const TaskstatsText text = taskstats_text(version);
@@ -112,15 +112,15 @@ BOOST_AUTO_TEST_CASE(recorded_answers) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(recorded_lengths) {
+BOOST_AUTO_TEST_CASE(recorded_answers_have_the_length_of_their_version) {
   const std::map<std::string, std::size_t> lengths{
       {"10", 352}, {"13", 416}, {"14", 432}, {"16", 560}, {"17", 688}};
   for (const auto& [version, length] : lengths)
     BOOST_TEST(parse(taskstats_text(version).message).stats.size() == length);
 }
 
-// Each field holds a number that no other has.
-BOOST_AUTO_TEST_CASE(constructed_answers_of_15_and_16_differ) {
+// All fields contain different numbers.
+BOOST_AUTO_TEST_CASE(distinguishes_versions_15_and_16) {
   for (const char* name : {"15-constructed", "16-constructed"}) BOOST_TEST_CONTEXT(name) {
       const TaskstatsText text = taskstats_text(name);
       const Answer answer = parse(text.message);
@@ -132,8 +132,8 @@ BOOST_AUTO_TEST_CASE(constructed_answers_of_15_and_16_differ) {
     }
 }
 
-// As the kernel sends it when the last thread of a process ends: the struct of the thread, then
-// that of the process.
+// Returns the message for the last thread of a process: struct of the thread, then struct of the
+// process.
 std::vector<std::byte> exit_message(const std::vector<std::byte>& answer, std::uint32_t tgid) {
   std::vector<std::byte> message = answer;
   message.insert(message.end(), answer.begin() + 20, answer.end());
@@ -144,7 +144,7 @@ std::vector<std::byte> exit_message(const std::vector<std::byte>& answer, std::u
   return message;
 }
 
-BOOST_AUTO_TEST_CASE(a_thread_that_ended_and_its_process) {
+BOOST_AUTO_TEST_CASE(parses_the_exit_of_the_last_thread_of_a_process) {
   const TaskstatsText text = taskstats_text("16");
   const auto message = exit_message(text.message, 4242);
   const Exit exit = parse_exit(message, family_of(message));
@@ -152,17 +152,17 @@ BOOST_AUTO_TEST_CASE(a_thread_that_ended_and_its_process) {
   BOOST_TEST(exit.tgid == 4242u);
   check_fields(text, {.stats = exit.stats});
   BOOST_TEST(parse_exit(text.message, family_of(message)).tid == exit.tid);
-  BOOST_TEST(parse_exit(text.message, family_of(message)).tgid == 0u);  // of another than the last
+  BOOST_TEST(parse_exit(text.message, family_of(message)).tgid == 0u);  // not the last thread
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_thread_that_ended) {
+BOOST_AUTO_TEST_CASE(rejects_messages_that_are_not_exits) {
   const auto message = exit_message(taskstats_text("16").message, 4242);
   BOOST_TEST(parse_exit(message, 1).tid == 0u);
   for (std::size_t size = 0; size < message.size(); ++size)
     BOOST_TEST(parse_exit(Bytes(message).first(size), family_of(message)).tid == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(who_a_struct_is_about) {
+BOOST_AUTO_TEST_CASE(reads_the_thread_identity_of_a_struct) {
   for (const char* name : {"10", "13", "14", "16", "17"}) BOOST_TEST_CONTEXT(name) {
       const TaskstatsText text = taskstats_text(name);
       const auto who = who_of(parse(text.message).stats);
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(who_a_struct_is_about) {
   BOOST_TEST(!who_of(parse(taskstats_text("10").message).stats.first(151)));
 }
 
-BOOST_AUTO_TEST_CASE(an_acknowledgement_is_of_one_request) {
+BOOST_AUTO_TEST_CASE(an_acknowledgement_matches_one_request) {
   std::vector<std::byte> message(36);
   overwrite<std::uint32_t>(message, 0, 36);
   overwrite<std::uint16_t>(message, 4, 2);  // NLMSG_ERROR
@@ -196,13 +196,13 @@ BOOST_AUTO_TEST_CASE(an_acknowledgement_is_of_one_request) {
   BOOST_TEST(!acknowledgement(message, 7));
 }
 
-BOOST_AUTO_TEST_CASE(a_version_of_the_future_is_read_as_far_as_17) {
+BOOST_AUTO_TEST_CASE(reads_a_newer_version_like_version_17) {
   TaskstatsText text = taskstats_text("17");
   overwrite<std::uint16_t>(text.message, kStructAt, 99);
   check_fields(text, parse(text.message));
 }
 
-BOOST_AUTO_TEST_CASE(version_and_length_both_bound_what_is_there) {
+BOOST_AUTO_TEST_CASE(version_and_length_both_limit_the_fields) {
   const Layout cut(16, 440);
   BOOST_TEST(cut.offset(Field::CpuMax) == 432u);
   BOOST_TEST(cut.offset(Field::CpuMin) == Layout::kAbsent);
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(version_and_length_both_bound_what_is_there) {
               since(Field::BlkioMax) == 15));
 }
 
-BOOST_AUTO_TEST_CASE(errors_of_the_kernel) {
+BOOST_AUTO_TEST_CASE(returns_errors_of_the_kernel) {
   std::vector<std::byte> message(36);
   overwrite<std::uint32_t>(message, 0, 36);
   overwrite<std::uint16_t>(message, 4, 2);  // NLMSG_ERROR
@@ -228,14 +228,14 @@ BOOST_AUTO_TEST_CASE(errors_of_the_kernel) {
   BOOST_TEST(with(-ESRCH).error == ESRCH);
   BOOST_TEST(with(-EPERM).error == EPERM);
   BOOST_TEST(with(-EPERM).sequence == 7u);
-  BOOST_TEST(with(0).error == EBADMSG);  // a receipt that nobody asked for
+  BOOST_TEST(with(0).error == EBADMSG);  // an unrequested acknowledgement
   BOOST_TEST(with(3).error == EBADMSG);
   BOOST_TEST(with(INT32_MIN).error == EBADMSG);
   overwrite<std::uint32_t>(message, 0, 18);
   BOOST_TEST(with(-EPERM).error == EBADMSG);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_cut_is_told_by_its_length) {
+BOOST_AUTO_TEST_CASE(detects_truncated_structs_by_their_length) {
   const std::vector<std::byte> whole = taskstats_text("16").message;
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const Answer answer = parse_answer(Bytes(whole).first(size), family_of(whole));
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(what_is_cut_is_told_by_its_length) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_answer) {
+BOOST_AUTO_TEST_CASE(rejects_invalid_answers) {
   const std::vector<std::byte> good = taskstats_text("16").message;
   const auto error_with = [&](std::size_t at, std::uint16_t value) {
     auto message = good;
@@ -252,18 +252,18 @@ BOOST_AUTO_TEST_CASE(what_is_no_answer) {
     return parse_answer(message, family_of(good)).error;
   };
   BOOST_TEST(parse_answer(good, 1).error == EBADMSG);  // of another family
-  BOOST_TEST(error_with(0, 15) == EBADMSG);            // shorter than its own header
+  BOOST_TEST(error_with(0, 15) == EBADMSG);            // shorter than its header
   BOOST_TEST(error_with(0, 19) == EBADMSG);            // without attributes
   BOOST_TEST(error_with(20, 3) == EBADMSG);            // an attribute shorter than its header
-  BOOST_TEST(error_with(20, 9999) == EBADMSG);         // and one longer than the message
+  BOOST_TEST(error_with(20, 9999) == EBADMSG);         // an attribute longer than the message
   BOOST_TEST(error_with(22, 5) == EBADMSG);            // of a process instead of a thread
-  BOOST_TEST(error_with(24, 6) == EBADMSG);            // the thread's id in two bytes
+  BOOST_TEST(error_with(24, 6) == EBADMSG);            // thread id of two bytes
   BOOST_TEST(error_with(32, 5) == EBADMSG);            // a struct of one byte
-  BOOST_TEST(error_with(kStructAt, 0) == EBADMSG);     // of no version
+  BOOST_TEST(error_with(kStructAt, 0) == EBADMSG);     // without a version
 }
 
-// Where 64 bits must be aligned, the kernel fills with an attribute of type 6 before the struct.
-BOOST_AUTO_TEST_CASE(filling_is_skipped) {
+// To align 64-bit values, the kernel inserts an attribute of type 6 before the struct.
+BOOST_AUTO_TEST_CASE(skips_padding_attributes) {
   const TaskstatsText text = taskstats_text("16");
   auto message = text.message;
   const std::array<std::byte, 4> filling{std::byte{4}, std::byte{0}, std::byte{6}, std::byte{0}};

@@ -1,4 +1,4 @@
-// Whether the kernel measures interrupts, by either witness and by none.
+// Tests the detection of interrupt time accounting, from pressure files and from BTF.
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,7 +17,7 @@ using ctprof::taskstats::measures_interrupts;
 
 namespace {
 
-// As bpftool shows the names in BTF of Debian's 6.12, and how they would be with the option.
+// Names in BTF of Debian's Linux 6.12 as bpftool shows them, and with the option enabled.
 const std::string kWithout = "\0nr_iowait\0last_blocked_load_update_tick\0prev_irq_times\0"s;
 const std::string kWith = "\0nr_iowait\0prev_irq_time\0prev_steal_time\0"s;
 
@@ -36,7 +36,7 @@ struct Tree {
     std::ofstream(root + path, std::ios::binary) << text;
   }
 
-  // 1, 0, or -1 where nobody knows.
+  // Returns 1 or 0, or -1 if it is unknown.
   int answer() const {
     const TestHost host(root, {1, 1}, 0);
     const auto measured = measures_interrupts(ctprof::sdk::Host(host.abi));
@@ -48,7 +48,7 @@ struct Tree {
 
 BOOST_AUTO_TEST_SUITE(taskstats_interrupts_test)
 
-BOOST_FIXTURE_TEST_CASE(pressure_tells_first, Tree) {
+BOOST_FIXTURE_TEST_CASE(pressure_files_decide_first, Tree) {
   file("/proc/pressure/cpu", "");
   file("/sys/kernel/btf/vmlinux", kWith);
   BOOST_TEST(answer() == 0);
@@ -56,14 +56,14 @@ BOOST_FIXTURE_TEST_CASE(pressure_tells_first, Tree) {
   BOOST_TEST(answer() == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(without_pressure_the_kernels_types_tell, Tree) {
+BOOST_FIXTURE_TEST_CASE(btf_decides_without_pressure_files, Tree) {
   file("/sys/kernel/btf/vmlinux", kWithout);
   BOOST_TEST(answer() == 0);
   file("/sys/kernel/btf/vmlinux", kWith);
   BOOST_TEST(answer() == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(nobody_knows, Tree) { BOOST_TEST(answer() == -1); }
+BOOST_FIXTURE_TEST_CASE(is_unknown_without_any_source, Tree) { BOOST_TEST(answer() == -1); }
 
 BOOST_AUTO_TEST_SUITE_END()
 

@@ -1,5 +1,5 @@
-// taskstats as a plugin: what it promises, fills and tells on this host; with and without rights,
-// and where there is nothing to ask.
+// Tests the plugin taskstats on this host: its offers, values and summary, with and without rights,
+// and on hosts without taskstats.
 
 #include <boost/test/unit_test.hpp>
 
@@ -20,8 +20,8 @@
 #include "tests/unit/support/source_driver.hpp"
 
 namespace taskstats_plugin_test {
-// Takes the place of the C library's for the plugin, too: where it asks for more room, it gets next
-// to none.
+// Replaces setsockopt() of the C library, also for the plugin. On request it gives the plugin a
+// minimal receive buffer.
 static bool next_to_no_room = false;
 extern "C" __attribute__((visibility("default"))) int setsockopt(int socket, int level, int name,
                                                                  const void* value,
@@ -34,10 +34,10 @@ extern "C" __attribute__((visibility("default"))) int setsockopt(int socket, int
 namespace {
 
 constexpr std::uint32_t kThreads = 0;
-constexpr std::size_t kMetrics = 42;  // one of them hidden: when they were read
+constexpr std::size_t kMetrics = 42;  // one of them hidden: the time of reading
 constexpr int kYoungThreads = 200;
 constexpr ctprof_host_flags kLive = CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS;
-constexpr std::uint64_t kNobody = 0x7ffffffe;  // beyond every pid_max
+constexpr std::uint64_t kNobody = 0x7ffffffe;  // above every pid_max
 constexpr std::uint64_t kKernelThread = 2;     // kthreadd, in the initial PID namespace
 
 const LoadedPlugin& plugin() {
@@ -54,7 +54,7 @@ bool has_net_admin() {
          (sets[0].effective & CAP_TO_MASK(CAP_NET_ADMIN)) != 0;
 }
 
-// For cases that only somebody with the capability can run.
+// A precondition for cases that need the capability.
 auto needs_net_admin() {
   return boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
     boost::test_tools::assertion_result result(has_net_admin());
@@ -63,9 +63,9 @@ auto needs_net_admin() {
   });
 }
 
-// Whether `before` and then `deed` come true in a child, which begins in these new namespaces: to
-// leave some needs a process of one thread, and ThreadSanitizer has one of its own. An exception
-// ends the child, so that it does not go on with other tests.
+// Returns whether `before` and then `operation` return true in a child with these new namespaces.
+// Leaving some namespaces requires a single-threaded process, and ThreadSanitizer adds a thread. An
+// exception terminates the child, so that it does not run other tests.
 bool in_child(const std::function<bool()>& before, const std::function<bool()>& deed,
               unsigned long namespaces = 0) {
   const auto child =
@@ -78,7 +78,7 @@ bool in_child(const std::function<bool()>& before, const std::function<bool()>& 
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// A chroot, for one, may have none.
+// A process in a chroot may not create user namespaces.
 auto needs_user_namespaces() {
   return boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
     const auto nothing = [] { return true; };
@@ -89,7 +89,7 @@ auto needs_user_namespaces() {
   });
 }
 
-// How all metrics were refused, if they were for one reason; "" otherwise.
+// Returns the refusal if all metrics were refused for the same reason, else "".
 std::string one_refusal(const TestHost& host) {
   const auto refusals = SourceDriver(*plugin(), kThreads, host).probe();
   std::set<std::string> reasons;
@@ -107,17 +107,17 @@ std::string field(const SourceDriver::Said& said, const std::string& key) {
 
 BOOST_AUTO_TEST_SUITE(taskstats_plugin_test)
 
-BOOST_AUTO_TEST_CASE(a_recorded_tree_has_nobody_to_ask) {
+BOOST_AUTO_TEST_CASE(refuses_a_recorded_tree) {
   const TestHost host(fixture("6.18"), {1, 1}, 0);
   BOOST_TEST(one_refusal(host).starts_with("Unsupported: taskstats come from the running kernel"));
 }
 
-BOOST_AUTO_TEST_CASE(another_pid_namespace_s_ids_mean_other_threads) {
+BOOST_AUTO_TEST_CASE(refuses_ids_of_another_pid_namespace) {
   const TestHost host("", {self(), self()}, CTPROF_HOST_LIVE);
   BOOST_TEST(one_refusal(host).starts_with("Unsupported: "));
 }
 
-BOOST_AUTO_TEST_CASE(without_the_capability_all_is_denied,
+BOOST_AUTO_TEST_CASE(denies_all_metrics_without_the_capability,
                      *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
                        return boost::test_tools::assertion_result(::getuid() == 0);
                      })) {
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(without_the_capability_all_is_denied,
                       }));
 }
 
-BOOST_AUTO_TEST_CASE(root_of_another_user_namespace_is_denied, *needs_user_namespaces()) {
+BOOST_AUTO_TEST_CASE(denies_root_of_another_user_namespace, *needs_user_namespaces()) {
   BOOST_TEST(in_child(
       has_net_admin,
       [] {
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(root_of_another_user_namespace_is_denied, *needs_user_names
       CLONE_NEWUSER));
 }
 
-BOOST_AUTO_TEST_CASE(another_network_namespace_has_taskstats_too, *needs_net_admin()) {
+BOOST_AUTO_TEST_CASE(works_in_another_network_namespace, *needs_net_admin()) {
   BOOST_TEST(
       in_child([] { return ::unshare(CLONE_NEWNET) == 0; },
                [] {
@@ -149,9 +149,9 @@ BOOST_AUTO_TEST_CASE(another_network_namespace_has_taskstats_too, *needs_net_adm
                }));
 }
 
-// A new thread may have no run time yet, but was put on a CPU; with the coarse clocks of emulated
-// machines, ctprof itself is that young.
-BOOST_AUTO_TEST_CASE(a_thread_that_has_just_begun_is_accounted_for, *needs_net_admin()) {
+// A new thread may have no run time yet although it ran on a CPU, because emulated machines have
+// coarse clocks.
+BOOST_AUTO_TEST_CASE(reads_a_thread_that_just_started, *needs_net_admin()) {
   const TestHost host("", {self(), self()}, kLive);
   for (int i = 0; i < kYoungThreads; ++i) {
     bool refused = true;
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_has_just_begun_is_accounted_for, *needs_net_a
   }
 }
 
-BOOST_AUTO_TEST_CASE(this_host, *needs_net_admin()) {
+BOOST_AUTO_TEST_CASE(reads_threads_of_this_host, *needs_net_admin()) {
   const TestHost host("", {self(), self()}, kLive);
   SourceDriver threads(*plugin(), kThreads, host);
   const auto refusals = threads.probe();
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(this_host, *needs_net_admin()) {
 BOOST_AUTO_TEST_CASE(the_summary_counts_threads, *needs_net_admin()) {
   const TestHost host("", {self(), self()}, kLive);
   SourceDriver threads(*plugin(), kThreads, host);
-  std::vector<Ids> ids(200, {self(), self()});  // more than go in one piece
+  std::vector<Ids> ids(200, {self(), self()});  // exceeds one batch
   for (std::size_t i = 0; i < 30; ++i) ids[i * 6 + 1] = {self(), kNobody};
   threads.collect(ids, {"run_time_ns"});
   const auto said = threads.summary(ids.size());
@@ -197,8 +197,8 @@ BOOST_AUTO_TEST_CASE(the_summary_counts_threads, *needs_net_admin()) {
                "row " << i);
 }
 
-// The kernel drops the answers that it has no room for, and says ENOBUFS.
-BOOST_AUTO_TEST_CASE(answers_that_found_no_room_are_asked_for_again, *needs_net_admin()) {
+// The kernel drops answers that exceed the buffer, and reports ENOBUFS.
+BOOST_AUTO_TEST_CASE(repeats_requests_after_dropped_answers, *needs_net_admin()) {
   const TestHost host("", {self(), self()}, kLive);
   SourceDriver threads(*plugin(), kThreads, host);
   std::vector<Ids> ids(200, {self(), self()});
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(answers_that_found_no_room_are_asked_for_again, *needs_net_
         "row " << i);
 }
 
-BOOST_AUTO_TEST_CASE(who_loses_the_capability_later_is_denied, *needs_net_admin()) {
+BOOST_AUTO_TEST_CASE(denies_reads_after_the_capability_is_lost, *needs_net_admin()) {
   BOOST_TEST(in_child([] { return ::setgid(65534) == 0 && ::setuid(65534) == 0; },
                       [] {
                         const TestHost host("", {self(), self()}, kLive);

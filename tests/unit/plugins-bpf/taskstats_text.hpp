@@ -1,5 +1,5 @@
-// Taskstats answers of tests/fixtures/taskstats: the netlink message as bytes, and what each field
-// of the struct in it holds.
+// Taskstats answers of tests/fixtures/taskstats: the bytes of a netlink message and the expected
+// fields of its struct.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// The period of the sampling clock, and the time that each tick represents.
+// Tests the period of the sampling clock and the time that each tick represents.
 
 #include "plugins/on-cpu/tick_clock.hpp"
 
@@ -13,8 +13,8 @@ using on_cpu::TickClock;
 
 constexpr std::uint64_t kPeriod = 10'000'000, kStart = 5'000'000'000, kTicks = 4000;
 
-// A CPU whose clock ticks from kStart on, and is changed at a moment between two ticks, as a drain
-// of the rings does.
+// A CPU whose clock ticks from kStart on. Its period changes between two ticks, as during a drain
+// of the rings.
 class Cpu {
  public:
   explicit Cpu(std::uint32_t seed) : clock_(kPeriod, seed) {}
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(weights_add_up_to_the_time_between_ticks) {
   BOOST_TEST(cpu.changes() == kTicks / TickClock::kTicksOfPeriod);
 }
 
-BOOST_AUTO_TEST_CASE(a_loop_at_the_sampling_frequency_has_its_share) {
+BOOST_AUTO_TEST_CASE(a_loop_at_the_sampling_frequency_gets_its_share_of_samples) {
   for (const std::uint64_t phase : {0, 2, 5, 8})
     for (const std::uint32_t seed : {1u, 2u, 3u}) {
       std::uint64_t busy = 0, total = 0;
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_loop_at_the_sampling_frequency_has_its_share) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(periods_differ_by_2_to_4_per_cent_and_have_the_nominal_mean) {
+BOOST_AUTO_TEST_CASE(periods_vary_by_2_to_4_percent_around_the_nominal_mean) {
   constexpr int kDrawn = 10'000;
   TickClock clock(kPeriod, 1);
   double sum = 0;
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(periods_differ_by_2_to_4_per_cent_and_have_the_nominal_mean
   BOOST_TEST(sum / kDrawn == static_cast<double>(kPeriod), boost::test_tools::tolerance(0.001));
 }
 
-BOOST_AUTO_TEST_CASE(the_time_of_missed_ticks_belongs_to_no_tick) {
+BOOST_AUTO_TEST_CASE(missed_ticks_add_no_weight) {
   TickClock clock(kPeriod);
   BOOST_TEST(clock.weight_of_tick(kStart) == kPeriod);
   BOOST_TEST(clock.weight_of_tick(kStart + 100 * kPeriod) == kPeriod);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(the_time_of_missed_ticks_belongs_to_no_tick) {
   BOOST_TEST(clock.weight_of_tick(kStart + 200 * kPeriod) == 2 * kPeriod + 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_tick_before_a_change_has_the_period_before_it) {
+BOOST_AUTO_TEST_CASE(a_tick_before_a_change_has_the_old_period) {
   TickClock clock(kPeriod);
   BOOST_TEST(clock.weight_of_tick(kStart) == kPeriod);
   clock.changed(kStart + kPeriod + 5, 2 * kPeriod);

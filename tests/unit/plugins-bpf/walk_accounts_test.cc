@@ -1,5 +1,4 @@
-// What walks of user stacks may cost a process, and what the user is told of those that were
-// refused.
+// Tests the limit on the CPU time of stack walks per process, and the message about refused walks.
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kNow = 5'000'000'000, kSecond = 1'000'000'000;
 
-// The walks of so long that an account takes within a second before it is spent.
+// Returns how many walks of this length an account accepts within a second before it is exhausted.
 std::size_t walks_until_spent(std::uint64_t ns, std::size_t most) {
   walk_account account{};
   for (std::size_t walks = 1; walks <= most; ++walks)
@@ -27,16 +26,16 @@ std::size_t walks_until_spent(std::uint64_t ns, std::size_t most) {
 
 BOOST_AUTO_TEST_SUITE(walk_accounts_test)
 
-BOOST_AUTO_TEST_CASE(a_process_spends_two_hundredths_of_a_cpu) {
+BOOST_AUTO_TEST_CASE(a_process_may_use_two_percent_of_a_cpu) {
   BOOST_TEST(walks_until_spent(20'000, 10'000) == 1'000u);
   BOOST_TEST(walks_until_spent(40'000, 10'000) == 500u);
 }
 
-BOOST_AUTO_TEST_CASE(walks_that_are_no_dearer_than_copies_are_not_charged) {
+BOOST_AUTO_TEST_CASE(walks_as_cheap_as_copies_are_not_charged) {
   BOOST_TEST(walks_until_spent(WALK_CHEAP_NS - 1, 100'000) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(walks_are_refused_until_the_second_is_over) {
+BOOST_AUTO_TEST_CASE(refuses_walks_until_the_end_of_the_second) {
   walk_account account{};
   BOOST_TEST(!walk_is_refused(&account, kNow));
   BOOST_TEST(walk_spend(&account, 7, kNow, WALK_BUDGET_NS - 1) == 0u);

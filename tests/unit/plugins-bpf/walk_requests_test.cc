@@ -1,4 +1,4 @@
-// Requests for unwind tables, and what becomes of the answers.
+// Tests requests for unwind tables, and the handling of answers.
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,7 +16,7 @@ using namespace ctprof;
 
 namespace {
 
-// Maps of a program that only notes what is done to them.
+// Tables of a BPF program that only record the calls.
 class NotedTables final : public WalkTables {
  public:
   explicit NotedTables(std::size_t most = SIZE_MAX) : most_(most) {}
@@ -40,7 +40,7 @@ struct Asked {
   std::string path;
 };
 
-// A core that answers as the test says.
+// A core whose answers the test sets.
 class Core {
  public:
   Core() {
@@ -91,7 +91,7 @@ walk_miss missed(std::uint64_t inode) {
 
 BOOST_AUTO_TEST_SUITE(walk_requests_test)
 
-BOOST_AUTO_TEST_CASE(asks_for_the_vdso_and_for_files_with_their_paths) {
+BOOST_AUTO_TEST_CASE(requests_tables_of_the_vdso_and_of_files_with_paths) {
   Core core;
   core.number = 4;
   NotedTables tables;
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(asks_for_the_vdso_and_for_files_with_their_paths) {
   BOOST_TEST(tables.forgotten.empty());
 }
 
-// A walk may reach the vDSO before the recorder has its table.
+// A walk may reach the vDSO before the recorder has received its table.
 BOOST_AUTO_TEST_CASE(a_miss_in_the_vdso_does_not_remove_its_table) {
   Core core;
   core.number = 4;
@@ -129,15 +129,15 @@ BOOST_AUTO_TEST_CASE(a_miss_in_the_vdso_does_not_remove_its_table) {
   requests.exchange(core.records(), tables);
   BOOST_TEST(core.asked.size() == 1u);
   BOOST_TEST(tables.added == std::vector<std::uint64_t>{0}, boost::test_tools::per_element());
-  core.number = 0;  // a later request has no table
+  core.number = 0;  // no table for later requests
   requests.note(8, {});
   requests.exchange(core.records(), tables);
   BOOST_TEST(core.asked.size() == 1u);
   BOOST_TEST(tables.forgotten.empty());
 }
 
-// Its process may have exited before the file was opened.
-BOOST_AUTO_TEST_CASE(a_file_without_a_table_is_asked_for_again_some_times) {
+// The process may have exited before the file was opened.
+BOOST_AUTO_TEST_CASE(repeats_requests_for_a_file_without_a_table) {
   Core core;
   NotedTables tables;
   WalkRequests requests;
@@ -150,10 +150,10 @@ BOOST_AUTO_TEST_CASE(a_file_without_a_table_is_asked_for_again_some_times) {
   BOOST_TEST(forgotten == WalkRequests::kMostAttempts - 1);
 }
 
-BOOST_AUTO_TEST_CASE(reports_files_whose_tables_find_no_space) {
+BOOST_AUTO_TEST_CASE(reports_files_whose_tables_exceed_the_space) {
   Core core;
   core.number = 4;
-  NotedTables tables(2);  // the vDSO's and one more
+  NotedTables tables(2);  // the vDSO and one file
   WalkRequests requests;
   requests.note(7, missed(77));
   requests.exchange(core.records(), tables);
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(reports_files_whose_tables_find_no_space) {
   requests.exchange(core.records(), tables);
   const std::string remark = requests.remark("off-cpu");
   BOOST_TEST(remark.starts_with("off-cpu: stacks through 2 files are copied: "));
-  BOOST_TEST(requests.remark("off-cpu") == remark);  // it remains true
+  BOOST_TEST(requests.remark("off-cpu") == remark);  // the condition persists
 }
 
 BOOST_AUTO_TEST_CASE(joins_remarks_that_are_not_empty) {

@@ -1,4 +1,4 @@
-// Why the kernel did not take BPF programs: too old, closed, or neither.
+// Tests the reasons why the kernel refuses BPF programs: its age, missing rights, or other causes.
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -31,7 +31,7 @@ bool has(const std::string& text, const char* part) { return text.find(part) != 
 
 BOOST_AUTO_TEST_SUITE(bpf_refusal_test)
 
-BOOST_AUTO_TEST_CASE(only_a_kernel_that_is_too_old_is_called_that) {
+BOOST_AUTO_TEST_CASE(reports_a_kernel_that_is_too_old) {
   for (const char* release : {"5.9.16", "5.4.0-42-generic", "4.19.0", "5.9"}) {
     const BpfRefusal why = why_not_taken(kPrograms, EINVAL, release);
     BOOST_TEST((why.gap == Gap::Unsupported), release);
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(only_a_kernel_that_is_too_old_is_called_that) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(whatever_is_not_the_kernels_age_is_not_called_that) {
+BOOST_AUTO_TEST_CASE(reports_other_causes_than_the_age_of_the_kernel) {
   for (const char* release : {"4.19.0", "6.18.44"}) {
     BOOST_TEST((why_not_taken(kPrograms, EPERM, release).gap == Gap::Denied));
     BOOST_TEST(has(why_not_taken(kPrograms, ENOSYS, release).why, "CONFIG_BPF_SYSCALL"));
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(whatever_is_not_the_kernels_age_is_not_called_that) {
   }
 }
 
-// A /sys whose description of the kernel's types is so large, for a moment.
+// A temporary /sys directory with a BTF file of this size.
 class Types {
  public:
   explicit Types(std::size_t bytes) {
@@ -85,7 +85,7 @@ class Types {
   ctprof_host abi_{};
 };
 
-// In a process of its own that can have no more address space than it has.
+// Runs in a child process whose address space cannot grow.
 bool is_short_of_memory(const sdk::Host& host) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -102,7 +102,7 @@ bool is_short_of_memory(const sdk::Host& host) {
   return WEXITSTATUS(status) == 1;
 }
 
-BOOST_AUTO_TEST_CASE(lack_of_memory_is_not_the_kernels_refusal) {
+BOOST_AUTO_TEST_CASE(distinguishes_lack_of_memory_from_a_refusal) {
   const Types types(8 << 20);
   BOOST_TEST(!lacks_memory_for_bpf(types.host()));
   BOOST_TEST(is_short_of_memory(types.host()));
@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(lack_of_memory_is_not_the_kernels_refusal) {
              "raise the limit on memory (ulimit -v, or memory.max of the cgroup)");
 }
 
-// What cannot be read to its end says nothing of the options behind that.
-BOOST_AUTO_TEST_CASE(a_configuration_that_is_cut_short_is_unknown) {
+// A truncated configuration does not show whether later options are set.
+BOOST_AUTO_TEST_CASE(a_truncated_configuration_is_unknown) {
   const std::string place = "/tmp/ctprof-config-" + std::to_string(::getpid());
   std::filesystem::create_directories(place);
   const auto told = [&](std::size_t bytes) {

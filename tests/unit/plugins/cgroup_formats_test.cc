@@ -1,4 +1,4 @@
-// The formats of a cgroup's files: limits, io.stat, lines of keys and numbers.
+// Tests the formats of cgroup files: limits, io.stat, and lines of keys and numbers.
 
 #include <boost/test/unit_test.hpp>
 
@@ -30,7 +30,7 @@ using Map = std::map<std::string, std::uint64_t>;
 
 BOOST_AUTO_TEST_SUITE(cgroup_formats_test)
 
-BOOST_AUTO_TEST_CASE(limits) {
+BOOST_AUTO_TEST_CASE(parses_limits) {
   BOOST_TEST(parse_limit("134217728\n").value == 134217728u);
   BOOST_TEST(parse_limit("0\n").value == 0u);
   BOOST_TEST(parse_limit("max\n").value == kNoLimit);
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(limits) {
     BOOST_TEST((parse_limit(text).gap == Gap::Malformed), text);
 }
 
-BOOST_AUTO_TEST_CASE(cpu_max) {
+BOOST_AUTO_TEST_CASE(parses_cpu_max) {
   const CpuMax recorded = parse_cpu_max(kernel_text(kService + "cpu.max"));
   BOOST_TEST(recorded.quota_us.value == 60000u);
   BOOST_TEST(recorded.period_us.value == 100000u);
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(cpu_max) {
   BOOST_TEST((half.period_us.gap == Gap::Malformed));
 }
 
-BOOST_AUTO_TEST_CASE(flat_keyed_takes_every_key) {
+BOOST_AUTO_TEST_CASE(parses_every_key_of_a_flat_keyed_file) {
   const std::string text = kernel_text(kService + "memory.stat");
   std::vector<ctprof_entry> entries;
   BOOST_TEST(parse_flat_keyed(text, entries));
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(flat_keyed_takes_every_key) {
   BOOST_TEST(as_map(entries).contains("pswpout"));
 }
 
-BOOST_AUTO_TEST_CASE(flat_keyed_or_nothing) {
+BOOST_AUTO_TEST_CASE(refuses_malformed_flat_keyed_files) {
   std::vector<ctprof_entry> entries;
   BOOST_TEST(parse_flat_keyed("low 0\nhigh 12\n", entries));
   BOOST_TEST((as_map(entries) == Map{{"low", 0}, {"high", 12}}));
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(flat_keyed_or_nothing) {
     BOOST_TEST(!parse_flat_keyed(text, entries), text);
 }
 
-BOOST_AUTO_TEST_CASE(one_key) {
+BOOST_AUTO_TEST_CASE(parses_a_single_key) {
   const std::string text = kernel_text(kService + "cpu.stat");
   BOOST_TEST(flat_value(text, "nr_bursts").value == 2u);
   BOOST_TEST((flat_value(text, "nr_burst").gap == Gap::Unsupported));
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(one_key) {
   BOOST_TEST((flat_value("", "usage_usec").gap == Gap::Unsupported));
 }
 
-BOOST_AUTO_TEST_CASE(io_stat_of_a_recorded_cgroup) {
+BOOST_AUTO_TEST_CASE(parses_io_stat_of_a_recorded_cgroup) {
   const std::string text = kernel_text(kService + "io.stat");
   IoStat io;
   parse_io_stat(text, io);
@@ -85,28 +85,28 @@ BOOST_AUTO_TEST_CASE(io_stat_of_a_recorded_cgroup) {
   BOOST_TEST((as_map(io[IoStat::Dbytes].value) == Map{{"254:0", 0}}));
 }
 
-BOOST_AUTO_TEST_CASE(io_stat_of_nobody_is_empty_and_not_missing) {
+BOOST_AUTO_TEST_CASE(an_empty_io_stat_is_not_missing) {
   IoStat io;
   parse_io_stat("", io);
   BOOST_TEST((io[IoStat::Rbytes] && io[IoStat::Rbytes].value.empty()));
 }
 
-BOOST_AUTO_TEST_CASE(io_stat_with_more_than_it_should) {
+BOOST_AUTO_TEST_CASE(ignores_unknown_keys_in_io_stat) {
   IoStat io;
   parse_io_stat("8:0 8:16 rbytes=1 cost.usage=7 wbytes=2\n259:1 rbytes=3 use_delay=0\n", io);
   BOOST_TEST((as_map(io[IoStat::Rbytes].value) == Map{{"8:16", 1}, {"259:1", 3}}));
   BOOST_TEST((as_map(io[IoStat::Wbytes].value) == Map{{"8:16", 2}}));
 }
 
-BOOST_AUTO_TEST_CASE(io_stat_malformed_by_key) {
+BOOST_AUTO_TEST_CASE(a_malformed_key_of_io_stat_affects_only_its_metric) {
   IoStat io;
   parse_io_stat("8:0 rbytes=- wbytes=2\n", io);
   BOOST_TEST((io[IoStat::Rbytes].gap == Gap::Malformed));
   BOOST_TEST(io[IoStat::Wbytes].value.size() == 1u);
-  parse_io_stat("rbytes=1\n", io);  // whose?
+  parse_io_stat("rbytes=1\n", io);  // line without a device
   BOOST_TEST((io[IoStat::Rbytes].gap == Gap::Malformed));
   parse_io_stat("8:0 rbytes=1\n", io);
-  BOOST_TEST(io[IoStat::Rbytes].value.size() == 1u);  // nothing stays from before
+  BOOST_TEST(io[IoStat::Rbytes].value.size() == 1u);  // no entry of an earlier text remains
 }
 
 BOOST_AUTO_TEST_SUITE_END()

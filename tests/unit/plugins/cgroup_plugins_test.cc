@@ -1,5 +1,5 @@
-// cgroup, psi and sched_ext as plugins: what their sources promise and fill, on recorded kernels
-// and on this one.
+// Tests the plugins cgroup, psi and sched_ext: the offers, values and gaps of their sources, on
+// recorded kernels and on this host.
 
 #include <boost/test/unit_test.hpp>
 
@@ -32,8 +32,8 @@ std::string said(const std::map<std::string, std::string>& refusals, const std::
   return it == refusals.end() ? "" : it->second;
 }
 
-// What a source settles without a word: no cell is left, none is nonsense, and what is not refused
-// has a value somewhere.
+// Checks that every cell is a value or a regular gap, and that each metric that is not refused has
+// a value somewhere.
 void check_settled(const SourceDriver& source, const std::map<std::string, std::string>& refusals) {
   for (const auto& [metric, gaps] : source.gaps()) BOOST_TEST_CONTEXT(metric) {
       BOOST_TEST(!gaps.contains("Untouched"));
@@ -47,7 +47,7 @@ void check_settled(const SourceDriver& source, const std::map<std::string, std::
 
 BOOST_AUTO_TEST_SUITE(cgroup_plugins_test)
 
-BOOST_AUTO_TEST_CASE(what_5_10_lacks_is_refused) {
+BOOST_AUTO_TEST_CASE(refuses_metrics_that_5_10_lacks) {
   const TestHost host(fixture("5.10"), {1, 1}, 0);
   const auto refusals = SourceDriver(*plugin("cgroup"), kOnly, host).probe();
   BOOST_TEST(refusals.size() == 6u);
@@ -59,9 +59,9 @@ BOOST_AUTO_TEST_CASE(what_5_10_lacks_is_refused) {
     BOOST_TEST(said(refusals, metric).starts_with("Unsupported: "), metric);
 }
 
-// A container's process 1 says nothing of who mounts the host's hierarchies: the file here is no
-// first PID namespace.
-BOOST_AUTO_TEST_CASE(a_remedy_of_the_hosts_init_is_told_only_where_it_is_seen) {
+// Process 1 of a container is not the init that mounts the hierarchies of the host. The ns/pid file
+// of this tree is not the initial PID namespace.
+BOOST_AUTO_TEST_CASE(offers_a_remedy_of_the_init_system_only_outside_of_containers) {
   const auto root =
       std::filesystem::temp_directory_path() / ("ctprof-init-" + std::to_string(::getpid()));
   const auto put = [&](const char* path, const char* text) {
@@ -84,12 +84,12 @@ BOOST_AUTO_TEST_CASE(a_remedy_of_the_hosts_init_is_told_only_where_it_is_seen) {
   std::filesystem::remove_all(root);
 }
 
-BOOST_AUTO_TEST_CASE(what_7_2_has_is_not_refused) {
+BOOST_AUTO_TEST_CASE(offers_all_metrics_on_7_2) {
   const TestHost host(fixture("7.2"), {1, 1}, 0);
   BOOST_TEST(SourceDriver(*plugin("cgroup"), kOnly, host).probe().empty());
 }
 
-BOOST_AUTO_TEST_CASE(recorded_cgroups) {
+BOOST_AUTO_TEST_CASE(reads_recorded_cgroups) {
   const TestHost host(fixture("6.12"), {1, 1}, 0);
   SourceDriver cgroups(*plugin("cgroup"), kOnly, host);
   cgroups.collect_cgroups({"/", kService, kWeird, "/nobody", "/../outside"});
@@ -106,10 +106,10 @@ BOOST_AUTO_TEST_CASE(recorded_cgroups) {
   BOOST_TEST(cgroups.cell("cgroup.memory.stat", 1).starts_with("anon=4571136 file=667648 "));
   BOOST_TEST(cgroups.cell("cgroup.memory.max", 2) == "18446744073709551615");
   BOOST_TEST(cgroups.cell("cgroup.cpu.usage_usec", 3) == "Unsupported");  // not recorded
-  BOOST_TEST(cgroups.cell("cgroup.cpu.usage_usec", 4) == "Unsupported");  // nothing above the root
+  BOOST_TEST(cgroups.cell("cgroup.cpu.usage_usec", 4) == "Unsupported");  // above the root
 }
 
-BOOST_AUTO_TEST_CASE(only_what_is_wanted_is_filled) {
+BOOST_AUTO_TEST_CASE(fills_only_requested_metrics) {
   const TestHost host(fixture("6.12"), {1, 1}, 0);
   SourceDriver cgroups(*plugin("cgroup"), kOnly, host);
   cgroups.collect_cgroups({kService}, {"cgroup.pids.current"});
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(only_what_is_wanted_is_filled) {
   BOOST_TEST(cgroups.gaps().size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(recorded_pressure) {
+BOOST_AUTO_TEST_CASE(reads_recorded_pressure) {
   const TestHost host(fixture("6.12"), {1, 1}, 0);
   SourceDriver of_host(*plugin("psi"), kHost, host);
   of_host.collect_host();
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(recorded_pressure) {
   BOOST_TEST(of_cgroups.cell("cgroup.psi.cpu.full.avg10", 1) == "Unsupported");
 }
 
-BOOST_AUTO_TEST_CASE(pressure_that_no_kernel_or_this_one_has_not) {
+BOOST_AUTO_TEST_CASE(refuses_pressure_metrics_that_the_kernel_lacks) {
   const TestHost host(fixture("5.10"), {1, 1}, 0);
   for (const auto& [source, entity] : {std::pair{kHost, "host"}, {kPsiCgroups, "cgroup"}}) {
     const auto refusals = SourceDriver(*plugin("psi"), source, host).probe();
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(pressure_that_no_kernel_or_this_one_has_not) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(without_a_hierarchy) {
+BOOST_AUTO_TEST_CASE(refuses_all_metrics_without_a_v2_hierarchy) {
   const TestHost host(fixture("6.18-scx"), {151, 151}, 0);
   const auto refusals = SourceDriver(*plugin("cgroup"), kOnly, host).probe();
   BOOST_TEST(refusals.size() == 35u);
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(without_a_hierarchy) {
   BOOST_TEST(SourceDriver(*plugin("psi"), kPsiCgroups, host).probe().size() == 32u);
 }
 
-BOOST_AUTO_TEST_CASE(a_scheduler_is_loaded) {
+BOOST_AUTO_TEST_CASE(reads_a_loaded_scheduler) {
   const TestHost host(fixture("6.18-scx"), {151, 151}, 0);
   SourceDriver sched_ext(*plugin("sched_ext"), kOnly, host);
   BOOST_TEST(sched_ext.probe().empty());
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_scheduler_is_loaded) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(no_scheduler_is_loaded) {
+BOOST_AUTO_TEST_CASE(reports_that_no_scheduler_is_loaded) {
   const TestHost host(fixture("6.18"), {1, 1}, 0);
   SourceDriver sched_ext(*plugin("sched_ext"), kOnly, host);
   BOOST_TEST(sched_ext.probe().empty());
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(no_scheduler_is_loaded) {
   BOOST_TEST(sched_ext.cell("host.sched_ext.events", 0) == "NotApplicable");
 }
 
-BOOST_AUTO_TEST_CASE(no_sched_ext_at_all) {
+BOOST_AUTO_TEST_CASE(refuses_sched_ext_metrics_without_sched_ext) {
   const TestHost host(fixture("6.12"), {1, 1}, 0);
   const auto refusals = SourceDriver(*plugin("sched_ext"), kOnly, host).probe();
   BOOST_TEST(refusals.size() == 7u);
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(no_sched_ext_at_all) {
                  .starts_with("Unsupported: the kernel lacks CONFIG_SCHED_CLASS_EXT"));
 }
 
-BOOST_AUTO_TEST_CASE(every_cell_of_every_recorded_kernel_is_settled) {
+BOOST_AUTO_TEST_CASE(fills_every_cell_on_every_recorded_kernel) {
   for (const char* kernel : kKernels) BOOST_TEST_CONTEXT(kernel) {
       const TestHost host(fixture(kernel), {1, 1}, 0);
       for (const auto& [name, source] : {std::pair{"cgroup", kOnly}, {"psi", kPsiCgroups}}) {
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(every_cell_of_every_recorded_kernel_is_settled) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(this_host) {
+BOOST_AUTO_TEST_CASE(fills_every_cell_on_this_host) {
   const TestHost host("", {1, 1}, kLive);
   if (host.abi.cgroup_fd < 0) return;
   for (const auto& [name, source] : {std::pair{"cgroup", kOnly}, {"psi", kPsiCgroups}}) {

@@ -1,4 +1,4 @@
-// Paths of cgroups below a mount, and what mountinfo says of it.
+// Tests the paths of cgroups below a mount point, and the parsing of mountinfo.
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,7 +11,7 @@ using ctprof::Gap;
 
 namespace {
 
-// The place, or "-" when there is none.
+// Returns the path below the mount point, or "-" if there is none.
 std::string below(std::string_view mount_root, std::string_view path,
                   std::string_view branch = {}) {
   const auto place = below_mount(mount_root, path, branch);
@@ -22,14 +22,14 @@ std::string below(std::string_view mount_root, std::string_view path,
 
 BOOST_AUTO_TEST_SUITE(cgroupfs_path_test)
 
-BOOST_AUTO_TEST_CASE(the_whole_hierarchy) {
+BOOST_AUTO_TEST_CASE(maps_paths_of_a_whole_hierarchy) {
   BOOST_TEST(below("/", "/") == ".");
   BOOST_TEST(below("/", "/system.slice/ssh.service") == "system.slice/ssh.service");
   BOOST_TEST(below("/", "/two words /q\"\\x2d \xff (deleted)") ==
              "two words /q\"\\x2d \xff (deleted)");
 }
 
-BOOST_AUTO_TEST_CASE(outside_of_the_mount) {
+BOOST_AUTO_TEST_CASE(rejects_paths_outside_of_the_mount) {
   BOOST_TEST(below("/", "/..") == "-");
   BOOST_TEST(below("/", "/../../other") == "-");
   BOOST_TEST(below("/..", "/../../other") == "-");
@@ -38,25 +38,25 @@ BOOST_AUTO_TEST_CASE(outside_of_the_mount) {
   BOOST_TEST(below("/docker/1", "/docker/12") == "-");
 }
 
-BOOST_AUTO_TEST_CASE(a_mount_of_a_part) {
+BOOST_AUTO_TEST_CASE(maps_paths_of_a_partial_mount) {
   BOOST_TEST(below("/docker/1", "/docker/1") == ".");
   BOOST_TEST(below("/docker/1", "/docker/1/a/b") == "a/b");
   BOOST_TEST(below("/../neighbour", "/../neighbour/a") == "a");
   BOOST_TEST(below("/../neighbour", "/a", "x") == "-");
 }
 
-BOOST_AUTO_TEST_CASE(a_mount_of_more_than_the_namespace) {
+BOOST_AUTO_TEST_CASE(maps_paths_of_a_mount_above_the_namespace_root) {
   BOOST_TEST(below("/../..", "/../..") == ".");
   BOOST_TEST(below("/../..", "/../../system.slice/x") == "system.slice/x");
-  BOOST_TEST(below("/../..", "/../x") == "-");  // below a name that nobody told
+  BOOST_TEST(below("/../..", "/../x") == "-");  // below an unknown name
   BOOST_TEST(below("/../..", "/../x", "docker/1") == "docker/x");
   BOOST_TEST(below("/../..", "/", "docker/1") == "docker/1");
   BOOST_TEST(below("/../..", "/a/b", "docker/1") == "docker/1/a/b");
-  BOOST_TEST(below("/../..", "/a", "docker") == "-");  // a branch that cannot be
+  BOOST_TEST(below("/../..", "/a", "docker") == "-");  // an impossible branch
 }
 
-// Nothing that is opened goes up, whatever stands in a path.
-BOOST_AUTO_TEST_CASE(no_way_up) {
+// No opened path leads upwards, whatever the cgroup path contains.
+BOOST_AUTO_TEST_CASE(rejects_parent_components) {
   BOOST_TEST(below("/", "/a/../../../etc") == "-");
   BOOST_TEST(below("/", "/a/../b") == "b");
   BOOST_TEST(below("/", "//a/./b/") == "a/b");
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(no_way_up) {
   BOOST_TEST(below("/", "/..x/...") == "..x/...");
 }
 
-BOOST_AUTO_TEST_CASE(roots_of_mounts) {
+BOOST_AUTO_TEST_CASE(finds_the_roots_of_mounts) {
   constexpr std::string_view kMountinfo =
       "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n"
       "41 31 0:38 /../../.. /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n"
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(roots_of_mounts) {
   BOOST_TEST(root_of_mount("41", "41") == "");
 }
 
-BOOST_AUTO_TEST_CASE(words) {
+BOOST_AUTO_TEST_CASE(splits_words) {
   BOOST_TEST(has_word("cpuset cpu io", "cpu"));
   BOOST_TEST(has_word("cpu", "cpu"));
   BOOST_TEST(!has_word("cpuset io", "cpu"));

@@ -1,5 +1,5 @@
-// Which column is filled from what, by name: texts in which every value differs, so that two
-// columns that changed places show, even where the compiler cannot tell them apart.
+// Tests which column is filled from which field, by name. All values of a text differ, so that
+// exchanged columns are found even if their types are equal.
 
 #include <boost/test/unit_test.hpp>
 
@@ -40,7 +40,7 @@ ByName of_text(std::string_view text) {
 
 BOOST_AUTO_TEST_SUITE(columns_by_name_test)
 
-BOOST_AUTO_TEST_CASE(proc_io) {
+BOOST_AUTO_TEST_CASE(fills_columns_of_proc_io) {
   is(of_text<procfs::IoFile>("rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\n"
                              "write_bytes: 6\ncancelled_write_bytes: 7\n"),
      {{"rchar", "1"},
@@ -52,12 +52,12 @@ BOOST_AUTO_TEST_CASE(proc_io) {
       {"cancelled_write_bytes", "7"}});
 }
 
-BOOST_AUTO_TEST_CASE(proc_schedstat) {
+BOOST_AUTO_TEST_CASE(fills_columns_of_proc_schedstat) {
   is(of_text<procfs::SchedstatFile>("1 2 3\n"),
      {{"run_time_ns", "1"}, {"wait_time_ns", "2"}, {"timeslices", "3"}});
 }
 
-BOOST_AUTO_TEST_CASE(proc_stat) {
+BOOST_AUTO_TEST_CASE(fills_columns_of_proc_stat) {
   std::string text = "7 (x) S";
   for (int field = 4; field <= 52; ++field)
     text += " " + std::to_string(field == 41 ? 2 : 100 + field);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(proc_stat) {
                                               {"policy", "SCHED_RR"}});
 }
 
-BOOST_AUTO_TEST_CASE(proc_status) {
+BOOST_AUTO_TEST_CASE(fills_columns_of_proc_status) {
   const auto fill = [](auto& file) {
     file.fill(kLeader, procfs::StatusFile::parse(
                            "State:\tD (disk sleep)\nThreads:\t2\nvoluntary_ctxt_switches:\t3\n"
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(proc_status) {
      {{"state", "D"}, {"nr_threads", "2"}, {"voluntary_csw", "3"}, {"nonvoluntary_csw", "4"}});
 }
 
-BOOST_AUTO_TEST_CASE(proc_sched) {
+BOOST_AUTO_TEST_CASE(fills_columns_of_proc_sched) {
   const std::pair<const char*, const char*> keys[] = {
       {"nr_migrations", "nr_migrations"},
       {"nr_wakeups", "nr_wakeups"},
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(proc_sched) {
   is(of_text<procfs::SchedFile>(text), expected);
 }
 
-BOOST_AUTO_TEST_CASE(host_stat) {
+BOOST_AUTO_TEST_CASE(fills_columns_of_host_stat) {
   auto stat = host::parse_stat(
       "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1\ncpu3 1\nintr 11 0\nctxt 12\nprocesses 13\nprocs_running "
       "14\n"
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(host_stat) {
       {"host.load_1min", "0.500000"}});
 }
 
-BOOST_AUTO_TEST_CASE(pressure) {
+BOOST_AUTO_TEST_CASE(fills_columns_of_pressure_files) {
   const auto fill = [](auto& files) {
     int base = 0;
     files.for_each([&](auto& file) {
@@ -188,14 +188,14 @@ BOOST_AUTO_TEST_CASE(pressure) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(cgroup_files) {
+BOOST_AUTO_TEST_CASE(fills_columns_of_cgroup_files) {
   const std::string_view cpu_stat =
       "usage_usec 1\nuser_usec 2\nsystem_usec 3\nnr_periods 4\nnr_throttled 5\n"
       "throttled_usec 6\nnr_bursts 7\nburst_usec 8\n";
   ctprof_host nowhere{};
   nowhere.size = sizeof nowhere;
   nowhere.cgroup_fd = -1;
-  cgroupfs::Directory directory{sdk::Host(nowhere)};  // asked only why a key is missing
+  cgroupfs::Directory directory{sdk::Host(nowhere)};  // read only for the reason of a missing key
   is(by_name<cgroup::CpuStatFile>([&](auto& file) { file.fill(0, cpu_stat, directory); }),
      {{"cgroup.cpu.usage_usec", "1"},
       {"cgroup.cpu.user_usec", "2"},
@@ -217,9 +217,9 @@ BOOST_AUTO_TEST_CASE(cgroup_files) {
       {"cgroup.io.stat.dios", "8:0=6"}});
 }
 
-// What all of the above is for: a table with two columns of one newtype in each other's place
-// compiles, and does not pass.
-BOOST_AUTO_TEST_CASE(a_swap_shows) {
+// Shows that the method works: a table with two exchanged columns of one newtype compiles, but
+// fails the test.
+BOOST_AUTO_TEST_CASE(finds_exchanged_columns) {
   struct Figures {
     sdk::ReadingOf<sdk::MonotonicNs> run = std::uint64_t{1};
     sdk::ReadingOf<sdk::MonotonicNs> wait = std::uint64_t{2};

@@ -1,4 +1,4 @@
-// A helper process: it answers, it can be given up, and it holds nothing of ours.
+// Tests a helper process: its answers, its timeouts, and that it inherits no resources.
 
 #include <boost/test/unit_test.hpp>
 
@@ -55,15 +55,15 @@ int wait_for_answer(int socket) {
   return ::poll(&wanted, 1, -1);
 }
 
-// Counts the slices of time of a request, and ends each by what a test does in it instead of by a
-// clock. Waits for the helper to begin as long as that takes.
+// Replaces the time slices of a request by events of the test, and counts them. Waits without limit
+// until the helper is ready.
 class Slices {
  public:
-  // `passes` returns false when the answer is to be waited for.
+  // Returns false to wait for the answer instead of ending a slice.
   std::function<bool()> passes = [] { return true; };
   int count = 0;
 
-  // Called when the helper is ready, before it is asked.
+  // Must be called when the helper is ready, before a request.
   void begin() { counts_ = true; }
   HelperProcess::Wait wait() {
     return [this](int socket) {
@@ -79,13 +79,13 @@ class Slices {
 
 constexpr int kPatientSlices = ctprof::kHelperPatience * 1000 / ctprof::kHelperSliceMs;
 
-// Requests that a helper take one step, and waits until it has.
+// Requests one step from the helper, and waits until it is done.
 void take_step(Area& area) {
   const int wanted = ++area.steps_wanted;
   while (area.steps_taken < wanted) ::sched_yield();
 }
 
-// What a helper does that takes steps on request, until there have been `most`.
+// Returns a helper function that takes steps on request, `most` in total.
 ctprof::HelperProcess::Begin steps_on_request(int most) {
   return [most](const HelperView& view) {
     return [view, most] {
@@ -99,7 +99,7 @@ ctprof::HelperProcess::Begin steps_on_request(int most) {
   };
 }
 
-// Computes until it is told to stop.
+// Runs until the test sets `stops`.
 ctprof::HelperProcess::Serve compute(const HelperView& view) {
   return [view] {
     area_of(view).pid = ::getpid();
@@ -114,14 +114,14 @@ std::int64_t processor_time(pid_t pid) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-// Waits until a helper that computes has used more processor time.
+// Waits until the helper has used more CPU time.
 void let_compute(const Area& area) {
   while (area.pid == 0) ::sched_yield();
   const std::int64_t before = processor_time(area.pid);
   while (processor_time(area.pid) == before) ::sched_yield();
 }
 
-// What descriptors lead to, each with a blank behind it.
+// Returns the targets of all descriptors, each followed by a blank.
 std::string open_files() {
   std::string all;
   for (int fd = 0; fd < 256; ++fd) {
@@ -143,7 +143,7 @@ std::string status_field(const char* key) {
 
 BOOST_AUTO_TEST_SUITE(helper_process_test)
 
-BOOST_AUTO_TEST_CASE(it_answers_again_and_again) {
+BOOST_AUTO_TEST_CASE(a_helper_answers_several_requests) {
   HelperProcess helper(
       proc(), sizeof(Area), kLimits,
       [](const HelperView& view) { return [view] { area_of(view).number *= 3; }; },
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(it_answers_again_and_again) {
   BOOST_TEST(area_of(helper).number == 63);
 }
 
-BOOST_AUTO_TEST_CASE(what_hangs_is_given_up) {
+BOOST_AUTO_TEST_CASE(stops_waiting_for_a_hanging_helper) {
   Slices slices;
   HelperProcess helper(
       proc(), sizeof(Area), kLimits,
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(what_hangs_is_given_up) {
   BOOST_TEST(slices.count == kPatientSlices);
 }
 
-BOOST_AUTO_TEST_CASE(what_takes_steps_is_waited_for) {
+BOOST_AUTO_TEST_CASE(waits_for_a_helper_that_makes_progress) {
   constexpr int kSteps = 3 * kPatientSlices;
   Slices slices;
   HelperProcess helper(proc(), sizeof(Area), kLimits, steps_on_request(kSteps), slices.wait());
@@ -186,8 +186,8 @@ BOOST_AUTO_TEST_CASE(what_takes_steps_is_waited_for) {
   BOOST_TEST(slices.count == kSteps);
 }
 
-// Whoever answers slowly, but always in time, is not waited for for ever.
-BOOST_AUTO_TEST_CASE(steps_are_waited_for_no_longer_than_was_said) {
+// A helper that makes progress in each slice must not be waited for without limit.
+BOOST_AUTO_TEST_CASE(limits_the_wait_for_a_helper_that_makes_progress) {
   constexpr int kMost = 3 * kPatientSlices;
   Slices slices;
   HelperProcess helper(proc(), sizeof(Area), kLimits, steps_on_request(2 * kMost), slices.wait());
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(steps_are_waited_for_no_longer_than_was_said) {
   BOOST_TEST(slices.count == kMost);
 }
 
-BOOST_AUTO_TEST_CASE(what_computes_is_waited_for_where_that_is_wanted) {
+BOOST_AUTO_TEST_CASE(waits_for_a_busy_helper_only_on_request) {
   constexpr int kMost = 3 * kPatientSlices;
   const auto reply_of = [](const ctprof::HelperLimits& limits, Slices& slices) {
     HelperProcess helper(proc(), sizeof(Area), limits, compute, slices.wait());
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(what_computes_is_waited_for_where_that_is_wanted) {
   BOOST_TEST(impatient.count == kPatientSlices);
 }
 
-BOOST_AUTO_TEST_CASE(what_dies_is_gone) {
+BOOST_AUTO_TEST_CASE(reports_a_helper_that_exited) {
   HelperProcess dies(
       proc(), sizeof(Area), kLimits,
       [](const HelperView&) { return [] { ::kill(::getpid(), SIGKILL); }; }, wait_for_answer);
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(what_dies_is_gone) {
   BOOST_TEST((throws.ask() == Reply::Gone));
 }
 
-BOOST_AUTO_TEST_CASE(it_holds_nothing_of_ours) {
+BOOST_AUTO_TEST_CASE(a_helper_inherits_no_descriptors_handlers_or_rights) {
   int pipe_ends[2];
   BOOST_REQUIRE(::pipe(pipe_ends) == 0);
   ::signal(SIGUSR1, [](int) {});
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(it_holds_nothing_of_ours) {
   BOOST_TEST(said.find("pipe:") == said.npos, said);
   BOOST_TEST(said.find("] /proc default 1 ") != said.npos, said);
   BOOST_TEST(said.ends_with(" 0 1"), said);
-  // CAP_NET_ADMIN and its like are not needed to read.
+  // Reading does not need capabilities such as CAP_NET_ADMIN.
   const std::uint64_t left =
       std::strtoull(said.substr(said.rfind(" 0 1") - 16, 16).c_str(), nullptr, 16);
   BOOST_TEST((left & (1ULL << 12)) == 0u, said);
@@ -269,10 +269,10 @@ BOOST_AUTO_TEST_CASE(it_holds_nothing_of_ours) {
   for (const int end : pipe_ends) ::close(end);
 }
 
-BOOST_AUTO_TEST_CASE(it_ends_with_us) {
+BOOST_AUTO_TEST_CASE(a_helper_exits_with_its_parent) {
   auto* const shared = static_cast<Area*>(
       ::mmap(nullptr, sizeof(Area), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  // The helper becomes a child of this process when its parent ends.
+  // The helper becomes a child of this process when its parent exits.
   BOOST_REQUIRE(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
   const pid_t parent = ::fork();
   if (parent == 0) {

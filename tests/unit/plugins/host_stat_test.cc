@@ -1,4 +1,4 @@
-// /proc/stat, as kernels print it, and the columns that it fills.
+// Tests parsing /proc/stat, and the columns that it fills.
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,7 +16,7 @@ using namespace ctprof::host;
 
 namespace {
 
-// Linux 6.18, with every figure another.
+// The format of Linux 6.18; all values differ.
 constexpr const char* kText =
     "cpu  10132153 290696 3084719 46828483 16683 17 25195 18 175628 19\n"
     "cpu0 1393280 32966 572056 13343292 6130 0 17875 0 23933 0\n"
@@ -32,7 +32,7 @@ constexpr const char* kText =
 
 BOOST_AUTO_TEST_SUITE(host_stat_test)
 
-BOOST_AUTO_TEST_CASE(every_figure_in_its_place) {
+BOOST_AUTO_TEST_CASE(parses_every_field) {
   const Stat stat = parse_stat(kText);
   const std::array<std::uint64_t, kCpuStates> ticks{10132153, 290696, 3084719, 46828483, 16683,
                                                     17,       25195,  18,      175628,   19};
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(every_figure_in_its_place) {
   BOOST_TEST(stat.blocked.value == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_there_and_what_is_no_number) {
+BOOST_AUTO_TEST_CASE(missing_and_malformed_fields_are_gaps) {
   const Stat stat = parse_stat("cpu  1 2 x 4\nctxt\n");
   BOOST_TEST(stat.ticks[kNice].value == 2u);
   BOOST_CHECK(stat.ticks[kSystem].gap == Gap::Malformed);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_there_and_what_is_no_number) {
   BOOST_CHECK(stat.forks.gap == Gap::Unsupported);
 }
 
-BOOST_AUTO_TEST_CASE(adds_the_figures_of_disks) {
+BOOST_AUTO_TEST_CASE(adds_the_counters_of_disks) {
   Stat stat;
   BOOST_CHECK(stat.disk_busy.gap == Gap::Unsupported);
   add_disk("  1012  30  2048  90  700  80  4096  50  0  1234  140\n", stat);
@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(reads_available_memory_and_load) {
   BOOST_CHECK(parse_load("").gap == Gap::Malformed);
 }
 
-// Each option is named once: what stands behind that line is not read.
-BOOST_AUTO_TEST_CASE(what_the_kernel_was_built_with) {
+// Each option is set once; the text after its line is not read.
+BOOST_AUTO_TEST_CASE(reads_options_of_the_kernel_configuration) {
   char root_name[] = "/tmp/host_stat_test.XXXXXX";
   BOOST_REQUIRE(::mkdtemp(root_name) != nullptr);
   const std::string root = root_name;

@@ -1,4 +1,4 @@
-// io and schedstat: a few numbers each.
+// Tests parsing the files io and schedstat.
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,7 +12,7 @@ using ctprof::Gap;
 
 BOOST_AUTO_TEST_SUITE(procfs_io_test)
 
-BOOST_AUTO_TEST_CASE(io_of_a_recorded_thread) {
+BOOST_AUTO_TEST_CASE(parses_io_of_a_recorded_thread) {
   const auto io = IoFile::parse(kernel_text("6.18/proc/1/task/1/io"));
   BOOST_TEST(io.of<vocabulary::rchar>().value == 6226u);
   BOOST_TEST(io.of<vocabulary::wchar>().value == 21051u);
@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(io_of_a_recorded_thread) {
               io.of<vocabulary::cancelled_write_bytes>()));
 }
 
-BOOST_AUTO_TEST_CASE(io_lines_one_by_one) {
+BOOST_AUTO_TEST_CASE(parses_io_lines_independently) {
   const auto io = IoFile::parse(
       "rchar: 1\nwchar: x\nsyscr: 3\nread_bytes: 18446744073709551615\nwrite_bytes: -1\nunknown: "
       "4\n");
@@ -35,14 +35,14 @@ BOOST_AUTO_TEST_CASE(io_lines_one_by_one) {
   BOOST_TEST((io.of<vocabulary::cancelled_write_bytes>().gap == Gap::Malformed));
 }
 
-BOOST_AUTO_TEST_CASE(schedstat_of_a_recorded_thread) {
+BOOST_AUTO_TEST_CASE(parses_schedstat_of_a_recorded_thread) {
   const auto schedstat = SchedstatFile::parse(kernel_text("6.18/proc/1/task/1/schedstat"));
   BOOST_TEST(schedstat.of<vocabulary::run_time_ns>().value == 1888866514u);
   BOOST_TEST(schedstat.of<vocabulary::wait_time_ns>().value == 366914864u);
   BOOST_TEST(schedstat.of<vocabulary::timeslices>().value == 373u);
 }
 
-BOOST_AUTO_TEST_CASE(schedstat_that_is_cut_or_bad) {
+BOOST_AUTO_TEST_CASE(rejects_truncated_or_malformed_schedstat) {
   BOOST_TEST((SchedstatFile::parse("").of<vocabulary::run_time_ns>().gap == Gap::Malformed));
   const auto cut = SchedstatFile::parse("12 34\n56\n");
   BOOST_TEST(cut.of<vocabulary::wait_time_ns>().value == 34u);

@@ -1,5 +1,5 @@
-// procfs-sched as a plugin: what its sources promise, fill and tell, on recorded kernels and on
-// this one.
+// Tests the plugin procfs-sched: the offers, values, gaps and summaries of its sources, on recorded
+// kernels and on this host.
 
 #include <boost/test/unit_test.hpp>
 
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint32_t kThreads = 0;
 constexpr std::uint32_t kProcesses = 1;
 constexpr ctprof_host_flags kLive = CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS;
-constexpr std::uint64_t kNobody = 0x7ffffffe;  // beyond every pid_max
+constexpr std::uint64_t kNobody = 0x7ffffffe;  // above every pid_max
 
 const LoadedPlugin& plugin() {
   static const LoadedPlugin loaded("procfs-sched");
@@ -36,7 +36,7 @@ bool refused(const std::map<std::string, std::string>& refusals, const std::stri
   return it != refusals.end() && it->second.starts_with(beginning);
 }
 
-// (tgid, tid) of all threads of a recorded tree.
+// Returns (tgid, tid) of all threads of a recorded tree.
 std::vector<Ids> recorded_threads(const std::string& root) {
   std::vector<Ids> found;
   for (const auto& process : std::filesystem::directory_iterator(root + "/proc")) {
@@ -48,7 +48,7 @@ std::vector<Ids> recorded_threads(const std::string& root) {
   return found;
 }
 
-// Runs `deed` in a child without any privilege; its result is the child's exit status.
+// Runs `operation` in a child without privileges; returns the exit status of the child.
 int as_nobody(const std::function<bool()>& deed) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(::setgid(65534) == 0 && ::setuid(65534) == 0 && deed() ? 0 : 1);
@@ -61,7 +61,7 @@ int as_nobody(const std::function<bool()>& deed) {
 
 BOOST_AUTO_TEST_SUITE(procfs_plugin_test)
 
-BOOST_AUTO_TEST_CASE(what_5_10_lacks_is_refused) {
+BOOST_AUTO_TEST_CASE(refuses_metrics_that_5_10_lacks) {
   const TestHost host(fixture("5.10"), {1, 1}, 0);
   const auto refusals = SourceDriver(*plugin(), kThreads, host).probe();
   for (const char* metric :
@@ -70,14 +70,14 @@ BOOST_AUTO_TEST_CASE(what_5_10_lacks_is_refused) {
   BOOST_TEST(refusals.size() == 5u);
 }
 
-BOOST_AUTO_TEST_CASE(what_7_2_lacks_is_refused) {
+BOOST_AUTO_TEST_CASE(refuses_metrics_that_7_2_lacks) {
   const TestHost host(fixture("7.2"), {1, 1}, 0);
   const auto refusals = SourceDriver(*plugin(), kThreads, host).probe();
   BOOST_TEST(refusals.size() == 1u);
   BOOST_TEST(refused(refusals, "core_forceidle_sum", "Unsupported: "));
 }
 
-BOOST_AUTO_TEST_CASE(a_switch_that_is_off_is_named) {
+BOOST_AUTO_TEST_CASE(names_a_switch_that_is_off) {
   const TestHost host(fixture("6.18-schedstats-off"), {151, 151}, 0);
   const auto refusals = SourceDriver(*plugin(), kThreads, host).probe();
   BOOST_TEST(refusals.size() == 23u);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_switch_that_is_off_is_named) {
   BOOST_TEST(!refusals.contains("nr_migrations"));
 }
 
-BOOST_AUTO_TEST_CASE(recorded_rows) {
+BOOST_AUTO_TEST_CASE(reads_recorded_threads) {
   const TestHost host(fixture("6.18"), {1, 1}, 0);
   SourceDriver threads(*plugin(), kThreads, host);
   threads.collect({{1, 1}, {151, 178}, {151, 169}, {151, 165}, {151, kNobody}});
@@ -101,13 +101,13 @@ BOOST_AUTO_TEST_CASE(recorded_rows) {
   BOOST_TEST(threads.cell("policy", 2) == "SCHED_DEADLINE");
   BOOST_TEST(threads.cell("priority", 2) == "-101");
   BOOST_TEST(threads.cell("fair_slice_ns", 3) == "NotApplicable");
-  BOOST_TEST(threads.cell("core_forceidle_sum", 0) == "SwitchedOff");  // had it not been refused
+  BOOST_TEST(threads.cell("core_forceidle_sum", 0) == "SwitchedOff");  // without the refusal
   for (const char* metric :
        {"policy", "run_time_ns", "rchar", "state", "wait_sum", "cpu_affinity", "nr_threads"})
     BOOST_TEST(threads.cell(metric, 4) == "Unsupported", metric);  // not recorded
 }
 
-BOOST_AUTO_TEST_CASE(recorded_processes) {
+BOOST_AUTO_TEST_CASE(reads_recorded_processes) {
   const TestHost host(fixture("6.18"), {1, 1}, 0);
   SourceDriver processes(*plugin(), kProcesses, host);
   processes.collect({{151, 151}, {2, 2}, {154, 154}, {1, 1}});
@@ -118,8 +118,8 @@ BOOST_AUTO_TEST_CASE(recorded_processes) {
   BOOST_TEST(processes.cell("rss_bytes", 0) == "Unsupported");
 }
 
-// The statm file of a main thread that has exited has zeroes, and its smaps_rollup file is empty.
-BOOST_AUTO_TEST_CASE(memory_is_read_through_a_thread_that_lives) {
+// If the main thread has exited, its statm file contains zeroes and its smaps_rollup file is empty.
+BOOST_AUTO_TEST_CASE(reads_memory_through_a_living_thread) {
   char name[] = "/tmp/ctprof-procfs-XXXXXX";
   BOOST_REQUIRE(::mkdtemp(name) != nullptr);
   const std::string root = name, process = root + "/proc/7";
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(memory_is_read_through_a_thread_that_lives) {
   std::filesystem::remove_all(root);
 }
 
-BOOST_AUTO_TEST_CASE(every_cell_of_every_recorded_kernel_is_settled) {
+BOOST_AUTO_TEST_CASE(fills_every_cell_on_every_recorded_kernel) {
   for (const char* kernel : {"5.10", "6.1", "6.12", "6.18", "6.18-arm64", "7.2"})
     BOOST_TEST_CONTEXT(kernel) {
       const TestHost host(fixture(kernel), {1, 1}, 0);
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(every_cell_of_every_recorded_kernel_is_settled) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(this_host) {
+BOOST_AUTO_TEST_CASE(fills_every_cell_on_this_host) {
   const TestHost host("", {self(), self()}, kLive);
   SourceDriver threads(*plugin(), kThreads, host);
   const auto refusals = threads.probe();
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(this_host) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(only_what_is_wanted_is_read) {
+BOOST_AUTO_TEST_CASE(reads_only_requested_files) {
   const TestHost host("", {self(), self()}, kLive);
   SourceDriver threads(*plugin(), kThreads, host);
   threads.collect({{self(), kNobody}}, {"run_time_ns"});
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(only_what_is_wanted_is_read) {
   BOOST_TEST(said.notes.empty());
 }
 
-BOOST_AUTO_TEST_CASE(without_failures_the_object_is_empty) {
+BOOST_AUTO_TEST_CASE(the_summary_is_empty_without_failures) {
   const TestHost host("", {self(), self()}, kLive);
   SourceDriver threads(*plugin(), kThreads, host);
   threads.collect({{self(), self()}}, {"run_time_ns"});
@@ -205,12 +205,12 @@ BOOST_AUTO_TEST_CASE(without_failures_the_object_is_empty) {
               fields.end()));
 }
 
-BOOST_AUTO_TEST_CASE(denied_is_told_apart_and_noted,
+BOOST_AUTO_TEST_CASE(counts_and_notes_denied_reads,
                      *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
                        return boost::test_tools::assertion_result(::getuid() == 0);
                      })) {
-  // pid 1 is root's, and its io is nobody's business; a fair share of failures, but not for want of
-  // configuration.
+  // Process 1 belongs to root, so its io is denied. Denied reads are failures, but not because of
+  // kernel configuration.
   const TestHost host("", {1, 1}, kLive);
   SourceDriver threads(*plugin(), kThreads, host);
   SourceDriver processes(*plugin(), kProcesses, host);
@@ -232,8 +232,8 @@ BOOST_AUTO_TEST_CASE(denied_is_told_apart_and_noted,
              }) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(missing_configuration_is_told_apart) {
-  // A recorded tree where one thread lacks its files: not for want of permission.
+BOOST_AUTO_TEST_CASE(counts_missing_kernel_configuration_separately) {
+  // In this recorded tree a thread lacks its files, which is not a denied read.
   const TestHost host(fixture("6.18"), {1, 1}, 0);
   SourceDriver threads(*plugin(), kThreads, host);
   threads.collect({{151, kNobody}}, {"run_time_ns", "rchar"});

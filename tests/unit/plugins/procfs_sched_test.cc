@@ -1,4 +1,4 @@
-// sched: both spellings of the keys, times, and headers that lie.
+// Tests parsing the file sched: both spellings of keys, times, and misleading headers.
 
 #include <boost/test/unit_test.hpp>
 
@@ -36,7 +36,7 @@ std::uint64_t ns(std::string_view text) {
 
 BOOST_AUTO_TEST_SUITE(procfs_sched_test)
 
-BOOST_AUTO_TEST_CASE(the_short_spelling_of_6_18) {
+BOOST_AUTO_TEST_CASE(parses_the_short_keys_of_6_18) {
   const Sched sched = parse_sched(kernel_text("6.18/proc/1/task/1/sched"));
   BOOST_TEST(is(sched.key<"nr_migrations">(), 35));
   BOOST_TEST(is(sched.key<"policy">(), 0));
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(the_short_spelling_of_6_18) {
   BOOST_TEST(sched.negatives == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(the_long_spelling_of_5_10) {
+BOOST_AUTO_TEST_CASE(parses_the_long_keys_of_5_10) {
   const Sched sched = parse_sched(kernel_text("5.10/proc/1/task/1/sched"));
   BOOST_TEST(is(sched.key<"nr_migrations">(), 50));
   BOOST_TEST(is(sched.key<"wait_sum">(), 89094193));
@@ -80,33 +80,33 @@ BOOST_AUTO_TEST_CASE(the_long_spelling_of_5_10) {
   BOOST_TEST((sched.key<"slice">().gap == Gap::Unsupported));
   BOOST_TEST((ext_enabled(sched).gap == Gap::Unsupported));
   BOOST_TEST(static_cast<bool>(sched.key<"sum_sleep_runtime">()));
-  BOOST_TEST(!voluntary_sleep(sched));  // no sum_block_runtime there
+  BOOST_TEST(!voluntary_sleep(sched));  // Linux 5.10 has no sum_block_runtime
 }
 
-BOOST_AUTO_TEST_CASE(a_middle_spelling) {
+BOOST_AUTO_TEST_CASE(parses_mixed_keys) {
   BOOST_TEST(is(parse_sched(sched_text("stats.wait_sum : 1.000002\n")).key<"wait_sum">(), 1000002));
 }
 
-BOOST_AUTO_TEST_CASE(with_the_switch_off_only_the_statistics_are_missing) {
+BOOST_AUTO_TEST_CASE(without_schedstats_only_statistics_are_missing) {
   const Sched sched = parse_sched(kernel_text("6.18-schedstats-off/proc/151/task/151/sched"));
   for (std::size_t i = 0; i < kSchedKeys.size(); ++i)
     BOOST_TEST((sched[i].gap == (kSchedKeys[i].needs_schedstats ? Gap::SwitchedOff : Gap::None)),
                kSchedKeys[i].text);
 }
 
-BOOST_AUTO_TEST_CASE(a_slice_belongs_to_fair_policies) {
+BOOST_AUTO_TEST_CASE(only_fair_policies_have_a_slice) {
   for (const char* rt : {"165", "166", "168", "169"})  // FIFO, RR, IDLE, DEADLINE
     BOOST_TEST(
         (fair_slice(parse_sched(kernel_text(std::string("6.18/proc/151/task/") + rt + "/sched")))
              .gap == Gap::NotApplicable),
         rt);
-  for (const char* fair : {"170", "175"})  // EXT, OTHER with a slice of its own
+  for (const char* fair : {"170", "175"})  // EXT, OTHER with its own slice
     BOOST_TEST(static_cast<bool>(fair_slice(
                    parse_sched(kernel_text(std::string("6.18/proc/151/task/") + fair + "/sched")))),
                fair);
 }
 
-BOOST_AUTO_TEST_CASE(a_name_forges_no_line) {
+BOOST_AUTO_TEST_CASE(a_thread_name_cannot_forge_a_line) {
   for (const std::string& name : {std::string("x\nnr_wakeups:9"), std::string("x\n---------\nya"),
                                   std::string("a\n\nwait_sum:1.5")}) {
     const Sched sched = parse_sched(sched_text("nr_wakeups : 3\n", name));
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_name_forges_no_line) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(keys_that_only_resemble_ours) {
+BOOST_AUTO_TEST_CASE(ignores_similar_keys) {
   const Sched sched = parse_sched(sched_text(
       "enabled : 1\nother.enabled : 1\nx.ext.enabled : 1\neffective slice : 5\nslice of bread : "
       "6\nnr_wakeups_idle : 7\n"
@@ -123,16 +123,16 @@ BOOST_AUTO_TEST_CASE(keys_that_only_resemble_ours) {
   for (std::size_t i = 0; i < kSchedKeys.size(); ++i) BOOST_TEST(!sched[i], kSchedKeys[i].text);
 }
 
-BOOST_AUTO_TEST_CASE(milliseconds_to_nanoseconds) {
+BOOST_AUTO_TEST_CASE(converts_milliseconds_to_nanoseconds) {
   BOOST_TEST(ns("0.000000") == 0u);
   BOOST_TEST(ns("1.5") == 1500000u);
   BOOST_TEST(ns("1.000001") == 1000001u);
-  BOOST_TEST(ns("1.0000019") == 1000001u);  // cut, not rounded
-  BOOST_TEST(ns("123") == 123u);            // no dot: nanoseconds
+  BOOST_TEST(ns("1.0000019") == 1000001u);  // truncated, not rounded
+  BOOST_TEST(ns("123") == 123u);            // without a dot: nanoseconds
   BOOST_TEST(ns("18446744073709.551615") == UINT64_MAX);
 }
 
-BOOST_AUTO_TEST_CASE(less_than_zero_is_zero_and_told) {
+BOOST_AUTO_TEST_CASE(negative_times_become_zero_and_are_counted) {
   for (const char* text : {"-1.000000", "0.-00001", "-0.5", "-7", "-99999999999999999.0"}) {
     bool negative = false;
     BOOST_TEST(is(dotted_ns(text, negative), 0), text);
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(less_than_zero_is_zero_and_told) {
       2u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_number_is_malformed) {
+BOOST_AUTO_TEST_CASE(invalid_numbers_are_malformed) {
   for (const char* text : {"", ".", "1.", ".5", "x", "1.x", "1.5x", "--1.0", "1.5.5",
                            "18446744073709.551616", "99999999999999999.0", " 1.0"}) {
     bool negative = false;

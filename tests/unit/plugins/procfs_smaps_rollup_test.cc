@@ -1,4 +1,4 @@
-// smaps_rollup: sizes of a process, under a line that is none.
+// Tests parsing smaps_rollup: sizes of a process below a header line.
 
 #include <boost/test/unit_test.hpp>
 
@@ -32,7 +32,7 @@ bool parses(const std::string& text, std::map<std::string, std::uint64_t>& sizes
 
 BOOST_AUTO_TEST_SUITE(procfs_smaps_rollup_test)
 
-BOOST_AUTO_TEST_CASE(a_recorded_process) {
+BOOST_AUTO_TEST_CASE(parses_a_recorded_process) {
   std::map<std::string, std::uint64_t> sizes;
   BOOST_TEST(parses(kernel_text("6.18/proc/151/smaps_rollup"), sizes));
   BOOST_TEST(sizes.size() == 22u);
@@ -41,13 +41,13 @@ BOOST_AUTO_TEST_CASE(a_recorded_process) {
   BOOST_TEST(sizes.at("Locked") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(lines_that_are_no_sizes) {
+BOOST_AUTO_TEST_CASE(ignores_lines_without_sizes) {
   std::map<std::string, std::uint64_t> sizes;
   BOOST_TEST(parses(std::string(kHeader) + "Rss: 1 kB\nTHPeligible: 0\nVmFlags: rd wr\n", sizes));
   BOOST_TEST(sizes.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_text_that_cannot_be_understood) {
+BOOST_AUTO_TEST_CASE(rejects_malformed_text) {
   std::map<std::string, std::uint64_t> sizes;
   for (const char* bad : {"", "Rss: x kB\n", "Rss: kB\n", "Rss: -1 kB\n",
                           "Rss: 1 kB\nPss: 18446744073709551616 kB\n", ": 1 kB\n", "\n"})
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_text_that_cannot_be_understood) {
   BOOST_TEST(!parses(kHeader, sizes));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_resident) {
+BOOST_AUTO_TEST_CASE(computes_the_resident_size) {
   const auto bytes = parse_statm("2113 811 702 176 0 122 0\n", 4096);
   BOOST_TEST((bytes && bytes.value == 811u * 4096));
   BOOST_TEST((parse_statm("0 0 0 0 0 0 0\n", 4096).gap == Gap::NotApplicable));

@@ -1,4 +1,4 @@
-// stat: what follows the last parenthesis, whatever the name holds.
+// Tests parsing the fields of stat after the last parenthesis, whatever the name contains.
 
 #include <boost/test/unit_test.hpp>
 
@@ -48,7 +48,7 @@ std::string with_field(int number, const std::string& text) {
 
 BOOST_AUTO_TEST_SUITE(procfs_stat_test)
 
-BOOST_AUTO_TEST_CASE(every_name_is_passed_over) {
+BOOST_AUTO_TEST_CASE(skips_names_with_any_characters) {
   const std::string names[] = {"init", "a b) S (c", "tab\tnl\nbs\\x",   ")",
                                "",     ") R 1 (",   "\xc3\xa9\xff\xfe", "((((("};
   for (const std::string& name : names) BOOST_TEST_CONTEXT(name) {
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(every_name_is_passed_over) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(recorded_threads) {
+BOOST_AUTO_TEST_CASE(parses_recorded_threads) {
   const Stat deadline = parse_stat(kernel_text("6.18/proc/151/task/169/stat"));
   BOOST_TEST(deadline.of<vocabulary::priority>().value == -101);
   BOOST_TEST(deadline.word<41>().value == 6u);
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(recorded_threads) {
   BOOST_TEST(!has_no_memory(parse_stat(kernel_text("6.18/proc/151/task/176/stat"))));
 }
 
-BOOST_AUTO_TEST_CASE(a_bad_field_is_malformed_and_alone) {
+BOOST_AUTO_TEST_CASE(a_malformed_field_affects_only_itself) {
   for (const char* bad : {"", "-1", "1x", "18446744073709551616", "0x10", "+1"})
     BOOST_TEST_CONTEXT(bad) {
       const Stat stat = parse_stat(with_field(10, bad));
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_bad_field_is_malformed_and_alone) {
   BOOST_TEST((parse_stat(with_field(41, "4294967296")).word<41>().gap == Gap::Malformed));
 }
 
-BOOST_AUTO_TEST_CASE(a_cut_text_has_what_it_has) {
+BOOST_AUTO_TEST_CASE(parses_the_existing_fields_of_truncated_text) {
   const std::string whole = kernel_text("6.1/proc/1/task/1/stat");
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const Stat stat = parse_stat(whole.substr(0, size));

@@ -1,4 +1,4 @@
-// status: five lines of about sixty, and lists of CPUs.
+// Tests parsing five of the lines of status, and lists of CPUs.
 
 #include <boost/test/unit_test.hpp>
 
@@ -31,7 +31,7 @@ Words cpus(std::string_view list) {
 
 BOOST_AUTO_TEST_SUITE(procfs_status_test)
 
-BOOST_AUTO_TEST_CASE(recorded_threads) {
+BOOST_AUTO_TEST_CASE(parses_recorded_threads) {
   const std::string text = kernel_text("6.18/proc/1/task/1/status");
   const Status status = StatusFile::parse(text);
   BOOST_TEST(status.of<vocabulary::state>().value.value == "S");
@@ -43,14 +43,14 @@ BOOST_AUTO_TEST_CASE(recorded_threads) {
   BOOST_TEST(StatusFile::parse(zombie).of<vocabulary::state>().value.value == "Z");
 }
 
-BOOST_AUTO_TEST_CASE(a_name_forges_no_line) {
-  // As the kernel prints a thread that calls itself "x\nThreads:\t9".
+BOOST_AUTO_TEST_CASE(a_thread_name_cannot_forge_a_line) {
+  // The kernel's output for a thread that is named "x\nThreads:\t9".
   const Status status = StatusFile::parse("Name:\tx\\nThreads:\t9\nState:\tD (disk sleep)\n");
   BOOST_TEST(status.of<vocabulary::state>().value.value == "D");
   BOOST_TEST((status.of<vocabulary::nr_threads>().gap == Gap::Malformed));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_missing_or_bad_is_malformed) {
+BOOST_AUTO_TEST_CASE(missing_or_invalid_lines_are_malformed) {
   const Status none = StatusFile::parse("");
   BOOST_TEST((none.of<vocabulary::state>().gap == Gap::Malformed));
   BOOST_TEST((none.key<"Cpus_allowed_list">().gap == Gap::Malformed));
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(what_is_missing_or_bad_is_malformed) {
   BOOST_TEST((bad.of<vocabulary::voluntary_csw>().gap == Gap::Malformed));
 }
 
-BOOST_AUTO_TEST_CASE(lists_of_cpus) {
+BOOST_AUTO_TEST_CASE(parses_lists_of_cpus) {
   BOOST_TEST(cpus("0") == Words{1}, boost::test_tools::per_element());
   BOOST_TEST(cpus("0-3,8") == Words{0x10f}, boost::test_tools::per_element());
   BOOST_TEST(cpus("63-64") == (Words{std::uint64_t{1} << 63, 1}), boost::test_tools::per_element());
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(lists_of_cpus) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_system_call_agrees_with_libc) {
+BOOST_AUTO_TEST_CASE(the_affinity_system_call_agrees_with_libc) {
   cpu_set_t set;
   BOOST_REQUIRE(::sched_getaffinity(0, sizeof set, &set) == 0);
   Affinity affinity;
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(the_system_call_agrees_with_libc) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(no_such_thread_is_gone) {
+BOOST_AUTO_TEST_CASE(a_missing_thread_is_reported_as_exited) {
   Affinity affinity;
   BOOST_TEST((affinity.of_thread(0x7ffffffe).gap == Gap::ThreadGone));
 }

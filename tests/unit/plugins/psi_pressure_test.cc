@@ -1,4 +1,4 @@
-// Pressure files.
+// Tests parsing pressure files.
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,7 +11,7 @@ using ctprof::Gap;
 
 BOOST_AUTO_TEST_SUITE(psi_pressure_test)
 
-BOOST_AUTO_TEST_CASE(recorded) {
+BOOST_AUTO_TEST_CASE(parses_recorded_pressure) {
   const Pressure pressure =
       parse_pressure(kernel_text("6.12/sys/fs/cgroup/ctp.slice/work.service/cpu.pressure"));
   BOOST_TEST(pressure.some.avg10.value == 3018u);
@@ -22,22 +22,22 @@ BOOST_AUTO_TEST_CASE(recorded) {
   BOOST_TEST(pressure.full.total_usec.value == 2484346u);
 }
 
-BOOST_AUTO_TEST_CASE(recorded_before_there_was_full) {
+BOOST_AUTO_TEST_CASE(parses_pressure_without_a_full_line) {
   const Pressure pressure = parse_pressure(kernel_text("5.10/proc/pressure/cpu"));
   BOOST_TEST((pressure.some.avg10 && pressure.some.total_usec));
   BOOST_TEST((pressure.full.avg10.gap == Gap::Unsupported));
   BOOST_TEST((pressure.full.total_usec.gap == Gap::Unsupported));
 }
 
-// Made up after the kernel's source: no recorded kernel has the file.
-BOOST_AUTO_TEST_CASE(constructed_irq) {
+// Constructed from the kernel source, as no recorded kernel has this file.
+BOOST_AUTO_TEST_CASE(parses_irq_pressure) {
   const Pressure pressure = parse_pressure("full avg10=0.31 avg60=0.10 avg300=0.02 total=98765\n");
   BOOST_TEST((pressure.some.avg10.gap == Gap::Unsupported));
   BOOST_TEST(pressure.full.avg10.value == 31u);
   BOOST_TEST(pressure.full.total_usec.value == 98765u);
 }
 
-BOOST_AUTO_TEST_CASE(hundredths_of_a_percent) {
+BOOST_AUTO_TEST_CASE(parses_hundredths_of_a_percent) {
   for (const auto& [text, value] : {std::pair{"0.00", 0u},
                                     {"12.34", 1234u},
                                     {"100.99", 10099u},
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(hundredths_of_a_percent) {
     BOOST_TEST((hundredths(text).gap == Gap::Malformed), text);
 }
 
-BOOST_AUTO_TEST_CASE(parts_that_are_missing_or_nonsense) {
+BOOST_AUTO_TEST_CASE(missing_or_invalid_parts_are_gaps) {
   const Pressure pressure =
       parse_pressure("some avg10=x avg60=1.00 total=18446744073709551616\nnone avg10=1.00\nfull\n");
   BOOST_TEST((pressure.some.avg10.gap == Gap::Malformed));

@@ -1,5 +1,5 @@
-// A table with tabs between its columns and their names in the first line, as plugins/vocabulary
-// keeps them.
+// Reads tables of tab-separated values with column names in the first line, as in
+// plugins/vocabulary.
 
 #pragma once
 
@@ -19,7 +19,7 @@ inline std::vector<std::string> tsv_cells(const std::string& line) {
   return cells;
 }
 
-// Throws when the file is not there, or a line has more or fewer cells than the first.
+// Throws if the file is missing or a line has another number of cells than the first.
 inline std::vector<TsvRow> read_tsv(const std::string& path) {
   std::ifstream in(path);
   std::string line;

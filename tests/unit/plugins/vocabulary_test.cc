@@ -1,4 +1,5 @@
-// What plugins register is what metrics.tsv says: file-layout all of it, every other its part.
+// Tests that plugins register the definitions of metrics.tsv: file-layout all of them, other
+// plugins their part.
 
 #include <boost/test/unit_test.hpp>
 
@@ -93,7 +94,7 @@ bool is_ours(const TsvRow& row) { return row.at("plugin") != "core"; }
 
 BOOST_AUTO_TEST_SUITE(vocabulary_test)
 
-BOOST_AUTO_TEST_CASE(file_layout_declares_every_row) {
+BOOST_AUTO_TEST_CASE(file_layout_declares_every_row_of_metrics_tsv) {
   const LoadedPlugin plugin("file-layout");
   const auto metrics = by_name<ctprof_metric>(plugin->metrics);
   const auto derived = by_name<ctprof_derived>(plugin->derived);
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(file_layout_declares_every_row) {
   BOOST_TEST(plugin->sources.count == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(headlines_are_those_of_their_table) {
+BOOST_AUTO_TEST_CASE(headlines_match_their_table) {
   const LoadedPlugin plugin("file-layout");
   const auto metrics = by_name<ctprof_metric>(plugin->metrics);
   const auto derived = by_name<ctprof_derived>(plugin->derived);
@@ -134,7 +135,7 @@ BOOST_AUTO_TEST_CASE(headlines_are_those_of_their_table) {
              table.size());
 }
 
-// A plugin that offers the rows of its name and no other.
+// Checks that a plugin offers exactly the rows with its name.
 void check_offers_its_rows(const std::string& name) {
   const LoadedPlugin plugin(name);
   const auto offered = offered_by(*plugin);
@@ -149,12 +150,12 @@ void check_offers_its_rows(const std::string& name) {
     if (offered.count(row.at("name"))) check_metric(row, *offered.at(row.at("name")));
 }
 
-BOOST_AUTO_TEST_CASE(plugins_offer_their_rows_and_no_other) {
+BOOST_AUTO_TEST_CASE(plugins_offer_exactly_their_rows) {
   for (const char* name : {"procfs-sched", "cgroup", "psi", "sched_ext"})
     BOOST_TEST_CONTEXT(name) check_offers_its_rows(name);
 }
 
-BOOST_AUTO_TEST_CASE(map_keys_name_every_recorded_key) {
+BOOST_AUTO_TEST_CASE(map_keys_cover_every_recorded_key) {
   const LoadedPlugin plugin("file-layout");
   const auto metrics = by_name<ctprof_metric>(plugin->metrics);
   for (const TsvRow& row : read_tsv(CTPROF_SOURCE_DIR "/plugins/vocabulary/mapkeys.tsv")) {
