@@ -1,8 +1,13 @@
-"""Stacks of programs as Debian has them, and of some compilers', walked by the unwinder and by libdwfl: stacks_programs.py BUILD [NAME...].
+"""Compares stacks of Debian's programs, walked by the unwinder and by libdwfl.
 
-Each runs in a directory of its own, with work to do; servers get theirs from here. All of its threads are stopped until there are 1,000 stacks
-(CTPROF_STACKS), at any instruction. Prints a row of a table for each (core/stacks/README.md), and ends with status 1 if a stack that
-has no guess in it is not the same in both, so far as it goes. What is not installed is named and left out. Wants root, to stop servers that it did not fork itself.
+    stacks_programs.py BUILD [NAME...]
+
+Each program runs in a temporary directory under load; servers get their requests from this script.
+All threads are stopped repeatedly, at any instruction, until there are 1,000 stacks
+(CTPROF_STACKS). The script prints a table row per program (core/stacks/README.md). It exits with
+status 1 if a stack without guessed frames differs between the two walks, as far as it goes.
+Programs that are not installed are reported and skipped. Needs root, to stop servers that it did
+not fork.
 """
 
 import contextlib
@@ -50,39 +55,39 @@ public class Work {
 NODE = "let x = 1; for (;;) x = JSON.parse(JSON.stringify([x, 'text'])).length + [3, 2, x].sort()[0];"
 
 
-class Missing(Exception):
-    """What is not installed."""
+class MissingProgram(Exception):
+    """A program is not installed."""
 
 
-def found(name):
+def find_program(name):
     path = shutil.which(name, path=PATH)
     if not path:
-        raise Missing(name)
+        raise MissingProgram(name)
     return path
 
 
-def build(room, source, text, *command):
-    found(command[0])
-    with open(os.path.join(room, source), "w", encoding="utf-8") as file:
+def build(directory, source, text, *command):
+    find_program(command[0])
+    with open(os.path.join(directory, source), "w", encoding="utf-8") as file:
         file.write(text)
-    subprocess.run(command, cwd=room, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(command, cwd=directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def children(pid):
     return [int(child) for child in open(f"/proc/{pid}/task/{pid}/children", encoding="ascii").read().split()]
 
 
-def until(ready):
+def wait_until(ready):
     deadline = time.monotonic() + 60
     while not ready():
         if time.monotonic() > deadline:
-            raise TimeoutError("it does not start")
+            raise TimeoutError("the program does not start")
         time.sleep(0.05)
 
 
 @contextlib.contextmanager
-def running(room, *command, end=signal.SIGTERM, **options):
-    process = subprocess.Popen(command, cwd=room, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+def run_program(directory, *command, end=signal.SIGTERM, **options):
+    process = subprocess.Popen(command, cwd=directory, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
     try:
         time.sleep(0.5)
         yield process.pid
@@ -96,8 +101,8 @@ def running(room, *command, end=signal.SIGTERM, **options):
 
 
 @contextlib.contextmanager
-def load(step):
-    """Calls it again and again, in a thread."""
+def repeat(step):
+    """Calls `step` repeatedly in a thread."""
     stop = threading.Event()
 
     def work():
@@ -114,18 +119,18 @@ def load(step):
         thread.join()
 
 
-def plain(*command):
+def simple_program(*command):
     @contextlib.contextmanager
-    def program(room):
-        with running(room, found(command[0]), *command[1:]) as pid:
+    def program(directory):
+        with run_program(directory, find_program(command[0]), *command[1:]) as pid:
             yield [pid]
     return program
 
 
 @contextlib.contextmanager
-def redis(room):
-    path = os.path.join(room, "socket")
-    server = shutil.which("redis-server") or found("redis-check-rdb")  # one program, which goes by its name
+def redis(directory):
+    path = os.path.join(directory, "socket")
+    server = shutil.which("redis-server") or find_program("redis-check-rdb")  # one program, whose name selects its function
     words = ["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--io-threads", "2"]
 
     def ask():
@@ -135,21 +140,21 @@ def redis(room):
                 client.sendall(b"ZADD z %d m%d\r\nZRANGE z 0 -1\r\n" % (i * 7919 % 1000, i) * 20)
                 client.recv(1 << 20)
 
-    with running(room, *words, executable=server) as pid:
-        until(lambda: os.path.exists(path))
-        with load(ask):
+    with run_program(directory, *words, executable=server) as pid:
+        wait_until(lambda: os.path.exists(path))
+        with repeat(ask):
             yield [pid]
 
 
 @contextlib.contextmanager
-def nginx(room):
-    path = os.path.join(room, "socket")
-    with open(os.path.join(room, "conf"), "w", encoding="utf-8") as file:
-        file.write(f"daemon off; worker_processes 2; error_log {room}/errors; pid {room}/pid; events {{}}\n"
-                   f"http {{ access_log off; gzip on; gzip_types *; gzip_min_length 1; root {room};\n" +
-                   "".join(f"{kind}_temp_path {room}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")) +
+def nginx(directory):
+    path = os.path.join(directory, "socket")
+    with open(os.path.join(directory, "conf"), "w", encoding="utf-8") as file:
+        file.write(f"daemon off; worker_processes 2; error_log {directory}/errors; pid {directory}/pid; events {{}}\n"
+                   f"http {{ access_log off; gzip on; gzip_types *; gzip_min_length 1; root {directory};\n" +
+                   "".join(f"{kind}_temp_path {directory}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")) +
                    f"server {{ listen unix:{path}; }} }}\n")
-    with open(os.path.join(room, "page"), "w", encoding="utf-8") as file:
+    with open(os.path.join(directory, "page"), "w", encoding="utf-8") as file:
         file.write("a page that is packed again and again\n" * 10000)
 
     def ask():
@@ -159,31 +164,31 @@ def nginx(room):
             while client.recv(1 << 20):
                 pass
 
-    with running(room, found("nginx"), "-p", room, "-c", os.path.join(room, "conf")) as pid:
-        until(lambda: os.path.exists(path))
-        with load(ask):
+    with run_program(directory, find_program("nginx"), "-p", directory, "-c", os.path.join(directory, "conf")) as pid:
+        wait_until(lambda: os.path.exists(path))
+        with repeat(ask):
             yield [pid, *children(pid)]
 
 
 @contextlib.contextmanager
-def postgres(room, jit="off"):
-    os.chown(room, NOBODY, NOBODY)
+def postgres(directory, jit="off"):
+    os.chown(directory, NOBODY, NOBODY)
     as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-    data = os.path.join(room, "data")
-    subprocess.run([found("initdb"), "-D", data, "-A", "trust", "-U", "someone", "-N"], check=True, cwd=room, stdout=subprocess.DEVNULL, **as_nobody)
-    with running(room, found("postgres"), "-D", data, "-k", room, "-h", "", "-c", f"jit={jit}", end=signal.SIGINT, **as_nobody) as pid:
-        until(lambda: glob.glob(room + "/.s.PGSQL.*"))
+    data = os.path.join(directory, "data")
+    subprocess.run([find_program("initdb"), "-D", data, "-A", "trust", "-U", "someone", "-N"], check=True, cwd=directory, stdout=subprocess.DEVNULL, **as_nobody)
+    with run_program(directory, find_program("postgres"), "-D", data, "-k", directory, "-h", "", "-c", f"jit={jit}", end=signal.SIGINT, **as_nobody) as pid:
+        wait_until(lambda: glob.glob(directory + "/.s.PGSQL.*"))
         time.sleep(1)
-        psql = [found("psql"), "-h", room, "-U", "someone", "postgres", "-qAtc"]
+        psql = [find_program("psql"), "-h", directory, "-U", "someone", "postgres", "-qAtc"]
         query = "SELECT count(*), sum(length(md5(i::text))) FROM generate_series(1, 100000000) i GROUP BY i % 10 ORDER BY 1"
-        with running(room, *psql, query), running(room, *psql, "SELECT pg_sleep(1000)"):
+        with run_program(directory, *psql, query), run_program(directory, *psql, "SELECT pg_sleep(1000)"):
             yield [pid, *children(pid)]
 
 
 @contextlib.contextmanager
-def git(room):
-    top = os.path.join(room, "repository")
-    run = lambda *words: subprocess.run([found("git"), "-c", "user.name=x", "-c", "user.email=x", *words], cwd=top, check=True, stdout=subprocess.DEVNULL)
+def git(directory):
+    top = os.path.join(directory, "repository")
+    run = lambda *words: subprocess.run([find_program("git"), "-c", "user.name=x", "-c", "user.email=x", *words], cwd=top, check=True, stdout=subprocess.DEVNULL)
     os.mkdir(top)
     run("init", "-q")
     for round_ in range(40):
@@ -192,28 +197,28 @@ def git(room):
                 file.writelines(f"{round_ * line % 977} {name}\n" for line in range(4000))
         run("add", ".")
         run("commit", "-qm", str(round_))
-    with running(top, found("git"), "repack", "-adfq", "--window=800", "--depth=50", "--threads=2") as pid, running(top, "git", "cat-file", "--batch") as idle:
+    with run_program(top, find_program("git"), "repack", "-adfq", "--window=800", "--depth=50", "--threads=2") as pid, run_program(top, "git", "cat-file", "--batch") as idle:
         yield [*children(pid), idle]
 
 
 @contextlib.contextmanager
-def rust(room):
-    build(room, "work.rs", RUST, "rustc", "-O", "-Cstrip=symbols", "work.rs")
-    with running(room, "./work") as pid:
+def rust(directory):
+    build(directory, "work.rs", RUST, "rustc", "-O", "-Cstrip=symbols", "work.rs")
+    with run_program(directory, "./work") as pid:
         yield [pid]
 
 
 @contextlib.contextmanager
-def go(room):
-    build(room, "work.go", GO, "go", "build", "-o", "work", "work.go")
-    with running(room, "./work") as pid:
+def go(directory):
+    build(directory, "work.go", GO, "go", "build", "-o", "work", "work.go")
+    with run_program(directory, "./work") as pid:
         yield [pid]
 
 
 @contextlib.contextmanager
-def java(room):
-    build(room, "Work.java", JAVA, "javac", "Work.java")
-    with running(room, found("java"), "-cp", room, "Work") as pid:
+def java(directory):
+    build(directory, "Work.java", JAVA, "javac", "Work.java")
+    with run_program(directory, find_program("java"), "-cp", directory, "Work") as pid:
         yield [pid]
 
 
@@ -225,7 +230,7 @@ PROGRAMS = {
     "redis-server, with clients": redis,
     "nginx, packing pages": nginx,
     "postgresql, a query and a sleeper": postgres,
-    "postgresql, a query that LLVM compiles": lambda room: postgres(room, "on"),
+    "postgresql, a query that LLVM compiles": lambda directory: postgres(directory, "on"),
     "python3, waiting": plain("/usr/bin/python3", "-c", "input()"),
     "python3, running": plain("/usr/bin/python3", "-c", PYTHON),
     "sqlite3, waiting": plain("sqlite3"),
@@ -241,12 +246,12 @@ PROGRAMS = {
     "Node": plain("node", "-e", NODE),
 }
 
-# Go's trampoline for signals has call frame information that leads astray; libdwfl knows it by its code.
-WRONG_BY_THEMSELVES = ("Go",)
+# Go's signal trampoline has wrong call frame information; libdwfl recognizes it by its code.
+WITH_WRONG_CFI = ("Go",)
 
 
-def measured(test, pids):
-    """The sums for processes, until there are enough stacks; threads may end meanwhile, with their process."""
+def measure(test, pids):
+    """Returns the sums for processes, repeated until there are enough stacks. Threads and processes may exit meanwhile."""
     sums = dict.fromkeys(LINE.groupindex, 0)
     while sums["stacks"] < STACKS:
         threads = sum(len(os.listdir(f"/proc/{pid}/task")) for pid in pids)
@@ -267,25 +272,25 @@ def measured(test, pids):
 
 def main(build_directory, *wanted):
     test = os.path.join(build_directory, "tests/unit/unit-live")
-    PROGRAMS["C++: exceptions, callbacks, signals"] = plain(os.path.abspath(os.path.join(build_directory, "tests/unit/stacks_target")))
+    PROGRAMS["C++: exceptions, callbacks, signals"] = simple_program(os.path.abspath(os.path.join(build_directory, "tests/unit/stacks_target")))
     differing = 0
     print("| program | stacks | frames | to the root | with guesses | differing |\n|---|---|---|---|---|---|")
     for name, program in PROGRAMS.items():
         if wanted and name not in wanted and name.split(",")[0] not in wanted:
             continue
         try:
-            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as room, program(room) as pids:
-                sums = measured(test, pids)
-        except Missing as missing:
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory, program(directory) as pids:
+                sums = measure(test, pids)
+        except MissingProgram as missing:
             print(f"skipped: {name}: {missing} is not installed", file=sys.stderr)
             continue
         print("|", name, "|", " | ".join(f"{number:,}" for number in sums.values()), "|", flush=True)
-        differing += 0 if name in WRONG_BY_THEMSELVES else sums["unequal"]
+        differing += 0 if name in WITH_WRONG_CFI else sums["unequal"]
     return differing != 0
 
 
 if __name__ == "__main__":
     if os.geteuid() != 0:
-        print("skipped: wants root")
+        print("skipped: needs root")
         sys.exit(77)
     sys.exit(main(*sys.argv[1:]))

@@ -1,14 +1,17 @@
-"""Makes of a program with debug information, as distributions do, those that have lost it: strip_names.py PROGRAM DIRECTORY SOURCE COMPILER...
+"""Creates variants of a program whose debug information is stripped as distributions do it.
 
-  packed        .gnu_debugdata alone: a packed list of functions
-  found         nothing but its build id, by which debug/.build-id/ has what was stripped, and whole/.build-id/ the program
-  linked        a link to linked.debug, which has its build id
-  dwzed         with what dwz found to be common with a copy of it moved out, to where debug/ has it; only where there is dwz
-  zstd          with debug information that is packed by zstd; only where objcopy can
-  symbols       with a packed list of symbols; only where there is eu-elfcompress
-  unsplit       SOURCE compiled, with debug information; `split`: with that in a .dwo file beside it; `split4`: the same as DWARF 4;
-                `packaged`, `packaged4`: with it in a .dwp file beside it; only where there is dwp
-  unidentified  a link to unidentified.debug, with its checksum; neither has a build id
+    strip_names.py PROGRAM DIRECTORY SOURCE COMPILER...
+
+  packed        only .gnu_debugdata: a compressed list of functions
+  found         only a build id; debug/.build-id/ has its debug information, whole/.build-id/ the program
+  linked        a debug link to linked.debug, which has the same build id
+  dwzed         dwz moved the parts that it shares with a copy to a file below debug/; needs dwz
+  zstd          debug information compressed with zstd; needs support by objcopy
+  symbols       a compressed symbol list; needs eu-elfcompress
+  unsplit       SOURCE compiled with debug information
+  split, split4         debug information in a .dwo file, as DWARF 5 and 4
+  packaged, packaged4   debug information in a .dwp file, as DWARF 5 and 4; needs dwp
+  unidentified  a debug link to unidentified.debug with its checksum; neither has a build id
 """
 
 import lzma
@@ -41,7 +44,7 @@ def link(program, to, *options):
     run("objcopy", "--strip-all", *options, f"--add-gnu-debuglink={to}.debug", program, to)
 
 
-def keep(file, number, directory, ending):
+def store_by_build_id(file, number, directory, ending):
     place = os.path.join(directory, ".build-id", number[:2])
     os.makedirs(place, exist_ok=True)
     shutil.copy(file, os.path.join(place, number[2:] + ending))
@@ -53,17 +56,17 @@ def move_common(program, to, debug):
         shutil.copy(program, path)
     run("objcopy", "--remove-section=.note.gnu.build-id", twin)
     run("dwz", "-m", common, "-M", os.path.abspath(common), to, twin)
-    keep(common, build_id(common), debug, ".debug")
+    store_by_build_id(common, build_id(common), debug, ".debug")
 
 
 def pack_unit(unit, package):
-    """What dwp does, which knows no DWARF 5: the index of one unit, whose parts are whole sections."""
+    """Packs one unit into a .dwp file, because dwp does not support DWARF 5. Each contribution is a whole section."""
     numbers = {".debug_info.dwo": 1, ".debug_abbrev.dwo": 3, ".debug_line.dwo": 4, ".debug_str_offsets.dwo": 6, ".debug_rnglists.dwo": 8}
     sections = (line.split("]", 1)[1].split() for line in run("readelf", "-SW", unit).splitlines() if ".dwo" in line and "]" in line)
     places = {name: (int(at, 16), int(size, 16)) for name, _, _, at, size, *_ in sections if name in numbers}
     with open(unit, "rb") as file:
         file.seek(places[".debug_info.dwo"][0])
-        identity = file.read(20)[12:]  # behind length, version, type, size of addresses, and place of abbreviations
+        identity = file.read(20)[12:]  # after length, version, type, address size, and abbreviation offset
     index = struct.pack("<HHIII", 5, 0, len(places), 1, 2) + bytes(8) + identity + struct.pack("<II", 0, 1)
     index += struct.pack(f"<{len(places)}I", *(numbers[name] for name in places)) + bytes(4 * len(places))
     index += struct.pack(f"<{len(places)}I", *(size for _, size in places.values()))
@@ -100,8 +103,8 @@ def main(program, directory, source, *compiler):
     link(program, to["linked"])
     link(program, to["unidentified"], "--remove-section=.note.gnu.build-id")
     number = build_id(program)
-    keep(to["linked"] + ".debug", number, to["debug"], ".debug")
-    keep(program, number, to["whole"], "")
+    store_by_build_id(to["linked"] + ".debug", number, to["debug"], ".debug")
+    store_by_build_id(program, number, to["whole"], "")
     packing = ["objcopy", "--compress-debug-sections=zstd", program, os.path.join(directory, "zstd")]
     subprocess.run(packing, check=False, stderr=subprocess.DEVNULL)
     if shutil.which("eu-elfcompress"):
