@@ -1,5 +1,5 @@
-// A directory of recordings: what goes, and when; by age, by size, on a full disk, and where the
-// clock was set meanwhile.
+// Tests which files a directory of recordings drops, and when: by age, by size, on a full disk, and
+// after changes of the clock.
 
 #include <sys/mount.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 BOOST_AUTO_TEST_SUITE(archive_rotation_test)
 
-BOOST_AUTO_TEST_CASE(nothing_older_than_asked_is_kept_in_a_week_and_a_day) {
+BOOST_AUTO_TEST_CASE(keeps_no_files_older_than_requested) {
   World world;
   constexpr std::uint64_t kLength = 20 * kMinute;
   Archive archive = world.open(kLength);
@@ -35,7 +35,8 @@ BOOST_AUTO_TEST_CASE(nothing_older_than_asked_is_kept_in_a_week_and_a_day) {
   BOOST_TEST(all.windows >= 7 * 72 - 6u);
 }
 
-BOOST_AUTO_TEST_CASE(a_clock_that_was_set_far_forward_drops_nothing) {
+// The clock is wrong at boot, and NTP corrects it a minute later.
+BOOST_AUTO_TEST_CASE(keeps_files_when_the_clock_is_set_far_forward) {
   World world({kDay, 1ULL << 30});
   {
     Archive archive = world.open();
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_was_set_far_forward_drops_nothing) {
   Archive archive = world.open();
   world.now = kWrong + 30 * kSecond;
   BOOST_TEST(archive.keep(window_of(kWrong, world.now, "c", kBoot)).empty());
-  // The window that the step is in.
+  // The clock was set inside this window.
   Snapshot window = window_of(right - kSecond, right, "c", booted);
   window.window->opened.wall_unix_ns = kWrong + 30 * kSecond;
   world.now = right;
@@ -55,7 +56,8 @@ BOOST_AUTO_TEST_CASE(a_clock_that_was_set_far_forward_drops_nothing) {
   BOOST_TEST(told[0].starts_with("the clock was set forward by 20780."), told[0]);
   BOOST_TEST(told[0].ends_with(": what was recorded before is kept as long as if it had not been"));
   BOOST_TEST(archive.files().size() == 3u);
-  // A day later what was recorded then has gone, whatever hour its name says, and no file else.
+  // A day later, the files recorded then are dropped, whatever hour their names contain, and no
+  // others.
   for (std::uint64_t hour = 0; hour < 25; ++hour, world.now += kHour)
     for (std::string& sentence : archive.keep(window_of(world.now, world.now + kHour, "c", booted)))
       told.push_back(std::move(sentence));
@@ -65,11 +67,12 @@ BOOST_AUTO_TEST_CASE(a_clock_that_was_set_far_forward_drops_nothing) {
   BOOST_TEST(archive.files().size() >= 23u);
 }
 
-BOOST_AUTO_TEST_CASE(a_clock_that_is_wrong_for_a_while_drops_nothing) {
+// A user sets the clock years ahead by mistake, and back.
+BOOST_AUTO_TEST_CASE(keeps_files_while_the_clock_is_wrong) {
   World world({kDay, 1ULL << 30});
   {
     Archive archive = world.open();
-    world.fill(archive, kBegin + 2 * kHour, kHour);  // of a boot before
+    world.fill(archive, kBegin + 2 * kHour, kHour);  // of an earlier boot
   }
   const std::uint64_t booted = kBegin + 2 * kHour;
   constexpr std::uint64_t kYears = 3650 * kDay;
@@ -86,16 +89,17 @@ BOOST_AUTO_TEST_CASE(a_clock_that_is_wrong_for_a_while_drops_nothing) {
     BOOST_TEST(archive->keep(window_of(world.now - kHour, world.now, "c", booted)).empty());
     BOOST_TEST(fs::exists(world.path(kFirst)));
   }
-  // Two hours of the boot before, six of this one, of which two have a later name.
+  // Two hours of the earlier boot, and six of this boot, two of which have a later name.
   BOOST_TEST(Directory::open(world.path())->files()->size() == 8u);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_dropped_is_told_and_counts) {
+// This also happens in another user's sticky directory, and with immutable files.
+BOOST_AUTO_TEST_CASE(reports_and_counts_files_that_cannot_be_dropped) {
   World world({2 * kHour, kLeastBytes});
   Archive archive = world.open();
   world.fill(archive, kBegin + 2 * kHour, kHour);
   fs::remove(world.path(kFirst));
-  fs::create_directory(world.path(kFirst));  // cannot be unlinked as a file is
+  fs::create_directory(world.path(kFirst));  // a directory cannot be unlinked like a file
   std::vector<std::string> told = world.fill(archive, kBegin + 5 * kHour, kHour);
   BOOST_REQUIRE(told.size() == 1u);
   BOOST_TEST(told[0] == kFirst +
@@ -108,7 +112,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_dropped_is_told_and_counts) {
   BOOST_TEST(name_of(archive.files().front().name) != kFirst);
 }
 
-BOOST_AUTO_TEST_CASE(a_window_is_missing_rather_than_more_kept_than_asked) {
+BOOST_AUTO_TEST_CASE(omits_a_window_rather_than_exceeding_the_size) {
   World world({7 * kDay, kLeastBytes});
   Archive archive = world.open();
   world.fill(archive, kBegin + kMinute, kMinute);
@@ -132,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_window_is_missing_rather_than_more_kept_than_asked) {
   BOOST_TEST(archive.files().size() == files);
 }
 
-BOOST_AUTO_TEST_CASE(size_wins_and_that_is_told) {
+BOOST_AUTO_TEST_CASE(reports_files_dropped_for_size_before_their_age) {
   const std::uint64_t most = kLeastBytes;
   World world({7 * kDay, most});
   Archive archive = world.open();
@@ -150,7 +154,7 @@ BOOST_AUTO_TEST_CASE(size_wins_and_that_is_told) {
   BOOST_TEST(sound(world.read()).runs.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(an_hour_that_is_too_large_has_parts) {
+BOOST_AUTO_TEST_CASE(splits_an_hour_that_is_too_large) {
   World world({7 * kDay, kLeastBytes});
   Archive archive = world.open();
   while (archive.files().size() < 2) world.fill(archive, world.now + kSecond, kSecond);
@@ -158,7 +162,7 @@ BOOST_AUTO_TEST_CASE(an_hour_that_is_too_large_has_parts) {
   BOOST_TEST(sound(world.read()).runs.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_full_disk_costs_the_oldest_files_and_then_windows) {
+BOOST_AUTO_TEST_CASE(a_full_disk_drops_the_oldest_files_and_then_windows) {
   World world;
   if (::mount("tmpfs", world.path().c_str(), "tmpfs", 0, "size=96k") != 0) {
     BOOST_TEST_MESSAGE("skipped: a small file system cannot be mounted here");
@@ -175,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_costs_the_oldest_files_and_then_windows) {
     const Spanned all = sound(world.read());
     BOOST_TEST(all.runs.size() == 1u);
     BOOST_TEST(all.until_ns == world.now);
-    // Somebody else takes all there is, and we have nothing to give.
+    // Another program fills the disk, and there are no old files to drop.
     for (const std::string& name : world.names()) fs::remove(world.path(name));
   }
   {

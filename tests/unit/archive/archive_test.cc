@@ -1,4 +1,4 @@
-// A directory of recordings: added to, read, damaged and killed.
+// Tests a directory of recordings: appending, reading, damaged files, and interrupted recorders.
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace {
 
 BOOST_AUTO_TEST_SUITE(archive_test)
 
-BOOST_AUTO_TEST_CASE(names_of_files) {
+BOOST_AUTO_TEST_CASE(names_files_by_hour) {
   BOOST_TEST(kFirst == "20261123T15Z-01.ctprof.zst");
   BOOST_TEST((hour_file_of(kFirst) == hour_file_at(kBegin)));
   BOOST_TEST((hour_file_of("20261123T15Z-123.ctprof.zst") == HourFile{kBegin / kHour, 123}));
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(names_of_files) {
     BOOST_TEST(!hour_file_of(name), name);
 }
 
-BOOST_AUTO_TEST_CASE(windows_back_to_back_are_one) {
+BOOST_AUTO_TEST_CASE(joins_consecutive_windows) {
   World world;
   Archive archive = world.open();
   BOOST_TEST(world.fill(archive, kBegin + 3 * kHour, kMinute).empty());
@@ -38,13 +38,13 @@ BOOST_AUTO_TEST_CASE(windows_back_to_back_are_one) {
   BOOST_TEST(all.told.empty());
   BOOST_REQUIRE(all.runs.size() == 1u);
   BOOST_TEST(seconds_in(all.runs[0]) == 3 * 3600u);
-  // Each file alone is what it is for every other verb.
+  // Each file can also be used alone by other commands.
   const auto runs = load_runs(world.path(kFirst), whole_vocabulary());
   BOOST_REQUIRE_MESSAGE(runs, runs.error().text);
   BOOST_TEST(runs->size() == 60u);
 }
 
-BOOST_AUTO_TEST_CASE(a_removed_directory_is_noticed) {
+BOOST_AUTO_TEST_CASE(reports_a_removed_directory) {
   World world;
   Archive archive = world.open();
   world.fill(archive, kBegin + kMinute, kMinute);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_removed_directory_is_noticed) {
   BOOST_TEST(!world.fill(archive, kBegin + 2 * kMinute, kMinute).empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_span_takes_the_windows_that_have_a_part_in_it) {
+BOOST_AUTO_TEST_CASE(a_span_selects_overlapping_windows) {
   World world;
   Archive archive = world.open();
   world.fill(archive, kBegin + kHour, kMinute);
@@ -79,13 +79,13 @@ BOOST_AUTO_TEST_CASE(a_span_takes_the_windows_that_have_a_part_in_it) {
   BOOST_TEST(none.error().text.find("it has no window in that time") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(gaps_and_boots_leave_runs) {
+BOOST_AUTO_TEST_CASE(gaps_and_boots_separate_runs) {
   World world;
   Archive archive = world.open();
   world.fill(archive, kBegin + 5 * kMinute, kMinute);
   world.now += 3 * kMinute;
   world.fill(archive, kBegin + 10 * kMinute, kMinute);
-  // The wall clock was set back, and the boot is another.
+  // The wall clock was set back, and the boot differs.
   archive.keep(window_of(kBegin + 9 * kMinute, kBegin + 11 * kMinute, "c", kBegin + 8 * kMinute));
   Spanned spanned = sound(world.read());
   BOOST_REQUIRE(spanned.runs.size() == 3u);
@@ -98,11 +98,8 @@ BOOST_AUTO_TEST_CASE(gaps_and_boots_leave_runs) {
   BOOST_TEST(spanned.told[1].find("started anew") != std::string::npos);
 }
 
-// A clock that is wrong at the boot, and set by NTP a minute later.
-// Somebody sets it years ahead by mistake, and back.
-// As in a directory of others with the sticky bit, or where somebody set its files immutable.
-// At each byte at which a write can stop: what is whole is read, and it can be gone on with.
-BOOST_AUTO_TEST_CASE(a_torn_end_is_left_out_and_cut_off) {
+// A write can stop at any byte. Complete windows are readable, and recording can continue.
+BOOST_AUTO_TEST_CASE(omits_and_truncates_an_incomplete_end) {
   World world;
   {
     Archive archive = world.open();
@@ -131,8 +128,8 @@ BOOST_AUTO_TEST_CASE(a_torn_end_is_left_out_and_cut_off) {
   }
 }
 
-// What a machine leaves that lost its power.
-BOOST_AUTO_TEST_CASE(an_end_that_is_no_window_is_told_and_not_gone_on_with) {
+// The state after a power failure.
+BOOST_AUTO_TEST_CASE(reports_an_invalid_end_and_starts_a_new_file) {
   World world;
   {
     Archive archive = world.open();
@@ -151,7 +148,7 @@ BOOST_AUTO_TEST_CASE(an_end_that_is_no_window_is_told_and_not_gone_on_with) {
   BOOST_TEST(all.runs.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(an_index_that_is_lost_or_damaged_is_made_anew) {
+BOOST_AUTO_TEST_CASE(rebuilds_a_missing_or_damaged_index) {
   World world;
   {
     Archive archive = world.open();
@@ -178,8 +175,8 @@ BOOST_AUTO_TEST_CASE(an_index_that_is_lost_or_damaged_is_made_anew) {
   BOOST_TEST(sound(world.read()).windows == 12u);
 }
 
-// As after a recorder was killed: the last windows of the file are found by reading it.
-BOOST_AUTO_TEST_CASE(windows_that_the_index_lacks_are_read_from_their_place) {
+// After a recorder was killed, the last windows of the file are found by reading it.
+BOOST_AUTO_TEST_CASE(finds_windows_that_the_index_lacks) {
   World world;
   {
     Archive archive = world.open();
@@ -204,7 +201,7 @@ BOOST_AUTO_TEST_CASE(windows_that_the_index_lacks_are_read_from_their_place) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(one_recorder_at_a_time) {
+BOOST_AUTO_TEST_CASE(permits_one_recorder_at_a_time) {
   World world;
   {
     const Archive first = world.open();
@@ -218,7 +215,7 @@ BOOST_AUTO_TEST_CASE(one_recorder_at_a_time) {
   world.open();
 }
 
-BOOST_AUTO_TEST_CASE(nobodys_files_are_taken_for_ours) {
+BOOST_AUTO_TEST_CASE(ignores_foreign_files) {
   World world;
   std::ofstream(world.path("notes")) << "mine";
   const auto refused = Archive::open(world.path(), {});
@@ -232,13 +229,13 @@ BOOST_AUTO_TEST_CASE(nobodys_files_are_taken_for_ours) {
   BOOST_TEST(sound(world.read()).windows == 1u);
 }
 
-// Why a directory is not recorded into; empty: it is.
+// Returns why recording into a directory is refused, or "" if it is accepted.
 std::string refusal_of(const std::string& path) {
   const auto archive = Archive::open(path, {});
   return archive ? "" : archive.error().text;
 }
 
-BOOST_AUTO_TEST_CASE(directories_that_others_may_write_are_refused) {
+BOOST_AUTO_TEST_CASE(refuses_directories_that_others_can_write) {
   World world;
   for (const mode_t mode : {0775u, 0757u}) {
     BOOST_REQUIRE(::chmod(world.path().c_str(), mode) == 0);
@@ -256,7 +253,7 @@ boost::unit_test::precondition needs_root() {
   return boost::unit_test::precondition([](auto) { return ::geteuid() == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(directories_of_others_are_refused, *needs_root()) {
+BOOST_AUTO_TEST_CASE(refuses_directories_of_other_users, *needs_root()) {
   World world;
   const std::string link = world.path() + "-link";
   fs::create_symlink(world.path(), link);
@@ -268,13 +265,14 @@ BOOST_AUTO_TEST_CASE(directories_of_others_are_refused, *needs_root()) {
   BOOST_TEST(refusal_of(world.path()).find("it belongs to user 65534") != std::string::npos);
 }
 
-// Bytes of the first hour's file after a window was added to the archive, and its windows.
+// Adds a window to the archive. Returns the size of the first hour's file and its number of
+// windows.
 std::pair<std::uint64_t, std::size_t> after_another_window(World& world, Archive& archive) {
   world.fill(archive, world.now + kMinute, kMinute);
   return {fs::file_size(world.path(kFirst)), sound(world.read()).windows};
 }
 
-BOOST_AUTO_TEST_CASE(a_file_with_another_link_is_not_added_to) {
+BOOST_AUTO_TEST_CASE(does_not_append_to_a_file_with_a_second_link) {
   World world;
   Archive archive = world.open();
   const auto first = after_another_window(world, archive);
@@ -284,7 +282,7 @@ BOOST_AUTO_TEST_CASE(a_file_with_another_link_is_not_added_to) {
   BOOST_TEST(second.second == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_of_somebody_else_is_not_added_to, *needs_root()) {
+BOOST_AUTO_TEST_CASE(does_not_append_to_a_file_of_another_user, *needs_root()) {
   World world;
   Archive archive = world.open();
   const auto first = after_another_window(world, archive);
@@ -294,8 +292,8 @@ BOOST_AUTO_TEST_CASE(a_file_of_somebody_else_is_not_added_to, *needs_root()) {
   BOOST_TEST(second.second == 2u);
 }
 
-// Others may add files to it, and an index that tells lies about ours.
-BOOST_AUTO_TEST_CASE(files_of_others_in_a_sticky_directory_do_not_count, *needs_root()) {
+// Other users can add files to the directory, and an index with wrong information about our files.
+BOOST_AUTO_TEST_CASE(ignores_files_of_others_in_a_sticky_directory, *needs_root()) {
   World world;
   BOOST_REQUIRE(::chmod(world.path().c_str(), 01777) == 0);
   {

@@ -1,4 +1,4 @@
-// A directory that is recorded into, a time made by hand, and windows back to back.
+// A directory of recordings with a simulated clock and consecutive windows.
 
 #pragma once
 
@@ -30,7 +30,7 @@ static_assert(kBegin % kHour == 0);
 
 inline const MetricDef kFaults = hand_made::metric("minflt", "MonotonicCount", "SumCount");
 
-// One thread, which faults once a second from the boot on.
+// A snapshot of one thread that has had one page fault per second since the boot.
 inline Snapshot host_at(std::uint64_t wall, const std::string& boot, std::uint64_t booted) {
   Snapshot snapshot = hand_made::snapshot_of({{7, 7, "p", "t"}});
   hand_made::add_u64(snapshot, identity_metric(kStartTime), {5});
@@ -52,7 +52,7 @@ inline Snapshot window_of(std::uint64_t from, std::uint64_t until, const std::st
   return std::move(*window);
 }
 
-// A directory, a time, and windows back to back.
+// A directory of recordings, a clock, and helpers to add windows.
 class World {
  public:
   explicit World(KeepRules rules = {7 * kDay, 1ULL << 30}) : rules_(rules) {
@@ -74,7 +74,7 @@ class World {
     return std::move(*archive);
   }
 
-  // Windows until then, of that length each. Returns what was said.
+  // Adds windows of this length until the specified time. Returns the messages.
   std::vector<std::string> fill(Archive& archive, std::uint64_t until, std::uint64_t length) {
     std::vector<std::string> told;
     for (; now + length <= until;) {
@@ -111,7 +111,7 @@ inline Spanned sound(Result<Spanned> spanned) {
   return std::move(*spanned);
 }
 
-// Faults of the thread in the run: a second has one.
+// Returns the page faults of the run, which equal its length in seconds.
 inline std::uint64_t seconds_in(Snapshot& run) {
   to_differences(run);
   return run.threads().find("minflt")->u64()[0];

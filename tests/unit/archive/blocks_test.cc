@@ -1,4 +1,4 @@
-// Blocks of consecutive windows: how long they are, where they begin, and what one is as a window.
+// Tests blocks of consecutive windows: their length, their borders, and joining one to a window.
 
 #include "core/archive/blocks.hpp"
 
@@ -20,12 +20,13 @@ using namespace tests;
 
 constexpr std::uint64_t kWindow = 5 * kSecond;
 
-// From -1 to 1, the same with every library.
+// Returns a number from -1 to 1 that is the same with every standard library.
 double uniform(std::mt19937_64& random) {
   return static_cast<double>(random() >> 11) * 0x1p-52 - 1;
 }
 
-// Figures of which each is `correlation` times the one before, and a new part.
+// Returns an autoregressive series: each value is `correlation` times the previous value plus
+// noise.
 std::vector<double> process(std::size_t figures, double correlation, unsigned seed = 1) {
   std::mt19937_64 random(seed);
   std::vector<double> series;
@@ -57,15 +58,15 @@ std::size_t windows_in(const std::vector<WindowRange>& blocks) {
 
 BOOST_AUTO_TEST_SUITE(blocks_test)
 
-// That of an autoregressive process is (1 + r) / (1 - r).
-BOOST_AUTO_TEST_CASE(the_autocorrelation_time_is_that_of_the_process) {
+// The autocorrelation time of an autoregressive process is (1 + r) / (1 - r).
+BOOST_AUTO_TEST_CASE(estimates_the_autocorrelation_time_of_the_process) {
   for (const double r : {0.0, 0.5, 0.8}) {
     const std::vector<std::vector<double>> series{process(20000, r)};
     const auto found = statistics::autocorrelation_time(series);
     BOOST_TEST(std::abs(found.time - (1 + r) / (1 - r)) < 3 * found.error, r << ": " << found.time);
     BOOST_TEST(found.error < 0.2 * found.time);
   }
-  // One that rises all the time resembles itself over all of it.
+  // A steadily rising series is correlated over its whole length.
   std::vector<double> rising(400);
   std::iota(rising.begin(), rising.end(), 1.0);
   const std::vector<std::vector<double>> trend{rising};
@@ -75,8 +76,8 @@ BOOST_AUTO_TEST_CASE(the_autocorrelation_time_is_that_of_the_process) {
   BOOST_TEST(statistics::shared_autocorrelation_time({}) == 1);
 }
 
-// One slow series among many fast ones decides, for its row is tested as well.
-BOOST_AUTO_TEST_CASE(the_slowest_series_decides) {
+// One slow series among many fast ones determines the block length, because its row is tested, too.
+BOOST_AUTO_TEST_CASE(uses_the_slowest_series) {
   std::vector<std::vector<double>> series;
   for (unsigned seed = 1; seed <= 20; ++seed) series.push_back(process(2000, 0, seed));
   const double fast = statistics::shared_autocorrelation_time(series);
@@ -85,7 +86,7 @@ BOOST_AUTO_TEST_CASE(the_slowest_series_decides) {
   BOOST_TEST(statistics::shared_autocorrelation_time(series) > 3 * fast);
 }
 
-BOOST_AUTO_TEST_CASE(blocks_are_equal_cover_all_windows_and_follow_one_another) {
+BOOST_AUTO_TEST_CASE(blocks_are_equal_consecutive_and_cover_all_windows) {
   const std::vector<WindowSeries> sides{series_of(process(245, 0)), series_of(process(130, 0, 2))};
   const BlockPlan plan = plan_blocks(sides);
   BOOST_TEST(plan.why_none == "");
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(blocks_are_equal_cover_all_windows_and_follow_one_another) 
       next += block.count;
     }
   }
-  // As long on both sides.
+  // Blocks have the same length on both sides.
   BOOST_TEST(plan.sides[0].front().count + 2 >= plan.sides[1].front().count);
   BOOST_TEST(plan.sides[1].front().count + 2 >= plan.sides[0].front().count);
 }
@@ -116,7 +117,7 @@ BOOST_AUTO_TEST_CASE(no_block_covers_a_gap) {
     BOOST_TEST((block.first >= 73 || block.first + block.count <= 73));
 }
 
-// A window that could not be read has no figures, and its number is missing.
+// A window that could not be read has no values, and its number is missing.
 BOOST_AUTO_TEST_CASE(a_missing_window_is_a_gap) {
   WindowSeries series;
   for (const std::size_t number : {0, 1, 3, 4}) {
@@ -126,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_missing_window_is_a_gap) {
   BOOST_TEST((series.pieces() == std::vector<WindowRange>{{0, 2}, {3, 2}}));
 }
 
-BOOST_AUTO_TEST_CASE(windows_of_different_lengths_have_blocks_of_equal_time) {
+BOOST_AUTO_TEST_CASE(blocks_of_different_windows_cover_equal_time) {
   const std::vector<WindowSeries> sides{series_of(process(240, 0)),
                                         series_of(process(120, 0, 3), SIZE_MAX, 2 * kWindow)};
   const BlockPlan plan = plan_blocks(sides);
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(windows_of_different_lengths_have_blocks_of_equal_time) {
   BOOST_TEST(std::abs(before - after) <= 2);
 }
 
-// The shorter side decides how long blocks are, and the longer one has more of them.
+// The shorter side determines the length of blocks, and the longer side has more of them.
 BOOST_AUTO_TEST_CASE(a_longer_side_has_more_blocks) {
   const std::vector<WindowSeries> sides{series_of(process(600, 0)), series_of(process(60, 0, 3))};
   const BlockPlan plan = plan_blocks(sides);
@@ -146,12 +147,12 @@ BOOST_AUTO_TEST_CASE(a_longer_side_has_more_blocks) {
   BOOST_TEST(plan.sides[0].size() <= kMostBlocksOfLonger);
 }
 
-BOOST_AUTO_TEST_CASE(windows_between_gaps_that_are_too_close_are_counted) {
+BOOST_AUTO_TEST_CASE(counts_windows_between_close_gaps) {
   WindowSeries series;
   const std::vector<double> rates = process(220, 0);
   std::uint64_t from = 0;
   for (std::size_t at = 0; at < rates.size(); ++at, from += kWindow) {
-    if (at > 200 && at % 4 == 0) from += kMinute;  // pieces of four windows
+    if (at > 200 && at % 4 == 0) from += kMinute;  // groups of four windows
     WindowFigures figures{{from, from}, {from + kWindow, from + kWindow}, "b", {}};
     figures.rates[{"minflt", ""}] = rates[at];
     series.add(at, figures);
@@ -182,8 +183,8 @@ BOOST_AUTO_TEST_CASE(too_few_windows_or_blocks_are_not_tested) {
   BOOST_TEST(of_slow.why_none.starts_with("too few to test: 100 windows have "));
 }
 
-// The figures of a window are what it counted per second, and a block is the window of all.
-BOOST_AUTO_TEST_CASE(a_block_is_one_window) {
+// The values of a window are counts per second; a block is the joined window.
+BOOST_AUTO_TEST_CASE(joins_a_block_to_one_window) {
   std::vector<Snapshot> windows;
   for (std::uint64_t at = 0; at < 6; ++at)
     windows.push_back(window_of(kBegin + at * kMinute, kBegin + (at + 1) * kMinute));
@@ -210,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_block_is_one_window) {
   BOOST_TEST(seconds_in(*block) == 180u);
 }
 
-BOOST_AUTO_TEST_CASE(windows_that_do_not_follow_one_another_are_not_joined) {
+BOOST_AUTO_TEST_CASE(does_not_join_windows_that_are_not_consecutive) {
   std::vector<Snapshot> windows;
   windows.push_back(window_of(kBegin, kBegin + kMinute));
   windows.push_back(window_of(kBegin + 2 * kMinute, kBegin + 3 * kMinute));

@@ -1,4 +1,4 @@
-// Moments, lengths and sizes as people say them.
+// Tests parsing of times, lengths and sizes as users write them.
 
 #include "core/archive/when.hpp"
 
@@ -14,13 +14,13 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 
 struct InBerlin {
   InBerlin() {
-    ::setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);  // needs no files of time zones
+    ::setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);  // needs no time zone files
     ::tzset();
   }
 };
 BOOST_TEST_GLOBAL_FIXTURE(InBerlin);
 
-// Monday, 23 November 2026, 16:30:05 there.
+// Monday, 23 November 2026, 16:30:05 in Berlin.
 constexpr std::uint64_t kNow = 1'795'447'805 * kSecond + 123;
 
 std::string when(std::string_view text, std::uint64_t now = kNow) {
@@ -30,7 +30,7 @@ std::string when(std::string_view text, std::uint64_t now = kNow) {
 
 BOOST_AUTO_TEST_SUITE(when_test)
 
-BOOST_AUTO_TEST_CASE(moments) {
+BOOST_AUTO_TEST_CASE(parses_times) {
   constexpr std::pair<const char*, const char*> kTable[]{
       {"now", "2026-11-23 16:30:05"},
       {"10 min ago", "2026-11-23 16:20:05"},
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(moments) {
   for (const auto& [text, moment] : kTable) BOOST_TEST(when(text) == moment, text);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_moment) {
+BOOST_AUTO_TEST_CASE(refuses_invalid_times) {
   for (const char* text : {"",
                            " ",
                            "ago",
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_moment) {
                            "1e300 days ago",
                            "999999999999 w ago",
                            "tomorrow"}) {
-    // A blank at the end does not matter, of this one either.
+    // A trailing blank is accepted, so this text is valid.
     if (std::string_view(text) == "2026-11-23 ") continue;
     BOOST_TEST(when(text) == "error", text);
   }
@@ -103,15 +103,15 @@ BOOST_AUTO_TEST_CASE(what_is_no_moment) {
   BOOST_TEST(error.error().text.size() < 200u);
 }
 
-// The day before is the calendar's, also where that one has 25 hours.
-BOOST_AUTO_TEST_CASE(clocks_that_change) {
+// "yesterday" is the previous calendar day, even if that day has 25 hours.
+BOOST_AUTO_TEST_CASE(handles_changes_of_daylight_saving_time) {
   const std::uint64_t monday = *parse_when("2026-10-26 00:30", kNow);
   BOOST_TEST(when("yesterday 01:00", monday) == "2026-10-25 01:00:00");
   BOOST_TEST(when("yesterday", monday) == "2026-10-25 00:00:00");
   BOOST_TEST(when("1 day ago", monday) == "2026-10-25 01:30:00");
 }
 
-BOOST_AUTO_TEST_CASE(lengths) {
+BOOST_AUTO_TEST_CASE(parses_lengths) {
   BOOST_TEST(parse_length("60s") == 60 * kSecond);
   BOOST_TEST(parse_length("60") == 60 * kSecond);
   BOOST_TEST(parse_length("7d") == 7 * 86400 * kSecond);
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(lengths) {
   BOOST_TEST(how_long(kSecond / 2) == "0.5 s");
 }
 
-BOOST_AUTO_TEST_CASE(sizes) {
+BOOST_AUTO_TEST_CASE(parses_sizes) {
   BOOST_TEST(parse_size("2G") == 2ULL << 30);
   BOOST_TEST(parse_size("1.5GiB") == 3ULL << 29);
   BOOST_TEST(parse_size("500m") == 500ULL << 20);

@@ -1,5 +1,5 @@
-// Files that cannot be loaded: each ends with one sentence that names the file, the place and the
-// reason.
+// Tests files that cannot be loaded: each error is one sentence that names the file, the place and
+// the reason.
 
 #include <boost/test/unit_test.hpp>
 
@@ -80,7 +80,7 @@ struct Directory {
 
 BOOST_AUTO_TEST_SUITE(file_bad_test)
 
-BOOST_AUTO_TEST_CASE(values_of_the_wrong_type) {
+BOOST_AUTO_TEST_CASE(refuses_values_of_the_wrong_type) {
   says(failure_of_text(thread(R"("nice":"low")")),
        {"threads[1].nice", "a text", "a whole number", "(byte "});
   says(failure_of_text(thread(R"("nice":1.5)")), {"threads[1].nice", "1.5", "a whole number"});
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(values_of_the_wrong_type) {
   says(failure_of_text("[]"), {"an array", "a snapshot's object"});
 }
 
-BOOST_AUTO_TEST_CASE(numbers_out_of_range) {
+BOOST_AUTO_TEST_CASE(refuses_numbers_out_of_range) {
   says(failure_of_text(thread(R"("nice":2147483648)")),
        {"threads[1].nice", "OrdinalI32", "2147483648"});
   says(failure_of_text(thread(R"("nice":-2147483649)")), {"threads[1].nice", "-2147483649"});
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(numbers_out_of_range) {
        {"psi.cpu.some.avg10", "GaugeRatio100"});
 }
 
-BOOST_AUTO_TEST_CASE(text_that_is_no_json) {
+BOOST_AUTO_TEST_CASE(refuses_invalid_json) {
   says(failure_of_text(idle_text().substr(0, idle_text().size() / 2)),
        {"ends in the middle", "threads[", "(byte "});
   says(failure_of_text(idle_text() + "x"), {"more text after the end"});
@@ -137,14 +137,14 @@ BOOST_AUTO_TEST_CASE(text_that_is_no_json) {
   BOOST_TEST(load_text(idle_text() + "\n \n", "x", whole_vocabulary()).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(nested_ten_thousand_deep) {
+BOOST_AUTO_TEST_CASE(refuses_deeply_nested_values) {
   says(failure_of_text("{\"a\":" + std::string(10000, '[')), {"nested more than 32 deep"});
   std::string objects;
   for (int i = 0; i < 10000; ++i) objects += "{\"a\":";
   says(failure_of_text(objects), {"nested more than 32 deep"});
 }
 
-BOOST_AUTO_TEST_CASE(zstd_data_that_is_not_sound) {
+BOOST_AUTO_TEST_CASE(refuses_damaged_zstd_data) {
   const std::string whole = zstd(idle_text());
   says(failure_of_bytes(whole.substr(0, whole.size() / 2)),
        {"ends in the middle of its zstd data"});
@@ -159,8 +159,8 @@ BOOST_AUTO_TEST_CASE(zstd_data_that_is_not_sound) {
              "frames in a row are one text");
 }
 
-// 64 MiB are free, and then 200 bytes for each of the file.
-BOOST_AUTO_TEST_CASE(text_out_of_proportion) {
+// The first 64 MiB are free; beyond that, 200 bytes are allowed for each byte of the file.
+BOOST_AUTO_TEST_CASE(refuses_text_that_is_too_large_for_its_file) {
   std::string items;
   for (int item = 0; item < 5000; ++item) items += "," + std::to_string(item * 7919);
   std::string text = "{\"a\":[0";
@@ -171,9 +171,9 @@ BOOST_AUTO_TEST_CASE(text_out_of_proportion) {
                                 std::to_string(64 * limits::kMiB + 200 * file.size()) + " bytes"});
 }
 
-// Text that shrinks further than a reader takes as sound, in a file of ours: bytes that mean
-// nothing keep the proportion.
-BOOST_AUTO_TEST_CASE(what_is_written_can_be_read) {
+// The text compresses better than a reader accepts, so the writer adds meaningless bytes that keep
+// the ratio within the limit.
+BOOST_AUTO_TEST_CASE(written_files_stay_within_the_compression_limit) {
   const Directory directory;
   const std::string path = directory.path + "/x.zst";
   HostShape shape;
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_can_be_read) {
   BOOST_TEST(load_file(path, whole_vocabulary()).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(bombs) {
+BOOST_AUTO_TEST_CASE(refuses_decompression_bombs) {
   says(failure_of_bytes(zstd("{\"a\":" + std::string(200'000'000, ' '))), {"unfolds to more than"});
   says(failure_of_text("{\"a\":\"" + std::string(2'000'000, 'x') + "\"}"), {"string too large"});
   says(failure_of_text("{\"" + std::string(100'000, 'x') + "\":1}"), {"key too large"});
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(bombs) {
   says(failure_of_text(map + "\"x\":1}}]}"), {"threads[0].smaps_rollup_kib", "keys"});
 }
 
-BOOST_AUTO_TEST_CASE(threads_must_be_told_apart) {
+BOOST_AUTO_TEST_CASE(requires_columns_that_distinguish_threads) {
   says(failure_of_text(R"({"threads":[{"tid":1,"tgid":1},{"tid":2}]})"),
        {"threads[1] has no tgid"});
   BOOST_TEST(
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(threads_must_be_told_apart) {
       "a row twice does no harm");
 }
 
-BOOST_AUTO_TEST_CASE(our_own_keys_are_checked) {
+BOOST_AUTO_TEST_CASE(checks_the_registry_of_the_file) {
   says(failure_of_text(replaced(idle_text(), "\"format\":1", "\"format\":2")), {"format 2"});
   says(failure_of_text(replaced(idle_text(), "\"user_hz\":100", "\"user_hz\":\"x\"")),
        {"ctprof.user_hz"});
@@ -247,23 +247,23 @@ BOOST_AUTO_TEST_CASE(our_own_keys_are_checked) {
        {"registry.metrics", "'tid'", "means something else"});
 }
 
-// Without threads nothing has to tell them apart.
-BOOST_AUTO_TEST_CASE(no_threads_need_no_ids) {
+// Without threads, no columns are needed to distinguish them.
+BOOST_AUTO_TEST_CASE(needs_no_ids_without_threads) {
   const std::string text = R"({"ctprof":{"format":1},"registry":{"metrics":[],"derived":[]})";
   BOOST_TEST(load_text(text + ",\"threads\":[]}", "x", whole_vocabulary()).has_value());
   says(failure_of_text(text + ",\"threads\":[{\"tid\":1,\"tgid\":1}]}"), {"has no definition of"});
 }
 
-// A gap that a later version has invented is a gap all the same.
-BOOST_AUTO_TEST_CASE(a_code_of_the_future_is_malformed) {
+// An unknown gap code of a later version is still a gap.
+BOOST_AUTO_TEST_CASE(an_unknown_gap_code_is_malformed) {
   const auto snapshot = load_text(replaced(idle_text(), "\"runs\":[5,500]", "\"runs\":[77,500]"),
                                   "x", whole_vocabulary());
   BOOST_REQUIRE(snapshot.has_value());
   BOOST_TEST((snapshot->threads().find("wait_sum")->gap(3) == Gap::Malformed));
 }
 
-// A metric of a kind that this version does not know is no reason to refuse the rest.
-BOOST_AUTO_TEST_CASE(a_newtype_of_the_future_is_an_unknown_key) {
+// A metric with an unknown newtype must not prevent reading the rest.
+BOOST_AUTO_TEST_CASE(a_metric_of_an_unknown_newtype_is_an_unknown_key) {
   const auto snapshot =
       load_text(replaced(idle_text(), "\"newtype\":\"ClockTicks\"", "\"newtype\":\"Moons\""), "x",
                 whole_vocabulary());
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_newtype_of_the_future_is_an_unknown_key) {
   BOOST_TEST(snapshot->unknown_keys[0].at("utime_clock_ticks").size() == 500u);
 }
 
-BOOST_AUTO_TEST_CASE(files_that_cannot_be_read) {
+BOOST_AUTO_TEST_CASE(reports_files_that_cannot_be_read) {
   const Directory directory;
   const auto sentence = [](const std::string& path) {
     return failure(load_file(path, whole_vocabulary()));
@@ -291,8 +291,8 @@ BOOST_AUTO_TEST_CASE(files_that_cannot_be_read) {
   }
 }
 
-// Whatever is cut off or bent, there is an answer, and it comes without a crash.
-BOOST_AUTO_TEST_CASE(any_cut_is_an_error) {
+// A truncated file gives an error and never a crash.
+BOOST_AUTO_TEST_CASE(refuses_truncated_files) {
   const std::string& text = idle_text();
   for (std::size_t size = 0; size + 1 < text.size(); size += 9973)
     BOOST_REQUIRE(

@@ -1,5 +1,5 @@
-// What stands in a line of a file in columns: JSON and nothing more, cells of every shape, sets of
-// CPUs and bytes as text.
+// Tests the cells in a line of the columns layout: strict JSON, cells of every kind, CPU sets, and
+// bytes as text.
 
 #include <boost/test/unit_test.hpp>
 
@@ -18,7 +18,7 @@ namespace {
 
 BOOST_AUTO_TEST_SUITE(file_cells_test)
 
-BOOST_AUTO_TEST_CASE(scanner_takes_json_alone) {
+BOOST_AUTO_TEST_CASE(the_scanner_accepts_only_json) {
   const auto wrong = [](std::string_view text) {
     Scanner in(text);
     in.skip();
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(scanner_takes_json_alone) {
   BOOST_TEST(too_large.failed());
 }
 
-BOOST_AUTO_TEST_CASE(numbers_end_where_they_end) {
+BOOST_AUTO_TEST_CASE(reads_numbers_up_to_their_end) {
   Scanner in("[0,7 ,12345678901234567890, 18446744073709551615,1]");
   std::vector<std::uint64_t> read;
   for (in.enter('['); in.next(']');) read.push_back(in.number());
@@ -61,9 +61,9 @@ BOOST_AUTO_TEST_CASE(numbers_end_where_they_end) {
   }
 }
 
-// Plain numbers are taken in one go, and others one by one: values, what is wrong and where are the
-// same as if all were taken one by one.
-BOOST_AUTO_TEST_CASE(plain_numbers_are_numbers_like_others) {
+// Runs of plain numbers have a fast path. It must give the same values and the same errors at the
+// same places as reading them one by one.
+BOOST_AUTO_TEST_CASE(the_fast_path_reads_plain_numbers_equally) {
   const std::vector<std::string> items = {"0",
                                           "7",
                                           "12345678",
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(plain_numbers_are_numbers_like_others) {
   BOOST_TEST(sound > 300u);
 }
 
-// What a column of so many rows becomes, cell by cell; or that it is refused.
+// Returns a column that was read from this text, cell by cell, or "refused".
 std::string column_read(Storage storage, const std::string& text, std::size_t rows) {
   MetricDef def;
   def.name = "some";
@@ -151,8 +151,8 @@ std::string column_read(Storage storage, const std::string& text, std::size_t ro
   return read;
 }
 
-// What comes without blanks is taken by the run, and what has blanks, cell by cell.
-BOOST_AUTO_TEST_CASE(blanks_make_no_difference) {
+// Text without blanks takes the fast path; text with blanks is read cell by cell.
+BOOST_AUTO_TEST_CASE(ignores_blanks) {
   const std::vector<std::pair<Storage, std::vector<std::string>>> cells = {
       {Storage::U64, {"0", "7", "12345", "null", "-1", "true"}},
       {Storage::I64,
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(blanks_make_no_difference) {
   BOOST_TEST(sound > 500u);
 }
 
-BOOST_AUTO_TEST_CASE(a_text_that_comes_again) {
+BOOST_AUTO_TEST_CASE(reads_repeated_texts) {
   Scanner in(R"(["ab", "ab","abc","a","a\u0062",{"ab" :1}])");
   in.enter('[');
   in.next(']');
@@ -198,8 +198,8 @@ BOOST_AUTO_TEST_CASE(a_text_that_comes_again) {
   for (const char* cut : {"\"ab", "\"a", "\"", ""}) BOOST_TEST(!Scanner(cut).text_again("ab"), cut);
 }
 
-// Keys are the same from map to map, or not.
-BOOST_AUTO_TEST_CASE(maps_of_many_shapes) {
+// Consecutive maps have equal keys or different ones.
+BOOST_AUTO_TEST_CASE(reads_maps_of_different_keys) {
   const std::vector<std::string> maps = {R"({"a":1,"b":2,"c":3})",
                                          R"({"a":4,"b":5})",
                                          R"({"a":6,"b":7,"c":8,"d":9})",
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(maps_of_many_shapes) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(sets_of_cpus_as_text) {
+BOOST_AUTO_TEST_CASE(reads_cpu_sets_as_text) {
   std::vector<std::uint64_t> words;
   for (const std::string text : {"", "0", "63", "64", "0-3,8", "0-63", "0-127", "1,3,5,130"}) {
     BOOST_REQUIRE(parse_cpu_ranges(text, 1024, words));
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(sets_of_cpus_as_text) {
     BOOST_TEST(!parse_cpu_ranges(text, 1024, words), text);
 }
 
-BOOST_AUTO_TEST_CASE(bytes_in_hexadecimal) {
+BOOST_AUTO_TEST_CASE(reads_hexadecimal_bytes) {
   const std::string bytes(
       "\x00\x7f\xff"
       "a",

@@ -1,6 +1,6 @@
-// Files in columns that cannot be loaded: damaged, cut, out of order, or made to ask for much. Each
-// ends with one sentence that names the line and the reason, and none takes more than a file of its
-// size may.
+// Tests files in columns that cannot be loaded: damaged, truncated, out of order, or made to use
+// many resources. Each error is one sentence that names the line and the reason. No file uses more
+// memory than allowed for its size.
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kThreads = 20;
 
-// Header, threads, processes, cgroups, host, summary, end.
+// Returns the lines of a small file: header, threads, processes, cgroups, host, summary, end.
 const Lines& small() {
   static const Lines lines = lines_of(written(host_of(kThreads)));
   return lines;
@@ -31,7 +31,7 @@ void says(const std::string& bytes, const std::vector<std::string>& words) {
 }
 void says(const Lines& lines, const std::vector<std::string>& words) { says(folded(lines), words); }
 
-// The line of threads with something else in it.
+// Replaces text in the line of threads, and checks the resulting error.
 void threads_say(std::string_view what, std::string_view instead,
                  const std::vector<std::string>& words) {
   says(with(small(), 1, what, instead), words);
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_SUITE(file_columns_bad_test)
 
 // --- lines ---
 
-BOOST_AUTO_TEST_CASE(lines_in_disorder_say_so) {
+BOOST_AUTO_TEST_CASE(reports_lines_out_of_order) {
   const Lines lines = lines_of(written(host_of(3000)));
   BOOST_REQUIRE(lines.size() >= 8u);  // three of threads
   const auto says_after = [&](auto change, const std::string& words) {
@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(lines_in_disorder_say_so) {
   says_after([](Lines& l) { l[1] = l[1].substr(0, l[1].size() / 2); }, "line 2 is wrong: ");
 }
 
-// Text before a line's end, and two lines in one frame.
-BOOST_AUTO_TEST_CASE(a_frame_is_one_line) {
+// Text before the end of a line, and two lines in one frame.
+BOOST_AUTO_TEST_CASE(requires_one_line_per_frame) {
   Lines lines = small();
   lines[1] += lines[2];
   lines.erase(lines.begin() + 2);
@@ -77,10 +77,10 @@ BOOST_AUTO_TEST_CASE(a_frame_is_one_line) {
   says(with(small(), small().size() - 2, "}\n", "} x\n"), {"more than one value"});
 }
 
-BOOST_AUTO_TEST_CASE(zstd_data_that_is_not_sound) {
+BOOST_AUTO_TEST_CASE(refuses_damaged_zstd_data) {
   const std::string bytes = folded(small());
   says(bytes + "garbage, and more of it", {"not sound zstd data near byte "});
-  // A frame that does not say how long its text is: the others are its header and what follows.
+  // The second frame lacks its uncompressed size.
   std::string unsized(ZSTD_compressBound(small()[1].size()), '\0');
   ZSTD_CCtx* const context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(zstd_data_that_is_not_sound) {
   says(folded({small()[0]}) + unsized, {"does not contain its length"});
 }
 
-BOOST_AUTO_TEST_CASE(every_damaged_byte_is_seen_or_harmless) {
+BOOST_AUTO_TEST_CASE(detects_damaged_bytes_or_reads_equal_data) {
   const Snapshot made = host_of(30);
   const std::string bytes = written(made);
   for (std::size_t at = 0; at < bytes.size(); at += 7) {
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(every_damaged_byte_is_seen_or_harmless) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(any_cut_is_an_error) {
+BOOST_AUTO_TEST_CASE(refuses_truncated_files) {
   const std::string bytes = written(host_of(30));
   for (std::size_t size = 0; size < bytes.size(); size += 101)
     BOOST_REQUIRE(!load_bytes(bytes.substr(0, size), {"test"}, whole_vocabulary()).has_value());
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(any_cut_is_an_error) {
 
 // --- cells ---
 
-BOOST_AUTO_TEST_CASE(cells_of_the_wrong_kind) {
+BOOST_AUTO_TEST_CASE(refuses_cells_of_the_wrong_kind) {
   threads_say("\"tid\":[1000,", "\"tid\":[", {"line 2 ", "column 'tid' has 19 cells, not 20"});
   threads_say("\"tid\":[", "\"tid\":[1,", {"column 'tid' is too long"});
   threads_say("\"tid\":[1000", "\"tid\":[-1", {"a whole number from 0"});
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(cells_of_the_wrong_kind) {
          {"line 3 "});
 }
 
-BOOST_AUTO_TEST_CASE(numbers_too_large) {
+BOOST_AUTO_TEST_CASE(refuses_numbers_that_are_too_large) {
   for (const char* wrong : {"18446744073709551616", "99999999999999999999999999", "1e400"})
     threads_say("\"run_time_ns\":[", "\"run_time_ns\":[" + std::string(wrong) + ",",
                 {"a whole number from 0 to 18446744073709551615 was expected"});
@@ -143,9 +143,9 @@ BOOST_AUTO_TEST_CASE(numbers_too_large) {
   threads_say("\"first_row\":0", "\"first_row\":18446744073709551615", {"is not the table"});
 }
 
-// --- what else a line says of its rows ---
+// --- other members of a table line ---
 
-BOOST_AUTO_TEST_CASE(gaps_fit_their_nulls) {
+BOOST_AUTO_TEST_CASE(requires_gaps_that_match_the_nulls) {
   const auto gaps_say = [](const std::string& gaps, const std::string& words) {
     threads_say("\"gaps\":[", "\"gaps\":[" + gaps + ",", {words});
   };
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(gaps_fit_their_nulls) {
   threads_say("\"read_at\":[1000000,", "\"read_at\":[", {"read_at is too short"});
 }
 
-BOOST_AUTO_TEST_CASE(pairs_name_rows_of_their_line) {
+BOOST_AUTO_TEST_CASE(requires_row_numbers_inside_the_line) {
   const auto more_say = [](const std::string& more, const std::string& words) {
     threads_say("\"columns\":", more + ",\"columns\":", {words});
   };
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(pairs_name_rows_of_their_line) {
 
 // --- the header ---
 
-BOOST_AUTO_TEST_CASE(the_header_is_checked) {
+BOOST_AUTO_TEST_CASE(checks_the_header) {
   const auto says_with = [](std::string_view what, std::string_view instead,
                             const std::vector<std::string>& words) {
     says(with(small(), 0, what, instead), words);
@@ -209,8 +209,8 @@ BOOST_AUTO_TEST_CASE(the_header_is_checked) {
        {"says 'host' again"});
 }
 
-// Rows that are announced and not there cost nothing.
-BOOST_AUTO_TEST_CASE(announcing_is_not_having) {
+// Announced rows that do not exist must not use memory.
+BOOST_AUTO_TEST_CASE(announced_rows_use_no_memory) {
   const auto says_with = [](const std::string& tables, const std::vector<std::string>& words) {
     says(with(small(), 0, "\"thread\":[20]", tables), words);
   };
@@ -228,9 +228,9 @@ BOOST_AUTO_TEST_CASE(announcing_is_not_having) {
   says_with("\"thread\":[" + repeated("1,", 1'000'000) + "1]", {"it was cut"});
 }
 
-// --- bombs ---
+// --- decompression bombs ---
 
-// A file of that line between a header that announces so many threads, and an end.
+// Returns a file with this line between a header that announces `rows` threads and the end.
 Lines around(std::string line, std::size_t rows) {
   Lines lines = small();
   lines[0] = replaced(lines[0], "\"thread\":[20]", "\"thread\":[" + std::to_string(rows) + "]");
@@ -240,7 +240,7 @@ Lines around(std::string line, std::size_t rows) {
 
 constexpr std::string_view kBegins = R"({"kind":"table","entity":"thread","first_row":0,)";
 
-BOOST_AUTO_TEST_CASE(text_out_of_proportion) {
+BOOST_AUTO_TEST_CASE(refuses_text_that_is_too_large_for_its_file) {
   Lines lines = small();
   for (int i = 0; i < 3; ++i)
     lines.insert(lines.end() - 2,
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(text_out_of_proportion) {
        {"is longer than 67108864 bytes"});
 }
 
-BOOST_AUTO_TEST_CASE(values_inside_each_other) {
+BOOST_AUTO_TEST_CASE(refuses_deeply_nested_values) {
   const std::string deep = std::string(10'000, '[') + std::string(10'000, ']');
   threads_say("\"columns\":{", "\"newer\":" + deep + ",\"columns\":{", {"nested more than 32"});
   threads_say("\"columns\":{", "\"columns\":{\"newer\":[" + deep + "],", {"nested more than 32"});
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(values_inside_each_other) {
   says(with(small(), 0, "\"user_hz\"", "\"newer\":" + deep + ",\"user_hz\""), {"nested more"});
 }
 
-BOOST_AUTO_TEST_CASE(things_too_large_or_too_many) {
+BOOST_AUTO_TEST_CASE(refuses_items_that_are_too_large_or_too_many) {
   const std::string large(2 * limits::kMiB, 'x');
   threads_say("\"comm\":[", "\"comm\":[\"" + large + "\",", {"a text is too long"});
   threads_say("\"columns\":{", "\"unknown\":{\"" + large + "\":[[0,1]]},\"columns\":{",
@@ -291,8 +291,8 @@ BOOST_AUTO_TEST_CASE(things_too_large_or_too_many) {
        {"registry is longer than"});
 }
 
-// A line of little that makes cells by the million: rows without columns, sets of all CPUs.
-BOOST_AUTO_TEST_CASE(memory_out_of_proportion) {
+// A short line can create millions of cells: rows without columns, or sets of all CPUs.
+BOOST_AUTO_TEST_CASE(refuses_files_that_need_too_much_memory) {
   says(around(std::string(kBegins) + std::string(8'400'000, ' ') + "\"columns\":{}}", 4'000'000),
        {"requires more memory than allowed for a file of its size"});
   std::string sets;
@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(memory_out_of_proportion) {
       {"requires more memory than allowed for a file of its size"});
 }
 
-BOOST_AUTO_TEST_CASE(lines_by_the_million) {
+BOOST_AUTO_TEST_CASE(refuses_too_many_lines) {
   columns::Folder folder(1);
   const std::string frame = folder.fold("");
   says(folded({small()[0]}) + repeated(frame, limits::kLines + 1), {"has more than 1048576 lines"});

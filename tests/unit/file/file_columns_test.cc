@@ -1,5 +1,5 @@
-// Files in columns: what is written is what is read, in this layout and from one to the other,
-// several captures in one file, and what a newer version may have written.
+// Tests files in columns: data survives writing and reading, also between the layouts; files with
+// several captures; and members of newer versions.
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,7 +14,7 @@ constexpr int kSnapshots = 60;
 
 BOOST_AUTO_TEST_SUITE(file_columns_test)
 
-BOOST_AUTO_TEST_CASE(what_is_written_is_what_is_read) {
+BOOST_AUTO_TEST_CASE(reads_what_it_writes) {
   for (int seed = 0; seed < kSnapshots; ++seed) {
     const Snapshot made = odd(seed);
     const std::string bytes = written(made);
@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_what_is_read) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(rows_and_columns_hold_the_same) {
+BOOST_AUTO_TEST_CASE(both_layouts_contain_the_same_data) {
   for (int seed = 0; seed < kSnapshots; ++seed) {
     const Snapshot made = odd(seed);
     StringSink rows;
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(rows_and_columns_hold_the_same) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(workers_make_the_same_bytes) {
+BOOST_AUTO_TEST_CASE(several_workers_write_the_same_bytes) {
   const Snapshot made = host_of(5000);
   const std::string bytes = written(made, 1);
   BOOST_TEST((written(made, 4) == bytes));
@@ -56,8 +56,8 @@ BOOST_AUTO_TEST_CASE(workers_make_the_same_bytes) {
   }
 }
 
-// A line has at most 1 MiB, whatever stands in its rows.
-BOOST_AUTO_TEST_CASE(long_rows_make_short_lines) {
+// A line has at most 1 MiB, whatever its rows contain.
+BOOST_AUTO_TEST_CASE(splits_lines_with_long_rows) {
   Snapshot made = host_of(500);
   Column& comm = *made.threads().find(kComm);
   for (std::size_t row = 0; row < comm.rows(); ++row)
@@ -67,12 +67,12 @@ BOOST_AUTO_TEST_CASE(long_rows_make_short_lines) {
   for (const std::string& line : lines_of(bytes)) BOOST_TEST(line.size() <= 1024u * 1024u);
 }
 
-BOOST_AUTO_TEST_CASE(an_empty_host_is_a_file) {
+BOOST_AUTO_TEST_CASE(writes_an_empty_host) {
   const Snapshot made = host_of(0);
   BOOST_TEST(difference(loaded(written(made)), made) == "");
 }
 
-BOOST_AUTO_TEST_CASE(blocks_follow_one_another) {
+BOOST_AUTO_TEST_CASE(reads_consecutive_blocks) {
   const Snapshot one = host_of(100), other = host_of(200);
   const std::string bytes = written(one) + written(other) + written(one);
   const auto block = columns::read_block(bytes, 2, 2);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(blocks_follow_one_another) {
   BOOST_TEST(refusal(bytes, {"test", 0, true}) == "it has no capture 0: it holds 3");
 }
 
-BOOST_AUTO_TEST_CASE(a_capture_is_named_by_its_number) {
+BOOST_AUTO_TEST_CASE(selects_a_capture_by_number) {
   const auto name = [](const std::string& argument) {
     const CaptureName found = name_of_capture(argument);
     return found.path + " " + std::to_string(found.number) + (found.is_chosen ? " chosen" : "");
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_capture_is_named_by_its_number) {
   BOOST_TEST(name(directory.file() + "#2") == directory.file() + "#2 1");
 }
 
-BOOST_AUTO_TEST_CASE(a_torn_block_is_left_out_and_told) {
+BOOST_AUTO_TEST_CASE(omits_and_reports_an_incomplete_block) {
   const Snapshot one = host_of(100);
   const std::string whole = written(one), next = written(host_of(3000));
   for (const std::size_t cut : {1ul, 100ul, next.size() / 2, next.size() - 1}) {
@@ -116,13 +116,13 @@ BOOST_AUTO_TEST_CASE(a_torn_block_is_left_out_and_told) {
   }
   BOOST_TEST(refusal(whole + next.substr(0, 100), {"test", 2, true}) ==
              "it has no capture 2: it holds 1");
-  // Nothing whole is no file.
+  // Without a complete block, the file is refused.
   for (const std::size_t cut : {next.size() / 2, next.size() - 1})
     BOOST_TEST(refusal(next.substr(0, cut)) == "it was cut: it has no end");
 }
 
-// Each block is readable alone, whatever stands behind it.
-BOOST_AUTO_TEST_CASE(a_damaged_block_spoils_none_before_it) {
+// Each block can be read independently of the data after it.
+BOOST_AUTO_TEST_CASE(a_damaged_block_does_not_affect_earlier_ones) {
   const Snapshot one = host_of(100);
   Lines other = lines_of(written(host_of(50)));
   other.erase(other.end() - 2);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_block_spoils_none_before_it) {
   BOOST_TEST(refusal(bytes, {"test", 2, true}).find("without a summary") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(blanks_between_tokens_change_nothing) {
+BOOST_AUTO_TEST_CASE(ignores_blanks_between_tokens) {
   const Snapshot made = odd(5);
   auto lines = lines_of(written(made));
   for (std::string& line : lines) {
@@ -153,8 +153,8 @@ BOOST_AUTO_TEST_CASE(blanks_between_tokens_change_nothing) {
   BOOST_TEST(difference(loaded(folded(counted(lines))), made) == "");
 }
 
-// What a newer version may write is kept, through load and store, or refused with a sentence.
-BOOST_AUTO_TEST_CASE(what_is_unknown_is_kept) {
+// Members of newer versions are kept when a file is read and written, or refused with a message.
+BOOST_AUTO_TEST_CASE(keeps_unknown_members) {
   const Snapshot made = host_of(20);
   auto lines = lines_of(written(made));
   lines[0] = replaced(lines[0], "\"kind\":\"header\",", "\"kind\":\"header\",\"newer\":[1,\"x\"],");
@@ -181,8 +181,8 @@ BOOST_AUTO_TEST_CASE(what_is_unknown_is_kept) {
   BOOST_TEST(refusal(folded(counted(newer))) == "line 1 is of format 3; this ctprof reads up to 2");
 }
 
-// A metric of a newtype that a newer version has made stays a column, with its definition.
-BOOST_AUTO_TEST_CASE(a_newtype_of_the_future_stays_a_column) {
+// A metric of an unknown newtype remains a column with its definition.
+BOOST_AUTO_TEST_CASE(keeps_a_column_of_an_unknown_newtype) {
   Lines lines = lines_of(written(host_of(20)));
   lines[0] = replaced(lines[0], "\"newtype\":\"ClockTicks\"", "\"newtype\":\"Moons\"");
   const Snapshot snapshot = loaded(folded(counted(lines)));
@@ -194,8 +194,8 @@ BOOST_AUTO_TEST_CASE(a_newtype_of_the_future_stays_a_column) {
   BOOST_TEST(again[1].find("\"unknown\"") == std::string::npos);
 }
 
-// As is a way to show a headline that this version does not have.
-BOOST_AUTO_TEST_CASE(a_headline_of_the_future_is_kept) {
+// The same applies to an unknown display of a headline.
+BOOST_AUTO_TEST_CASE(keeps_an_unknown_headline) {
   Snapshot made = odd(1);
   Column& column = *made.threads().find("third_thread.MonotonicNs");
   MetricDef def = column.def();
@@ -212,8 +212,8 @@ BOOST_AUTO_TEST_CASE(a_headline_of_the_future_is_kept) {
   BOOST_TEST(lines_of(written(snapshot))[0].find("\"shown\":7") != std::string::npos);
 }
 
-// What only the header or only the end says goes back to where it was.
-BOOST_AUTO_TEST_CASE(unknown_members_stay_in_their_lines) {
+// Members of the header line and of the end line return to their line.
+BOOST_AUTO_TEST_CASE(keeps_unknown_members_in_their_lines) {
   Lines lines = lines_of(written(host_of(20)));
   const std::size_t summary = lines.size() - 2;
   lines[0] = replaced(lines[0], "\"ctprof\":{", "\"early\":1,\"ctprof\":{\"soon\":2,");
@@ -225,8 +225,8 @@ BOOST_AUTO_TEST_CASE(unknown_members_stay_in_their_lines) {
     BOOST_TEST(again[summary].find(words) != std::string::npos);
 }
 
-// Lines of later kinds stand between tables and summary, and are kept.
-BOOST_AUTO_TEST_CASE(lines_of_later_kinds_are_kept) {
+// Unknown lines between tables and summary are kept.
+BOOST_AUTO_TEST_CASE(keeps_unknown_lines) {
   Lines lines = lines_of(written(host_of(20)));
   const Lines more{"{\"columns\":{\"run_time_ns\":[1,null]},\"kind\":\"newer\"}\n",
                    "{\"columns\":{\"tid\":[7]},\"kind\":\"later\"}\n",
@@ -236,10 +236,10 @@ BOOST_AUTO_TEST_CASE(lines_of_later_kinds_are_kept) {
   BOOST_TEST((lines_of(written(loaded(folded(lines)))) == lines));
 }
 
-// A code of a gap that this version does not know had a reason.
+// An unknown gap code means that the cell has a gap.
 BOOST_AUTO_TEST_CASE(unknown_gap_codes_are_malformed) {
   auto lines = lines_of(written(host_of(20)));
-  lines[1] = replaced(lines[1], "\"runs\":[", "\"runs\":[77");  // 77x, which is no code of ours
+  lines[1] = replaced(lines[1], "\"runs\":[", "\"runs\":[77");  // 77 is an unknown code
   bool found = false;
   const Snapshot again = loaded(folded(counted(lines)));
   for (const Column& column : again.threads().columns)

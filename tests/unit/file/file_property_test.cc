@@ -1,6 +1,6 @@
-// read(write(x)) = x, for snapshots as odd as they can be: gaps anywhere, names that are no UTF-8,
-// columns of third parties, limits without bound, processes without their leader, keys that nobody
-// knows.
+// Tests that reading a written file gives an equal snapshot, for random snapshots: gaps in any
+// cell, names that are not UTF-8, third-party columns, unlimited limits, processes without a
+// leader, and unknown keys.
 
 #include <boost/test/unit_test.hpp>
 
@@ -25,7 +25,7 @@ Snapshot loaded(const std::string& text, const Vocabulary& vocabulary) {
   return std::move(*snapshot);
 }
 
-// What a machine has where no plugin is installed: a file of ours needs no more.
+// Returns the vocabulary of a machine without plugins, which must suffice for our own files.
 Vocabulary bare_vocabulary() {
   Vocabulary bare;
   bare.objects = whole_vocabulary().objects;
@@ -34,7 +34,7 @@ Vocabulary bare_vocabulary() {
 
 BOOST_AUTO_TEST_SUITE(file_property_test)
 
-BOOST_AUTO_TEST_CASE(what_is_written_is_what_is_read) {
+BOOST_AUTO_TEST_CASE(reads_what_it_writes) {
   for (int seed = 0; seed < kSnapshots; ++seed) {
     const Snapshot made = OddHost(static_cast<std::uint64_t>(seed)).make();
     const std::string text = text_of(made, whole_vocabulary());
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_what_is_read) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_file_of_ours_needs_no_plugin) {
+BOOST_AUTO_TEST_CASE(reads_own_files_without_plugins) {
   for (int seed = 0; seed < kSnapshots; ++seed) {
     const Snapshot made = OddHost(static_cast<std::uint64_t>(seed)).make();
     const Snapshot again = loaded(text_of(made, whole_vocabulary()), bare_vocabulary());
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_ours_needs_no_plugin) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(meta_survives) {
+BOOST_AUTO_TEST_CASE(keeps_meta_data) {
   const Snapshot made = OddHost(7).make();
   const Snapshot again = loaded(text_of(made, whole_vocabulary()), whole_vocabulary());
   BOOST_TEST(again.meta.start.wall_unix_ns == made.meta.start.wall_unix_ns);
@@ -69,9 +69,9 @@ BOOST_AUTO_TEST_CASE(meta_survives) {
   BOOST_TEST(again.derived[0].expression == "a / b");
 }
 
-// What a tool that sorts keys makes of a file: the registry comes after cgroup_stats and before
+// A tool may sort the keys of a file; then the registry comes after cgroup_stats and before
 // threads.
-BOOST_AUTO_TEST_CASE(the_order_of_keys_is_free) {
+BOOST_AUTO_TEST_CASE(accepts_any_order_of_keys) {
   const Snapshot made = OddHost(3).make();
   const std::string text = text_of(made, whole_vocabulary());
   const std::size_t registry = text.find("\"registry\":"), gaps = text.find(",\"gaps\":", registry);
@@ -82,12 +82,12 @@ BOOST_AUTO_TEST_CASE(the_order_of_keys_is_free) {
   BOOST_TEST(difference(made, loaded(moved, bare_vocabulary())) == "");
 }
 
-BOOST_AUTO_TEST_CASE(slices_may_end_anywhere) {
+BOOST_AUTO_TEST_CASE(accepts_any_border_of_slices) {
   HostShape shape;
   shape.threads = 300;
   const Snapshot made = IdleHost(shape).make();
   std::string text = text_of(made, whole_vocabulary());
-  for (int pad = 0; pad < 200; ++pad) {  // moves the border between two slices over 200 places
+  for (int pad = 0; pad < 200; ++pad) {  // shifts the border of two slices by up to 200 bytes
     text.insert(0, 1, ' ');
     BOOST_REQUIRE(difference(made, loaded(text, whole_vocabulary())) == "");
   }

@@ -1,5 +1,5 @@
-// Files that are not ours: made by hand in the reference's layout, in both of its newer spellings,
-// and loaded by the vocabulary alone.
+// Tests files of the reference, written by hand in both of its newer spellings and loaded only with
+// the vocabulary.
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,7 +10,7 @@
 namespace ctprof::tests::file_reference_test {
 namespace {
 
-// A leader, in the newest spelling: all keys, in the order of that layout.
+// A leader in the newest spelling, with all keys in the order of the reference.
 constexpr std::string_view kLeader =
     R"({"tid":100,"tgid":100,"pcomm":"nginx","comm":"nginx","cgroup":"/a.slice","start_time_clock_ticks":500,"policy":"SCHED_OTHER",)"
     R"("nice":-5,"cpu_affinity":[0,1,3,70],"processor":1,"state":"S","ext_enabled":true,"run_time_ns":1000,"wait_time_ns":2000,)"
@@ -67,7 +67,7 @@ std::uint64_t number(const Snapshot& snapshot, std::string_view name, std::size_
 
 BOOST_AUTO_TEST_SUITE(file_reference_test)
 
-BOOST_AUTO_TEST_CASE(newest_spelling) {
+BOOST_AUTO_TEST_CASE(reads_the_newest_spelling) {
   const Snapshot snapshot = loaded(file_of(std::string(kLeader)));
   BOOST_TEST(snapshot.foreign);
   BOOST_TEST(snapshot.meta.start.wall_unix_ns == 1790000000000000000u);
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(newest_spelling) {
   BOOST_TEST(!snapshot.objects.contains("probe_summary"));
 }
 
-BOOST_AUTO_TEST_CASE(marks_make_gaps) {
+BOOST_AUTO_TEST_CASE(false_marks_become_gaps) {
   const Snapshot snapshot = loaded(file_of(std::string(kLeader)));
   BOOST_TEST(column(snapshot, "cpu_delay_count").has_value(0));
   BOOST_TEST((column(snapshot, "blkio_delay_count").gap(0) == Gap::NotInFile),
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(marks_make_gaps) {
              "the mark above is false");
 }
 
-BOOST_AUTO_TEST_CASE(older_spelling_without_marks) {
+BOOST_AUTO_TEST_CASE(reads_the_older_spelling_without_marks) {
   std::string leader = replaced(std::string(kLeader), "smaps_rollup_kib", "smaps_rollup_kb");
   leader = leader.substr(0, leader.find(",\"taskstats_measured\"")) + "}";
   const Snapshot snapshot = loaded(file_of(leader));
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(older_spelling_without_marks) {
   BOOST_TEST(snapshot.unknown_keys[0].empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_a_reading_is_a_gap) {
+BOOST_AUTO_TEST_CASE(impossible_values_become_gaps) {
   std::string thread = replaced(std::string(kLeader), "\"comm\":\"nginx\"", "\"comm\":\"\"");
   thread = replaced(thread, "\"state\":\"S\"", "\"state\":\"~\"");
   thread = replaced(thread, "[0,1,3,70]", "[]");
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_reading_is_a_gap) {
   BOOST_TEST(number(snapshot, "rt_priority") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(cgroups_and_host) {
+BOOST_AUTO_TEST_CASE(reads_cgroups_and_host) {
   const Snapshot snapshot = loaded(file_of(std::string(kLeader)));
   BOOST_TEST(snapshot.pools->texts[column(snapshot, "cgroup.path").ids()[0]] == "/a.slice");
   BOOST_TEST(number(snapshot, "cgroup.cpu.usage_usec") == 5u);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(cgroups_and_host) {
   BOOST_TEST((column(snapshot, "host.sched_ext.nr_rejected").gap(0) == Gap::NotInFile));
 }
 
-BOOST_AUTO_TEST_CASE(rows_are_put_in_order_and_processes_rebuilt) {
+BOOST_AUTO_TEST_CASE(sorts_rows_and_rebuilds_processes) {
   const std::string leader(kLeader);
   const std::string thread = replaced(replaced(leader, "\"tid\":100", "\"tid\":107,\"newer\":[1]"),
                                       R"({"Pss":50,"Rss":100})", "{}");
@@ -162,13 +162,13 @@ BOOST_AUTO_TEST_CASE(rows_are_put_in_order_and_processes_rebuilt) {
   BOOST_TEST(snapshot.pools->maps[column(snapshot, "process.smaps_rollup").ids()[1]].size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(nothing_at_all_is_a_snapshot) {
+BOOST_AUTO_TEST_CASE(accepts_an_empty_file) {
   const Snapshot snapshot = loaded("{}");
   BOOST_TEST(snapshot.threads().rows == 0u);
   BOOST_TEST(snapshot.table(Entity::Host).rows == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(written_as_ours_it_says_the_same) {
+BOOST_AUTO_TEST_CASE(keeps_all_values_in_our_rows_layout) {
   Snapshot foreign = loaded(file_of(std::string(kLeader)));
   StringSink sink;
   BOOST_REQUIRE(Document(foreign, whole_vocabulary()).write(sink).has_value());
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(written_as_ours_it_says_the_same) {
   BOOST_TEST(difference(foreign, ours) == "");
 }
 
-BOOST_AUTO_TEST_CASE(in_columns_it_says_the_same) {
+BOOST_AUTO_TEST_CASE(keeps_all_values_in_columns) {
   const std::string leader(kLeader);
   for (const std::string& text :
        {file_of(leader), file_of(replaced(leader, "\"tid\":100", "\"tid\":107,\"newer\":[1]")),

@@ -1,5 +1,5 @@
-// Rows that take the short way become what the parser makes of them: the same cells, the same
-// refusals.
+// Tests the fast path for rows against the full parser: it must give the same cells and the same
+// errors.
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,7 +15,7 @@ namespace ctprof::tests::file_rows_test {
 namespace {
 
 constexpr int kBentTexts = 300;
-constexpr std::size_t kTooShort = 16;  // bytes of a slice for any row that is here
+constexpr std::size_t kTooShort = 16;  // too short for any row of these tests
 
 std::string made_text(bool is_busy) {
   HostShape shape;
@@ -28,7 +28,7 @@ std::string made_text(bool is_busy) {
   return sink.text();
 }
 
-// The sentence without the byte, which is that of a slice.
+// Returns the message without the byte number, which is relative to a slice.
 std::string sentence(const Result<Snapshot>& result) {
   if (result) return "";
   return result.error().text.substr(0, result.error().text.find(" (byte "));
@@ -40,7 +40,7 @@ std::string written(const Snapshot& snapshot) {
   return sink.text();
 }
 
-// Loads the text both ways and returns what went wrong with it, if anything did.
+// Loads the text with both parsers and returns the error, or "".
 std::string both_ways(const std::string& text) {
   const auto by_rows = load_text(text, "x", whole_vocabulary());
   const auto by_pieces = load_text(text, "x", whole_vocabulary(), kTooShort);
@@ -51,14 +51,15 @@ std::string both_ways(const std::string& text) {
   return "";
 }
 
-// A file of others: two plain rows, so that the third may take the short way, and one behind it.
+// Returns a foreign file: two plain rows, so that the third may take the fast path, and two rows
+// after it.
 std::string rows(const std::string& third) {
   return R"({"threads":[{"tid":1,"tgid":1,"comm":"a","nice":0},{"tid":2,"tgid":1,"comm":"a","nice":0},)" +
          third +
          R"(,{"tid":4,"tgid":1,"comm":"a","nice":0},{"tid":5,"tgid":1,"comm":"a","nice":0}]})";
 }
 
-// A table as it is after a row with these keys.
+// A table in the state after a row with these keys.
 struct Guessed {
   Draft draft;
   explicit Guessed(std::initializer_list<const char*> keys) {
@@ -77,7 +78,7 @@ struct Guessed {
 
 BOOST_AUTO_TEST_SUITE(file_rows_test)
 
-BOOST_AUTO_TEST_CASE(what_takes_the_short_way) {
+BOOST_AUTO_TEST_CASE(reads_plain_rows_on_the_fast_path) {
   Guessed table({"tid", "comm", "nice", "cpu_affinity", "ext_enabled", "smaps_rollup_kib",
                  "smaps_rollup_kb"});
   const std::string all =
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_takes_the_short_way) {
   BOOST_TEST(table.draft.snapshot.pools->texts[threads.find("comm")->ids()[2]] == "a b");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_given_up_leaves_no_trace) {
+BOOST_AUTO_TEST_CASE(abandoned_rows_leave_no_cells) {
   Guessed table({"tid", "comm", "nice"});
   const std::string sound = R"({"tid":7,"comm":"a","nice":1},)";
   for (const char* odd :
@@ -111,11 +112,11 @@ BOOST_AUTO_TEST_CASE(what_is_given_up_leaves_no_trace) {
   BOOST_TEST(!threads.find("comm")->has_value(threads.find("comm")->rows() - 1));
 }
 
-BOOST_AUTO_TEST_CASE(files_of_ours) {
+BOOST_AUTO_TEST_CASE(reads_own_files_equally) {
   for (const bool is_busy : {false, true}) BOOST_TEST(both_ways(made_text(is_busy)) == "");
 }
 
-BOOST_AUTO_TEST_CASE(rows_that_are_fine) {
+BOOST_AUTO_TEST_CASE(reads_valid_rows_equally) {
   for (const char* more :
        {R"("comm":"a","nice":-20)",
         R"("comm":"","nice":19)",
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE(rows_that_are_fine) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(rows_that_are_not) {
+BOOST_AUTO_TEST_CASE(refuses_invalid_rows_equally) {
   for (const char* more : {R"("comm":"a","nice":2147483648)",
                            R"("comm":"a","nice":00)",
                            R"("comm":"a","nice":1.5)",
@@ -182,8 +183,8 @@ BOOST_AUTO_TEST_CASE(rows_that_are_not) {
       both_ways(R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},{"tid":3,"tgid":1},)") != "");
 }
 
-// A metric of somebody's whose key JSON spells in another way than it is.
-BOOST_AUTO_TEST_CASE(keys_that_are_not_plain) {
+// A third-party metric whose key contains a JSON escape.
+BOOST_AUTO_TEST_CASE(reads_escaped_keys) {
   std::string text = made_text(false);
   for (std::size_t at = 0; (at = text.find("threads[].syscr", at)) != text.npos;)
     text.replace(at, 15, R"(threads[].sy\"cr)");
@@ -196,8 +197,8 @@ BOOST_AUTO_TEST_CASE(keys_that_are_not_plain) {
   BOOST_TEST(both_ways(unsound) != "");
 }
 
-// A row that is lacking keys, and the next one, which has them again.
-BOOST_AUTO_TEST_CASE(rows_take_turns) {
+// Rows without some keys alternate with rows that have them.
+BOOST_AUTO_TEST_CASE(reads_rows_with_changing_keys) {
   std::string text = R"({"threads":[)";
   for (int tid = 1; tid < 300; ++tid) {
     text += R"({"tid":)" + std::to_string(tid) + R"(,"tgid":1)" +
@@ -208,8 +209,8 @@ BOOST_AUTO_TEST_CASE(rows_take_turns) {
   BOOST_TEST(both_ways(text + "}") == "");
 }
 
-// Whatever order a map's keys have, and the last map's had, they end in order.
-BOOST_AUTO_TEST_CASE(maps_end_in_order) {
+// Entries of a map are sorted by key, whatever their order in the text or in the previous map.
+BOOST_AUTO_TEST_CASE(sorts_maps_by_key) {
   const std::vector<std::string> maps{R"("a":1,"b":2)", R"("b":2,"a":1)", R"("b":2,"a":1)",
                                       R"("a":1,"b":2,"a":1)", R"("a":1,"b":2)"};
   std::string text = R"({"threads":[{"tid":1,"tgid":1,"smaps_rollup_kib":{}})";
@@ -229,8 +230,8 @@ BOOST_AUTO_TEST_CASE(maps_end_in_order) {
   }
 }
 
-// Bytes of the rows changed, dropped, doubled and swapped.
-BOOST_AUTO_TEST_CASE(texts_that_are_bent) {
+// Changes, drops, repeats and inserts random bytes of the rows.
+BOOST_AUTO_TEST_CASE(refuses_damaged_texts_equally) {
   constexpr std::string_view kBytes = "\"{}[]:,0179-+.eEtfn\\ x\n\x80";
   std::mt19937 random(7);
   const auto below = [&](std::size_t limit) {

@@ -1,5 +1,5 @@
-// Stacks in files in columns: what was written is read again, and lines that are damaged, missing
-// or made to mislead are refused, each with one sentence.
+// Tests stacks in files in columns: they survive writing and reading; damaged, missing or
+// misleading lines are refused with one sentence.
 
 #include <boost/test/unit_test.hpp>
 
@@ -25,7 +25,7 @@ Snapshot odd_stacks(int seed) {
 
 BOOST_AUTO_TEST_SUITE(file_stacks_test)
 
-BOOST_AUTO_TEST_CASE(what_is_written_is_what_is_read) {
+BOOST_AUTO_TEST_CASE(reads_what_it_writes) {
   for (int seed = 0; seed < kSnapshots; ++seed) {
     const Snapshot made = odd_stacks(seed);
     const std::string bytes = written(made);
@@ -38,8 +38,8 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_what_is_read) {
   }
 }
 
-// Rows have no place for them, and no key that stands for them.
-BOOST_AUTO_TEST_CASE(rows_leave_them_out) {
+// The rows layout has no key for stacks.
+BOOST_AUTO_TEST_CASE(the_rows_layout_omits_stacks) {
   const Snapshot made = odd_stacks(1);
   StringSink rows;
   BOOST_REQUIRE(Document(made, whole_vocabulary()).write(rows).has_value());
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(rows_leave_them_out) {
   BOOST_TEST(load_text(rows.text(), "rows", whole_vocabulary()).has_value());
 }
 
-// Two threads with stacks and one without.
+// Returns the lines of a file with two threads with stacks and one without.
 const Lines& small() {
   static const Lines lines = [] {
     Snapshot made = host_of(3);
@@ -61,7 +61,7 @@ const Lines& small() {
 constexpr std::size_t kThreads = 1, kStrings = 5, kModules = 6, kFrames = 7, kNodes = 8,
                       kWeights = 9;
 
-BOOST_AUTO_TEST_CASE(lines_as_they_are_documented) {
+BOOST_AUTO_TEST_CASE(writes_the_documented_lines) {
   const Lines& lines = small();
   BOOST_REQUIRE_EQUAL(lines.size(), kWeights + 3);
   BOOST_TEST(lines[0].ends_with(",\"stacks\":5}\n"));
@@ -80,13 +80,13 @@ BOOST_AUTO_TEST_CASE(lines_as_they_are_documented) {
              "\"row\":[0,0,2],\"node\":[1,2,4],\"weight\":[2,5,40]}\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_file_without_stacks_says_nothing_of_them) {
+BOOST_AUTO_TEST_CASE(a_file_without_stacks_has_no_stack_lines) {
   for (const std::string& line : lines_of(written(host_of(3))))
     BOOST_TEST((line.find("stacks") == std::string::npos));
 }
 
 // A hundred thousand stacks of one thread, and names of a megabyte.
-BOOST_AUTO_TEST_CASE(long_parts_go_on_in_the_next_line) {
+BOOST_AUTO_TEST_CASE(continues_long_parts_in_the_next_line) {
   Snapshot made = host_of(2);
   hand_made::StackValue many;
   for (int i = 0; i < 100'000; ++i) many.emplace_back("main;" + std::to_string(i), i % 7);
@@ -110,7 +110,7 @@ void line_says(std::size_t line, std::string_view what, std::string_view instead
   says(with(small(), line, what, instead), words);
 }
 
-BOOST_AUTO_TEST_CASE(lines_in_disorder_say_so) {
+BOOST_AUTO_TEST_CASE(reports_lines_out_of_order) {
   const auto says_after = [](auto change, const std::string& words) {
     Lines lines = small();
     change(lines);
@@ -139,8 +139,8 @@ BOOST_AUTO_TEST_CASE(lines_in_disorder_say_so) {
   line_says(0, "\"stacks\":5", "\"stacks\":18446744073709551615", "it was cut");
 }
 
-// One after the other or none at all: the tables tell what there must be.
-BOOST_AUTO_TEST_CASE(stacks_that_are_missing_are_missed) {
+// Removes one line at a time; the tables show which lines must exist.
+BOOST_AUTO_TEST_CASE(reports_missing_lines_of_stacks) {
   Lines lines = small();
   lines.erase(lines.begin() + kStrings, lines.begin() + kWeights + 1);
   lines[0] = replaced(lines[0], ",\"stacks\":5", "");
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(stacks_that_are_missing_are_missed) {
   line_says(kWeights, "[2,5,40]", "[2,5,18446744073709551615]", "weighs 40 in its table");
 }
 
-BOOST_AUTO_TEST_CASE(weights_belong_to_rows_and_nodes) {
+BOOST_AUTO_TEST_CASE(checks_rows_and_nodes_of_weights) {
   line_says(kWeights, "[0,0,2]", "[0,0,3]", "row 3 has no stacks");
   line_says(kWeights, "[0,0,2]", "[0,0,18446744073709551615]", "has no stacks");
   line_says(kWeights, "[0,0,2]", "[0,2,0]", "weighs 7 in its table, and its stacks 2");
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(weights_belong_to_rows_and_nodes) {
   line_says(kThreads, "[7,0,40]", "[7,0,\"x\"]", "a whole number from 0");
 }
 
-BOOST_AUTO_TEST_CASE(what_stacks_consist_of_is_checked) {
+BOOST_AUTO_TEST_CASE(checks_frames_and_modules) {
   line_says(kNodes, "[0,1,0,3]", "[0,2,0,3]", "it names node 2, which has not come");
   line_says(kNodes, "[2,1,0,3]", "[2,4,0,3]", "it names frame 4, which has not come");
   line_says(kNodes, "[0,1,0,3],\"frame\":[2,1,0,3]", "[0,0,0,3],\"frame\":[2,2,0,3]",
@@ -192,19 +192,19 @@ BOOST_AUTO_TEST_CASE(what_stacks_consist_of_is_checked) {
   line_says(kStrings, "\"strings\"", "\"things\"", "it is of the unknown part 'things'");
 }
 
-// What a newer version says beside it does no harm.
-BOOST_AUTO_TEST_CASE(unknown_members_are_passed_over) {
+// Additional members of a newer version have no effect.
+BOOST_AUTO_TEST_CASE(ignores_unknown_members) {
   const Lines lines = with(small(), kNodes, "\"parent\"", "\"newer\":[{}],\"parent\"");
   BOOST_TEST(refusal(folded(lines)) == "");
 }
 
-BOOST_AUTO_TEST_CASE(no_line_asks_for_much) {
+BOOST_AUTO_TEST_CASE(limits_the_memory_of_each_line) {
   std::string many = "0";
   for (std::size_t i = 0; i < limits::kItems; ++i) many += ",0";
   line_says(kNodes, "[0,1,0,3]", "[" + many + "]", "too many items for one line");
 }
 
-// A window's opening has nothing recorded before it.
+// The opening of a window has no stacks.
 BOOST_AUTO_TEST_CASE(stacks_have_no_base) {
   Snapshot made = host_of(1);
   made.window.emplace().living = 1;

@@ -1,5 +1,5 @@
-// Files of later versions: entities, storages and lines that this version does not know are kept
-// and written again, and hostile files cannot use them to get more memory than they may.
+// Tests files of later versions: unknown entities, storages and lines are kept and written again.
+// Hostile files cannot use them to exceed the memory limits.
 
 #include <boost/test/unit_test.hpp>
 
@@ -29,7 +29,7 @@ constexpr std::string_view kMoreDisks =
 constexpr std::string_view kNetLine =
     "{\"kind\":\"table\",\"entity\":\"net\",\"first_row\":0,\"columns\":{\"nic\":[\"lo\"]}}\n";
 
-// Those lines with another one before one of them.
+// Returns the lines with one more line inserted before line `before`.
 Lines inserted(Lines lines, std::size_t before, std::string_view line) {
   lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(before), std::string(line));
   return counted(lines);
@@ -40,7 +40,7 @@ bool has_kind(const Lines& lines, std::string_view kind) {
   return std::ranges::any_of(lines, [&](const auto& line) { return line.starts_with(begins); });
 }
 
-// A window with threads that exited and rows that only its opening has.
+// Returns a window with exited threads and with rows that only its opening has.
 const Lines& whole_window() {
   static const Lines found = [] {
     Lines lines;
@@ -65,7 +65,8 @@ std::string last_item(std::string text, std::string_view array, std::string_view
   return text.insert(at, "," + std::string(item));
 }
 
-// Header, threads, processes, cgroups, host, two lines of disks, one of an interface, summary, end.
+// Returns a file with header, threads, processes, cgroups, host, two lines of disks, one line of an
+// interface, summary, end.
 Lines with_disks() {
   Lines lines = lines_of(written(host_of(20)));
   lines[0] = last_item(lines[0], R"(],"derived":)", kDiskMetric);
@@ -78,7 +79,7 @@ Lines with_disks() {
   return counted(lines);
 }
 
-// A window with rows of disks at its end, their bases, and a disk that only the opening has.
+// Returns a window with rows of disks, their opening values, and a disk that only the opening has.
 Lines window_with_disks() {
   Lines lines = whole_window();
   const std::string_view before =
@@ -150,8 +151,8 @@ BOOST_AUTO_TEST_CASE(keeps_unknown_lines_wherever_they_are) {
   }
 }
 
-// Blocks are passed over by number, and listed, as others are.
-BOOST_AUTO_TEST_CASE(passes_over_blocks_with_unknown_lines) {
+// Blocks with unknown lines are skipped by number and listed like others.
+BOOST_AUTO_TEST_CASE(skips_blocks_with_unknown_lines) {
   const Lines lines = inserted(with_disks(), 2, "{\"kind\":\"moons\"}\n");
   const std::string bytes = folded(lines) + folded(lines);
   BOOST_TEST(loaded(bytes, {"test", 2}).unknown_lines.size() == 1u);
@@ -161,13 +162,13 @@ BOOST_AUTO_TEST_CASE(passes_over_blocks_with_unknown_lines) {
   BOOST_TEST(blocks.whole[1].at == folded(lines).size());
 }
 
-BOOST_AUTO_TEST_CASE(names_the_line_behind_one_that_was_set_aside) {
+BOOST_AUTO_TEST_CASE(counts_unknown_lines_in_line_numbers) {
   Lines lines = inserted(with_disks(), 1, "{\"kind\":\"moons\"}\n");
   lines[3] = replaced(lines[3], "process", "thread");
   BOOST_TEST(refusal(folded(counted(lines))).starts_with("line 4 "));
 }
 
-BOOST_AUTO_TEST_CASE(redaction_leaves_unknown_rows_out) {
+BOOST_AUTO_TEST_CASE(redaction_omits_unknown_rows) {
   for (const Lines& lines : {with_disks(), window_with_disks()}) {
     Snapshot read = loaded(folded(inserted(lines, 1, "{\"kind\":\"moons\",\"a\":\"sda\"}\n")));
     Pseudonyms pseudonyms(KeyedHash::Key{});
@@ -204,7 +205,7 @@ BOOST_AUTO_TEST_CASE(keeps_notes_of_unknown_entities_in_rows) {
 
 // --- hostile files ---
 
-BOOST_AUTO_TEST_CASE(unknown_tables_are_those_that_the_header_announces) {
+BOOST_AUTO_TEST_CASE(requires_the_unknown_tables_that_the_header_announces) {
   const Lines lines = with_disks();
   const auto says = [](const Lines& changed, std::string_view words) {
     const std::string sentence = refusal(folded(counted(changed)));
@@ -228,7 +229,7 @@ BOOST_AUTO_TEST_CASE(unknown_tables_are_those_that_the_header_announces) {
        "'tid'");
 }
 
-BOOST_AUTO_TEST_CASE(a_file_has_few_unknown_entities) {
+BOOST_AUTO_TEST_CASE(limits_the_number_of_unknown_entities) {
   const auto with_entities = [](std::size_t count) {
     std::string more;
     for (std::size_t i = 0; i < count; ++i) more += ",\"e" + std::to_string(i) + "\":[]";
@@ -240,8 +241,8 @@ BOOST_AUTO_TEST_CASE(a_file_has_few_unknown_entities) {
              std::string::npos);
 }
 
-// Few bytes on disk, much text in lines that would be kept.
-BOOST_AUTO_TEST_CASE(kept_text_is_limited) {
+// A small file that expands to much text in unknown lines.
+BOOST_AUTO_TEST_CASE(limits_the_text_of_unknown_lines) {
   const std::size_t line_bytes = limits::kLineBytes - limits::kKiB;
   const std::string line =
       "{\"kind\":\"moons\",\"a\":[\"" + std::string(limits::kTextBytes - 1, 'x') + "\"" +
@@ -265,7 +266,7 @@ BOOST_AUTO_TEST_CASE(kept_text_is_limited) {
   BOOST_TEST((sentence.find("bytes that this version does not know") != sentence.npos), sentence);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_of_unknown_lines_alone_is_no_capture) {
+BOOST_AUTO_TEST_CASE(refuses_a_file_with_only_unknown_lines) {
   for (const Lines& lines : {Lines{"{\"kind\":\"moons\"}\n"},
                              Lines{"{\"kind\":\"moons\"}\n", "{\"kind\":\"tides\"}\n"}}) {
     const auto block = columns::read_block(folded(lines), 1, 1);

@@ -1,4 +1,4 @@
-// Windows in files: what was written is read again, and what a hostile file says of one is refused.
+// Tests windows in files: they survive writing and reading, and inconsistent windows are refused.
 
 #include <boost/test/unit_test.hpp>
 
@@ -20,7 +20,7 @@ constexpr int kWindows = 40;
 
 BOOST_AUTO_TEST_SUITE(file_window_test)
 
-BOOST_AUTO_TEST_CASE(what_was_written_is_read) {
+BOOST_AUTO_TEST_CASE(reads_what_it_writes) {
   for (int seed = 0; seed < kWindows; ++seed) {
     Snapshot made = odd_window(static_cast<std::uint64_t>(seed));
     const std::string bytes = written(made);
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read) {
   }
 }
 
-// The outline of a file of these bytes.
+// Returns the outline of a file with these bytes.
 std::optional<Snapshot> outline_of(const std::string& bytes) {
   const ScratchDirectory directory;
   std::ofstream(directory.file(), std::ios::binary) << bytes;
@@ -51,7 +51,7 @@ std::vector<std::string> columns_of(const Snapshot& snapshot) {
   return names;
 }
 
-BOOST_AUTO_TEST_CASE(an_outline_has_the_columns_and_no_row) {
+BOOST_AUTO_TEST_CASE(an_outline_has_columns_and_no_rows) {
   for (int seed = 0; seed < kWindows; ++seed) {
     const std::string bytes = written(odd_window(static_cast<std::uint64_t>(seed)));
     Snapshot whole = loaded(bytes);
@@ -69,22 +69,22 @@ BOOST_AUTO_TEST_CASE(an_outline_has_the_columns_and_no_row) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_single_window_has_no_outline) {
+BOOST_AUTO_TEST_CASE(only_a_single_window_has_an_outline) {
   const std::string window = written(odd_window(1));
   BOOST_TEST(!outline_of(window + window).has_value());
   BOOST_TEST(!outline_of(window.substr(0, window.size() - 40)).has_value());
   BOOST_TEST(!outline_of(window + window.substr(0, 200)).has_value());
-  BOOST_TEST(!outline_of(window.substr(0, 200)).has_value());  // not even its first line
+  BOOST_TEST(!outline_of(window.substr(0, 200)).has_value());  // without a complete first line
   BOOST_TEST(!outline_of(written(odd_at(1, 10))).has_value());
   BOOST_TEST(!load_outline("/nonexistent").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_snapshot_is_no_window) {
+BOOST_AUTO_TEST_CASE(a_snapshot_is_not_a_window) {
   BOOST_TEST(!loaded(written(odd_at(1, 10))).window.has_value());
 }
 
-// What rows hold of a window.
-BOOST_AUTO_TEST_CASE(its_end_is_a_snapshot) {
+// The end of a window read from rows.
+BOOST_AUTO_TEST_CASE(the_rows_layout_contains_the_end_as_a_snapshot) {
   for (std::uint64_t seed = 0; seed < kWindows; ++seed) {
     Snapshot window = odd_window(seed);
     window = end_of(std::move(window));
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(its_end_is_a_snapshot) {
   }
 }
 
-// Two threads of which the second was born inside, and one that ended.
+// Returns a window with two threads, the second of which started inside, and one exited thread.
 Lines small_window() {
   Snapshot before = host_of(1), after = host_of(2);
   Ended ended;
@@ -113,20 +113,20 @@ Lines small_window() {
 
 constexpr std::size_t kHeader = 0, kWindow = 1, kThreads = 2;
 
-// What a later version says of a window is kept.
-BOOST_AUTO_TEST_CASE(what_is_unknown_is_kept) {
+// Unknown members about the window are kept.
+BOOST_AUTO_TEST_CASE(keeps_unknown_members) {
   const Lines lines =
       with(small_window(), kWindow, "\"notes\":[", "\"newer\":{\"a\":1},\"notes\":[");
   const Lines again = lines_of(written(loaded(folded(lines))));
   BOOST_TEST(again[kWindow].find("\"newer\":{\"a\":1}") != std::string::npos);
 }
 
-// What is said of the window with something else in one of its lines.
+// Returns the error after replacing text in one line of the window.
 std::string refusal_with(std::size_t line, std::string_view what, std::string_view instead) {
   return refusal(folded(with(small_window(), line, what, instead)));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_said_of_a_window_must_hold) {
+BOOST_AUTO_TEST_CASE(checks_the_window_line) {
   const Lines lines = small_window();
   BOOST_REQUIRE_EQUAL(refusal(folded(lines)), "");
   Lines without = lines;
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(what_is_said_of_a_window_must_hold) {
   BOOST_TEST(refusal_with(kHeader, "\"exited\":[1]", "\"exited\":[]") != "");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_said_of_its_rows_must_hold) {
+BOOST_AUTO_TEST_CASE(checks_the_rows_of_a_window) {
   const auto says = [](std::string_view what, std::string_view instead, std::string_view words) {
     const std::string said = refusal_with(kThreads, what, instead);
     BOOST_TEST((said.find(words) != said.npos), said << ", not " << words);
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(what_is_said_of_its_rows_must_hold) {
   says("\"seen\":[[", "\"seen\":[[1,2],[", "seen is too long");
 }
 
-// A thread with its process that exited without a row, and one that lives.
+// Returns a window with a process that exited without a row, and one living thread.
 Lines window_with_exited_process() {
   Snapshot before = host_of(2), after = host_of(1);
   for (Snapshot* end : {&before, &after}) {
@@ -190,7 +190,7 @@ std::size_t line_with(const Lines& lines, std::string_view text) {
 
 constexpr std::string_view kOfThread = R"("kind":"opening","entity":"thread")";
 
-BOOST_AUTO_TEST_CASE(rows_that_only_the_opening_has_are_kept) {
+BOOST_AUTO_TEST_CASE(keeps_rows_that_only_the_opening_has) {
   const Snapshot window = loaded(folded(window_with_exited_process()));
   BOOST_TEST_REQUIRE(bool(window.window->opening_only));
   const Table& threads = window.window->opening_only->threads();
@@ -199,8 +199,8 @@ BOOST_AUTO_TEST_CASE(rows_that_only_the_opening_has_are_kept) {
   BOOST_TEST(window.unknown_lines.empty());
 }
 
-// As a file is that an older version wrote, or read and wrote again without knowing such lines.
-BOOST_AUTO_TEST_CASE(without_an_announcement_lines_of_the_opening_are_ignored) {
+// Older versions write files without the announcement, or copy such lines without knowing them.
+BOOST_AUTO_TEST_CASE(ignores_opening_lines_without_an_announcement) {
   Lines lines = window_with_exited_process();
   const auto at = lines[kWindow].find(",\"opening_only\":");
   BOOST_TEST_REQUIRE(at != std::string::npos);
@@ -210,8 +210,8 @@ BOOST_AUTO_TEST_CASE(without_an_announcement_lines_of_the_opening_are_ignored) {
   BOOST_TEST(window.unknown_lines.empty());
 }
 
-// An older version writes again the lines that it does not know, with their keys in order.
-BOOST_AUTO_TEST_CASE(lines_of_the_opening_have_their_keys_in_any_order) {
+// An older version copies unknown lines with their keys in sorted order.
+BOOST_AUTO_TEST_CASE(accepts_any_order_of_keys_in_opening_lines) {
   Lines lines = window_with_exited_process();
   const std::string all = folded(lines);
   std::string& line = lines[line_with(lines, kOfThread)];
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(lines_of_the_opening_have_their_keys_in_any_order) {
   BOOST_TEST(difference(loaded(all), loaded(folded(counted(lines)))) == "");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_said_of_rows_of_the_opening_must_hold) {
+BOOST_AUTO_TEST_CASE(checks_the_rows_of_the_opening) {
   const Lines lines = window_with_exited_process();
   BOOST_REQUIRE_EQUAL(refusal(folded(lines)), "");
   const auto refused = [&](std::size_t line, std::string_view what, std::string_view instead) {

@@ -1,4 +1,5 @@
-// What reaches the disk: the same bytes each time, all or nothing, and every key of the layout.
+// Tests writing files: equal bytes each time, complete replacement or none, and every key of the
+// layout.
 
 #include <boost/test/unit_test.hpp>
 
@@ -64,7 +65,7 @@ json::object object_of(const Snapshot& snapshot) {
 
 BOOST_AUTO_TEST_SUITE(file_write_test)
 
-BOOST_AUTO_TEST_CASE(the_same_snapshot_gives_the_same_bytes) {
+BOOST_AUTO_TEST_CASE(writes_the_same_bytes_for_the_same_snapshot) {
   const Directory directory;
   const std::string one = directory.path + "/one", other = directory.path + "/other";
   const auto written = write_file(host_of(2000), whole_vocabulary(), one);
@@ -78,7 +79,7 @@ BOOST_AUTO_TEST_CASE(the_same_snapshot_gives_the_same_bytes) {
   BOOST_TEST(difference(*loaded, host_of(2000)) == "");
 }
 
-BOOST_AUTO_TEST_CASE(workers_make_the_same_bytes) {
+BOOST_AUTO_TEST_CASE(several_workers_write_the_same_bytes) {
   const Directory directory;
   std::set<std::string> files;
   for (const unsigned workers : {1u, 2u, 7u}) {
@@ -92,7 +93,7 @@ BOOST_AUTO_TEST_CASE(workers_make_the_same_bytes) {
   BOOST_TEST(files.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_failed_write_leaves_the_old_file_and_nothing_else) {
+BOOST_AUTO_TEST_CASE(a_failed_write_keeps_the_old_file) {
   const Directory directory;
   if (::mount("tmpfs", directory.path.c_str(), "tmpfs", 0, "size=64k") != 0) {
     BOOST_TEST_MESSAGE("skipped: a small file system cannot be mounted here");
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_failed_write_leaves_the_old_file_and_nothing_else) {
   BOOST_TEST(::umount(directory.path.c_str()) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(devices_are_written_as_they_are) {
+BOOST_AUTO_TEST_CASE(writes_to_devices_directly) {
   const auto full = write_file(host_of(2), whole_vocabulary(), "/dev/full");
   BOOST_REQUIRE(!full.has_value());
   BOOST_TEST(full.error().text == "writing '/dev/full': No space left on device");
@@ -119,7 +120,7 @@ BOOST_AUTO_TEST_CASE(devices_are_written_as_they_are) {
   BOOST_TEST(std::filesystem::is_character_file("/dev/null"));
 }
 
-BOOST_AUTO_TEST_CASE(places_where_no_file_can_be) {
+BOOST_AUTO_TEST_CASE(reports_paths_that_cannot_be_written) {
   const Directory directory;
   const auto sentence = [](const std::string& path) {
     return write_file(host_of(1), whole_vocabulary(), path).error().text;
@@ -130,8 +131,8 @@ BOOST_AUTO_TEST_CASE(places_where_no_file_can_be) {
   BOOST_TEST(files_in(directory.path) == 0u);
 }
 
-// Whoever put it there would read all that is written.
-BOOST_AUTO_TEST_CASE(pipes_of_others_where_everybody_may_write_are_refused,
+// The user who created the pipe could read everything that is written.
+BOOST_AUTO_TEST_CASE(refuses_pipes_of_others_in_shared_directories,
                      *boost::unit_test::precondition([](auto) { return ::geteuid() == 0; })) {
   const Directory directory;
   const std::string pipe = directory.path + "/pipe";
@@ -147,7 +148,7 @@ BOOST_AUTO_TEST_CASE(pipes_of_others_where_everybody_may_write_are_refused,
   BOOST_TEST(!is_refused(0, 01777));
 }
 
-BOOST_AUTO_TEST_CASE(a_link_stays_a_link) {
+BOOST_AUTO_TEST_CASE(writes_through_a_link) {
   const Directory directory;
   std::ofstream(directory.path + "/real") << "old";
   std::filesystem::create_symlink("real", directory.path + "/link");
@@ -157,8 +158,8 @@ BOOST_AUTO_TEST_CASE(a_link_stays_a_link) {
   BOOST_TEST(files_in(directory.path) == 2u);
 }
 
-// Somebody plants a link between the question and the writing, or later.
-BOOST_AUTO_TEST_CASE(a_link_that_is_planted_meanwhile_leads_nowhere) {
+// Another user creates a link between the check and the writing, or later.
+BOOST_AUTO_TEST_CASE(does_not_follow_a_link_created_meanwhile) {
   const Directory directory;
   const std::string out = directory.path + "/out", victim = directory.path + "/victim";
   std::ofstream(victim) << "precious";
@@ -180,8 +181,8 @@ BOOST_AUTO_TEST_CASE(a_link_that_is_planted_meanwhile_leads_nowhere) {
   BOOST_TEST(bytes_of(out) == "new");
 }
 
-// A relative name means the directory that was the working one when it was asked for.
-BOOST_AUTO_TEST_CASE(a_changed_working_directory_changes_nothing) {
+// A relative path refers to the working directory at the time of the check.
+BOOST_AUTO_TEST_CASE(ignores_changes_of_the_working_directory) {
   const Directory directory, elsewhere;
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(directory.path);
@@ -194,8 +195,8 @@ BOOST_AUTO_TEST_CASE(a_changed_working_directory_changes_nothing) {
   BOOST_TEST(load_file(directory.path + "/out", whole_vocabulary()).has_value());
 }
 
-// An empty snapshot, with no column but what rows need, has every key all the same.
-BOOST_AUTO_TEST_CASE(keys_that_nobody_filled_are_there) {
+// An empty snapshot with only the required columns contains every key.
+BOOST_AUTO_TEST_CASE(writes_all_keys_of_an_empty_snapshot) {
   Snapshot bare;
   bare.threads().rows = 1;
   bare.threads().add(identity_metric(kTid), Gap::None).u64()[0] = 7;
@@ -224,7 +225,7 @@ BOOST_AUTO_TEST_CASE(keys_that_nobody_filled_are_there) {
   BOOST_TEST(!cgroup.contains("ext"), "an inner object with nothing in it is left out");
 }
 
-BOOST_AUTO_TEST_CASE(a_mark_is_true_where_its_family_has_a_value) {
+BOOST_AUTO_TEST_CASE(a_mark_is_true_if_its_family_has_a_value) {
   Snapshot host = host_of(3);
   for (Column& column : host.threads().columns) {
     const bool is_delay =
@@ -244,7 +245,7 @@ BOOST_AUTO_TEST_CASE(a_mark_is_true_where_its_family_has_a_value) {
   BOOST_TEST(mark(1, "jemalloc_measured"));
 }
 
-BOOST_AUTO_TEST_CASE(limits_tell_no_bound_from_no_value) {
+BOOST_AUTO_TEST_CASE(distinguishes_unlimited_limits_from_missing_values) {
   Snapshot host = host_of(1);
   Column& limit = *host.table(Entity::Cgroup).find("cgroup.memory.max");
   limit.u64()[0] = limit.u64()[2] = ~std::uint64_t{0};
@@ -263,7 +264,7 @@ BOOST_AUTO_TEST_CASE(limits_tell_no_bound_from_no_value) {
              text.npos);
 }
 
-BOOST_AUTO_TEST_CASE(names_are_valid_utf8_in_the_row) {
+BOOST_AUTO_TEST_CASE(writes_names_as_valid_utf8) {
   Snapshot host = host_of(2);
   host.threads().find(kComm)->ids()[0] =
       host.pools->texts.intern("a\xff\xe2\x82z\n\x01\"\xf0\x9f\x98\x80");
@@ -274,8 +275,8 @@ BOOST_AUTO_TEST_CASE(names_are_valid_utf8_in_the_row) {
              text.npos);
 }
 
-// A number that its newtype cannot hold would make a file that no reader takes.
-BOOST_AUTO_TEST_CASE(what_does_not_fit_is_malformed) {
+// A number that exceeds its newtype would make the file unreadable.
+BOOST_AUTO_TEST_CASE(values_that_do_not_fit_are_malformed) {
   Snapshot host = host_of(1);
   host.threads().find("nice")->i64()[0] = std::int64_t{1} << 40;
   const std::string text = text_of(host);
@@ -283,9 +284,9 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_malformed) {
   BOOST_TEST(text.find("{\"columns\":[\"nice\"],\"runs\":[8,1]}") != text.npos);
 }
 
-// Two metrics with one place, or a place inside another's: the first has it, and the file stays
-// sound.
-BOOST_AUTO_TEST_CASE(places_are_not_shared) {
+// If two metrics have one place in the file, or one place is inside the other, the first metric
+// gets it and the file stays valid.
+BOOST_AUTO_TEST_CASE(metrics_do_not_share_a_place) {
   Snapshot host = host_of(1);
   for (const char* place : {"threads[].nice", "threads[].nice.inner", "threads[].smaps_rollup_kb",
                             "ctprof.x", "threads[]."}) {
