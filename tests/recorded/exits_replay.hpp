@@ -3,8 +3,8 @@
 //   Exits exits = replay_exits<task_iter::Ends, task_iter_tape::ReplayedInput, Figures>(tape);
 //   exits.value(row, "run_time_ns");
 //
-// The source is that of the plugin, with the tape as its input; the core plans it, drains it at the
-// recorded drains, and keeps its rows.
+// The source is the plugin's, with the tape as its input. The core plans it, drains it at the
+// recorded times, and keeps its rows.
 
 #pragma once
 
@@ -30,7 +30,7 @@
 
 namespace ctprof::recorded {
 
-// The plugin's source; the core creates it without arguments of ours, so that the tape is static.
+// The plugin's source. The core creates it without custom arguments, so the tape is static.
 template <class Source, class Input>
 class Replayed : public Source {
  public:
@@ -42,8 +42,8 @@ class Replayed : public Source {
       : Source(host, std::make_unique<Input>(*tape, *cursor)) {}
 };
 
-// A source of threads that live, with the metrics of `Figures`: of threads that exited the core
-// keeps only such metrics as living ones have, too.
+// A source of living threads with the metrics of `Figures`. The core keeps only those metrics of
+// exited threads that living threads have, too.
 template <class Figures>
 struct Living : sdk::ThreadSource {
   static constexpr auto kOffers = Figures::kOffers;
@@ -51,7 +51,7 @@ struct Living : sdk::ThreadSource {
   void collect(const sdk::Batch&) {}
 };
 
-// What the core got.
+// The rows that the core received.
 class Exits {
  public:
   explicit Exits(Ended&& ended) : ended(std::move(ended)) {}
@@ -96,7 +96,7 @@ Plugin plugin_of() {
   return made;
 }
 
-// Throws BadTape where the source makes other calls than the recorded one. `pids`, `inherits`: see
+// Throws BadTape if the source makes other calls than the recorded ones. `pids`, `inherits`: see
 // core/capture/ends.hpp.
 template <class Source, class Input, class Figures>
 Exits replay_exits(const Tape& tape, const std::vector<std::uint64_t>& pids = {},

@@ -11,14 +11,14 @@ using namespace off_cpu_tape;
 
 Origin origin_of(const off_origin& origin) { return {origin.start_boottime, origin.tid}; }
 
-// The time that two intervals share.
+// Returns the time that an interval and the window share.
 std::uint64_t overlap(std::uint64_t from, std::uint64_t to, const ExpectedWindow& window) {
   from = std::max(from, window.opened);
   to = std::min(to, window.ended);
   return to > from ? to - from : 0;
 }
 
-// `until`: when the thread was last in the state that `thread` names.
+// Adds the state in progress. `until` is the last time at which the thread was in this state.
 void add_open_state(const ExpectedWindow& window, const off_thread& thread, std::uint64_t until,
                     bool all_waits, ExpectedThread& out) {
   if (thread.since > until) out.ns[OFF_RUNS] -= thread.since - until;
@@ -64,7 +64,7 @@ class Builder {
     if (!windows_.empty()) windows_.back().ended = edge.ns;
     windows_.push_back({.number = edge.number, .opened = edge.ns});
   }
-  // Of the window before the one that was opened last.
+  // Adds to the window before the one that was opened last.
   void add_look(const off_look& look) {
     ExpectedWindow& window = windows_[windows_.size() - 2];
     const off_thread& thread = look.thread;
@@ -73,13 +73,13 @@ class Builder {
     made.place = look.place;
     window.threads.try_emplace(origin_of(thread.origin), made);
   }
-  // Threads exit in their last window, and were possibly still there at the end of the one before
-  // but not when all threads were looked at.
+  // Threads exit in their last window. They may have existed at the end of the previous window,
+  // although they were gone when all threads were read.
   void add_end(const off_end& end) { ends_.push_back(&end); }
   void add_stack(const off_stack& stack) { stacks_.push_back(&stack); }
 
   std::vector<ExpectedWindow> finish() {
-    windows_.pop_back();  // it never ended
+    windows_.pop_back();  // the last window is not complete
     for (ExpectedWindow& window : windows_) {
       for (const off_end* end : ends_) finish_thread(window, *end);
       for (const off_stack* stack : stacks_)

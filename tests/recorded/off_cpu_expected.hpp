@@ -1,8 +1,8 @@
-// What the recorder off-cpu has to deliver, computed from the raw frames of a tape without any code
-// of the plugin: a second, plain computation, one window and one thread at a time.
+// Computes what the recorder off-cpu must report from the raw frames of a tape, without code of the
+// plugin: a separate, simple computation of one window and one thread at a time.
 //
-// What is here:   windows, the last known state of each thread in each, times by kind of state.
-// What is not:    the comparison (off_cpu_test.cc).
+// Contents:  windows, the last known state of each thread in each window, times by state.
+// See also:  off_cpu_test.cc, for the comparison.
 
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace ctprof::recorded {
 
-using Origin = std::pair<std::uint64_t, std::uint32_t>;  // start, tid
+using Origin = std::pair<std::uint64_t, std::uint32_t>;  // start time, thread id
 
 struct ExpectedThread {
   off_who who{};
@@ -25,9 +25,9 @@ struct ExpectedThread {
   std::array<std::uint64_t, OFF_STATES> ns{};
   std::array<std::uint64_t, OFF_KINDS> counts{};
   std::uint64_t waits = 0, longest = 0, shortest = 0;
-  std::uint64_t stack_weight = 0;  // of the stacks that the tape contains
-  std::uint64_t open_wait = 0;     // of the wait that goes on when the window ends
-  off_place place{};               // ... and where
+  std::uint64_t stack_weight = 0;  // of the stacks on the tape
+  std::uint64_t open_wait = 0;     // of the wait in progress at the end of the window
+  off_place place{};               // the stack of that wait
   std::uint64_t odd = 0;
 
   std::uint64_t off_cpu() const { return ns[0] + ns[1] + ns[2] + ns[3]; }

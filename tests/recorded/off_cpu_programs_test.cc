@@ -1,6 +1,6 @@
-// The BPF programs of off-cpu and the plugin together, for equality: recorded events of the
-// scheduler drive the programs in a simulated kernel, with window edges at many places, and every
-// figure is computed a second time from the events alone.
+// Tests the BPF programs and the plugin of off-cpu together, for exact results. Recorded scheduler
+// events drive the programs in a simulated kernel, with many different window edges. All values are
+// computed a second time only from the events.
 
 #define BOOST_TEST_MODULE recorded_off_cpu_programs
 #include <boost/test/data/test_case.hpp>
@@ -24,7 +24,7 @@ namespace {
 
 const std::vector<std::string> kTapes{"turns", "kinds", "ends", "takeover"};
 
-// Time, thread and start, as records name a thread's figures of a window.
+// Time, thread and start, which identify a thread's values of a window.
 using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
 
 Key key_of(const ctprof_record& record) {
@@ -33,7 +33,7 @@ Key key_of(const ctprof_record& record) {
 
 using Numbers = std::array<std::uint64_t, off_cpu::kOffers>;
 
-// All but stacks.
+// Collects all records except stacks.
 std::map<Key, Numbers> delivered_numbers(const Received& received) {
   std::map<Key, Numbers> delivered;
   for (const ReceivedRecord& got : received.records)
@@ -55,7 +55,7 @@ Numbers expected_numbers(const TimelineFigures& figures) {
   return numbers;
 }
 
-// The thread's numbers, under one of its names; they are taken out.
+// Removes and returns the numbers that were recorded under one of the thread's ids.
 Numbers take_numbers(std::map<Key, Numbers>& delivered, const Timeline& line,
                      const TimelineFigures& figures) {
   for (const auto& [tid, start] : line.names) {
@@ -65,8 +65,8 @@ Numbers take_numbers(std::map<Key, Numbers>& delivered, const Timeline& line,
   return {};
 }
 
-// What the recorder says of its own sums: of how many threads they add up, and of how many it
-// knows.
+// Returns the recorder's check of its own sums: the number of threads whose sums add up, and of all
+// threads.
 std::pair<std::string, std::string> closure_of(const Received& received) {
   const std::string message = received.message();
   const std::size_t begin = message.find(", for ") + 6, of = message.find(" of ", begin);
@@ -74,7 +74,7 @@ std::pair<std::string, std::string> closure_of(const Received& received) {
           message.substr(of + 4, message.find(" threads", of) - of - 4)};
 }
 
-// How many events it says that it did not see.
+// Returns how many events the recorder reports as unseen.
 std::uint64_t unseen_events_of(const Received& received) {
   const std::string message = received.message();
   const std::size_t end = message.find(" wake-ups or switches");
@@ -82,7 +82,7 @@ std::uint64_t unseen_events_of(const Received& received) {
   return std::stoull(message.substr(message.rfind(' ', end - 1) + 1));
 }
 
-// ... and how many there were.
+// Returns how many unseen events the timelines contain.
 std::uint64_t unseen_events_of(const Timelines& lines) {
   std::uint64_t events = 0;
   for (const auto& [origin, line] : lines) events += line.odd;
@@ -93,8 +93,8 @@ constexpr unsigned kSeeds = 4;
 
 }  // namespace
 
-// Compares the figures of all windows with the scheduler's events. Returns how many threads there
-// were, and counts the events that the recorder did not see.
+// Compares the values of all windows with the scheduler events. Returns the number of threads, and
+// adds the events that the recorder did not see to `unseen`.
 std::size_t check_windows(const Recording& recording, unsigned seed, std::uint64_t& unseen) {
   std::size_t threads = 0;
   for (const Window& window : recording.windows) {
@@ -110,7 +110,7 @@ std::size_t check_windows(const Recording& recording, unsigned seed, std::uint64
       }
       ++threads;
     }
-    BOOST_TEST(delivered.empty());  // nothing of any other thread
+    BOOST_TEST(delivered.empty());  // there are no other threads
     const auto [exact, all] = closure_of(*window.received);
     BOOST_TEST(exact == std::to_string(threads - before));
     BOOST_TEST(all == exact);
@@ -119,8 +119,8 @@ std::size_t check_windows(const Recording& recording, unsigned seed, std::uint64
   return threads;
 }
 
-// Whatever the edges of windows cut: a turn, a wait, a wake-up, a birth, an end.
-BOOST_DATA_TEST_CASE(figures_of_a_window_are_what_its_edges_leave_of_each_thread,
+// Window edges may split anything: running, waiting, wakeups, starts and exits.
+BOOST_DATA_TEST_CASE(values_of_a_window_are_limited_by_its_edges,
                      data::make(kTapes) * data::make({1u, 7u, 60u}), name, number) {
   const Tape tape = sched_tape_of(name);
   std::size_t threads = 0;
@@ -133,8 +133,8 @@ BOOST_DATA_TEST_CASE(figures_of_a_window_are_what_its_edges_leave_of_each_thread
   BOOST_TEST(threads >= 3 * kSeeds);
 }
 
-// Windows with time between them, in which threads are read: that time is in no window.
-BOOST_DATA_TEST_CASE(figures_leave_out_the_time_between_windows,
+// Threads are read between these windows; the time in between belongs to no window.
+BOOST_DATA_TEST_CASE(values_exclude_the_time_between_windows,
                      data::make(kTapes) * data::make({1u, 7u, 60u}), name, number) {
   const Tape tape = sched_tape_of(name);
   std::size_t threads = 0, windows = 0;
@@ -156,14 +156,14 @@ BOOST_DATA_TEST_CASE(figures_leave_out_the_time_between_windows,
   BOOST_TEST(threads > 0u);
 }
 
-BOOST_DATA_TEST_CASE(stacks_of_a_window_weigh_its_waiting_time,
+BOOST_DATA_TEST_CASE(stack_weights_equal_the_waiting_time_of_a_window,
                      data::make(kTapes) * data::make({1u, 7u, 60u}) * data::make({0u, 1u}), name,
                      number, all_waits) {
   const Tape tape = sched_tape_of(name);
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     kernel_settings settings = settings_of(seed);
     settings.all_waits = all_waits;
-    if (seed == 1) settings.stacks_room = 2;  // most are lost
+    if (seed == 1) settings.stacks_room = 2;  // most stacks are lost
     if (seed == 2) settings.every_stack = 1;
     const Recording recording(tape, settings, number);
     std::uint64_t lost = 0;
@@ -181,8 +181,8 @@ BOOST_DATA_TEST_CASE(stacks_of_a_window_weigh_its_waiting_time,
   }
 }
 
-// The figures of such a thread are lost with its record.
-BOOST_AUTO_TEST_CASE(exits_that_find_no_room_are_counted_as_lost) {
+// The values of such a thread are lost with its record.
+BOOST_AUTO_TEST_CASE(counts_exits_that_do_not_fit_as_lost) {
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     kernel_settings settings = settings_of(seed);
     settings.others_room = 0;
@@ -197,9 +197,9 @@ BOOST_AUTO_TEST_CASE(exits_that_find_no_room_are_counted_as_lost) {
   }
 }
 
-// Where a kernel hides threads, wake-ups and switches are not seen; whatever is made up for them,
-// each thread's time is all there, and they are counted.
-BOOST_DATA_TEST_CASE(unseen_events_leave_no_time_out, data::make(kTapes) * data::make({1u, 60u}),
+// If the kernel hides threads from BPF, some wakeups and switches are not seen. The programs infer
+// the missing states, so that each thread's time is complete, and count these events.
+BOOST_DATA_TEST_CASE(unseen_events_do_not_lose_time, data::make(kTapes) * data::make({1u, 60u}),
                      name, number) {
   const Recording recording(sched_tape_of(name), settings_of(2), number, Events::AsSeen);
   std::uint64_t unseen = 0;

@@ -1,5 +1,5 @@
-// A recording of off-cpu in the simulated kernel: the scheduler's events of a tape, seen through
-// the BPF programs and the plugin, in windows.
+// Records windows with off-cpu in the simulated kernel: the scheduler events of a tape drive the
+// BPF programs and the plugin.
 
 #pragma once
 
@@ -26,13 +26,13 @@ struct Window {
   std::unique_ptr<Received> received = std::make_unique<Received>();
 };
 
-// The events of a tape: with those that the kernel kept from programs, or as they were seen.
+// The events of a tape: as recorded, or completed by those that programs could not see.
 enum class Events { All, AsSeen };
 
-// Whether windows share their edges, or each begins and ends by itself, as ctprof has it.
+// Whether consecutive windows share an edge, or each has its own edges, as in ctprof.
 enum class Edges { Shared, Own };
 
-// A recording: so many windows of random lengths over all events, with drains in between.
+// Records this many windows of random lengths over all events, with drains inside each window.
 class Recording {
  public:
   Recording(const Tape& tape, kernel_settings settings, unsigned number_of_windows,
@@ -82,7 +82,7 @@ class Recording {
     }
   }
 
-  // What is delivered between two windows is discarded.
+  // Discards what is reported between two windows.
   void pause(SimulatedInput& kernel, off_cpu::Waits& waits, std::uint64_t most) {
     Received nobody;
     for (int drains = 0; drains < 2; ++drains) {

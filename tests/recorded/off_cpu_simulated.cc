@@ -9,7 +9,7 @@ namespace ctprof::recorded {
 namespace {
 
 constexpr std::uint64_t kBeforeFirstNs = 10'000'000;
-// As programs.cc has it.
+// The constants of programs.cc.
 constexpr std::uint64_t kAheadNs = 500'000;
 constexpr std::uint64_t kMostOfLookNs = 300'000, kSoonNs = 500;
 
@@ -31,7 +31,7 @@ SimulatedInput::SimulatedInput(std::vector<const sched_event*> events,
   add_first_tasks();
 }
 
-// As Linux 6.18 has them; the last one where two programs are attached to the tracepoint.
+// The symbols of Linux 6.18. The last one exists if two programs are attached to the tracepoint.
 std::string SimulatedInput::symbol_of(std::uint64_t address) {
   static const std::vector<std::string> kTracing{"__bpf_get_task_stack", "bpf_get_task_stack",
                                                  "bpf_prog_5e2f7a77a3f4a0b1_on_resume",
@@ -40,7 +40,8 @@ std::string SimulatedInput::symbol_of(std::uint64_t address) {
   return number < kTracing.size() ? kTracing[number] : "futex_wait_queue";
 }
 
-// Those of whom there is an event before one that says that they are new.
+// Adds the tasks that exist before the first event: those without an earlier event that creates
+// them.
 void SimulatedInput::add_first_tasks() {
   std::set<std::uint32_t> met;
   for (const sched_event* event : events_)

@@ -1,5 +1,5 @@
-// The programs of off-cpu in a simulated kernel, as input of the plugin: the scheduler's events of
-// a tape happen as time passes, and time passes when the test or the plugin waits.
+// Runs the programs of off-cpu in a simulated kernel, as input of the plugin. The scheduler events
+// of a tape happen as time passes. Time passes when the test or the plugin waits.
 //
 //   auto input = std::make_unique<SimulatedInput>(events, settings);
 //   SimulatedInput& kernel = *input;
@@ -22,16 +22,16 @@ namespace ctprof::recorded {
 
 class SimulatedInput final : public off_cpu::KernelInput {
  public:
-  // Threads that are there at the first event did what their first event ends. All times are
-  // CLOCK_MONOTONIC.
+  // A thread that exists before the first event is in the state that its first event ends. All
+  // times are CLOCK_MONOTONIC.
   SimulatedInput(std::vector<const sched_event*> events, const kernel_settings& settings);
 
-  // Lets everything happen until then.
+  // Applies all events until this time.
   void advance_to(std::uint64_t ns);
-  // The same until a window that is opened then begins as a thread leaves its CPU, or a few ns
-  // later; nothing where there is no such moment.
+  // Advances to a time such that a window opened next starts when a thread leaves its CPU, or a few
+  // ns later. Does nothing if no such time is left.
   void advance_to_edge_at_end_of_turn();
-  // When windows were opened.
+  // The start times of all windows.
   const std::vector<std::uint64_t>& edges() const { return edges_; }
 
   std::uint64_t now_ns(clockid_t) const override { return now_ns_; }
@@ -39,7 +39,7 @@ class SimulatedInput final : public off_cpu::KernelInput {
   bool knows_cgroups() const override { return true; }
   void attach() override {}
   void detach() override {}
-  // Takes a moment, in which threads go on.
+  // Takes some time, in which threads continue.
   void look(off_look_for what, const off_cpu::Take& take) override;
   std::uint64_t open_window(std::uint32_t number) override;
   bool read_stacks(const off_cpu::Take& take) override;

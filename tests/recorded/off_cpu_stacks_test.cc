@@ -1,6 +1,6 @@
-// Stacks of off-cpu and their weights, for equality: recorded events of the scheduler drive the BPF
-// programs in a simulated kernel, and what each stack is charged with is computed a second time
-// from the events alone.
+// Tests the stacks of off-cpu and their weights, for exact results. Recorded scheduler events drive
+// the BPF programs in a simulated kernel. The weight of each stack is computed a second time only
+// from the events.
 
 #define BOOST_TEST_MODULE recorded_off_cpu_stacks
 #include <boost/test/data/test_case.hpp>
@@ -22,17 +22,18 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-// Not of a thread that takes its leader's id: records of both have the same name.
+// Excludes "takeover", in which two threads have records with the same id.
 const std::vector<std::string> kTapes{"turns", "kinds", "ends"};
 
-// Of a stack that was taken as a thread resumed: the wait before, and what of it the window has.
+// A stack that was taken when a thread resumed, with the preceding wait and its part inside the
+// window.
 struct TakenStack {
   const ReceivedRecord* got;
-  std::uint64_t wait = 0;  // in the window, as far as it is charged
-  bool is_first = false;   // of a thread that was born before it
+  std::uint64_t wait = 0;  // inside the window, if it counts
+  bool is_first = false;   // a new thread's wait before its first run
 };
 
-// Only of threads that have one name.
+// Requires that each thread has one id.
 std::vector<TakenStack> taken_stacks(const Recording& recording, const Window& window,
                                      bool all_waits) {
   std::vector<TakenStack> taken;
@@ -58,8 +59,8 @@ std::vector<TakenStack> taken_stacks(const Recording& recording, const Window& w
   return taken;
 }
 
-// Weights of the stacks that a thread has in a window, in the order of time, where every threshold
-// is the same. What a new thread waited before it first ran is charged with its next wait.
+// Returns the weights of a thread's stacks in a window, in order of time, if all thresholds are
+// equal. The wait of a new thread before its first run is added to its next wait.
 std::vector<std::uint64_t> expected_weights(const Timeline& line, const Window& window,
                                             std::uint64_t period, std::uint64_t threshold) {
   std::vector<std::uint64_t> weights;
@@ -88,7 +89,7 @@ std::vector<std::uint64_t> expected_weights(const Timeline& line, const Window& 
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(each_wait_has_its_stack_on_request,
+BOOST_DATA_TEST_CASE(records_a_stack_for_each_wait_on_request,
                      data::make({"turns", "kinds"}) * data::make({0u, 1u}), name, all_waits) {
   kernel_settings settings = settings_of(3);
   settings.every_stack = 1;
@@ -97,16 +98,15 @@ BOOST_DATA_TEST_CASE(each_wait_has_its_stack_on_request,
   std::size_t stacks = 0;
   for (const Window& window : recording.windows)
     for (const TakenStack& taken : taken_stacks(recording, window, all_waits != 0)) {
-      if (taken.is_first) continue;  // the first wait of a new thread is charged to the second
+      if (taken.is_first) continue;  // the first wait of a new thread counts for the second
       BOOST_TEST(taken.got->record.weight == taken.wait);
       ++stacks;
     }
   BOOST_TEST(stacks > 1000u);
 }
 
-// Another program at the tracepoint adds a frame of the kernel.
-BOOST_DATA_TEST_CASE(frames_of_tracing_are_removed_however_many_there_are,
-                     data::make({0u, 1u, 4u, 5u}), frames) {
+// A second program at the tracepoint adds a kernel frame.
+BOOST_DATA_TEST_CASE(removes_any_number_of_tracing_frames, data::make({0u, 1u, 4u, 5u}), frames) {
   kernel_settings settings = settings_of(3);
   settings.every_stack = 1;
   settings.tracing_frames = frames;
@@ -123,9 +123,10 @@ BOOST_DATA_TEST_CASE(frames_of_tracing_are_removed_however_many_there_are,
   BOOST_TEST(stacks > 1000u);
 }
 
-// --offcpu-period: one that is as long has its own stack, with its length; shorter ones are charged
-// in a row to stacks at thresholds of half a period to one and a half, two of them at most.
-BOOST_DATA_TEST_CASE(a_wait_of_a_period_is_charged_to_its_own_stack,
+// --offcpu-period: a wait of at least one period has its own stack with its length. Shorter waits
+// are summed and assigned to stacks at random thresholds of 0.5 to 1.5 periods, to at most two
+// stacks each.
+BOOST_DATA_TEST_CASE(a_wait_of_a_period_has_its_own_stack,
                      data::make({"turns", "kinds"}) * data::make({100u, 300u, 1000u, 5000u}), name,
                      period_us) {
   kernel_settings settings = settings_of(5);
@@ -148,7 +149,7 @@ BOOST_DATA_TEST_CASE(a_wait_of_a_period_is_charged_to_its_own_stack,
   BOOST_TEST(long_waits + thresholds > 20u);
 }
 
-BOOST_DATA_TEST_CASE(shorter_waits_are_charged_at_thresholds,
+BOOST_DATA_TEST_CASE(assigns_shorter_waits_at_thresholds,
                      data::make(kTapes) * data::make({50u, 300u, 2000u}), name, period_us) {
   constexpr std::uint32_t kRandoms[] = {1u << 8, 1u << 30, 1u << 31, 0xFFFFFFFF};
   std::size_t stacks = 0;
@@ -160,7 +161,7 @@ BOOST_DATA_TEST_CASE(shorter_waits_are_charged_at_thresholds,
         settings.period_ns / 2 + ((random >> 8) * settings.period_ns >> 24);
     const Recording recording(sched_tape_of(name), settings, 7);
     for (const Window& window : recording.windows) {
-      std::map<std::uint64_t, std::vector<std::uint64_t>> got;  // by tid, at resumes
+      std::map<std::uint64_t, std::vector<std::uint64_t>> got;  // by tid and time of resuming
       for (const ReceivedRecord& record : window.received->records)
         if (record.record.offer == off_cpu::kOfferStacks && !record.kernel.empty() &&
             record.kernel[0] != KERNEL_OPEN_WAIT)
@@ -177,10 +178,10 @@ BOOST_DATA_TEST_CASE(shorter_waits_are_charged_at_thresholds,
   BOOST_TEST(stacks > 20u);
 }
 
-// Places are met in proportion to the time that is spent there, whatever the rhythm: threads wait
-// 0.9 ms at one place and 0.2 ms at another, in turns.
-BOOST_DATA_TEST_CASE(a_place_weighs_as_long_as_it_was_waited_at, data::make({100u, 1000u, 10'000u}),
-                     period_us) {
+// The share of a place is proportional to the time spent there, whatever the rhythm: threads
+// alternately wait 0.9 ms at one place and 0.2 ms at another.
+BOOST_DATA_TEST_CASE(weights_of_places_are_proportional_to_waiting_times,
+                     data::make({100u, 1000u, 10'000u}), period_us) {
   constexpr double kLargestShare = 0.02;
   constexpr std::uint64_t kLongWait = 500'000;
   const Tape tape = sched_tape_of("turns");

@@ -10,7 +10,7 @@ using off_cpu::Counters;
 using off_cpu::StackTop;
 using off_cpu::Take;
 
-// What layout version 1 is.
+// Layout version 1.
 static_assert(sizeof(off_sums) == 80 && offsetof(off_sums, counts) == 40 &&
               offsetof(off_sums, waits) == 56 && offsetof(off_sums, odd) == 60 &&
               offsetof(off_sums, longest) == 64 && offsetof(off_sums, shortest) == 72);
@@ -37,7 +37,8 @@ RecordingInput::RecordingInput(std::unique_ptr<off_cpu::KernelInput> input,
                  std::to_string(now_ns(CLOCK_BOOTTIME) - now_ns(CLOCK_MONOTONIC)));
 }
 
-// Of OFF_MEET, which delivers all processes of the host, only those that are recorded.
+// Records all answers except those of OFF_MEET, which lists all processes of the host; of these,
+// only the recorded processes.
 void RecordingInput::look(off_look_for what, const Take& take) {
   tape_.put_value(kLook, static_cast<std::uint32_t>(what));
   input_->look(what, [&](Bytes bytes) {
@@ -124,7 +125,8 @@ std::uint64_t ReplayedInput::now_ns(clockid_t clock) const {
   return cursor_.clock_ns() + (clock == CLOCK_BOOTTIME ? to_boottime_ns_ : 0);
 }
 
-// The recorder may ask for state at any time: it gets what the tape states up to its next event.
+// The recorder may query state at any time; it gets the state that the tape contains before its
+// next event.
 void ReplayedInput::read_state() const {
   while (!cursor_.is_at_end() &&
          (cursor_.peek().kind == kCounters || cursor_.peek().kind == kCost)) {

@@ -1,12 +1,12 @@
-// Tapes of the plugin off-cpu: recording what its programs deliver, and replaying it.
+// Records on tape what the programs of the plugin off-cpu report, and replays it.
 //
 //   Waits waits(host, std::make_unique<RecordingInput>(std::move(programs), writer), ...);
 //   Waits waits(host, std::make_unique<ReplayedInput>(tape, cursor), ...);
 //
-// Each call of KernelInput is a frame, or a frame, the records that it delivered, and kReturned.
-// The frames kStart to kStop say what the core called; a replay makes the same calls.
+// Each call of KernelInput is one frame, or a frame followed by the reported records and kReturned.
+// The frames kStart to kStop are calls of the core; a replay makes the same calls.
 //
-// Memory of user space is not recorded: a pattern replaces its bytes.
+// User memory is not recorded: a pattern replaces its bytes.
 
 #pragma once
 
@@ -52,7 +52,8 @@ struct MemoryRead {
   std::uint64_t number;
 };
 
-// In told.h. Raise a version with its structure; tests of the older tapes then need a conversion.
+// The structures of told.h. Raise a version when its structure changes; tests then convert older
+// tapes.
 inline constexpr std::array kLayouts{Layout{"off_thread", 1, sizeof(off_thread)},
                                      Layout{"off_stack", 1, sizeof(off_stack)},
                                      Layout{"off_end", 1, sizeof(off_end)},
@@ -61,10 +62,10 @@ inline constexpr std::array kLayouts{Layout{"off_thread", 1, sizeof(off_thread)}
                                      Layout{"off_check", 1, sizeof(off_check)},
                                      Layout{"off_counters", 1, sizeof(off_cpu::Counters)}};
 
-// The byte that replaces user memory of a thread.
+// Returns the byte that replaces user memory of a thread.
 constexpr std::uint8_t pattern_of(std::uint64_t tid) { return static_cast<std::uint8_t>(tid | 1); }
 
-// Passes all calls on, and records them. `tape` must live as long.
+// Forwards and records all calls. `tape` must outlive this object.
 class RecordingInput final : public off_cpu::KernelInput {
  public:
   RecordingInput(std::unique_ptr<off_cpu::KernelInput> input, std::vector<std::uint64_t> pids,
@@ -93,8 +94,8 @@ class RecordingInput final : public off_cpu::KernelInput {
   TapeWriter& tape_;
 };
 
-// Delivers what the cursor comes to, and checks that the recorder makes the recorded calls in the
-// recorded order. The time is that of the tape.
+// Returns the recorded answers, and checks that the recorder makes the recorded calls in the
+// recorded order. The clock is that of the tape.
 class ReplayedInput final : public off_cpu::KernelInput {
  public:
   ReplayedInput(const Tape& tape, Cursor& cursor);

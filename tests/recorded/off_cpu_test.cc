@@ -1,5 +1,5 @@
-// The figures of off-cpu, for equality: recorded frames of its programs are replayed through the
-// plugin, and computed a second time from the frames alone.
+// Tests the values of off-cpu, for exact results: recorded frames of its programs are replayed
+// through the plugin, and computed a second time only from the frames.
 
 #define BOOST_TEST_MODULE recorded_off_cpu
 #include <boost/test/data/test_case.hpp>
@@ -71,7 +71,7 @@ struct Replay {
   bool is_over = false;
 };
 
-// What was delivered of one thread in one window.
+// The values of one thread in one window.
 struct Delivered {
   std::array<std::uint64_t, off_cpu::kOffers> numbers{};
   std::uint64_t weight = 0, rest = 0, at_end = 0;
@@ -90,7 +90,7 @@ bool is_taken_stack(const Replay& replay, std::size_t window, const ReceivedReco
   });
 }
 
-// All records of a thread but its stacks carry the time at which the thread's figures end.
+// The time of all records of a thread except stacks is the end of the thread's values.
 std::map<Origin, Delivered> delivered(const Replay& replay, std::size_t window) {
   std::map<Origin, Delivered> all;
   for (const ReceivedRecord& received : replay.windows[window]->records) {
@@ -137,7 +137,7 @@ std::vector<std::uint64_t> kernel_of(const off_place& place) {
   return {place.kernel, place.kernel + bytes / sizeof place.kernel[0]};
 }
 
-// The copy begins at the stack pointer, wherever that is in its piece of memory.
+// The copy starts at the stack pointer, which can be anywhere in the recorded memory.
 void check_stack(const ReceivedRecord& got, const off_stack& stack, std::uint64_t to_boottime) {
   BOOST_TEST(got.record.weight == stack.weight);
   BOOST_TEST(got.record.tgid == stack.who.tgid);
@@ -156,7 +156,7 @@ void check_stack(const ReceivedRecord& got, const off_stack& stack, std::uint64_
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(delivers_each_thread_with_exact_numbers, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(reports_exact_numbers_of_each_thread, data::make(kTapes), name) {
   const Replay replay(name);
   BOOST_TEST(replay.windows.size() == replay.expected.size());
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
@@ -170,7 +170,7 @@ BOOST_DATA_TEST_CASE(delivers_each_thread_with_exact_numbers, data::make(kTapes)
   }
 }
 
-BOOST_DATA_TEST_CASE(running_and_waiting_add_up_to_wall_time, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(running_and_waiting_time_add_up_to_wall_time, data::make(kTapes), name) {
   const Replay replay(name);
   std::size_t threads = 0;
   for (const ExpectedWindow& window : replay.expected)
@@ -188,9 +188,9 @@ BOOST_DATA_TEST_CASE(running_and_waiting_add_up_to_wall_time, data::make(kTapes)
   }
 }
 
-// The figures of consecutive windows add up to the whole time: no time is lost or counted twice at
+// The values of consecutive windows add up to the total time: no time is lost or counted twice at
 // an edge.
-BOOST_DATA_TEST_CASE(both_edges_of_each_window_count, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(consecutive_windows_add_up_to_the_total_time, data::make(kTapes), name) {
   const Replay replay(name);
   std::map<Origin, std::uint64_t> total, first, last;
   for (const ExpectedWindow& window : replay.expected)
@@ -202,7 +202,7 @@ BOOST_DATA_TEST_CASE(both_edges_of_each_window_count, data::make(kTapes), name) 
   for (const auto& [origin, ns] : total) BOOST_TEST(ns == last[origin] - first[origin]);
 }
 
-BOOST_DATA_TEST_CASE(stack_weights_add_up_to_waiting_time, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(stack_weights_add_up_to_the_waiting_time, data::make(kTapes), name) {
   const Replay replay(name);
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
     const auto all = delivered(replay, window);
@@ -228,7 +228,7 @@ BOOST_DATA_TEST_CASE(stack_weights_add_up_to_waiting_time, data::make(kTapes), n
   }
 }
 
-BOOST_DATA_TEST_CASE(each_recorded_stack_is_delivered_once, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(reports_each_recorded_stack_once, data::make(kTapes), name) {
   const Replay replay(name);
   std::size_t stacks = 0;
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
@@ -246,8 +246,8 @@ BOOST_DATA_TEST_CASE(each_recorded_stack_is_delivered_once, data::make(kTapes), 
   BOOST_TEST(stacks > 20u);
 }
 
-// A stack is due at a threshold of half a period to one and a half, or after a wait of a period.
-BOOST_DATA_TEST_CASE(stacks_weigh_half_a_period_or_more, data::make(kTapes), name) {
+// A stack is due at a threshold of 0.5 to 1.5 periods, or after a wait of one period.
+BOOST_DATA_TEST_CASE(stacks_have_at_least_half_a_period, data::make(kTapes), name) {
   const Replay replay(name);
   const std::uint64_t period = replay.tape.number("period_ns");
   if (replay.tape.number("every_stack") != 0) return;
@@ -255,7 +255,7 @@ BOOST_DATA_TEST_CASE(stacks_weigh_half_a_period_or_more, data::make(kTapes), nam
     for (const off_stack* stack : window.stacks) BOOST_TEST(stack->weight >= period / 2);
 }
 
-// --- what the workloads say of themselves ---
+// --- counts that the workloads print ---
 
 BOOST_AUTO_TEST_CASE(counts_each_sleep_of_a_thread_that_counts_them) {
   const Replay replay("kinds");
@@ -277,11 +277,11 @@ BOOST_AUTO_TEST_CASE(counts_each_sleep_of_a_thread_that_counts_them) {
   BOOST_TEST(found == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(delivers_each_thread_that_was_created_and_exited) {
+BOOST_AUTO_TEST_CASE(reports_each_thread_that_was_created_and_exited) {
   const Replay replay("ends");
   std::set<Origin> origins;
   for (const ExpectedWindow& window : replay.expected)
     for (const auto& [origin, thread] : window.threads) origins.insert(origin);
-  const auto created = std::stoul(replay.tape.output());  // by the first thread, and by its threads
+  const auto created = std::stoul(replay.tape.output());  // by all threads
   BOOST_TEST(origins.size() == created + 1);
 }

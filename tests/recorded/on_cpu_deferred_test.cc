@@ -1,10 +1,11 @@
-// Samples whose user part comes later, on whatever CPU: a recorded tape with the user parts taken
-// out of its samples and put into records of their own, as Linux 7.3 writes them.
+// Tests samples whose user stack comes later, on any CPU: the user stacks of a recorded tape are
+// removed from its samples and added as separate records, in the format of Linux 7.3.
 //
-// Each sample is there three times, a nanosecond apart, since one user part completes all samples
-// that a thread had since it went into the kernel. The user part follows before the next sample of
-// the thread, on the other CPU. For some threads it never comes, but for two samples: of the first
-// it comes just before they lose their places, of the second just after. Numbers are of a thread.
+// Each sample occurs three times, a nanosecond apart, because one user stack completes all samples
+// of a thread since it entered the kernel. The user stack follows before the thread's next sample,
+// on the other CPU. For some threads it never comes, except for two samples: for the first, it
+// comes just before the samples lose their slots, for the second just after. Cookies count per
+// thread.
 
 #define BOOST_TEST_MODULE recorded_on_cpu_deferred
 #include <boost/test/unit_test.hpp>
@@ -31,8 +32,8 @@ using Words = std::vector<std::uint64_t>;
 struct Record {
   std::uint64_t time_ns = 0, cpu = 0, tid = 0, number = 0;
   bool is_sample = false;
-  Words words{};  // as in the ring
-  Words user{};   // of a user part
+  Words words{};  // in ring format
+  Words user{};   // of a user stack
 };
 
 std::uint64_t thread_word(std::uint64_t tgid, std::uint64_t tid) { return tid << 32 | tgid; }
@@ -42,7 +43,7 @@ Words finished(std::uint64_t type, std::uint64_t misc, Words words) {
   return words;
 }
 
-// The records that replace one recorded sample; nothing where it has no user part.
+// Returns the records that replace one recorded sample, or none if it has no user stack.
 std::vector<Record> derive(const on_cpu::Sample& sample, std::uint64_t time_ns, std::uint64_t cpu,
                            std::uint64_t number) {
   std::vector<Record> made;
@@ -74,10 +75,10 @@ Record continuation(const on_cpu::Sample& sample, std::uint64_t time_ns, std::ui
 
 bool never_returns(std::uint64_t tid) { return tid % 4 == 0; }
 
-// All records of the derived tape, by time.
+// Returns all records of the derived tape, ordered by time.
 std::vector<Record> derived_records(const Tape& tape) {
   std::vector<Record> made;
-  std::map<std::uint64_t, std::pair<on_cpu::Sample, std::uint64_t>> open;  // by tid; its number
+  std::map<std::uint64_t, std::pair<on_cpu::Sample, std::uint64_t>> open;  // by tid, with cookie
   std::vector<std::pair<std::uint64_t, Bytes>> samples;                    // CPU, record
   std::map<std::uint64_t, std::uint64_t> numbers;                          // by tid
   std::uint64_t cpu = 0;
@@ -105,7 +106,8 @@ std::vector<Record> derived_records(const Tape& tape) {
   return made;
 }
 
-// Completes the copies of a sample, of which `first` is the first, right behind another sample.
+// Completes all copies of a sample, the first of which is `first`, directly after the record
+// `behind`.
 void complete_behind(std::vector<Record>& records, const Record& first, const Record& behind) {
   on_cpu::Sample sample;
   sample.tgid = static_cast<std::uint32_t>(first.words[1]);
@@ -119,7 +121,8 @@ void complete_behind(std::vector<Record>& records, const Record& first, const Re
   records.insert(at + 1, made);
 }
 
-// When one sample has just as many after it as there are places, and another has one more.
+// Completes one sample that is followed by exactly as many samples as there are slots, and one that
+// is followed by one more.
 void complete_at_last_place(std::vector<Record>& records) {
   std::vector<Record> samples;
   std::ranges::copy_if(records, std::back_inserter(samples), &Record::is_sample);
@@ -131,7 +134,7 @@ void complete_at_last_place(std::vector<Record>& records) {
   complete_behind(records, samples[second], samples[second + kCopies - 1 + kMostWaiting]);
 }
 
-// Each record is in the first look at its ring after it was written.
+// Each record is in the first read of its ring after it was written.
 Tape derived_tape(const Tape& tape, const std::vector<Record>& records) {
   TapeWriter writer;
   on_cpu::Sampling how = sampling_of(tape);
@@ -157,10 +160,10 @@ struct Expected {
   std::size_t completed = 0, displaced = 0, left = 0;
 };
 
-// One sample after the other takes a place; the one that had it goes without user part.
+// Each sample takes the oldest slot. The sample that had it is reported without a user stack.
 Expected expected_user_parts(const std::vector<Record>& records) {
   Expected expected;
-  std::vector<const Record*> waiting;  // in the order of time; null: completed
+  std::vector<const Record*> waiting;  // ordered by time; null: completed
   for (const Record& record : records) {
     if (record.is_sample) {
       if (waiting.size() >= kMostWaiting)
@@ -170,7 +173,7 @@ Expected expected_user_parts(const std::vector<Record>& records) {
       continue;
     }
     const std::size_t first =
-        waiting.size() - std::min(waiting.size(), kMostWaiting);  // those before lost their place
+        waiting.size() - std::min(waiting.size(), kMostWaiting);  // others lost their slots
     for (std::size_t i = first; i < waiting.size(); ++i) {
       if (waiting[i] == nullptr || waiting[i]->tid != record.tid ||
           waiting[i]->number != record.number)
@@ -186,7 +189,7 @@ Expected expected_user_parts(const std::vector<Record>& records) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_deferred_user_part_completes_the_samples_that_wait_for_it) {
+BOOST_AUTO_TEST_CASE(a_deferred_user_stack_completes_the_waiting_samples) {
   const Tape tape = Tape::load(std::string(std::getenv("TAPES")) + "/on_cpu_chains.tape.zst");
   std::vector<Record> records = derived_records(tape);
   complete_at_last_place(records);

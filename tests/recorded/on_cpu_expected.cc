@@ -13,12 +13,13 @@ namespace {
 using namespace on_cpu_tape;
 
 constexpr std::uint64_t kNobody = UINT32_MAX;
-// Words of a chain that state whose the addresses behind them are.
+// Words of a call chain that mark whether the following addresses belong to the kernel or to user
+// space.
 constexpr std::uint64_t kContexts = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);
 constexpr std::uint64_t kKernel = static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL);
 constexpr std::uint64_t kUser = static_cast<std::uint64_t>(PERF_CONTEXT_USER);
 
-// Words of a record, by their number.
+// Returns a word of a record by its index.
 std::uint64_t word(Bytes record, std::size_t number) {
   std::uint64_t value = 0;
   std::memcpy(&value, record.data() + 8 * number, sizeof value);
@@ -27,8 +28,8 @@ std::uint64_t word(Bytes record, std::size_t number) {
 
 std::uint64_t last_word(Bytes record) { return word(record, record.size() / 8 - 1); }
 
-// Of a sample: header, thread, time, number of addresses, addresses, ABI, registers (bp, sp, ip),
-// size of the stack, its bytes, how many of them are filled.
+// The fields of a sample: header, thread, time, number of addresses, addresses, ABI, registers (bp,
+// sp, ip), size of the stack, its bytes, and the number of valid bytes.
 ExpectedSample sample_of(Bytes record, bool copies) {
   ExpectedSample sample;
   sample.tgid = static_cast<std::uint32_t>(word(record, 1));
@@ -62,7 +63,7 @@ class Builder {
     if (read.clock == CLOCK_MONOTONIC) monotonic_ = read.ns;
     if (read.clock != CLOCK_BOOTTIME || least_done_) return;
     least_ = std::min(least_, read.ns - monotonic_);
-    least_done_ = ++boottimes_ == 5;  // the difference is that of the first five
+    least_done_ = ++boottimes_ == 5;  // the clock offset is the minimum of the first five readings
     made_.to_boottime_ns = least_;
   }
   void add_idle(const OfCpu& idle) {

@@ -1,4 +1,4 @@
-// What the recorder on-cpu has to deliver, computed from the raw frames of a tape: a second, plain
+// Computes what the recorder on-cpu must report from the raw frames of a tape: a separate, simple
 // computation over all records of each ring.
 
 #pragma once
@@ -14,15 +14,15 @@ namespace ctprof::recorded {
 
 struct ExpectedSample {
   std::uint32_t tgid = 0, tid = 0;
-  std::uint64_t at_ns = 0;  // CLOCK_MONOTONIC; not before that of the record before in the ring
+  std::uint64_t at_ns = 0;  // CLOCK_MONOTONIC; at least that of the previous record in the ring
   std::vector<std::uint64_t> kernel, user;
   std::uint64_t stack_bytes = 0, ip = 0, sp = 0;
 };
 
 struct ExpectedCpu {
-  std::uint64_t samples = 0;   // of threads, not of the idle task
-  std::uint64_t lost = 0;      // as records of the ring state
-  std::uint64_t lost_all = 0;  // ... and what the kernel counted besides
+  std::uint64_t samples = 0;   // without those of the idle task
+  std::uint64_t lost = 0;      // in records of the ring
+  std::uint64_t lost_all = 0;  // including losses that only the kernel's counter has
   std::uint64_t enabled_ns = 0;
   std::uint64_t idle_from_ns = 0, idle_until_ns = 0;
 };
@@ -30,7 +30,7 @@ struct ExpectedCpu {
 struct ExpectedRecording {
   std::vector<ExpectedSample> samples;  // of threads, ring by ring
   std::map<std::uint64_t, ExpectedCpu> cpus;
-  std::vector<std::uint64_t> losses;  // times of records that state a loss
+  std::vector<std::uint64_t> losses;  // times of loss records
   std::uint64_t nobody = 0;           // samples whose thread the kernel does not name
   std::map<std::uint64_t, std::uint64_t> mapped, execed, forked, ended;  // by tgid
   std::uint64_t to_boottime_ns = 0;

@@ -10,7 +10,7 @@
 
 namespace ctprof::recorded {
 
-// Throws BadTape where the sampler makes other calls than the recorded one.
+// Throws BadTape if the sampler makes other calls than the recorded ones.
 inline void replay_on_cpu(const Tape& tape, Received& received) {
   using namespace on_cpu_tape;
   Cursor cursor(tape);

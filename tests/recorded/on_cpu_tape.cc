@@ -17,12 +17,12 @@ std::uint64_t unsigned_of(int number) { return static_cast<std::uint64_t>(number
 
 // --- recording ---
 
-// What a tape keeps of records.
+// Selects and anonymizes the records that a tape keeps.
 class Recorded {
  public:
   Recorded(const std::vector<std::uint64_t>& pids, bool copies) : pids_(pids), copies_(copies) {}
 
-  // Empty where it is left out.
+  // Returns an empty vector for records that are omitted.
   std::vector<std::byte> copy(Bytes record) const {
     std::vector<std::byte> bytes(record.begin(), record.end());
     switch (on_cpu::header_of(record).type) {
@@ -42,8 +42,9 @@ class Recorded {
     std::memcpy(&tgid, record.data() + sizeof(perf_event_header), sizeof tgid);
     return std::ranges::find(pids_, tgid) != pids_.end();
   }
-  // What these functions get points into `bytes`, which may be written. Behind what the kernel
-  // copied of a stack is what the ring contained before.
+  // Replaces the user memory in a sample by the pattern. These functions return pointers into
+  // `bytes`, which may be modified. After the bytes that the kernel copied, a sample contains old
+  // contents of the ring.
   void hide_memory(Bytes bytes) const {
     const auto sample = on_cpu::sample_of(bytes, copies_);
     if (!sample || sample->stack.data() == nullptr) return;
@@ -77,7 +78,7 @@ class RecordingEvent final : public CpuEvent {
   void look() override {
     event_->look();
     tape_.put_value(kLook, OfCpu{cpu_, 0, 0});
-    Ring copy = event_->ring();  // reads what the ring contains, and leaves it there
+    Ring copy = event_->ring();  // reads the ring without consuming it
     for (; !copy.record().empty(); copy.skip()) {
       if (copy.position() < seen_) continue;
       if (const auto bytes = recorded_.copy(copy.record()); !bytes.empty())
@@ -102,7 +103,7 @@ class RecordingEvent final : public CpuEvent {
 
 // --- replaying ---
 
-// A ring in memory, written as the kernel does.
+// A ring in memory that is written like the kernel's.
 class ReplayedEvent final : public CpuEvent {
  public:
   ReplayedEvent(int cpu, std::size_t bytes, Cursor& cursor)

@@ -1,14 +1,14 @@
-// Tapes of the plugin on-cpu: recording what its events and clocks deliver, and replaying it.
+// Records on tape what the events and clocks of the plugin on-cpu return, and replays it.
 //
 //   Sampler sampler(std::make_unique<RecordingInput>(std::move(events), pids, writer), how, bytes);
 //   Sampler sampler(std::make_unique<ReplayedInput>(tape, cursor), how, bytes);
 //
-// Each call of KernelInput and CpuEvent is a frame; records of a ring follow the call that saw
-// them. The frames kStart to kStop say what the core called; a replay makes the same calls.
+// Each call of KernelInput and CpuEvent is one frame; records of a ring follow the call that found
+// them. The frames kStart to kStop are calls of the core; a replay makes the same calls.
 //
-// Samples of all processes are recorded, since the kernel counts them all. Of other processes than
-// those of the workload there are neither names nor mappings. Memory of user space is not recorded:
-// a pattern replaces its bytes. Directories of mapped files are left out.
+// Samples of all processes are recorded, because the kernel counts them all. For processes outside
+// of the workload, names and mappings are omitted. User memory is not recorded: a pattern replaces
+// its bytes. Directories of mapped files are omitted.
 
 #pragma once
 
@@ -27,7 +27,7 @@ enum Kind : std::uint32_t {
   kDrain,                   // ... drains it
   kStop,                    // ... stops it
   kClock,                   // ClockRead
-  kOnline,                  // std::int32_t, one for each CPU
+  kOnline,                  // std::int32_t per CPU
   kIdle,                    // OfCpu: ns
   kOpen,                    // OfCpu: bytes of the ring, or 0 and an errno
   kLook,                    // OfCpu; records follow
@@ -53,18 +53,18 @@ struct CountsRead {
   std::uint64_t lost;
 };
 
-// The version counts changes of what event.cc requests from the kernel (sample_type, clock and so
-// on); the size is that of the registers of a sample.
+// The version changes with the event attributes that event.cc requests (sample_type, clock and
+// others). The size is that of the registers in a sample.
 inline constexpr std::array kLayouts{Layout{"perf_records", 1, 24}};
 
-// The byte that replaces user memory of a thread.
+// Returns the byte that replaces user memory of a thread.
 constexpr std::uint8_t pattern_of(std::uint64_t tid) { return static_cast<std::uint8_t>(tid | 1); }
 
-// How the tape was sampled.
+// Returns the sampling options of the tape.
 on_cpu::Sampling sampling_of(const Tape& tape);
 void add_facts(const on_cpu::Sampling& how, TapeWriter& tape);
 
-// Passes all calls on, and records them. `tape` must live as long.
+// Forwards and records all calls. `tape` must outlive this object.
 class RecordingInput final : public on_cpu::KernelInput {
  public:
   RecordingInput(std::unique_ptr<on_cpu::KernelInput> input, std::vector<std::uint64_t> pids,
@@ -82,8 +82,8 @@ class RecordingInput final : public on_cpu::KernelInput {
   TapeWriter& tape_;
 };
 
-// Delivers what the cursor comes to, and checks that the recorder makes the recorded calls in the
-// recorded order. Clocks that are read more often stand still.
+// Returns the recorded answers, and checks that the recorder makes the recorded calls in the
+// recorded order. Additional readings of a clock return its last value.
 class ReplayedInput final : public on_cpu::KernelInput {
  public:
   ReplayedInput(const Tape& tape, Cursor& cursor);

@@ -1,5 +1,5 @@
-// The figures of on-cpu, for equality: recorded rings of all CPUs are replayed through the plugin,
-// and counted a second time from the raw records alone.
+// Tests the values of on-cpu, for exact results: recorded rings of all CPUs are replayed through
+// the plugin, and counted a second time only from the raw records.
 
 #define BOOST_TEST_MODULE recorded_on_cpu
 #include <boost/test/data/test_case.hpp>
@@ -43,7 +43,7 @@ struct Replay {
   std::vector<const ReceivedRecord*> stacks, counts;
 };
 
-// Time and thread: no two samples have the same.
+// Time and thread, which are unique for each sample.
 using Key = std::pair<std::uint64_t, std::uint64_t>;
 
 void check_sample(const Replay& replay, const ExpectedSample& sample, const ReceivedRecord& got) {
@@ -66,7 +66,7 @@ std::uint64_t total_of(const std::map<std::uint64_t, std::uint64_t>& by_process)
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(each_sample_is_delivered_once_with_its_stack, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(reports_each_sample_once_with_its_stack, data::make(kTapes), name) {
   const Replay replay(name);
   std::map<Key, const ReceivedRecord*> by_key;
   for (const ReceivedRecord* got : replay.stacks)
@@ -80,7 +80,7 @@ BOOST_DATA_TEST_CASE(each_sample_is_delivered_once_with_its_stack, data::make(kT
   BOOST_TEST(replay.expected.samples.size() > 100u);
 }
 
-BOOST_DATA_TEST_CASE(a_thread_weighs_a_period_for_each_of_its_samples, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(a_thread_has_one_period_of_weight_per_sample, data::make(kTapes), name) {
   const Replay replay(name);
   std::map<std::uint64_t, std::uint64_t> samples, weights, counts;
   for (const ExpectedSample& sample : replay.expected.samples) ++samples[sample.tid];
@@ -91,7 +91,7 @@ BOOST_DATA_TEST_CASE(a_thread_weighs_a_period_for_each_of_its_samples, data::mak
   BOOST_TEST((weights == samples));
 }
 
-BOOST_DATA_TEST_CASE(a_stack_weighs_a_period_for_each_of_its_samples, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(a_stack_has_one_period_of_weight_per_sample, data::make(kTapes), name) {
   using Stack = std::tuple<std::uint64_t, std::vector<std::uint64_t>, std::vector<std::uint64_t>,
                            std::uint64_t>;
   const Replay replay(name);
@@ -103,14 +103,14 @@ BOOST_DATA_TEST_CASE(a_stack_weighs_a_period_for_each_of_its_samples, data::make
   BOOST_TEST((got == expected));
 }
 
-// Records of two rings, each in its own order, read in pieces.
-BOOST_DATA_TEST_CASE(records_of_all_rings_come_in_the_order_of_time, data::make(kTapes), name) {
+// The records of two rings, each in its own order, are read in parts.
+BOOST_DATA_TEST_CASE(merges_records_of_all_rings_by_time, data::make(kTapes), name) {
   const Replay replay(name);
   BOOST_TEST(replay.expected.cpus.size() > 1u);
   BOOST_TEST(std::ranges::is_sorted(replay.received.times));
 }
 
-BOOST_DATA_TEST_CASE(lost_records_are_counted_and_located, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(counts_and_locates_lost_records, data::make(kTapes), name) {
   const Replay replay(name);
   std::uint64_t lost = 0, losses = 0, untold = 0;
   std::set<std::uint64_t> ends;
@@ -132,8 +132,9 @@ BOOST_DATA_TEST_CASE(lost_records_are_counted_and_located, data::make(kTapes), n
   BOOST_TEST((lost > 0) == (name == "lost"));
 }
 
-// The clock ticks once a period while a CPU is not idle: samples, lost ones and those that never
-// came are all of its ticks, but for two, and for the hundredths of a second of idle time.
+// The clock ticks once per period while a CPU is not idle. Samples, lost samples and missed samples
+// together are all of its ticks, except for two ticks and the rounding of idle time to hundredths
+// of a second.
 std::uint64_t missed_ticks(const ExpectedRecording& expected, std::uint64_t period_ns) {
   constexpr std::uint64_t kUnevenTicks = 2, kUnevenNs = 20'000'000;
   std::uint64_t missed = expected.nobody;
@@ -146,14 +147,14 @@ std::uint64_t missed_ticks(const ExpectedRecording& expected, std::uint64_t peri
   return missed;
 }
 
-BOOST_DATA_TEST_CASE(each_tick_of_a_busy_cpu_is_accounted_for, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(accounts_for_each_tick_of_a_busy_cpu, data::make(kTapes), name) {
   const Replay replay(name);
   BOOST_TEST_REQUIRE(replay.tape.number("by_cycles") == 0u);
   BOOST_TEST(replay.received.unseen() == missed_ticks(replay.expected, replay.period_ns));
 }
 
-// As where a hypervisor takes the CPU, or interrupts are shut out.
-BOOST_DATA_TEST_CASE(samples_that_never_came_are_counted, data::make({"copies", "chains"}), name) {
+// For example, the hypervisor takes the CPU, or interrupts are disabled.
+BOOST_DATA_TEST_CASE(counts_missed_samples, data::make({"copies", "chains"}), name) {
   const Replay whole(name);
   TapeWriter writer;
   std::size_t samples = 0;
@@ -172,7 +173,7 @@ BOOST_DATA_TEST_CASE(samples_that_never_came_are_counted, data::make({"copies", 
   BOOST_TEST(missed > 10u);
 }
 
-BOOST_DATA_TEST_CASE(changes_of_processes_are_delivered, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(reports_changes_of_processes, data::make(kTapes), name) {
   const Replay replay(name);
   std::map<ctprof_change_kind, std::map<std::uint64_t, std::uint64_t>> got;
   for (const ctprof_change& change : replay.received.changes) ++got[change.kind][change.tgid];
@@ -191,11 +192,11 @@ BOOST_DATA_TEST_CASE(changes_of_processes_are_delivered, data::make(kTapes), nam
   BOOST_TEST(std::ranges::count(replay.received.paths, "/libshares.so") > 1);
 }
 
-// After a loss, each process that has a user stack is to be read again, once.
-BOOST_AUTO_TEST_CASE(mappings_are_read_again_after_a_loss) {
+// After a loss, the mappings of each process with a user stack must be read again, once.
+BOOST_AUTO_TEST_CASE(requires_reading_mappings_again_after_a_loss) {
   const Replay replay("lost");
   std::map<std::uint64_t, std::uint64_t>
-      doubted_since;  // the last loss that a process was read after
+      doubted_since;  // the last loss after which a process was read again
   std::uint64_t expected = 0;
   std::vector<std::uint64_t> losses = replay.expected.losses;
   std::ranges::sort(losses);

@@ -1,4 +1,5 @@
-// What a recorder delivers to the core, kept for a test; and the host that the test passes to it.
+// Keeps what a recorder reports to the core, for a test. Also provides the host that the test
+// passes to the recorder.
 
 #pragma once
 
@@ -17,7 +18,7 @@
 namespace ctprof::recorded {
 
 struct ReceivedRecord {
-  ctprof_record record;  // its pointers are not valid
+  ctprof_record record;  // its pointers are invalid
   std::vector<std::uint64_t> kernel, user;
   std::vector<std::uint8_t> stack;
 };
@@ -50,10 +51,10 @@ class Received {
   std::string message() const { return message_; }
 
   std::vector<ReceivedRecord> records;
-  std::vector<ctprof_change> changes;  // their pointers are not valid
-  std::vector<std::string> paths;      // of each change
+  std::vector<ctprof_change> changes;  // their pointers are invalid
+  std::vector<std::string> paths;      // the path of each change
   std::vector<ctprof_loss> losses;
-  // Of records and changes, in the order in which they came.
+  // The times of all records and changes, in the order in which they were reported.
   std::vector<std::uint64_t> times;
 
  private:
@@ -77,7 +78,7 @@ class Received {
   char message_[4096] = "";
 };
 
-// A host whose /proc is the directory `proc`. One without processes serves a replay.
+// A host whose /proc is the directory `proc`. For a replay, this directory contains no processes.
 class TestHost {
  public:
   explicit TestHost(const std::string& proc, const std::string& sys = "")

@@ -19,7 +19,8 @@ namespace {
 
 constexpr useconds_t kDrainUs = 20'000;
 
-// A program, and the file, or else its output, in which it says what each thread knows of itself.
+// A workload, and the file in which it writes what each thread read about itself (default: its
+// output).
 struct Recipe {
   std::string name;
   std::vector<std::string> command;
@@ -33,8 +34,8 @@ std::vector<Recipe> recipes(const Places& places, const char* plugin) {
           {"takeover", {places.programs + "/takeover"}, ""}};
 }
 
-// Two cgroups, one in the other, for as long as the object exists; the workload runs in the inner
-// one, which has a name by that. Without a cgroup v2 hierarchy it does nothing.
+// Creates a cgroup inside another one for its lifetime and moves the workload into the inner one.
+// Without a cgroup v2 hierarchy it does nothing.
 class InnerCgroup {
  public:
   explicit InnerCgroup(pid_t pid) {
@@ -63,7 +64,7 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-// Drains until the workload has exited, and once more after the source was stopped.
+// Drains until the workload has exited, and once more after the source has stopped.
 void run(const Recipe& recipe, Workload& workload, TapeWriter& tape,
          const std::function<void()>& drain, const std::function<void()>& stop) {
   tape.add_fact("pid", std::to_string(workload.pid()));

@@ -3,8 +3,9 @@
 //   record_fixtures PROGRAMS OUTPUT [PLUGIN...]
 //
 // Runs the workloads in the directory PROGRAMS (the build directory of tests/record) and writes
-// OUTPUT/PLUGIN_WORKLOAD.tape.zst, of all plugins or of those that are named. Needs root and BPF.
-// Exit status: 0; 1 where a recording failed; 2 for wrong arguments.
+// OUTPUT/PLUGIN_WORKLOAD.tape.zst for all plugins, or for the specified ones. Needs root and BPF.
+//
+// Exit status: 0 for success, 1 if a recording failed, 2 for invalid arguments.
 
 #include "tests/recorded/record_fixtures.hpp"
 

@@ -1,4 +1,4 @@
-// Recording the tapes of each plugin on a running kernel.
+// Records the tapes of each plugin on the running kernel.
 
 #pragma once
 
@@ -9,18 +9,18 @@
 namespace ctprof::recorded {
 
 struct Places {
-  std::string programs;  // where the workloads are: the build directory of tests/record
-  std::string output;    // where the tapes are written
-  std::string scratch;   // an empty directory for the workloads' files
+  std::string programs;  // directory of the workloads: the build directory of tests/record
+  std::string output;    // directory for the tapes
+  std::string scratch;   // an empty directory for files of the workloads
 };
 
-// The kernel that was recorded.
+// Adds the kernel release and version.
 void add_host_facts(TapeWriter& tape);
 
-// Writes all tapes of the plugin. Throws where the kernel refuses the plugin.
+// Writes all tapes of the plugin. Throws if the kernel refuses the plugin.
 void record_off_cpu(const Places& places);
 void record_on_cpu(const Places& places);
-// Of the scheduler, for the simulated kernel.
+// Records scheduler events for the simulated kernel.
 void record_sched(const Places& places);
 void record_sleepers(const Places& places);
 void record_task_iter(const Places& places);

@@ -35,7 +35,7 @@ std::vector<Recipe> recipes(const Places& places) {
       {"takeover", {places.programs + "/takeover", "naps"}, {.period_ns = 200'000}, 90}};
 }
 
-// The calls that the core makes, each with its frame before it.
+// Makes the calls of the core, each after its frame.
 class Driver {
  public:
   Driver(off_cpu::Waits& waits, TapeWriter& tape) : waits_(waits), tape_(tape) {}

@@ -23,7 +23,7 @@ struct Recipe {
   int drain_ms;
 };
 
-// The third has rings that overflow.
+// The rings of the third recording overflow.
 constexpr Recipe kRecipes[] = {{"copies", 199, 1024, 1 << 20, 20},
                                {"chains", 399, 0, 1 << 20, 20},
                                {"lost", 3999, 512, 1 << 16, 150}};

@@ -24,7 +24,7 @@ struct Destroy {
   void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
 };
 
-// The events between two births, by their numbers from 1 on; 0: from the beginning, to the end.
+// Selects the events between two thread starts, numbered from 1; 0 means the beginning or the end.
 struct Part {
   int from_birth = 0, to_birth = 0;
 };
@@ -75,7 +75,8 @@ void record(const std::string& name, const std::vector<std::string>& command, co
 void record_sched(const Places& places) {
   const std::string waits = places.programs + "/waits";
   record("turns", {waits, "turns", "1", "2"}, {}, places);
-  // Without the hand-overs before and after, for which a thread is born each time.
+  // Excludes the phases before and after the hand-overs; a thread starts at the beginning of each
+  // phase.
   record("kinds", {waits, "kinds", places.scratch + "/sched"}, {2, 10}, places);
   record("ends", {places.programs + "/storm", "300", "2000"}, {}, places);
   record("takeover", {places.programs + "/takeover", "naps"}, {}, places);

@@ -40,7 +40,7 @@ void record(const Recipe& recipe, const Places& places) {
   for (int passes = 1; !workload.has_exited(); ++passes) {
     pass.clear();
     looker.look(round, pass);
-    if (passes == 1) workload.release();  // the process was met, and runs another program now
+    if (passes == 1) workload.release();  // the process was found; it executes another program now
     if (passes % kPassesOfWindow == 0) {
       tape.put(kWindowEnds);
       ++round;

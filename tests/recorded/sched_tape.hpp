@@ -1,6 +1,5 @@
-// Tapes of the scheduler: every switch, wake-up and birth of the threads of one process.
-//
-// A tape is kEvent for each event, in the order in which the kernel wrote them.
+// Tapes of scheduler events: every switch, wakeup and start of the threads of one process. A tape
+// has one kEvent frame per event, in the order in which the kernel wrote them.
 
 #pragma once
 

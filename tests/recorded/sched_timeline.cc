@@ -7,12 +7,12 @@ namespace ctprof::recorded {
 namespace {
 
 constexpr std::uint32_t kUninterruptible = 2, kDead = 0x80, kNoLoad = 0x400;
-constexpr std::uint64_t kMostTurnBeyond = 1'000'000;  // of a turn that ends later than its switch
+constexpr std::uint64_t kMostTurnBeyond = 1'000'000;  // a run may end this much after its switch
 
 bool sleeps(std::uint32_t state) { return state == OFF_SLEEPS || state == OFF_BLOCKED; }
 bool waits(std::uint32_t state) { return state < OFF_KINDS; }
 
-// One thread, event by event.
+// Follows one thread, event by event.
 class Thread {
  public:
   Thread(std::uint32_t state, std::uint64_t since) : state_(state), since_(since), left_(since) {}
@@ -26,7 +26,8 @@ class Thread {
   }
   void arrive(const sched_task& task, std::uint64_t now) {
     line_.odd += sleeps(state_) || state_ == OFF_RUNS;
-    // It was woken up, and no event said so: the scheduler knows since when it was in the queue.
+    // The thread was woken up without an event. The scheduler knows how long it has been in the run
+    // queue.
     const std::uint64_t queued = task.queue_clock - task.last_queued;
     if (sleeps(state_) && task.last_queued != 0 && task.queue_clock > task.last_queued &&
         queued <= now - since_)
@@ -35,12 +36,12 @@ class Thread {
     arrived_ = since_;
     ran_ = task.ran;
   }
-  // A turn lasts as long as the scheduler's account of it.
+  // A run is as long as the scheduler's sum_exec_runtime says.
   void leave(const sched_event& event) {
     std::uint64_t now = event.at;
     const std::uint64_t ran = event.previous.ran - ran_;
-    if (waits(state_)) {                    // it arrived, and no event said so
-      line_.odd += sleeps(state_) ? 2 : 1;  // nor was it woken up
+    if (waits(state_)) {                    // it got a CPU without an event
+      line_.odd += sleeps(state_) ? 2 : 1;  // and was woken up without an event
       const std::uint64_t arrived = ran < now - since_ ? now - ran : since_;
       enter(OFF_RUNS, arrived);
     } else if (state_ == OFF_RUNS && arrived_ != 0 && arrived_ + ran <= now + kMostTurnBeyond) {
@@ -50,7 +51,7 @@ class Thread {
     enter(next_state(event), now);
     if (state_ == OFF_ENDED) line_.ended = since_;
   }
-  // The state that goes on is a span without end.
+  // The last state is a span without end.
   Timeline finish() {
     if (state_ != OFF_ENDED) {
       line_.spans.push_back({state_, since_, UINT64_MAX});
@@ -67,7 +68,7 @@ class Thread {
     return (bits & kUninterruptible) != 0 && (bits & kNoLoad) == 0 ? OFF_BLOCKED : OFF_SLEEPS;
   }
   void enter(std::uint32_t state, std::uint64_t now) {
-    now = std::max(now, since_);  // clocks of two CPUs
+    now = std::max(now, since_);  // clocks of two CPUs may differ
     if (state_ <= OFF_RUNS) line_.spans.push_back({state_, since_, now});
     if (!waits(state_) && waits(state)) left_ = now;
     if (waits(state_) && !waits(state)) line_.away.emplace_back(left_, now);
@@ -114,13 +115,13 @@ class Builder {
  private:
   using Origin = std::pair<std::uint64_t, std::uint32_t>;
 
-  // The thread that has this id now.
+  // Returns the thread that has this id now.
   Thread& of(const sched_task& task, std::uint32_t state) {
     const Origin origin =
         origins_.try_emplace(task.tid, task.start_boottime, task.tid).first->second;
     return threads_.try_emplace(origin, state, since_).first->second;
   }
-  // By exec, a thread that is no leader and its leader swap their ids; the leader exits.
+  // If another thread than the leader calls exec, they swap ids, and the leader exits.
   void rename(const sched_event& event) {
     if (event.why == event.next.tid) return;
     std::swap(origins_.at(event.next.tid), origins_.at(event.why));
@@ -133,7 +134,7 @@ class Builder {
   std::map<Origin, std::pair<std::uint32_t, std::uint64_t>> renamed_;
 };
 
-// Follows each thread, and puts in what is missing.
+// Follows each thread, and adds the missing events.
 class Repair {
  public:
   explicit Repair(const std::vector<const sched_event*>& events) {
@@ -195,7 +196,7 @@ class Repair {
     event.next = task;
     return event;
   }
-  // Behind all that happened until then.
+  // Inserts the event after all earlier events.
   void insert(const sched_event& event) {
     auto at = made_.end();
     while (at != made_.begin() && std::prev(at)->at > event.at) --at;
@@ -220,7 +221,7 @@ TimelineFigures figures_between(const Timeline& line, std::uint64_t opened, std:
   out.wall = out.until - begin;
   for (const StateSpan& span : line.spans) {
     const std::uint64_t from = std::max(span.from, opened), to = std::min(span.to, ended);
-    const bool is_instant = from == span.to && span.to < ended;  // a state of no length counts
+    const bool is_instant = from == span.to && span.to < ended;  // a state of length zero counts
     if (from < to) out.ns[span.state] += to - from;
     if (waits(span.state)) out.counts[span.state] += from < to || is_instant;
   }

@@ -1,8 +1,8 @@
-// What each thread did, from the events of the scheduler alone: spans of one state, and the times
-// off a CPU that they make up. Figures of a window are what its edges leave of them.
+// Computes what each thread did only from scheduler events: spans of one state, and the resulting
+// times off-CPU. The values of a window are the parts inside its edges.
 //
-// A plain second computation of what the programs of off-cpu keep as sums: it knows no windows, no
-// sums and no thresholds.
+// This is a simple second computation of the sums that the programs of off-cpu keep. It has no
+// windows, sums or thresholds.
 
 #pragma once
 
@@ -23,16 +23,16 @@ struct StateSpan {
 };
 
 struct Timeline {
-  std::vector<StateSpan> spans;                               // one behind the other
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> away;  // from leaving a CPU to being back
+  std::vector<StateSpan> spans;                               // one after the other
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> away;  // from leaving a CPU to the next run
   std::uint64_t born = 0;                                     // 0: before the first event
   std::uint64_t ended = UINT64_MAX;
-  // Ids that it had: thread, start.
+  // All ids of the thread: thread id, start time.
   std::vector<std::pair<std::uint32_t, std::uint64_t>> names;
-  std::uint64_t odd = 0;  // events that do not fit to what was known
+  std::uint64_t odd = 0;  // events that do not match the known state
 };
 
-// What is left of a timeline between two moments.
+// The values of a timeline between two times.
 struct TimelineFigures {
   std::uint64_t wall = 0, until = 0;
   std::array<std::uint64_t, OFF_STATES> ns{};
@@ -40,21 +40,22 @@ struct TimelineFigures {
   std::uint64_t waits = 0, longest = 0, shortest = 0;
 
   std::uint64_t off_cpu() const { return ns[0] + ns[1] + ns[2] + ns[3]; }
-  // That stacks are charged with.
+  // The part that stacks represent.
   std::uint64_t charged(bool all_waits) const { return all_waits ? off_cpu() : ns[0] + ns[1]; }
 };
-// `wall` is 0 where the thread was not there.
+// `wall` is 0 if the thread did not exist.
 TimelineFigures figures_between(const Timeline& line, std::uint64_t opened, std::uint64_t ended);
 
-// The events in the order of time, with those that no program saw. Where a kernel hides threads,
-// programs do not run while one of them is on a CPU; so a thread may be given a CPU though no event
-// woke it up, or leave one that no event gave it. The scheduler's own account says when that was.
+// Returns the events ordered by time, completed by those that no program could see. If a kernel
+// hides threads from BPF, programs do not run while such a thread is on a CPU. A thread can then
+// get a CPU without a wakeup event, or leave one without having got it. The scheduler's own
+// accounting determines the missing times.
 std::vector<sched_event> with_unseen_events(const std::vector<const sched_event*>& events);
 
 // By start time and first thread id.
 using Timelines = std::map<std::pair<std::uint64_t, std::uint32_t>, Timeline>;
 
-// `since`: threads that are there at the first event slept from then on.
+// `since`: the time from which threads that exist before the first event have slept.
 Timelines timelines_of(const std::vector<const sched_event*>& events, std::uint64_t since);
 
 }  // namespace ctprof::recorded

@@ -58,7 +58,7 @@ class Builder {
       copied.is_copied != 0 ? void(of_sleeper = copied.bytes) : of_sleeper.reset();
     }
   }
-  // Who runs on each time has no user part in the end.
+  // A thread that ran during every copy has no user stack in the end.
   void add_rechecks(Bytes bytes) {
     for (std::size_t at = 0; at < bytes.size(); at += sizeof(::rechecked)) {
       ::rechecked checked;
@@ -71,7 +71,7 @@ class Builder {
     }
   }
   ExpectedSleepers finish() {
-    windows_.windows.pop_back();  // what came after the last window
+    windows_.windows.pop_back();  // passes after the last window
     return std::move(windows_);
   }
 
@@ -86,9 +86,9 @@ class Builder {
   }
 
   ExpectedSleepers windows_{.windows = {{}}};
-  std::vector<std::byte> bytes_;      // of the pass, not taken apart yet
+  std::vector<std::byte> bytes_;      // of the pass, not parsed yet
   std::vector<std::uint32_t> users_;  // copied last
-  std::size_t checked_ = 0;           // of those
+  std::size_t checked_ = 0;           // number of checked bytes
   int copies_ = 0;                    // since the last read
 };
 

@@ -1,4 +1,4 @@
-// What passes over sleepers found, from the raw frames of a tape: a second, plain computation.
+// Computes the sleepers that passes must find from the raw frames of a tape, separately and simply.
 
 #pragma once
 
@@ -12,29 +12,29 @@
 
 namespace ctprof::recorded {
 
-// Process, thread, start.
+// Process, thread, start time.
 using SleeperId = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
 
 struct ExpectedSleeper {
   SleeperId id{};
   std::vector<std::uint64_t> kernel{};
-  bool has_user = false;                // it is no kernel thread
-  std::optional<std::uint64_t> copied;  // bytes of its stack; none: there is no user part
+  bool has_user = false;                // not a kernel thread
+  std::optional<std::uint64_t> copied;  // bytes of its stack; nullopt: no user stack
   std::uint64_t ip = 0, sp = 0;
-  std::array<std::uint64_t, 3> code{};  // what differs where the process has mapped other code
+  std::array<std::uint64_t, 3> code{};  // differs after the process mapped other code
 };
 
 struct ExpectedPass {
   std::uint64_t at_ns = 0;             // CLOCK_MONOTONIC
-  std::vector<ExpectedSleeper> fresh;  // that have run since the pass before
-  std::vector<SleeperId> again;        // that have not
-  std::vector<std::uint32_t> met;      // processes
+  std::vector<ExpectedSleeper> fresh;  // ran since the previous pass
+  std::vector<SleeperId> again;        // did not run since the previous pass
+  std::vector<std::uint32_t> met;      // processes found
 };
 
 struct ExpectedSleepers {
   std::vector<std::vector<ExpectedPass>> windows;
-  std::size_t moved = 0;   // threads that had run on when they were looked at again
-  std::size_t pieces = 0;  // records that came in two reads
+  std::size_t moved = 0;   // threads that had run when they were checked again
+  std::size_t pieces = 0;  // records that were split between two reads
 };
 
 ExpectedSleepers expected_sleepers(const Tape& tape);

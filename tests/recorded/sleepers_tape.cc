@@ -8,7 +8,7 @@ namespace ctprof::recorded::sleepers_tape {
 
 using sleepers::UserPart;
 
-// What layout version 1 is.
+// Layout version 1.
 static_assert(LOOK_FIXED == 112 && sizeof(::look) == 112 + 128 * 8 && sizeof(::look_head) == 24);
 static_assert(offsetof(::look, switches) == 24 && offsetof(::look, memory) == 32 &&
               offsetof(::look, ip) == 72 && offsetof(::look, frames) == 104);

@@ -1,9 +1,9 @@
-// Tapes of the plugin sleepers: passes over the threads, recorded and replayed.
+// Records passes of the plugin sleepers on tape, and replays them.
 //
-// A pass is kPass; kChunk for each read, the last of them empty; and between them, for sleepers
-// with a user part, kCopied and kRechecked in turns. kWindowEnds is between passes.
+// A pass is kPass; kChunk for each read, the last of them empty; and, between the reads, for
+// sleepers with a user stack, kCopied and kRechecked in turns. kWindowEnds is between passes.
 //
-// Memory of user space is not recorded: a pattern replaces its bytes.
+// User memory is not recorded: a pattern replaces its bytes.
 
 #pragma once
 
@@ -18,28 +18,28 @@
 namespace ctprof::recorded::sleepers_tape {
 
 enum Kind : std::uint32_t {
-  kPass = kFirstOfPlugin,  // the plugin makes a pass: std::uint64_t, the round
+  kPass = kFirstOfPlugin,  // start of a pass: std::uint64_t, the round
   kWindowEnds,             // the core ends the window
   kChunk,                  // bytes of `struct look`, as read
-  kCopied,                 // Copied, one for each sleeper
-  kRechecked               // `struct rechecked`, one for each thread; empty: the kernel failed
+  kCopied,                 // Copied, one per sleeper
+  kRechecked               // `struct rechecked`, one per thread; empty: the kernel failed
 };
 
-// What became of the user part of a sleeper.
+// The result of copying the user stack of a sleeper.
 struct Copied {
-  std::uint32_t sleeper;  // in the pass
+  std::uint32_t sleeper;  // index in the pass
   std::uint32_t is_copied;
   std::uint64_t bytes;
 };
 
-// Raise a version with its structure; tests of the older tapes then need a conversion.
+// Raise a version when its structure changes; tests then convert older tapes.
 inline constexpr std::array kLayouts{Layout{"look", 1, sizeof(::look)},
                                      Layout{"rechecked", 1, sizeof(::rechecked)}};
 
-// The byte that replaces user memory of a thread.
+// Returns the byte that replaces user memory of a thread.
 constexpr std::uint8_t pattern_of(std::uint64_t tid) { return static_cast<std::uint8_t>(tid | 1); }
 
-// Passes all calls on, and records them. `tape` must live as long.
+// Forwards and records all calls. `tape` must outlive this object.
 class RecordingInput final : public sleepers::LookInput {
  public:
   RecordingInput(std::unique_ptr<sleepers::LookInput> input, TapeWriter& tape);
@@ -56,7 +56,7 @@ class RecordingInput final : public sleepers::LookInput {
   TapeWriter& tape_;
 };
 
-// Delivers what the cursor comes to, and checks that the looker makes the recorded calls.
+// Returns the recorded answers, and checks that the looker makes the recorded calls.
 class ReplayedInput final : public sleepers::LookInput {
  public:
   ReplayedInput(const Tape& tape, Cursor& cursor);

@@ -1,5 +1,5 @@
-// The figures of sleepers, for equality: recorded passes are replayed through the plugin's looker
-// and tally, and counted a second time from the raw records alone.
+// Tests the values of sleepers, for exact results: recorded passes are replayed through the
+// plugin's looker and tally, and counted a second time only from the raw records.
 
 #define BOOST_TEST_MODULE recorded_sleepers
 #include <boost/test/data/test_case.hpp>
@@ -73,7 +73,7 @@ struct Replay {
   std::vector<std::vector<std::uint32_t>> met;
 };
 
-// As records name a thread: start times in ticks.
+// Converts the start time to ticks, as in records.
 SleeperId in_ticks(const SleeperId& id) {
   return {std::get<0>(id), std::get<1>(id), std::get<2>(id) / kNsPerTick};
 }
@@ -83,10 +83,10 @@ SleeperId id_of(const ctprof_record& record) {
           record.start_time_clock_ticks};
 }
 
-// Thread, kernel part, user part.
+// Thread, kernel stack, and instruction and stack pointer of user space.
 using Stack = std::tuple<SleeperId, std::vector<std::uint64_t>, std::uint64_t, std::uint64_t>;
 
-// By the passes that met each thread with each stack.
+// Counts the passes that found each thread with each stack.
 std::map<Stack, std::uint64_t> expected_weights(const std::vector<ExpectedPass>& passes) {
   std::map<Stack, std::uint64_t> weights;
   std::map<SleeperId, Stack> last;
@@ -103,7 +103,7 @@ std::map<Stack, std::uint64_t> expected_weights(const std::vector<ExpectedPass>&
   return weights;
 }
 
-// What was delivered: repeats are of the thread's last stack.
+// Adds the weights of all records; a repeat refers to the thread's last stack.
 std::map<Stack, std::uint64_t> delivered_weights(const Received& received) {
   std::map<Stack, std::uint64_t> weights;
   std::map<SleeperId, Stack> last;
@@ -127,7 +127,7 @@ std::map<SleeperId, std::uint64_t> weights_by_thread(const Received& received,
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(a_stack_weighs_the_passes_that_found_it, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(the_weight_of_a_stack_is_its_number_of_passes, data::make(kTapes), name) {
   const Replay replay(name);
   BOOST_TEST(replay.expected.windows.size() > 1u);
   BOOST_TEST(replay.windows.size() == replay.expected.windows.size());
@@ -136,7 +136,7 @@ BOOST_DATA_TEST_CASE(a_stack_weighs_the_passes_that_found_it, data::make(kTapes)
                 expected_weights(replay.expected.windows[window])));
 }
 
-BOOST_DATA_TEST_CASE(samples_of_a_thread_are_the_passes_that_found_it_asleep, data::make(kTapes),
+BOOST_DATA_TEST_CASE(samples_of_a_thread_are_passes_that_found_it_asleep, data::make(kTapes),
                      name) {
   const Replay replay(name);
   std::uint64_t repeats = 0, fresh = 0;
@@ -156,8 +156,8 @@ BOOST_DATA_TEST_CASE(samples_of_a_thread_are_the_passes_that_found_it_asleep, da
   BOOST_TEST(repeats > 5u);
 }
 
-// Each new stack is one record, and however often it was found again, one more at most.
-BOOST_DATA_TEST_CASE(repeats_are_delivered_as_one_record, data::make(kTapes), name) {
+// Each new stack has one record, and at most one more for all its repeats.
+BOOST_DATA_TEST_CASE(reports_repeats_as_one_record, data::make(kTapes), name) {
   const Replay replay(name);
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
     std::size_t fresh = 0, got = 0, repeats = 0;
@@ -171,7 +171,7 @@ BOOST_DATA_TEST_CASE(repeats_are_delivered_as_one_record, data::make(kTapes), na
   }
 }
 
-BOOST_DATA_TEST_CASE(user_parts_are_of_their_threads, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(user_stacks_belong_to_their_threads, data::make(kTapes), name) {
   const Replay replay(name);
   std::size_t copies = 0;
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
@@ -197,7 +197,7 @@ BOOST_DATA_TEST_CASE(user_parts_are_of_their_threads, data::make(kTapes), name) 
   BOOST_TEST(copies > 50u);
 }
 
-BOOST_DATA_TEST_CASE(processes_that_were_met_are_known, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(reports_the_processes_that_were_found, data::make(kTapes), name) {
   const Replay replay(name);
   std::size_t pass = 0;
   for (const auto& window : replay.expected.windows)
@@ -206,7 +206,7 @@ BOOST_DATA_TEST_CASE(processes_that_were_met_are_known, data::make(kTapes), name
   BOOST_TEST(pass > 10u);
 }
 
-// A copy of the tape, in which the first record of each read comes in two, at all kinds of places.
+// Returns a copy of the tape whose reads split their first record, at all kinds of positions.
 Tape tape_in_pieces(const std::string& name) {
   const Tape whole = tape_of(name);
   TapeWriter writer;
@@ -227,7 +227,7 @@ Tape tape_in_pieces(const std::string& name) {
   return Tape::parse(writer.bytes());
 }
 
-BOOST_DATA_TEST_CASE(records_in_pieces_are_put_together, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(joins_split_records, data::make(kTapes), name) {
   const Replay whole(name), pieces(tape_in_pieces(name), {});
   BOOST_TEST(pieces.expected.pieces > 10u);
   BOOST_TEST(pieces.met.size() == whole.met.size());
@@ -239,8 +239,8 @@ BOOST_DATA_TEST_CASE(records_in_pieces_are_put_together, data::make(kTapes), nam
   }
 }
 
-// A thread that runs on while its stack is copied is looked at again, up to six times.
-BOOST_AUTO_TEST_CASE(threads_that_run_on_are_copied_again) {
+// A thread that runs while its stack is copied is checked again, up to six times.
+BOOST_AUTO_TEST_CASE(copies_running_threads_again) {
   const Replay replay("crowd");
   std::size_t lacking = 0;
   for (const auto& window : replay.expected.windows)
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(threads_that_run_on_are_copied_again) {
   BOOST_TEST(lacking > 0u);
 }
 
-BOOST_DATA_TEST_CASE(a_process_is_read_again_when_its_code_changes, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(changed_code_requires_reading_mappings_again, data::make(kTapes), name) {
   const Replay replay(name);
   std::map<std::uint32_t, std::array<std::uint64_t, 3>> known;
   std::vector<std::uint64_t> expected, got;
@@ -274,7 +274,7 @@ BOOST_DATA_TEST_CASE(a_process_is_read_again_when_its_code_changes, data::make(k
   BOOST_TEST(!expected.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_depth_cuts_the_kernel_part_at_its_root) {
+BOOST_AUTO_TEST_CASE(a_depth_limit_removes_kernel_frames_at_the_root) {
   constexpr std::size_t kDepth = 3;
   const Replay whole("turns"), cut("turns", {.depth = kDepth, .by_frame_pointers = false});
   for (std::size_t window = 0; window < whole.windows.size(); ++window) {
@@ -293,8 +293,8 @@ BOOST_AUTO_TEST_CASE(a_depth_cuts_the_kernel_part_at_its_root) {
   }
 }
 
-// What the workload says: so many threads come, 20 at a time.
-BOOST_AUTO_TEST_CASE(no_more_threads_are_found_than_there_were) {
+// The workload prints how many threads it starts; 20 exist at a time.
+BOOST_AUTO_TEST_CASE(finds_no_more_threads_than_existed) {
   const Replay replay("come");
   const auto pid = static_cast<std::uint32_t>(replay.tape.number("pid"));
   std::set<SleeperId> threads;

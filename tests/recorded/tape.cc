@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::literals;
 
-constexpr std::string_view kMagic = "ctprof-tape 1\n\0\0"sv;  // 16 bytes: frames are aligned
+constexpr std::string_view kMagic = "ctprof-tape 1\n\0\0"sv;  // 16 bytes: aligns frames
 constexpr std::size_t kMostCompressed = 16 << 20;
 constexpr std::size_t kMostBytes = 256 << 20;
 constexpr std::size_t kMostOfFrame = 16 << 20;

@@ -1,21 +1,21 @@
-// A tape: what a plugin read from a kernel, recorded once, so that tests can replay it.
+// A tape contains what a plugin read from a kernel, so that tests can replay it.
 //
 //   Tape tape = Tape::load("tapes/off_cpu_kinds.tape.zst");   // throws BadTape
 //   Cursor at(tape);
 //   while (!at.is_at_end()) use(at.next());
 //
 // A tape is a list of facts (text) and a sequence of frames. A frame has a kind, the value of
-// CLOCK_MONOTONIC when it was recorded, and bytes. The facts name the kernel, and for each record
-// structure in the frames its version and size. When a structure changes, its version is raised,
-// and old tapes remain as tests: require_layouts() tells what a reader has to convert.
+// CLOCK_MONOTONIC when it was recorded, and bytes. The facts contain the kernel, and the version
+// and size of each record structure in the frames. When a structure changes, its version is raised,
+// and old tapes remain as tests: require_layouts() reports what a reader must convert.
 //
-// In a file, a tape is compressed by zstd. The reader checks all sizes: a damaged file is an error
+// Tape files are compressed with zstd. The reader checks all sizes. A damaged file is an error
 // (BadTape) that names the place.
 //
-// What is here:   the format, a writer, a reader, a cursor.
-// What is not:    what the frames of a plugin mean (off_cpu_tape.hpp, ...).
+// Contents:  the format, a writer, a reader, a cursor.
+// See also:  off_cpu_tape.hpp and similar files, for the frames of a plugin.
 //
-// Threads: none; one object for one thread.
+// Threads: not thread-safe; use each object in one thread.
 
 #pragma once
 
@@ -37,15 +37,15 @@ struct BadTape : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Kinds that every tape may contain. Each plugin numbers its own from kFirstOfPlugin on.
+// Kinds that every tape may contain. Each plugin numbers its own kinds from kFirstOfPlugin.
 enum CommonKind : std::uint32_t {
   kFacts = 1,   // lines `name value`; the first frame
-  kOutput = 2,  // what the workload printed
-  kEnd = 3,     // the last frame: without it, the tape is cut
+  kOutput = 2,  // printed by the workload
+  kEnd = 3,     // the last frame; without it the tape is truncated
   kFirstOfPlugin = 16
 };
 
-// A record structure as this build has it.
+// A record structure of this build.
 struct Layout {
   std::string_view name;
   std::uint32_t version;
@@ -79,7 +79,7 @@ class TapeWriter {
   // Facts may be added until the tape is saved.
   void add_fact(std::string name, std::string value);
   void add_layouts(std::span<const Layout> layouts);
-  // With the value of CLOCK_MONOTONIC now.
+  // Appends a frame with the current value of CLOCK_MONOTONIC.
   void put(std::uint32_t kind, Bytes bytes = {});
   template <class Value>
   void put_value(std::uint32_t kind, const Value& value) {
@@ -87,11 +87,11 @@ class TapeWriter {
     put(kind, std::as_bytes(std::span(&value, 1)));
   }
   void put_text(std::uint32_t kind, std::string_view text);
-  // A frame of another tape, or of a time that a test chooses.
+  // Appends a frame of another tape, or with a time that the test chooses.
   void put_frame(const Frame& frame);
-  // The tape as it is before compression.
+  // Returns the tape before compression.
   std::vector<std::byte> bytes() const;
-  // Throws std::runtime_error where the file cannot be written.
+  // Throws std::runtime_error if the file cannot be written.
   void save(const std::string& path) const;
 
  private:
@@ -102,16 +102,16 @@ class TapeWriter {
 class Tape {
  public:
   static Tape load(const std::string& path);
-  // Not compressed.
+  // Expects uncompressed bytes.
   static Tape parse(std::vector<std::byte> bytes);
 
   const std::vector<Frame>& frames() const { return frames_; }
-  // Throws BadTape where there is no such fact, or it is no number.
+  // Throws BadTape if the fact is missing or not a number.
   const std::string& fact(std::string_view name) const;
   std::uint64_t number(std::string_view name) const;
-  // Throws BadTape unless the tape contains each of these structures in this version and size.
+  // Throws BadTape unless the tape contains each of these structures with this version and size.
   void require_layouts(std::span<const Layout> layouts) const;
-  // Of the workload; all frames in a row.
+  // Returns the output of the workload: all its frames joined.
   std::string output() const;
 
  private:
@@ -120,7 +120,7 @@ class Tape {
   Facts facts_;
 };
 
-// A position in a tape. Its time is that of the frame that was read last.
+// A position in a tape. Its time is that of the last frame that was read.
 class Cursor {
  public:
   explicit Cursor(const Tape& tape) : frames_(tape.frames()) {}
@@ -129,8 +129,8 @@ class Cursor {
   // Throws BadTape at the end.
   const Frame& peek() const;
   const Frame& next();
-  // Throws BadTape if the next frame is of another kind: the code under test made another call
-  // than the code that recorded.
+  // Throws BadTape if the next frame is of another kind, because the tested code made another call
+  // than the recorded code.
   const Frame& next(std::uint32_t kind);
   std::uint64_t clock_ns() const { return clock_ns_; }
 

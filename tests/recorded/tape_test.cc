@@ -1,4 +1,4 @@
-// A tape is read as it was written, and a damaged one is an error.
+// Tests that tapes survive writing and reading, and that damaged tapes are errors.
 
 #define BOOST_TEST_MODULE recorded_tape
 #include <boost/test/unit_test.hpp>
@@ -33,7 +33,7 @@ TapeWriter written() {
   return tape;
 }
 
-// Where the frame begins in the bytes of the tape.
+// Returns the offset of the first frame of this kind in the bytes of the tape.
 std::size_t begin_of(const std::vector<std::byte>& bytes, std::uint32_t kind) {
   for (std::size_t at = 16; at + 4 <= bytes.size(); at += 8)
     if (*reinterpret_cast<const std::uint32_t*>(bytes.data() + at) == kind) return at;
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(reads_a_saved_tape) {
   BOOST_CHECK_THROW(Tape::load(path), BadTape);
 }
 
-BOOST_AUTO_TEST_CASE(rejects_a_tape_that_is_cut_anywhere) {
+BOOST_AUTO_TEST_CASE(rejects_truncated_tapes) {
   const auto whole = written().bytes();
   for (std::size_t size = 0; size < whole.size(); ++size)
     BOOST_CHECK_THROW(Tape::parse({whole.begin(), whole.begin() + static_cast<long>(size)}),
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(rejects_a_tape_of_another_format) {
   BOOST_CHECK_THROW(Tape::parse(std::move(bytes)), BadTape);
 }
 
-BOOST_AUTO_TEST_CASE(rejects_frames_and_facts_that_are_not_expected) {
+BOOST_AUTO_TEST_CASE(rejects_unexpected_frames_and_facts) {
   const Tape tape = Tape::parse(written().bytes());
   BOOST_CHECK_THROW(tape.fact("machine"), BadTape);
   BOOST_CHECK_THROW(tape.number("kernel"), BadTape);

@@ -1,5 +1,6 @@
-// Exited threads by BPF, for equality: recorded records are replayed through task-iter's source and
-// the core, and compared with the records, and with what each thread read of itself last.
+// Tests exited threads by BPF, for exact results: recorded records are replayed through task-iter's
+// source and the core, and compared with the records and with the last values that each thread read
+// about itself.
 
 #define BOOST_TEST_MODULE recorded_task_iter_ends
 #include <boost/test/data/test_case.hpp>
@@ -43,7 +44,7 @@ Exits replay(const Tape& tape) {
   return replay_exits<task_iter::Ends, ReplayedInput, Figures>(tape);
 }
 
-// The tape as if the programs had followed the children of its process.
+// Returns the tape as if the programs had followed the children of the process.
 Tape with_followed_children(const Tape& tape) {
   TapeWriter writer;
   for (const char* fact : {"pid", "layout:ended_birth", "layout:ended_cgroup", "layout:ended_exec",
@@ -61,7 +62,7 @@ Tape with_followed_children(const Tape& tape) {
   return Tape::parse(writer.bytes());
 }
 
-// The processes of the rows, where only those of the tape's process are requested.
+// Returns the processes of the rows if only the process of the tape is requested.
 std::set<std::uint64_t> processes_of(const Tape& tape, bool inherits) {
   const Exits exits =
       replay_exits<task_iter::Ends, ReplayedInput, Figures>(tape, {tape.number("pid")}, inherits);
@@ -80,8 +81,8 @@ std::vector<const Record*> records_of(const Tape& tape, ended_kind kind) {
   return found;
 }
 
-// As the kernel does in cputime_adjust(): ticks of user and system time, scaled to the time that
-// the thread ran, and neither less than what was shown before.
+// Repeats the computation of cputime_adjust(): ticks of user and system time are scaled to the run
+// time, and neither is below its previous value.
 std::pair<std::uint64_t, std::uint64_t> user_and_system(const ::record& task) {
   const std::uint64_t ran = task.sum_exec_runtime;
   if (task.prev_stime + task.prev_utime >= ran) return {task.prev_utime, task.prev_stime};
@@ -95,7 +96,7 @@ std::pair<std::uint64_t, std::uint64_t> user_and_system(const ::record& task) {
   return {ran - system, system};
 }
 
-// Figures that add up, by the name of their metric.
+// Returns counters by metric name.
 std::map<std::string, std::uint64_t> counters_of(const ::record& task) {
   return {{"run_time_ns", task.sum_exec_runtime},
           {"minflt", task.min_flt},
@@ -140,7 +141,7 @@ void check_row(const Exits& exits, std::size_t row, const ended_thread& ended) {
     BOOST_TEST((exits.gap(row, "blkio_delay_count") == Gap::PredatesSwitch));
 }
 
-// Rows are in any order; two threads that had one tid ended at different times.
+// Rows are in any order. Two threads with one tid exited at different times.
 std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(const Exits& exits) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows;
   for (std::size_t row = 0; row < exits.rows(); ++row)
@@ -150,7 +151,7 @@ std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(const
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(each_exited_thread_has_its_last_figures, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(each_exited_thread_has_its_last_values, data::make(kTapes), name) {
   const Tape tape = tape_of(name);
   const Exits exits = replay(tape);
   const auto records = records_of<ended_thread>(tape, ENDED_THREAD);
@@ -165,8 +166,7 @@ BOOST_DATA_TEST_CASE(each_exited_thread_has_its_last_figures, data::make(kTapes)
   }
 }
 
-BOOST_DATA_TEST_CASE(cgroups_have_the_names_that_were_recorded_with_them, data::make(kTapes),
-                     name) {
+BOOST_DATA_TEST_CASE(cgroups_have_their_recorded_names, data::make(kTapes), name) {
   const Tape tape = tape_of(name);
   const Exits exits = replay(tape);
   std::map<std::uint64_t, std::string> paths;
@@ -184,12 +184,12 @@ BOOST_DATA_TEST_CASE(cgroups_have_the_names_that_were_recorded_with_them, data::
   BOOST_TEST(paths.begin()->second.ends_with("/ctprof-recorded/inner"));
 }
 
-// The last switch of a thread is one that it cannot have read; all else it read last.
-BOOST_DATA_TEST_CASE(figures_are_those_that_threads_read_of_themselves,
+// A thread cannot read its own last switch; it read all other values last.
+BOOST_DATA_TEST_CASE(values_equal_those_that_threads_read_about_themselves,
                      data::make({"threads", "processes"}), name) {
   const Tape tape = tape_of(name);
   const Exits exits = replay(tape);
-  std::map<std::uint64_t, std::size_t> rows;  // by tid, which the workload did not use twice
+  std::map<std::uint64_t, std::size_t> rows;  // by tid; the workload used each tid once
   for (std::size_t row = 0; row < exits.rows(); ++row) rows[exits.value(row, "tid")] = row;
   std::istringstream lines(tape.output());
   std::size_t threads = 0;
@@ -208,13 +208,13 @@ BOOST_DATA_TEST_CASE(figures_are_those_that_threads_read_of_themselves,
         BOOST_TEST_CONTEXT(metric) BOOST_TEST(exits.value(row, metric) == read);
       }
     }
-    std::string rest;  // what wait4 said
+    std::string rest;  // output of wait4
     std::getline(lines, rest);
   }
   BOOST_TEST(threads >= 40u);
 }
 
-BOOST_AUTO_TEST_CASE(an_exec_by_a_thread_that_is_no_leader_is_no_exit) {
+BOOST_AUTO_TEST_CASE(an_exec_by_another_thread_than_the_leader_is_not_an_exit) {
   const Tape tape = tape_of("takeover");
   const Exits exits = replay(tape);
   const auto execs = records_of<ended_exec>(tape, ENDED_EXEC);
@@ -223,12 +223,12 @@ BOOST_AUTO_TEST_CASE(an_exec_by_a_thread_that_is_no_leader_is_no_exit) {
   BOOST_TEST(exits.ended.took_over[0].tgid == execs[0]->tgid);
   BOOST_TEST(exits.ended.took_over[0].tid == execs[0]->tid);
   BOOST_TEST(exits.ended.took_over[0].at_ns == execs[0]->at_boottime);
-  BOOST_TEST(exits.rows() == 2u);  // the old leader, and the thread that took its place
+  BOOST_TEST(exits.rows() == 2u);  // the replaced leader, and the thread that replaced it
   BOOST_TEST(exits.value(0, "tid") == tape.number("pid"));
   BOOST_TEST(exits.value(1, "tid") == tape.number("pid"));
 }
 
-BOOST_AUTO_TEST_CASE(births_whose_ends_were_seen_leave_no_row) {
+BOOST_AUTO_TEST_CASE(starts_of_exited_threads_leave_no_row) {
   const Tape tape = tape_of("processes");
   BOOST_TEST(records_of<ended_birth>(tape, ENDED_BIRTH).size() == 40u);
   const Exits exits = replay(tape);
@@ -236,8 +236,9 @@ BOOST_AUTO_TEST_CASE(births_whose_ends_were_seen_leave_no_row) {
   BOOST_TEST(exits.rows() == 41u);
 }
 
-// As where the kernel's buffer was full: it counts from the start, the core gets what is new.
-BOOST_AUTO_TEST_CASE(lost_threads_are_counted_once) {
+// The buffer of the kernel was full. The kernel counts from the start; the core receives the
+// difference.
+BOOST_AUTO_TEST_CASE(counts_lost_threads_once) {
   const Tape whole = tape_of("threads");
   TapeWriter writer;
   for (const Layout& layout : kLayouts) writer.add_layouts(std::span(&layout, 1));
@@ -249,8 +250,8 @@ BOOST_AUTO_TEST_CASE(lost_threads_are_counted_once) {
   BOOST_TEST(exits.ended.lost == lost);
 }
 
-// Where they are too many, threads of one process, name and cgroup become one row, with their sums.
-BOOST_DATA_TEST_CASE(merged_rows_have_the_sums_of_their_threads,
+// Beyond the limit, threads with the same process, name and cgroup share a row with their sums.
+BOOST_DATA_TEST_CASE(merged_rows_contain_the_sums_of_their_threads,
                      data::make({"threads", "processes"}), name) {
   const Tape tape = tape_of(name);
   Exits exits = replay(tape);
@@ -272,7 +273,7 @@ BOOST_DATA_TEST_CASE(merged_rows_have_the_sums_of_their_threads,
   BOOST_TEST(exits.ended.merged == threads - exits.rows());
 }
 
-BOOST_AUTO_TEST_CASE(children_of_requested_processes_have_rows_where_they_are_followed) {
+BOOST_AUTO_TEST_CASE(followed_children_of_requested_processes_have_rows) {
   const Tape tape = tape_of("processes"), followed = with_followed_children(tape);
   std::set<std::uint64_t> all;
   for (const ended_thread* record : records_of<ended_thread>(tape, ENDED_THREAD))

@@ -6,7 +6,7 @@
 namespace ctprof::recorded::task_iter_tape {
 namespace {
 
-// What layout version 1 is.
+// Layout version 1.
 static_assert(RECORD_FIXED == 776 && ENDED_THREAD_SIZE == 808);
 static_assert(offsetof(ended_thread, maxrss) == 8 && offsetof(ended_thread, pcomm) == 16 &&
               offsetof(ended_thread, task) == 32);

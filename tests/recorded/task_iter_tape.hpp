@@ -1,7 +1,7 @@
-// Tapes of the plugin task-iter: records about threads that exited, recorded and replayed.
+// Records the exit records of the plugin task-iter on tape, and replays them.
 //
 // A drain is kDrain, kRecord for each record, and kLost. A tape contains only descendants of the
-// workload, and of cgroups only those that they were in.
+// workload, and only cgroups that contained them.
 
 #pragma once
 
@@ -25,12 +25,12 @@ enum Kind : std::uint32_t {
   kLost                     // std::uint64_t
 };
 
-// Raise a version with its structure; tests of the older tapes then need a conversion.
+// Raise a version when its structure changes; tests then convert older tapes.
 inline constexpr std::array kLayouts{
     Layout{"ended_thread", 1, ENDED_THREAD_SIZE}, Layout{"ended_exec", 1, sizeof(ended_exec)},
     Layout{"ended_cgroup", 1, sizeof(ended_cgroup)}, Layout{"ended_birth", 1, sizeof(ended_birth)}};
 
-// Passes all calls on, and records them. `tape` must live as long.
+// Forwards and records all calls. `tape` must outlive this object.
 class RecordingInput final : public task_iter::EndsInput {
  public:
   RecordingInput(std::unique_ptr<task_iter::EndsInput> input, TapeWriter& tape);
@@ -50,7 +50,7 @@ class RecordingInput final : public task_iter::EndsInput {
   std::map<std::uint64_t, std::vector<std::byte>> cgroups_;  // not recorded yet, by id
 };
 
-// Delivers what the cursor comes to.
+// Returns the recorded answers.
 class ReplayedInput final : public task_iter::EndsInput {
  public:
   ReplayedInput(const Tape& tape, Cursor& cursor);

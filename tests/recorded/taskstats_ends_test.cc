@@ -1,6 +1,6 @@
-// Exited threads by netlink, for equality: recorded messages are replayed through taskstats' source
-// and the core, and compared with the kernel's own struct in the messages, and with what each
-// thread read of itself last.
+// Tests exited threads by netlink, for exact results: recorded messages are replayed through
+// taskstats' source and the core, and compared with the kernel's struct in the messages and with
+// the last values that each thread read about itself.
 
 #define BOOST_TEST_MODULE recorded_taskstats_ends
 #include <linux/genetlink.h>
@@ -27,7 +27,7 @@ namespace data = boost::unit_test::data;
 namespace {
 
 constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
-constexpr std::uint16_t kInterleaved = 15;  // whose struct is not that of the header
+constexpr std::uint16_t kInterleaved = 15;  // version with another order of members than the header
 const std::vector<std::string> kTapes{"threads", "processes", "takeover"};
 
 Tape tape_of(const std::string& name) {
@@ -39,7 +39,7 @@ Exits replay(const Tape& tape) {
       tape);
 }
 
-// One message, and between which moments it came.
+// One message, and the interval in which it arrived.
 struct Message {
   std::uint32_t tid = 0, tgid = 0;
   ::taskstats stats{};
@@ -81,11 +81,12 @@ Message message_of(Bytes bytes) {
   return message;
 }
 
-// All messages of a tape. Those of a drain came after the read of the drain before that found none.
+// Returns all messages of a tape. The messages of a drain arrived after the last empty read of the
+// previous drain.
 std::vector<Message> messages_of(const Tape& tape) {
   std::vector<Message> messages;
   std::uint64_t drained_ns = 0;
-  std::size_t first = 0;  // of the read
+  std::size_t first = 0;  // first message of the read
   for (const recorded::Frame& frame : tape.frames()) {
     if (frame.kind == kMessages) first = messages.size();
     if (frame.kind == kMessage) messages.push_back(message_of(frame.bytes));
@@ -156,7 +157,7 @@ std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(const
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(each_exited_thread_has_the_figures_of_its_message, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(each_exited_thread_has_the_values_of_its_message, data::make(kTapes), name) {
   const Tape tape = tape_of(name);
   const Exits exits = replay(tape);
   const auto messages = messages_of(tape);
@@ -172,12 +173,13 @@ BOOST_DATA_TEST_CASE(each_exited_thread_has_the_figures_of_its_message, data::ma
   }
 }
 
-// The message is made before the last switch; bytes are rounded down to multiples of 1,024.
-BOOST_DATA_TEST_CASE(figures_are_those_that_threads_read_of_themselves,
+// The kernel creates the message before the thread's last switch. Byte counts are rounded down to
+// multiples of 1,024.
+BOOST_DATA_TEST_CASE(values_equal_those_that_threads_read_about_themselves,
                      data::make({"threads", "processes"}), name) {
   const Tape tape = tape_of(name);
   const Exits exits = replay(tape);
-  std::map<std::uint64_t, std::size_t> rows;  // by tid, which the workload did not use twice
+  std::map<std::uint64_t, std::size_t> rows;  // by tid; the workload used each tid once
   for (std::size_t row = 0; row < exits.rows(); ++row) rows[exits.value(row, "tid")] = row;
   std::istringstream lines(tape.output());
   std::size_t threads = 0;
@@ -195,15 +197,15 @@ BOOST_DATA_TEST_CASE(figures_are_those_that_threads_read_of_themselves,
       for (const char* metric : {"rchar", "wchar", "read_bytes", "write_bytes"})
         BOOST_TEST(exits.value(row, metric) == io[metric] / 1024 * 1024);
     }
-    std::string rest;  // what wait4 said
+    std::string rest;  // output of wait4
     std::getline(lines, rest);
   }
   BOOST_TEST(threads >= 40u);
 }
 
-// As where the socket's buffer was full: the kernel counts from the start, the core gets what is
-// new; and each message that cannot be understood is a thread that is lost, too.
-BOOST_AUTO_TEST_CASE(lost_threads_are_counted_once) {
+// The buffer of the socket was full. The kernel counts from the start; the core receives the
+// difference. Each malformed message counts as a lost thread, too.
+BOOST_AUTO_TEST_CASE(counts_lost_threads_once) {
   const Tape whole = tape_of("threads");
   TapeWriter writer;
   writer.add_layouts(kLayouts);
@@ -223,7 +225,7 @@ BOOST_AUTO_TEST_CASE(lost_threads_are_counted_once) {
   BOOST_TEST(cut > 40u);
 }
 
-BOOST_DATA_TEST_CASE(merged_rows_have_the_sums_of_their_threads,
+BOOST_DATA_TEST_CASE(merged_rows_contain_the_sums_of_their_threads,
                      data::make({"threads", "processes"}), name) {
   const Tape tape = tape_of(name);
   Exits exits = replay(tape);

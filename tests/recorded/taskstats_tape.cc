@@ -12,7 +12,7 @@ using taskstats::Refused;
 
 namespace {
 
-// Of struct taskstats: where the parent's id is, and in the version that moved it.
+// Offsets of the parent's id in struct taskstats, and in version 15, which moved it.
 constexpr std::size_t kParent = offsetof(::taskstats, ac_ppid), kParentIn15 = kParent + 48;
 constexpr std::uint16_t kInterleaved = 15;
 static_assert(kParent == 132);

@@ -1,7 +1,7 @@
-// Tapes of the plugin taskstats: netlink messages about threads that exited, recorded and replayed.
+// Records the exit messages of the plugin taskstats on tape, and replays them.
 //
-// A drain is kDrain; kMessages, kMessage for each message, and kClock, until there are none; and
-// kLost. A tape contains only threads of the workload's process, and of its children.
+// A drain is kDrain; kMessages, kMessage for each message, and kClock, until a read is empty; and
+// kLost. A tape contains only threads of the workload's process and its children.
 
 #pragma once
 
@@ -25,13 +25,13 @@ enum Kind : std::uint32_t {
   kLost                     // std::uint64_t
 };
 
-// struct taskstats states its version itself: this is the framing around it.
+// struct taskstats contains its own version; this is the size of the framing around it.
 inline constexpr std::array kLayouts{Layout{"taskstats_message", 1, 20}};
 
-// Passes all calls on, and records them. `tape` must live as long.
+// Forwards and records all calls. `tape` must outlive this object.
 class RecordingInput final : public taskstats::ExitInput {
  public:
-  // `pid`: of the workload.
+  // `pid`: the process id of the workload.
   RecordingInput(std::unique_ptr<taskstats::ExitInput> input, std::uint64_t pid, TapeWriter& tape);
 
   std::uint64_t now_ns(clockid_t clock) const override;
@@ -48,10 +48,10 @@ class RecordingInput final : public taskstats::ExitInput {
   std::unique_ptr<taskstats::ExitInput> input_;
   std::uint64_t pid_;
   TapeWriter& tape_;
-  bool leaves_out_ = false;  // the last read, whose messages are all of others
+  bool leaves_out_ = false;  // the last read contained only messages of others
 };
 
-// Delivers what the cursor comes to, and checks that the source makes the recorded calls.
+// Returns the recorded answers, and checks that the source makes the recorded calls.
 class ReplayedInput final : public taskstats::ExitInput {
  public:
   ReplayedInput(const Tape& tape, Cursor& cursor);

@@ -1,5 +1,5 @@
 // A program whose threads are recorded. It is created stopped, so that its process id is known
-// before it does anything; its standard output is kept.
+// before it runs. Its standard output is kept.
 
 #pragma once
 
@@ -12,7 +12,7 @@ namespace ctprof::recorded {
 
 class Workload {
  public:
-  // Throws std::runtime_error where no process can be made.
+  // Throws std::runtime_error if no process can be created.
   explicit Workload(std::vector<std::string> command);
   ~Workload();
   Workload(const Workload&) = delete;
@@ -20,9 +20,9 @@ class Workload {
 
   pid_t pid() const { return pid_; }
   void release();
-  // Does not wait. Throws std::runtime_error if the program failed.
+  // Returns immediately. Throws std::runtime_error if the program failed.
   bool has_exited();
-  // All of it, once it has exited.
+  // Returns the complete output; call it after the program has exited.
   std::string output();
 
  private:

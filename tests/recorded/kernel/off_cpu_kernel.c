@@ -1,7 +1,7 @@
-#define __bpf__ /* types are those of the programs */
+#define __bpf__ /* use the types of the programs */
 #define OFF_CPU_WITHOUT_WALK
 #include "plugins/off-cpu/off_cpu.bpf.c"
-/* The programs come first: they include their helpers in place of libbpf's. */
+/* The programs must come first: they include the helpers that replace libbpf's. */
 #include "tests/recorded/kernel/off_cpu_kernel.h"
 
 enum { kCpus = 64, kMostTasks = 4096, kMostRecords = 65536 };
@@ -11,7 +11,7 @@ void* malloc(__SIZE_TYPE__ size);
 void free(void* memory);
 
 struct kernel_task {
-  struct task_struct task; /* first, so that a pointer to one is a pointer to the other */
+  struct task_struct task; /* first, so that the pointers can be converted */
   struct cfs_rq queue_of;
   struct rq queue;
   struct mm_struct memory;
@@ -21,7 +21,7 @@ struct kernel_task {
   int is_known, has_run, is_gone;
 };
 
-/* Of a ring buffer. */
+/* A record in a ring buffer. */
 struct written {
   void* map;
   __u64 size;
@@ -42,7 +42,7 @@ static struct task_struct* current;
 static kernel_take seq_take;
 static void* seq_context;
 
-/* --- what the programs call --- */
+/* --- BPF helpers that the programs call --- */
 
 void* bpf_map_lookup_elem(void* map, const void* key) {
   (void)key;
@@ -90,7 +90,7 @@ long bpf_get_task_stack(struct task_struct* task, void* buffer, __u32 size, __u6
   const struct off_thread* thread = &((struct kernel_task*)task)->thread;
   (void)size, (void)flags;
   __u64 *first = buffer, *place = first;
-  /* Frames of tracing, as the thread that runs takes its own stack. */
+  /* A running thread that takes its own stack has frames of tracing. */
   for (unsigned i = 0; task == current && i < tracing_frames; ++i)
     *place++ = KERNEL_TRACING + i + 1;
   *place = thread->state < OFF_KINDS                   ? KERNEL_OPEN_WAIT
@@ -111,7 +111,7 @@ long bpf_probe_read_user(void* to, __u32 size, const void* from) {
   return 0;
 }
 __u64 bpf_ktime_get_ns(void) { return clock_ns; }
-/* xorshift: the same numbers in each run. */
+/* xorshift: gives the same numbers in each run. */
 __u32 bpf_get_prandom_u32(void) {
   if (same_random != 0) return same_random;
   random_state ^= random_state << 13;
@@ -120,7 +120,7 @@ __u32 bpf_get_prandom_u32(void) {
   return random_state;
 }
 
-/* --- what a test calls --- */
+/* --- functions for tests --- */
 
 void kernel_reset(const struct kernel_settings* settings) {
   for (unsigned i = 0; i < task_count; ++i) free(tasks[i]);
@@ -168,12 +168,12 @@ struct kernel_task* kernel_new_task(const struct sched_task* task, enum kernel_o
   of->task.mm = &of->memory;
   of->task.signal = &of->group;
   of->task.real_parent = &idle;
-  of->registers.cs = 0x33; /* 64 bits */
+  of->registers.cs = 0x33; /* 64-bit mode */
   tasks[task_count++] = of;
   return of;
 }
 
-/* As the kernel: a thread that is new comes from the fork, and not through where threads resume. */
+/* As in the kernel, the first run of a new thread starts in fork and not where threads resume. */
 void kernel_switch(const struct sched_event* event, struct kernel_task* previous,
                    struct kernel_task* next) {
   struct task_struct* from = previous ? &previous->task : &idle;

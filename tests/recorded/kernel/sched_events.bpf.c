@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Records what the scheduler does with the threads of one process. Needs Linux 5.18, whose
- * tracepoint states why a thread leaves its CPU. */
+/* Records the scheduler events of one process. Needs Linux 5.18, whose tracepoint contains the
+ * state in which a thread leaves its CPU. */
 #include "plugins/off-cpu/kernel.h"
 
 #include <bpf/bpf_core_read.h>
@@ -10,7 +10,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile int wanted = 0; /* the process */
+const volatile int wanted = 0; /* id of the recorded process */
 __u64 lost = 0;
 
 struct {
@@ -56,7 +56,7 @@ static __always_inline int tell_one(__u32 kind, struct task_struct* task, __u32 
 }
 
 SEC("tp_btf/sched_switch")
-int on_switch(__u64* arguments) { /* whether preempted, previous, next, and why it leaves */
+int on_switch(__u64* arguments) { /* preempted, previous, next, state */
   struct task_struct* previous = (struct task_struct*)arguments[1];
   struct task_struct* next = (struct task_struct*)arguments[2];
   const __u64 now = bpf_ktime_get_ns();
@@ -72,16 +72,16 @@ int on_switch(__u64* arguments) { /* whether preempted, previous, next, and why 
 }
 
 SEC("tp_btf/sched_wakeup")
-int on_wakeup(__u64* arguments) { /* who */
+int on_wakeup(__u64* arguments) { /* task */
   return tell_one(SCHED_WAKEUP, (struct task_struct*)arguments[0], 0);
 }
 
 SEC("tp_btf/sched_wakeup_new")
-int on_birth(__u64* arguments) { /* who */
+int on_birth(__u64* arguments) { /* task */
   return tell_one(SCHED_BIRTH, (struct task_struct*)arguments[0], 0);
 }
 
 SEC("tp_btf/sched_process_exec")
-int on_exec(__u64* arguments) { /* who, and its tid before */
+int on_exec(__u64* arguments) { /* task, previous tid */
   return tell_one(SCHED_EXEC, (struct task_struct*)arguments[0], (__u32)arguments[1]);
 }

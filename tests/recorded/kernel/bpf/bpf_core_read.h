@@ -1,5 +1,5 @@
-/* In place of libbpf's header, for BPF programs that are compiled for the host: the structures of
- * the kernel are exactly those that the programs declare.
+/* Replaces libbpf's header for BPF programs that are compiled for the host. The kernel structures
+ * are exactly those that the programs declare.
  */
 #ifndef CTPROF_RECORDED_BPF_CORE_READ_H
 #define CTPROF_RECORDED_BPF_CORE_READ_H

@@ -1,5 +1,5 @@
-/* In place of libbpf's header, for BPF programs that are compiled for the host and run in a test:
- * what the programs call is declared here, and defined by the simulated kernel that includes them.
+/* Replaces libbpf's header for BPF programs that are compiled for the host and run in a test.
+ * Declares the helpers that the programs call; the simulated kernel defines them.
  */
 #ifndef CTPROF_RECORDED_BPF_HELPERS_H
 #define CTPROF_RECORDED_BPF_HELPERS_H
