@@ -1,12 +1,14 @@
-/* exec_again: a program that is replaced for ever, by and by from each of its threads.
+/* exec_again: a program that replaces itself endlessly, from each of its threads in turn.
  *
- *   exec_again LIBRARY OTHER    becomes OTHER without, and then itself with LIBRARY (jemalloc)
- * preloaded, in turns; LIBRARY may be ""
+ *   exec_again LIBRARY OTHER
  *
- * OTHER is this program built with JUNK: where the first one has jemalloc's counters, it has bytes
- * that look like nothing it counts. Each time it starts kThreads threads, which under jemalloc
- * allocate exactly kBytes each; then one of the threads, or the first one, calls execv. Writes a
- * byte to standard output each time, and ends when it cannot.
+ * Alternately executes OTHER without LIBRARY, and itself with LIBRARY (jemalloc) preloaded. LIBRARY
+ * may be "".
+ *
+ * OTHER is this program built with JUNK: in place of jemalloc's counters it has bytes that cannot
+ * be valid counts. Each program starts kThreads threads, which allocate exactly kBytes each under
+ * jemalloc. Then one of the threads, or the main thread, calls execv. Each program writes a byte to
+ * standard output, and exits if it cannot.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -24,15 +26,15 @@ enum { kThreads = 8, kBytes = 20480 };
 #define FOUR(byte) byte, byte, byte, byte
 #define MANY(byte) FOUR(FOUR(FOUR(FOUR(FOUR(FOUR(byte))))))
 static __thread volatile unsigned char junk[] = {
-    MANY(0x5a)}; /* 4 KiB, right before the thread pointer */
+    MANY(0x5a)}; /* 4 KiB, directly below the thread pointer */
 #else
 static __thread volatile unsigned char junk[1];
 #endif
 
 static pthread_barrier_t all_have_allocated;
 static char** arguments;
-static const char* next; /* program */
-static int replacer;     /* number of the thread that calls execv; 0: the first one */
+static const char* next; /* the next program */
+static int replacer;     /* number of the thread that calls execv; 0: the main thread */
 
 static void replace(void) {
   usleep(300);

@@ -1,9 +1,9 @@
-// A program that replaces itself while it is probed: it is not held up, and no figure is made of
-// another program's memory.
+// Probes a program that replaces itself all the time. The program must keep running, and no value
+// may come from another program's memory.
 //
-// What is here:   thread_pointers.hpp and the whole plugin against a target that calls execv all
-// the time, from any of its threads. What is not:    targets that stay what they are
-// (harm_test.cc).
+// Contents:  thread_pointers.hpp and the whole plugin, with a target that calls execv from any of
+// its threads.
+// See also:  harm_test.cc, for targets that do not replace themselves.
 
 #define BOOST_TEST_MODULE jemalloc_exec
 #include <boost/test/unit_test.hpp>
@@ -16,16 +16,16 @@
 
 namespace {
 
-constexpr std::uint64_t kBytes = 20480;  // that each thread but the first allocates: a size class
-                                         // of jemalloc, so that none is added
-constexpr std::uint64_t kMostOfTheFirst = 10'000'000;  // it starts threads, and does no more
+// Allocated by each thread except the main thread; a size class of jemalloc, so it is not rounded.
+constexpr std::uint64_t kBytes = 20480;
+constexpr std::uint64_t kMostOfTheFirst = 10'000'000;  // the main thread only starts threads
 
 std::string from_environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
-// Counts the starts of the target, byte by byte.
+// Runs the target and counts its starts, one byte each.
 class ExecAgain {
  public:
   ExecAgain() {
@@ -47,7 +47,7 @@ class ExecAgain {
 
   pid_t pid() const { return pid_; }
 
-  // A full pipe would end it: to be called now and then.
+  // Must be called regularly, because the target exits when the pipe is full.
   std::uint64_t starts() {
     std::array<char, 4096> bytes;
     for (ssize_t got; (got = ::read(pipe_[0], bytes.data(), bytes.size())) > 0;)
@@ -72,7 +72,7 @@ bool is_number(const std::string& cell) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(it_goes_on_while_its_threads_are_read) {
+BOOST_AUTO_TEST_CASE(a_target_that_replaces_itself_keeps_running) {
   ExecAgain target;
   BOOST_REQUIRE(target.goes_on());
   std::map<ProbeStep, int> outcomes;
@@ -82,12 +82,12 @@ BOOST_AUTO_TEST_CASE(it_goes_on_while_its_threads_are_read) {
     for (const Tracee& tracee : tracees) ++outcomes[tracee.outcome.failed];
   }
   BOOST_TEST(outcomes[ProbeStep::Done] > kRounds);
-  BOOST_TEST(outcomes.size() > 1u);  // some were gone: it was replaced in the middle
+  BOOST_TEST(outcomes.size() > 1u);  // some threads exited: it was replaced in between
   BOOST_TEST(target.goes_on());
   BOOST_TEST(soon([&] { return nobody_traces(target.pid()); }));
 }
 
-BOOST_AUTO_TEST_CASE(no_figure_is_made_of_another_programs_memory,
+BOOST_AUTO_TEST_CASE(no_value_comes_from_another_programs_memory,
                      *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
                        return boost::test_tools::assertion_result(
                            !from_environment("LIBJEMALLOC").empty());

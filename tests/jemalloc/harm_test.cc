@@ -1,8 +1,8 @@
-// Reading thread pointers harms nobody: killed in the middle, met by signals, stops, other tracers
-// and exits.
+// Tests that reading thread pointers does not disturb targets: when the prober is killed, and with
+// signals, stops, other tracers and exits.
 //
-// What is here:   thread_pointers.hpp against real threads.
-// What is not:    programs that are replaced (exec_test.cc), whole captures (left_alone_test.py).
+// Contents:  thread_pointers.hpp with real threads.
+// See also:  exec_test.cc, for programs that are replaced; left_alone_test.py, for whole captures.
 
 #define BOOST_TEST_MODULE jemalloc_harm
 #include <sys/ptrace.h>
@@ -58,14 +58,14 @@ std::uint64_t done(const std::vector<Tracee>& tracees) {
       tracees, [](const Tracee& tracee) { return tracee.outcome.failed == ProbeStep::Done; }));
 }
 
-// What may be said of a thread that ended meanwhile; EPERM is a zombie's.
+// Returns whether the outcome is valid for a thread that may have exited; EPERM means a zombie.
 bool is_gone(const Tracee& tracee) {
   const auto [failed, error] = tracee.outcome;
   return failed == ProbeStep::Done || error == ESRCH ||
          (failed == ProbeStep::Seize && error == EPERM);
 }
 
-// Holds the target's first thread as a debugger does, while it lives.
+// Traces the target's main thread like a debugger, until this object is destroyed.
 class Debugger {
  public:
   explicit Debugger(pid_t pid)
@@ -87,7 +87,7 @@ class Debugger {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(pointers_are_those_that_threads_see) {
+BOOST_AUTO_TEST_CASE(pointers_equal_those_that_threads_read) {
   Target target;
   auto tracees = tracees_of(target.pid());
   BOOST_TEST(tracees.size() == kThreads + 1);
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(pointers_are_those_that_threads_see) {
   BOOST_TEST(target.all_tick());
 }
 
-BOOST_AUTO_TEST_CASE(killed_in_the_middle_every_thread_runs_on_and_no_signal_is_lost) {
+BOOST_AUTO_TEST_CASE(all_threads_continue_and_no_signal_is_lost_when_the_prober_is_killed) {
   Target target;
   std::uint64_t sent = 0;
   int in_the_middle = 0;
@@ -147,12 +147,12 @@ BOOST_AUTO_TEST_CASE(a_stopped_target_stays_stopped) {
   sleep_us(20'000);
   BOOST_TEST(target.page().ticks[0] == ticks);
   BOOST_TEST(::waitpid(target.pid(), &status, WUNTRACED | WCONTINUED | WNOHANG) ==
-             0);  // its parent hears nothing
+             0);  // no state change is reported to the parent
   ::kill(target.pid(), SIGCONT);
   BOOST_TEST(target.all_tick());
 }
 
-BOOST_AUTO_TEST_CASE(a_stop_in_the_middle_is_a_stop) {
+BOOST_AUTO_TEST_CASE(a_stop_during_probing_stops_the_target) {
   Target target;
   const pid_t prober = start_child([&] { probe_for_ever(target); });
   for (int round = 0; round < kRounds; ++round) {
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_stop_in_the_middle_is_a_stop) {
   BOOST_TEST(target.all_tick());
 }
 
-BOOST_AUTO_TEST_CASE(one_that_a_debugger_holds_is_busy_and_stays_the_debuggers) {
+BOOST_AUTO_TEST_CASE(a_debugged_thread_is_busy_and_stays_traced_by_its_debugger) {
   Target target;
   const Debugger debugger(target.pid());
   auto tracees = tracees_of(target.pid());
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(one_that_a_debugger_holds_is_busy_and_stays_the_debuggers) 
   BOOST_TEST(status_of(target.pid(), "State").starts_with('t'));
 }
 
-BOOST_AUTO_TEST_CASE(without_privileges_it_is_denied,
+BOOST_AUTO_TEST_CASE(is_denied_without_privileges,
                      *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
                        return boost::test_tools::assertion_result(::getuid() == 0);
                      })) {
@@ -206,8 +206,8 @@ BOOST_AUTO_TEST_CASE(without_privileges_it_is_denied,
   BOOST_TEST(WEXITSTATUS(end_child(nobody, 0)) == 7);
 }
 
-BOOST_AUTO_TEST_CASE(uninterruptible_sleep_costs_a_bounded_wait_and_leaves_nothing_behind) {
-  // A parent sleeps uninterruptibly until its vfork child ends.
+BOOST_AUTO_TEST_CASE(uninterruptible_sleep_costs_a_bounded_wait_and_leaves_no_trace) {
+  // The parent is in uninterruptible sleep until its vfork child exits.
   Page* page = shared_page();
   const pid_t parent = start_child([page] {
     if (::vfork() == 0) {
@@ -222,14 +222,14 @@ BOOST_AUTO_TEST_CASE(uninterruptible_sleep_costs_a_bounded_wait_and_leaves_nothi
   BOOST_REQUIRE(tracees.size() == 1u);
   BOOST_TEST((tracees[0].outcome.failed == ProbeStep::Wait));
   BOOST_TEST(tracees[0].outcome.error == ETIMEDOUT);
-  BOOST_TEST(page->ticks[0] == 0u);  // it still slept
+  BOOST_TEST(page->ticks[0] == 0u);  // it still sleeps
   BOOST_TEST(soon([&] { return nobody_traces(parent); }));
   BOOST_TEST(soon([&] { return page->ticks[0] > 100; }));
   end_child(parent, SIGKILL);
   ::munmap(page, sizeof(Page));
 }
 
-BOOST_AUTO_TEST_CASE(threads_may_vanish) {
+BOOST_AUTO_TEST_CASE(threads_may_exit_during_probing) {
   Page* page = shared_page();
   const pid_t churn = start_child([page] {
     const auto live = [](void*) -> void* {
@@ -259,8 +259,9 @@ BOOST_AUTO_TEST_CASE(threads_may_vanish) {
   ::munmap(page, sizeof(Page));
 }
 
-// And soon, though whoever read its threads goes on to live: a dead leader is not held either.
-BOOST_AUTO_TEST_CASE(how_a_child_of_ours_ended_is_for_us_to_hear) {
+// The exit must be reported soon, although the prober continues to run: a dead leader must not stay
+// traced.
+BOOST_AUTO_TEST_CASE(the_parent_receives_the_exit_status_of_a_probed_child) {
   ThreadPointers pointers(open_proc());
   for (int round = 0; round < kRounds; ++round) {
     const long delay = random_us(1500);

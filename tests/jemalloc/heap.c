@@ -1,11 +1,13 @@
-/* heap: threads whose figures jemalloc itself tells.
+/* heap: threads that read their own counters from jemalloc.
  *
- *   heap N    N threads beside the first; each allocates and frees a different amount, asks
- * jemalloc for its own two counters, and sleeps
+ *   heap N
  *
- * Says "ready" when all of them sleep. When standard input ends, it prints a line `tid allocated
- * deallocated` for each thread, the first one's included, and ends. Built in several ways: see
- * meson.build. With PRELOADED it does not know jemalloc when it is linked.
+ * Starts N threads besides the main thread. Each allocates and frees a different amount, reads its
+ * own two counters from jemalloc, and sleeps.
+ *
+ * Prints "ready" when all of them sleep. At the end of standard input, it prints a line `tid
+ * allocated deallocated` for each thread, including the main thread, and exits. meson.build builds
+ * several variants. With PRELOADED it is not linked with jemalloc.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -30,7 +32,7 @@ static int (*ask)(const char*, void*, size_t*, void*, size_t);
 #ifdef PRELOADED
 static void find_jemalloc(void) {
   void* const found = dlsym(RTLD_DEFAULT, "mallctl");
-  memcpy(&ask, &found, sizeof ask); /* ISO C has no conversion */
+  memcpy(&ask, &found, sizeof ask); /* ISO C forbids the cast */
 }
 #else
 int mallctl(const char*, void*, size_t*, void*, size_t);
@@ -44,7 +46,7 @@ static uint64_t figure(const char* name) {
   return value;
 }
 
-/* A compiler may leave out an allocation that nobody looks at. */
+/* Writes to the block, because a compiler may remove unused allocations. */
 static void* touched(size_t size) {
   void* volatile block = malloc(size);
   memset(block, 1, size);

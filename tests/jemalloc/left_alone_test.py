@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Whole captures leave targets as they were: stopped, traced, or running although ctprof was killed in the middle."""
+"""Tests that whole captures leave their targets stopped, traced or running as before, also if ctprof is killed."""
 
 import ctypes
 import os
@@ -30,7 +30,7 @@ def ptrace(request, tid):
 
 
 def status(pid, key):
-    """{tid: what stands behind the key} of all threads."""
+    """Returns {tid: value of the key in status} for all threads."""
     found = {}
     for tid in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8", errors="replace") as text:
@@ -38,8 +38,8 @@ def status(pid, key):
     return found
 
 
-def is_free(pid):
-    """Nobody holds a thread of it, at least after a moment: somebody else may capture this host."""
+def is_untraced(pid):
+    """Returns whether no thread is traced, possibly after a moment, as another capture may run on this host."""
     for _ in range(100):
         if set(status(pid, "TracerPid").values()) == {"0"} and "t" not in status(pid, "State").values():
             return True
@@ -60,7 +60,7 @@ class LeftAlone(unittest.TestCase):
         self.assertEqual(file.faults(), [])
         return {tid: row["allocated_bytes"] for (_, tid), row in file.threads.items()}
 
-    def assert_figures_follow(self, pid):
+    def assert_values_available(self, pid):
         self.assertTrue(all(isinstance(value, int) for value in self.allocated(pid).values()))
 
     def test_a_stopped_process_is_busy_and_stays_stopped(self):
@@ -72,9 +72,9 @@ class LeftAlone(unittest.TestCase):
             self.assertLess(time.monotonic() - start, 5)
             self.assertEqual(set(status(heap.pid, "State").values()), {"T"})
             os.kill(heap.pid, signal.SIGCONT)
-            self.assert_figures_follow(heap.pid)
+            self.assert_values_available(heap.pid)
 
-    def test_a_traced_thread_is_busy_and_stays_its_tracers(self):
+    def test_a_traced_thread_is_busy_and_stays_traced(self):
         with Helper("HEAP_LINKED", str(THREADS)) as heap:
             ptrace(PTRACE_SEIZE, heap.pid)
             found = self.allocated(heap.pid)
@@ -84,16 +84,16 @@ class LeftAlone(unittest.TestCase):
             ptrace(PTRACE_INTERRUPT, heap.pid)
             os.waitpid(heap.pid, 0)
             ptrace(PTRACE_DETACH, heap.pid)
-            self.assert_figures_follow(heap.pid)
+            self.assert_values_available(heap.pid)
 
-    def test_a_traced_thread_is_no_matter_of_privileges(self):
+    def test_a_traced_thread_is_not_counted_as_denied(self):
         with Helper("HEAP_LINKED", str(THREADS)) as heap:
             ptrace(PTRACE_SEIZE, heap.pid)
             self.allocated(heap.pid)
             said = file_json.load(self.path).document["probe_summary"]
             self.assertEqual((said["failed"], said["dominant_failure"], said["privilege_dominant"]), (1, "ptrace-seize", False))
 
-    def test_ctprof_killed_in_the_middle(self):
+    def test_ctprof_is_killed_during_a_capture(self):
         with Helper("HEAP_LINKED", str(THREADS)) as heap:
             words = [harness.CTPROF, "--plugins=jemalloc-ptrace", "capture", "--no-sync", "--pid", str(heap.pid), "-o", self.path]
             start = time.monotonic()
@@ -104,17 +104,17 @@ class LeftAlone(unittest.TestCase):
                 ctprof = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 time.sleep(numbers.uniform(0, longest))
                 ctprof.kill()
-                in_the_middle = ctprof.wait() == -signal.SIGKILL
-                self.assertTrue(is_free(heap.pid), "a thread is still held")
-                # How long a capture takes changes with the load; most kills are to come late in it, and not after.
-                longest *= 1.05 if in_the_middle else 0.8
-                killed += in_the_middle
+                was_killed = ctprof.wait() == -signal.SIGKILL
+                self.assertTrue(is_untraced(heap.pid), "a thread is still traced")
+                # The duration of a capture varies with the load. Most kills must come late in the capture, but before its end.
+                longest *= 1.05 if was_killed else 0.8
+                killed += was_killed
                 if killed == KILLS:
                     break
             self.assertEqual(killed, KILLS, "most captures ended before they could be killed")
-            self.assert_figures_follow(heap.pid)
+            self.assert_values_available(heap.pid)
 
-    def test_without_privileges_it_says_what_would_help(self):
+    def test_missing_privileges_are_reported_with_a_remedy(self):
         if not harness.can_become_user():
             self.skipTest("not root")
         with Helper("HEAP_LINKED", "1") as heap:

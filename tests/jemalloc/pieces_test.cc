@@ -1,8 +1,8 @@
-// Pieces of jemalloc-ptrace by themselves: the stat file, addresses, what a failure means, the
+// Tests parts of jemalloc-ptrace: the stat file, addresses, the meaning of failures, and the
 // summary.
 //
-// What is here:   functions without processes, and the plugin's answers to hosts that have none.
-// What is not:    live targets (harm_test.cc, values_test.py), the finder.
+// Contents:  functions that need no processes, and the plugin's answers on hosts without processes.
+// See also:  harm_test.cc and values_test.py, for live targets; finder/, for the finder.
 
 #define BOOST_TEST_MODULE jemalloc_pieces
 #include <unistd.h>
@@ -34,7 +34,7 @@ std::uint64_t self() { return static_cast<std::uint64_t>(::getpid()); }
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_stat_file) {
+BOOST_AUTO_TEST_CASE(parses_the_stat_file) {
   const ThreadImage image = parse_thread_image(kStat);
   BOOST_TEST(image.state == 'R');
   BOOST_TEST(image.start_time == 1580339u);
@@ -45,12 +45,12 @@ BOOST_AUTO_TEST_CASE(the_stat_file) {
   BOOST_TEST(parse_thread_image("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0\n").kernel_thread);
 }
 
-BOOST_AUTO_TEST_CASE(a_stat_file_that_is_none) {
+BOOST_AUTO_TEST_CASE(rejects_malformed_stat_files) {
   for (const char* text : {"", "1", "1 (a", "1 (a)", ") ) )", "1 (a) Sleeping 1 2 3"})
     BOOST_TEST(parse_thread_image(text).state == '?');
 }
 
-BOOST_AUTO_TEST_CASE(another_program) {
+BOOST_AUTO_TEST_CASE(distinguishes_programs) {
   const ThreadImage image = parse_thread_image(kStat);
   ThreadImage other = image;
   other.start_time += 1;  // another thread
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(another_program) {
   BOOST_TEST(!same_program(image, other));
 }
 
-BOOST_AUTO_TEST_CASE(where_counters_are) {
+BOOST_AUTO_TEST_CASE(computes_the_addresses_of_counters) {
   const auto before = extent_of(0x7f0000001000, {-1808, -1792});
   BOOST_REQUIRE(before.has_value());
   BOOST_TEST(before->address == 0x7f0000001000 - 1808u);
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(where_counters_are) {
   BOOST_TEST(extent_of(0x7f0000001000, {32, 16})->size == 24u);
 }
 
-BOOST_AUTO_TEST_CASE(where_counters_cannot_be) {
+BOOST_AUTO_TEST_CASE(rejects_impossible_addresses_of_counters) {
   constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   BOOST_TEST(!extent_of(0, {-1808, -1792}));
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(where_counters_cannot_be) {
   BOOST_TEST(!extent_of(0x7f0000001000, {0, 1 << 20}));
 }
 
-BOOST_AUTO_TEST_CASE(what_failures_mean) {
+BOOST_AUTO_TEST_CASE(maps_failures_to_gaps) {
   BOOST_TEST((gap_of(Outcome{ProbeStep::Wait, ETIMEDOUT}) == Gap::Busy));
   BOOST_TEST((gap_of(Outcome{ProbeStep::GetRegset, ESRCH}) == Gap::ThreadGone));
   BOOST_TEST((gap_of(Outcome{ProbeStep::ReadMemory, EPERM}) == Gap::Denied));
@@ -93,9 +93,9 @@ BOOST_AUTO_TEST_CASE(what_failures_mean) {
   BOOST_TEST((gap_of(Found{Attach::Unreadable, {}, EFAULT}) == Gap::Busy));
 }
 
-BOOST_AUTO_TEST_CASE(memory_of_ours_is_read_as_far_as_it_is_there) {
-  // Three "threads" of our own process, whose pointers we make up; the second one's memory is not
-  // there.
+BOOST_AUTO_TEST_CASE(reads_the_mapped_part_of_memory) {
+  // Three "threads" of our own process with artificial pointers. The memory of the second one is
+  // unmapped.
   const std::array<std::uint64_t, 3> first{11, 0, 22}, last{33, 0, 44};
   const auto pointer = [](const auto& words) {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(words.data()));
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(memory_of_ours_is_read_as_far_as_it_is_there) {
   BOOST_TEST(readings[3].deallocated == 44u);
 }
 
-BOOST_AUTO_TEST_CASE(figures_of_two_allocators_add_up) {
+BOOST_AUTO_TEST_CASE(adds_the_values_of_two_allocators) {
   const std::array<std::uint64_t, 4> words{1, 20, 300, 4000};
   const auto pointer = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(words.data()));
   const pid_t pid = ::getpid();
@@ -130,8 +130,8 @@ BOOST_AUTO_TEST_CASE(figures_of_two_allocators_add_up) {
   BOOST_TEST(readings[0].deallocated == 4020u);
 }
 
-// A helper that lies about what it found is not believed: no counters are no zeros.
-BOOST_AUTO_TEST_CASE(no_counters_are_no_zeros) {
+// A helper may report success without counters. Then there are no values, rather than zeros.
+BOOST_AUTO_TEST_CASE(missing_counters_are_not_zero) {
   const pid_t pid = ::getpid();
   std::vector<Tracee> tracees{{pid, pid, 0x1000, {}}};
   CountersRead memory;
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(no_counters_are_no_zeros) {
   BOOST_TEST((tracees[0].outcome.failed == ProbeStep::ReadMemory));
 }
 
-BOOST_AUTO_TEST_CASE(hosts_without_threads_are_refused) {
+BOOST_AUTO_TEST_CASE(refuses_hosts_without_threads) {
   const LoadedPlugin plugin("jemalloc-ptrace");
   const TestHost recorded("", {1, 1}, 0), foreign("", {1, 1}, CTPROF_HOST_LIVE),
       live("", {self(), self()}, CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS);
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(hosts_without_threads_are_refused) {
   BOOST_TEST(SourceDriver(*plugin, 0, live).probe().empty());
 }
 
-BOOST_AUTO_TEST_CASE(we_do_not_probe_ourselves) {
+BOOST_AUTO_TEST_CASE(does_not_probe_its_own_process) {
   const LoadedPlugin plugin("jemalloc-ptrace");
   const TestHost live("", {self(), self()}, CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS);
   SourceDriver source(*plugin, 0, live);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""redis-server of Debian under load: what its threads hold lies between bounds that it tells itself, before and after."""
+"""Tests redis-server under load: the allocated bytes of its threads are between values that it reports before and after."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ import harness
 ROUNDS = 5
 KEYS = 20_000
 PAUSE = 0.02  # in seconds, after a hundred commands
-NEWS = 0.5  # in seconds: how old at most what it tells of jemalloc may be; it asks ten times a second
+STATISTICS_AGE = 0.5  # in seconds: maximum age of the statistics of jemalloc, which redis-server updates ten times per second
 
 
 class Client:
@@ -41,14 +41,14 @@ class Client:
         return self.stream.read(int(line[1:]) + 2)
 
     def memory(self):
-        """Bytes that it uses now, and that jemalloc said it handed out when it was last asked, not long ago."""
+        """Returns the bytes in use now, and the allocated bytes of jemalloc at its last update."""
         self.send(b"INFO", b"memory")
         fields = dict(line.split(b":", 1) for line in self.answer().splitlines() if b":" in line)
         return int(fields[b"used_memory"]), int(fields[b"allocator_allocated"])
 
 
 def fill(path, stop, done):
-    """Sets keys to values that grow and never shrink, until told to stop; slower when all keys are there, so that bounds are close."""
+    """Sets keys to growing values until `stop` is set. Becomes slower when all keys exist, so that the bounds are close."""
     client, number = Client(path), 0
     while not stop.is_set():
         for _ in range(100):
@@ -62,7 +62,7 @@ def fill(path, stop, done):
     client.close()
 
 
-# The program is one for all its names, and of these redis-tools, which starts no service, has only some.
+# All redis programs are one file. The package redis-tools, which starts no service, contains only some of its names.
 SERVER = shutil.which("redis-server") or shutil.which("redis-check-rdb")
 
 
@@ -80,7 +80,7 @@ class Redis(unittest.TestCase):
         while not os.path.exists(self.path) and time.monotonic() < deadline:
             time.sleep(0.02)
 
-    def held(self):
+    def capture_allocated(self):
         path = os.path.join(self.scratch.name, "x.ctprof.zst")
         harness.capture(path, "--pid", str(self.server.pid), before=("--plugins=jemalloc-ptrace",))
         rows = file_json.load(path).threads.values()
@@ -89,7 +89,7 @@ class Redis(unittest.TestCase):
         self.assertGreater(len(figures), 3)
         return sum(allocated - freed for allocated, freed in figures)
 
-    def test_between_its_own_bounds(self):
+    def test_allocated_bytes_are_between_reported_values(self):
         client, stop, done = Client(self.path), threading.Event(), [0]
         load = threading.Thread(target=fill, args=(self.path, stop, done))
         load.start()
@@ -97,14 +97,14 @@ class Redis(unittest.TestCase):
             while done[0] < KEYS:
                 time.sleep(0.05)
             for _ in range(ROUNDS):
-                before, began = client.memory()[0], done[0]
-                held = self.held()
-                time.sleep(NEWS)
-                after, ended = client.memory()[1], done[0]
-                print(f"{before} <= {held} <= {after}; {ended - began} commands")
-                self.assertGreater(ended, began, "there was no load")
-                self.assertLessEqual(before, held)
-                self.assertLessEqual(held, after)
+                before, first_command = client.memory()[0], done[0]
+                allocated = self.capture_allocated()
+                time.sleep(STATISTICS_AGE)
+                after, last_command = client.memory()[1], done[0]
+                print(f"{before} <= {allocated} <= {after}; {last_command - first_command} commands")
+                self.assertGreater(last_command, first_command, "there was no load")
+                self.assertLessEqual(before, allocated)
+                self.assertLessEqual(allocated, after)
         finally:
             stop.set()
             load.join()

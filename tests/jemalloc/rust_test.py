@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Rust programs as cargo builds them, with each crate that brings jemalloc: a capture has the figures that they count themselves.
+"""Tests Rust programs with each crate that contains jemalloc: a capture has the values that the programs count themselves.
 
-The linker drops `free` from them. Needs cargo, the registry of crates, and its toolchain; CARGO_TARGET keeps what was built. Each crate takes
-a minute to build, so it is one unless ALL_CRATES is set, as `tools/dev soak jemalloc_rust` does.
+The linker removes `free` from these programs. Needs cargo, its toolchain, and the registry of crates; CARGO_TARGET keeps the builds. Each crate
+takes a minute to build, so only one is tested unless ALL_CRATES is set, as in `tools/dev soak jemalloc_rust`.
 """
 
 import os
@@ -18,8 +18,8 @@ import harness
 SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "rust")
 TARGET = os.environ["CARGO_TARGET"]
 THREADS = 20
-TIMED_OUT = 124  # of timeout(1), which ends the compilers too
-PATIENCE = 300  # seconds for a crate, which takes 40 where nothing else is built
+TIMED_OUT = 124  # exit status of timeout(1), which also kills the compilers
+TIMEOUT_S = 300  # per crate, in seconds; an idle machine needs 40
 HOST = "x86_64-unknown-linux-gnu"
 MUSL = "x86_64-unknown-linux-musl"
 STATIC = "-C target-feature=+crt-static -C relocation-model=pie"
@@ -38,12 +38,12 @@ jemalloc = {{ package = "{package}", version = "={version}" }}
 
 
 def cargo(directory, *words, **environment):
-    told = {**os.environ, "CARGO_TARGET_DIR": os.path.join(directory, "target"), "CARGO_NET_RETRY": "0", "CARGO_HTTP_TIMEOUT": "20", **environment}
-    return subprocess.run(["timeout", str(PATIENCE), "cargo", *words], cwd=directory, env=told, stdin=subprocess.DEVNULL, capture_output=True,
+    settings = {**os.environ, "CARGO_TARGET_DIR": os.path.join(directory, "target"), "CARGO_NET_RETRY": "0", "CARGO_HTTP_TIMEOUT": "20", **environment}
+    return subprocess.run(["timeout", str(TIMEOUT_S), "cargo", *words], cwd=directory, env=settings, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, check=False)
 
 
-others = unittest.skipUnless("ALL_CRATES" in os.environ, "takes a minute of compiling; ALL_CRATES has it")
+slow_crate = unittest.skipUnless("ALL_CRATES" in os.environ, "takes a minute to compile; set ALL_CRATES to run it")
 
 
 class Crates(unittest.TestCase):
@@ -56,7 +56,7 @@ class Crates(unittest.TestCase):
         self.addCleanup(self.scratch.cleanup)
 
     def build(self, package, version, target="", **environment):
-        """The program's path; `target` where it is not the compiler's own, or has flags of its own."""
+        """Builds the program and returns its path. `target` is needed for other targets than the compiler's, and for other flags."""
         directory = os.path.join(TARGET, f"{package}-{version}")
         os.makedirs(directory, exist_ok=True)
         with open(os.path.join(directory, "Cargo.toml"), "w", encoding="utf-8") as manifest:
@@ -66,7 +66,7 @@ class Crates(unittest.TestCase):
             self.skipTest(f"needs {package} {version} from a registry of crates: {fetched.stderr.splitlines()[-1:]}")
         built = cargo(directory, "build", "--release", *(["--target", target] if target else []), **environment)
         if built.returncode == TIMED_OUT:
-            self.skipTest(f"needs cargo to build {package} {version} within {PATIENCE} s")
+            self.skipTest(f"needs cargo to build {package} {version} within {TIMEOUT_S} s")
         self.assertEqual(built.returncode, 0, built.stderr)
         return os.path.join(directory, "target", target, "release", "rust_heap")
 
@@ -82,7 +82,7 @@ class Crates(unittest.TestCase):
         self.assertEqual(ours, own)
 
     def check_both(self, program):
-        with self.subTest("as it is"):
+        with self.subTest("unstripped"):
             self.check(program)
         with self.subTest("stripped"):
             stripped = os.path.join(self.scratch.name, "stripped")
@@ -92,26 +92,26 @@ class Crates(unittest.TestCase):
     def test_tikv_jemallocator_0_6(self):
         self.check_both(self.build("tikv-jemallocator", "0.6.0"))
 
-    @others
+    @slow_crate
     def test_tikv_jemallocator_0_6_in_a_static_pie(self):
         self.check_both(self.build("tikv-jemallocator", "0.6.0", HOST, RUSTFLAGS=STATIC))
 
-    @others
+    @slow_crate
     def test_tikv_jemallocator_0_6_on_musl(self):
         installed = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=False).stdout.strip()
         if not os.path.isdir(os.path.join(installed, "lib", "rustlib", MUSL)) or not shutil.which("musl-gcc"):
             self.skipTest(f"needs musl-gcc, and Rust's standard library for {MUSL}")
         self.check_both(self.build("tikv-jemallocator", "0.6.0", MUSL))
 
-    @others
+    @slow_crate
     def test_tikv_jemallocator_0_4(self):
         self.check_both(self.build("tikv-jemallocator", "0.4.3"))
 
-    @others
+    @slow_crate
     def test_jemallocator_0_3(self):
         self.check_both(self.build("jemallocator", "0.3.2"))
 
-    @others
+    @slow_crate
     def test_jemallocator_0_1(self):
         self.check_both(self.build("jemallocator", "0.1.9"))
 

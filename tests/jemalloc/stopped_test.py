@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Whoever stops a ctprof that has capabilities from its file stops nobody else with it.
+"""Tests that a user who stops a ctprof with file capabilities stops no other process.
 
-A user may send SIGSTOP to such a process, or freeze its cgroup, though it can trace what the user may not. TEST_ROUNDS says how often each is
-tried, at a random moment of a capture."""
+A user may send SIGSTOP to such a ctprof, or freeze its cgroup, although it can trace processes that the user may not. TEST_ROUNDS is the number
+of attempts of each kind, at random times of a capture."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from product_copy import product_copy
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "60"))
 THREADS = 60
 CGROUPS = next((path for path in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified") if os.path.exists(f"{path}/cgroup.controllers")), "")
-MOMENT = 0.002
+SETTLE_S = 0.002
 
 
 def states(pid):
@@ -48,8 +48,8 @@ class Stopped(unittest.TestCase):
         path = os.path.join(self.scratch.name, "x.ctprof.zst")
         return [*harness.USER, self.program, "-q", "--plugins=jemalloc-ptrace", "capture", "--no-sync", "-p", str(pid), "-o", path]
 
-    def held(self, stop, resume, start=lambda: None):
-        """How many rounds found a thread of the target stopped while ctprof was."""
+    def count_stopped_targets(self, stop, resume, start=lambda: None):
+        """Returns how many rounds found a thread of the target stopped while ctprof was stopped."""
         numbers, found = random.Random(2), 0
         with Helper("HEAP_LINKED", str(THREADS)) as heap:
             begin = time.monotonic()
@@ -59,17 +59,17 @@ class Stopped(unittest.TestCase):
                 ctprof = subprocess.Popen(self.command(heap.pid), preexec_fn=start)
                 time.sleep(numbers.uniform(0, whole))
                 stop(ctprof.pid)
-                time.sleep(MOMENT)
+                time.sleep(SETTLE_S)
                 found += bool(states(heap.pid) & {"t", "T"})
                 resume(ctprof.pid)
                 self.assertEqual(ctprof.wait(harness.TIMEOUT), 0)
         return found
 
-    def test_by_a_signal(self):
-        self.assertEqual(self.held(lambda pid: os.kill(pid, signal.SIGSTOP), lambda pid: os.kill(pid, signal.SIGCONT)), 0)
+    def test_a_signal_stops_no_target(self):
+        self.assertEqual(self.count_stopped_targets(lambda pid: os.kill(pid, signal.SIGSTOP), lambda pid: os.kill(pid, signal.SIGCONT)), 0)
 
     @unittest.skipUnless(CGROUPS and os.path.exists(f"{CGROUPS}/cgroup.procs"), "no cgroup2")
-    def test_by_a_frozen_cgroup(self):
+    def test_a_frozen_cgroup_stops_no_target(self):
         group = f"{CGROUPS}/ctprof-stopped-{os.getpid()}"
         os.mkdir(group)
         self.addCleanup(os.rmdir, group)
@@ -82,13 +82,13 @@ class Stopped(unittest.TestCase):
             write("cgroup.freeze", "0")
 
         self.addCleanup(thaw, None)
-        self.assertEqual(self.held(lambda _: write("cgroup.freeze", "1"), thaw, start=lambda: write("cgroup.procs", "0")), 0)
+        self.assertEqual(self.count_stopped_targets(lambda _: write("cgroup.freeze", "1"), thaw, start=lambda: write("cgroup.procs", "0")), 0)
 
-    def test_doctor_says_so(self):
+    def test_doctor_reports_the_limitation(self):
         done = subprocess.run([*harness.USER, self.program, "doctor", "--format", "json"], capture_output=True, check=False, text=True)
         [plugin] = [plugin for plugin in json.loads(done.stdout)["plugins"] if plugin["name"] == "jemalloc-ptrace"]
-        told = {(finding["state"], finding["remedy"]["what"]) for finding in plugin["findings"] if "AT_SECURE" in finding["reason"]}
-        self.assertEqual(told, {("Denied", "cap_bpf,cap_perfmon,cap_sys_ptrace")})
+        states_and_remedies = {(finding["state"], finding["remedy"]["what"]) for finding in plugin["findings"] if "AT_SECURE" in finding["reason"]}
+        self.assertEqual(states_and_remedies, {("Denied", "cap_bpf,cap_perfmon,cap_sys_ptrace")})
 
 
 if __name__ == "__main__":

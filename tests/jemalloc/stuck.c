@@ -1,13 +1,18 @@
-/* stuck memory|vfork|exec|pointer FILE: a process under jemalloc that whoever looks into it may
- * hang on, once FILE's file system does not answer.
+/* stuck: a process under jemalloc that can block its readers once a file system does not answer.
  *
- *   memory    a thread reads a mapping of FILE through /proc/self/mem, which holds the lock on the
- * list of mappings; another one wants to change it vfork     the same, and a child that has the
- * memory in common with us is replaced, which holds off whoever reads even its stat file exec a
- * thread replaces the program by FILE, which holds off whoever wants to trace the process pointer
- * a thread's pointer leads into a mapping of FILE, so that its counters seem to be there
+ *   stuck memory|vfork|exec|pointer FILE
  *
- * Says "ready", and begins when standard input has a byte; ends with standard input.
+ * memory: A thread reads a mapping of FILE through /proc/self/mem, which locks the list of
+ * mappings. Another thread waits to change the list.
+ *
+ * vfork: As memory; in addition, a child that shares the memory calls execve. This blocks even
+ * readers of its stat file.
+ *
+ * exec: A thread executes FILE, which blocks processes that want to trace this one.
+ *
+ * pointer: A thread pointer refers to a mapping of FILE, so that the counters seem to be there.
+ *
+ * Prints "ready", and starts after one byte of standard input. Exits at the end of standard input.
  */
 #define _GNU_SOURCE
 #ifdef __x86_64__
@@ -32,7 +37,7 @@ static const char* path;
 static void* read_own_memory(void* unused) {
   char byte;
   const int memory = open("/proc/self/mem", O_RDONLY);
-  sleep(1); /* until all threads are made, which takes the lock too */
+  sleep(1); /* until all threads are created, which needs the lock, too */
   if (pread(memory, &byte, 1, (off_t)(size_t)(mapped + kHalf)) != 1) perror("stuck: pread");
   return unused;
 }
@@ -60,7 +65,7 @@ static void* become_another(void* unused) {
   return unused;
 }
 
-/* Nothing that a thread of ours does works after that: it calls the kernel by hand. */
+/* Afterwards libc functions do not work in this thread, so it makes system calls directly. */
 static void* lend_pointer(void* unused) {
 #if defined(__x86_64__)
   syscall(SYS_arch_prctl, ARCH_SET_FS, mapped + kHalf);

@@ -1,13 +1,15 @@
 #!/usr/bin/python3
-"""stuck_mount DIRECTORY FILE COMMAND...: a file system that stops to answer when it is told to.
+"""Runs a command with a FUSE file system that stops answering on request.
 
-In a mount namespace of its own, so that nothing else on the host can meet it, a FUSE file system is mounted over DIRECTORY. It holds `file`,
-with the bytes of FILE, and the same as `file1`, `file2` and so on. COMMAND is started in that namespace, with the standard input and output of
-this program. The file system answers until a file named FILE.stuck exists; from then on it takes requests and answers none of them (where that
-file holds the word "reads": none that reads), as a server does that has hung up. Where it holds "slow", each answer takes half a second. When
-COMMAND ends, the mount goes away with everything that waits for it.
+    stuck_mount DIRECTORY FILE COMMAND...
 
-Spoken by hand over /dev/fuse (include/uapi/linux/fuse.h): a test needs no library then."""
+Mounts the file system over DIRECTORY in a new mount namespace, so that no other process sees it. It contains `file` with the bytes of FILE, and
+copies named `file1`, `file2` and so on. COMMAND runs in that namespace with the standard input and output of this program. The file system
+answers until a file named FILE.stuck exists. From then on it accepts requests without answering, like a hanging server. If FILE.stuck contains
+"reads", only read requests stay unanswered; if it contains "slow", each answer takes half a second. When COMMAND exits, the mount and all
+processes that wait for it disappear.
+
+Implements the protocol of /dev/fuse (include/uapi/linux/fuse.h), so that the test needs no library."""
 
 import ctypes
 import errno
@@ -33,7 +35,7 @@ def call(function, *arguments):
 
 
 def mount(directory, device):
-    """Every user may look inside. What the kernel knows of a file it need not ask again for a second."""
+    """Mounts the file system for all users. The kernel may cache attributes for one second."""
     call(LIBC.unshare, CLONE_NEWNS)
     call(LIBC.mount, b"none", b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
@@ -59,7 +61,7 @@ class Server:
             return file.read() == "slow"
 
     def answer(self, opcode, node, body):
-        """Bytes, or a number of an error."""
+        """Returns the bytes of the answer, or an error number."""
         if opcode == INIT:
             return struct.pack("<4I2H2I2H8I", 7, 31, 65536, 0, 16, 12, 65536, 1, 0, 0, *[0] * 8)
         if opcode == LOOKUP:
@@ -82,7 +84,7 @@ class Server:
             except OSError as error:
                 if error.errno in (errno.EINTR, errno.ENOENT):
                     continue
-                return  # the mount is gone
+                return  # unmounted
             _, opcode, unique, node, *_ = HEADER.unpack_from(request)
             if opcode in (FORGET, BATCH_FORGET, INTERRUPT):
                 continue
@@ -90,8 +92,8 @@ class Server:
                 if not self.is_slow():
                     continue
                 time.sleep(0.5)
-            said = self.answer(opcode, node, request[HEADER.size:])
-            error, body = (-said, b"") if isinstance(said, int) else (0, said)
+            answer = self.answer(opcode, node, request[HEADER.size:])
+            error, body = (-answer, b"") if isinstance(answer, int) else (0, answer)
             os.write(self.device, struct.pack("<IiQ", 16 + len(body), error, unique) + body)
 
 

@@ -1,7 +1,7 @@
-// A process to be probed: some threads that tick, and a page shared with us where they say so.
+// A process to be probed. Its threads increment counters in a page that it shares with the test.
 //
-// What is here:   the target, and what /proc says about it.
-// What is not:    what is done to it.
+// Contents:  the target, and helpers that read its state from /proc.
+// See also:  the tests, for the operations on it.
 
 #pragma once
 
@@ -31,14 +31,14 @@ using ctprof::jemalloc::ProbeStep;
 using ctprof::jemalloc::Tracee;
 
 inline constexpr std::size_t kThreads = 16;
-inline constexpr int kRounds = ROUNDS;  // of each race: meson.build
+inline constexpr int kRounds = ROUNDS;  // of each race; set in meson.build
 
 struct Page {
   std::array<std::atomic<std::uint64_t>, kThreads> ticks;
   std::array<std::atomic<pid_t>, kThreads> tids;
   std::array<std::atomic<std::uint64_t>, kThreads> pointers;
   std::atomic<std::uint64_t> signals;
-  std::atomic<std::uint64_t> calls;  // of whoever probes: begun and ended
+  std::atomic<std::uint64_t> calls;  // of the prober: incremented at start and end
 };
 
 inline Page* shared_page() {
@@ -53,7 +53,7 @@ inline void sleep_us(long microseconds) {
   ::nanosleep(&time, nullptr);
 }
 
-// Whether `holds` within some seconds.
+// Waits up to several seconds until `holds` returns true; returns whether it did.
 inline bool soon(const std::function<bool()>& holds) {
   for (int i = 0; i < 50'000; ++i) {
     if (holds()) return true;
@@ -83,7 +83,7 @@ inline std::vector<Tracee> tracees_of(pid_t pid) {
   return tracees;
 }
 
-// What stands behind `key` in the thread's status: "S (sleeping)".
+// Returns the text after `key` in the thread's status file, such as "S (sleeping)".
 inline std::string status_of(pid_t tid, const std::string& key) {
   std::ifstream status("/proc/" + std::to_string(tid) + "/status");
   for (std::string line; std::getline(status, line);)
@@ -103,7 +103,7 @@ inline bool nobody_traces(pid_t pid) {
   return true;
 }
 
-// A child that does `deed`, and dies with us.
+// Starts a child that runs `operation`, and that is killed when the test exits.
 inline pid_t start_child(const std::function<void()>& deed) {
   const pid_t child = ::fork();
   if (child != 0) return child;
@@ -119,7 +119,7 @@ inline int end_child(pid_t child, int signal) {
   return status;
 }
 
-// A child for as long as this lives.
+// A child that is killed when this object is destroyed.
 class Child {
  public:
   explicit Child(const std::function<void()>& deed) : pid_(start_child(deed)) {}
@@ -146,7 +146,7 @@ class Target {
   pid_t pid() const { return pid_; }
   Page& page() { return *page_; }
 
-  // Whether every thread gets on from here.
+  // Returns whether every thread makes progress.
   bool all_tick() {
     std::array<std::uint64_t, kThreads> before;
     for (std::size_t i = 0; i < kThreads; ++i) before[i] = page_->ticks[i];

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""A hundred threads with known allocations: a capture has exactly the figures that jemalloc tells the threads themselves.
+"""Tests that a capture of 100 threads has exactly the values that jemalloc reports to the threads themselves.
 
-By ptrace, and by task-iter, which stops nobody."""
+Uses ptrace, and task-iter, which stops no thread."""
 
 import os
 import re
@@ -28,17 +28,17 @@ class ByPtrace(unittest.TestCase):
         self.scratch = harness.scratch()
         self.addCleanup(self.scratch.cleanup)
 
-    def captured(self, pid, *words):
+    def capture_values(self, pid, *words):
         path = os.path.join(self.scratch.name, "heap.ctprof.zst")
         harness.capture(path, *words, before=(f"--plugins={self.PLUGIN}",))
         file = file_json.load(path)
         self.assertEqual(file.faults(), [])
         return file, {tid: (row["allocated_bytes"], row["deallocated_bytes"]) for (tgid, tid), row in file.threads.items() if tgid == pid}
 
-    def captured_in_time(self, pid):
-        """On a machine that stands still for a while threads do not stop in time, and are Busy: then they are asked again."""
+    def capture_until_not_busy(self, pid):
+        """Repeats the capture if threads are Busy, because they may not stop in time on a loaded machine."""
         for _ in range(3):
-            file, ours = self.captured(pid)
+            file, ours = self.capture_values(pid)
             if BUSY not in sum(ours.values(), ()):
                 break
         return file, ours
@@ -51,11 +51,11 @@ class ByPtrace(unittest.TestCase):
         if variant not in os.environ:
             self.skipTest(f"no {variant}: the development files of jemalloc are missing")
         with Helper(variant, str(threads)) as heap:
-            file, ours = self.captured_in_time(heap.pid)
+            file, ours = self.capture_until_not_busy(heap.pid)
             lines = heap.finish().splitlines()
         own = {int(tid): (int(allocated), int(freed)) for tid, allocated, freed in map(str.split, lines)}
         self.assertEqual(len(own), threads + 1)
-        self.assertGreater(len(set(own.values())), threads // 2, "threads do not differ enough to be told apart")
+        self.assertGreater(len(set(own.values())), threads // 2, "threads have too few distinct values")
         self.assertEqual(ours, own)
         self.assertEqual(self.marks(file, heap.pid), {True})
 
@@ -81,8 +81,8 @@ class ByPtrace(unittest.TestCase):
     def test_static_stripped(self):
         self.check("HEAP_STATIC_STRIPPED")
 
-    def test_two_allocators(self):
-        """The library is there, but the program calls its own: all that the threads have is counted there."""
+    def test_preloaded_library_is_unused(self):
+        """The library is loaded, but the program calls its own allocator, which counts all allocations."""
         if not LIBRARY:
             self.skipTest("no libjemalloc.so.2")
         os.environ["LD_PRELOAD"] = LIBRARY
@@ -90,24 +90,24 @@ class ByPtrace(unittest.TestCase):
         self.check("HEAP_ARCHIVE")
 
     def test_an_allocator_that_cannot_be_read(self):
-        """It is counted, and named to who asks."""
+        """The process is counted, and named with -v."""
         path = os.path.join(self.scratch.name, "heap.ctprof.zst")
         with harness.beside(os.environ["DESCRIBED"], stdout=subprocess.PIPE) as described:
             described.stdout.readline()
             quiet = harness.capture(path, "--pid", str(described.pid), before=(f"--plugins={self.PLUGIN}",))
-            told = harness.capture(path, "--pid", str(described.pid), "-v", before=(f"--plugins={self.PLUGIN}",))
+            verbose = harness.capture(path, "--pid", str(described.pid), "-v", before=(f"--plugins={self.PLUGIN}",))
         note = f"{self.PLUGIN}: the allocator of 1 process could not be read (1 dwarf-parse-failure); `ctprof capture -v` names it"
         name = f"{self.PLUGIN}: allocated_bytes and 1 other metric: Unsupported for described[{described.pid}]"
         self.assertIn(note, quiet.stderr)
         self.assertNotIn(name, quiet.stderr)
-        self.assertIn(name, told.stderr)
+        self.assertIn(name, verbose.stderr)
         self.assertIn(note, file_json.load(path).document["ctprof"]["notes"])
 
-    def test_more_threads_than_a_batch_holds(self):
+    def test_more_threads_than_a_batch(self):
         self.check("HEAP_LINKED", 2000)
 
     def test_a_process_without_jemalloc(self):
-        file, ours = self.captured(os.getpid())
+        file, ours = self.capture_values(os.getpid())
         self.assertEqual(set(sum(ours.values(), ())), {file_json.Gap("NotApplicable")})
         self.assertEqual(self.marks(file, os.getpid()), {False})
 
@@ -115,7 +115,7 @@ class ByPtrace(unittest.TestCase):
         if "HEAP_LINKED" not in os.environ:
             self.skipTest("no HEAP_LINKED: the development files of jemalloc are missing")
         with Helper("HEAP_LINKED", str(THREADS)) as heap:
-            file, _ = self.captured(heap.pid, "--pid", f"{heap.pid},{os.getpid()}")
+            file, _ = self.capture_values(heap.pid, "--pid", f"{heap.pid},{os.getpid()}")
         said = file.document["probe_summary"]
         self.assertEqual(said, {"tgids_walked": 2, "jemalloc_detected": 1, "probed_ok": THREADS + 1, "failed": 0,
                                 "dominant_failure": None, "privilege_dominant": False, "denied": 0})
@@ -133,7 +133,7 @@ class ByTaskIter(ByPtrace):
     def setUp(self):
         said = harness.run(f"--plugins={self.PLUGIN}", "plugins").stdout
         if not re.search(r"^ .*\ballocated_bytes", said.split("Denied:")[0].split("Unsupported:")[0], re.M):
-            self.skipTest("needs the plugin task-iter, and leave to load BPF programs")
+            self.skipTest("needs the plugin task-iter, and the right to load BPF programs")
         super().setUp()
 
     def check_stops(self, longest_ns):
@@ -145,7 +145,7 @@ class ByTaskIter(ByPtrace):
         with Helper("HEAP_LINKED", "3") as heap:
             os.kill(heap.pid, signal.SIGSTOP)
             try:
-                _, ours = self.captured(heap.pid)
+                _, ours = self.capture_values(heap.pid)
             finally:
                 os.kill(heap.pid, signal.SIGCONT)
         self.assertEqual(len(ours), 4)
@@ -156,7 +156,7 @@ class ByTaskIter(ByPtrace):
             self.skipTest("no HEAP_LINKED: the development files of jemalloc are missing")
         trace = os.path.join(self.scratch.name, "trace")
         calls = ""
-        for _ in range(3):  # traced, on a busy machine, the helper's time may run out before it has read anything
+        for _ in range(3):  # under strace on a busy machine, the helper may time out before its first read
             with Helper("HEAP_LINKED", str(THREADS)) as heap:
                 harness.under_strace(self, ("-f", "-e", "trace=ptrace,process_vm_readv"), f"--plugins={self.PLUGIN}", "capture", "-p", str(heap.pid),
                                      "--force", "-o", os.path.join(self.scratch.name, "traced.ctprof.zst"), log=trace)

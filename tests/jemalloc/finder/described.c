@@ -1,6 +1,6 @@
-/* described: a program that has jemalloc's names and none of its code, so that only debug
- * information tells where the counters are. It prints where they are, counted from the thread
- * pointer, and sleeps. With LIBRARY it is the part that holds the variable, with MAIN the other.
+/* described: a program with jemalloc's symbol names but without its code, so that only debug
+ * information describes the place of the counters. It prints their distances from the thread
+ * pointer, and sleeps. LIBRARY builds only the part with the variable, MAIN the other part.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-"""Where jemalloc's counters are, in real processes: what the finder says is what the process says of itself.
+"""Tests the finder of jemalloc's counters on real processes, which print the places of their counters.
 
-TELL is the finder's program, SOURCES this directory, CC the compiler and what runs it; programs are built as the cases need them.
+TELL is the program that runs the finder, SOURCES this directory, CC the compiler with its prefix and options. Each case builds its programs.
 """
 
 import os
@@ -24,7 +24,7 @@ def run(*command):
 
 
 def library(name):
-    """The file that the linker would take for -l<name>, or None."""
+    """Returns the file that the linker would use for -l<name>, or None."""
     path = subprocess.run([*CC, f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
     return path if os.path.isabs(path) else None
 
@@ -35,7 +35,7 @@ def tell(*pids):
 
 
 class Running:
-    """A process that has told its own distances and sleeps."""
+    """A process that has printed its own distances and sleeps."""
 
     def __init__(self, *command, **environment):
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
@@ -50,7 +50,7 @@ class Running:
         self.process.stdout.close()
 
 
-class Case(unittest.TestCase):
+class FinderCase(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
@@ -69,13 +69,13 @@ class Case(unittest.TestCase):
             self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
 
 
-class Jemalloc(Case):
+class Jemalloc(FinderCase):
     def setUp(self):
         super().setUp()
         if not library("libjemalloc.a"):
             self.skipTest("needs libjemalloc-dev")
 
-    def both(self, program):
+    def check_unstripped_and_stripped(self, program):
         self.check(program)
         run("strip", program)
         self.check(program)
@@ -84,84 +84,84 @@ class Jemalloc(Case):
         self.check(self.build("where.c", "-DPRELOADED"), LD_PRELOAD="libjemalloc.so.2")
 
     def test_linked(self):
-        self.both(self.build("where.c", "-ljemalloc"))
+        self.check_unstripped_and_stripped(self.build("where.c", "-ljemalloc"))
 
     def test_archive(self):
-        self.both(self.build("where.c", *ARCHIVE))
+        self.check_unstripped_and_stripped(self.build("where.c", *ARCHIVE))
 
     def test_archive_at_a_fixed_address(self):
-        self.both(self.build("where.c", "-no-pie", *ARCHIVE))
+        self.check_unstripped_and_stripped(self.build("where.c", "-no-pie", *ARCHIVE))
 
     def test_static(self):
-        self.both(self.build("where.c", *WHOLE))
+        self.check_unstripped_and_stripped(self.build("where.c", *WHOLE))
 
     def test_static_pie(self):
-        self.both(self.build("where.c", "-static-pie", "-ljemalloc_pic", "-lstdc++", "-lm"))
+        self.check_unstripped_and_stripped(self.build("where.c", "-static-pie", "-ljemalloc_pic", "-lstdc++", "-lm"))
 
     def test_other_thread_local_data_around_it(self):
         with open(self.path("more.c"), "w") as more:
             more.write("_Thread_local long a[100] = {1}; _Thread_local char b[300] __attribute__((aligned(64)));\n")
-        self.both(self.build("where.c", self.path("more.c"), *ARCHIVE))
+        self.check_unstripped_and_stripped(self.build("where.c", self.path("more.c"), *ARCHIVE))
 
-    def prefixed(self, prefix, *options):
+    def build_prefixed(self, prefix, *options):
         names = [option for name in PUBLIC for option in ("--redefine-sym", f"{name}={prefix}{name}")]
         run("objcopy", *names, library("libjemalloc.a"), self.path("prefixed.a"))
         return self.build("where.c", f"-DMALLCTL={prefix}mallctl", *options, self.path("prefixed.a"), "-lstdc++", "-lm")
 
-    def without(self, program, *names):
+    def remove_symbols(self, program, *names):
         run("strip", *(word for name in names for word in ("-N", f"_rjem_{name}")), "-N", "je_tsd_tls", "-N", "tsd_tls", program)
 
     def test_prefixes(self):
         for prefix in ("je_", "_rjem_"):
-            self.both(self.prefixed(prefix))
+            self.check_unstripped_and_stripped(self.build_prefixed(prefix))
 
-    def test_functions_that_the_linker_dropped(self):
-        """As in a Rust program. The other names are taken away: Debian's archive is one piece, which a linker takes whole."""
+    def test_functions_removed_by_the_linker(self):
+        """As in a Rust program. The other symbols are removed, because Debian's archive has one member, which a linker links completely."""
         for kept in FREEING:
             with self.subTest(kept):
-                program = self.prefixed("_rjem_")
-                self.unknown_version(program)
-                self.without(program, *(set(FREEING) - {kept}))
+                program = self.build_prefixed("_rjem_")
+                self.set_unknown_version(program)
+                self.remove_symbols(program, *(set(FREEING) - {kept}))
                 self.check(program)
         for kept in ALLOCATING:
             with self.subTest(kept):
-                program = self.prefixed("_rjem_")
-                self.unknown_version(program)
-                self.without(program, *(set(ALLOCATING) - {kept}))
+                program = self.build_prefixed("_rjem_")
+                self.set_unknown_version(program)
+                self.remove_symbols(program, *(set(ALLOCATING) - {kept}))
                 self.check(program)
 
-    def test_many_functions_of_others_that_free(self):
+    def test_many_other_functions_named_free(self):
         with open(self.path("more.c"), "w") as more:
             more.writelines(f"void a{number}_free(void) {{}}\n" for number in range(1500))
-        program = self.prefixed("_rjem_", self.path("more.c"))
-        self.unknown_version(program)
+        program = self.build_prefixed("_rjem_", self.path("more.c"))
+        self.set_unknown_version(program)
         self.check(program)
 
-    def unknown_version(self, program):
-        """So that the table of versions does not tell."""
+    def set_unknown_version(self, program):
+        """Changes the version, so that the table of versions does not apply."""
         with open(program, "r+b") as file:
             content = file.read()
             self.assertIn(b"5.3.0-0-g", content)
             file.seek(0)
             file.write(content.replace(b"5.3.0-0-g", b"9.9.9-9-g"))
 
-    def test_stripped_and_of_no_known_version(self):
+    def test_stripped_program_of_unknown_version(self):
         for options in (["-no-pie", *ARCHIVE], ARCHIVE, ["-static-pie", "-ljemalloc_pic", "-lstdc++", "-lm"]):
             with self.subTest(options):
                 program = self.build("where.c", *options)
-                self.unknown_version(program)
+                self.set_unknown_version(program)
                 run("strip", program)
                 self.check(program)
 
     def test_two_in_one_process(self):
-        with Running(self.prefixed("_rjem_"), LD_PRELOAD="libjemalloc.so.2") as running:
+        with Running(self.build_prefixed("_rjem_"), LD_PRELOAD="libjemalloc.so.2") as running:
             (answer,) = tell(running.process.pid)
         self.assertEqual(answer[0], "found")
         pairs = [answer[1:3], answer[3:5]]
         self.assertIn(running.own, pairs)
         self.assertNotEqual(*pairs)
 
-    def test_more_than_are_added_up(self):
+    def test_too_many_allocators(self):
         for copies, expected in ((4, "found"), (5, "too-many-allocators")):
             with self.subTest(copies):
                 paths = [shutil.copy(library("libjemalloc.so.2"), self.path(f"{number}.so")) for number in range(copies)]
@@ -172,23 +172,23 @@ class Jemalloc(Case):
                 if expected == "found":
                     self.assertIn(running.own, [answer[at:at + 2] for at in range(1, 2 * copies, 2)])
 
-    def test_one_of_two_that_cannot_be_read(self):
-        """What the other one has is a part alone, and no figure."""
+    def test_one_of_two_allocators_unreadable(self):
+        """The values of the other allocator would be only a part of the total, so there is no value."""
         with Running(self.build("described.c"), LD_PRELOAD="libjemalloc.so.2") as running:
             self.assertEqual(tell(running.process.pid), [["dwarf-parse-failure", "0", "0", "0"]])
 
-    def test_a_copy_without_a_name(self):
+    def test_deleted_library(self):
         if os.geteuid() != 0:
-            self.skipTest("needs root, to open a file that has no name by where it is mapped")
+            self.skipTest("needs root, to open a deleted file through its mapping")
         copy = shutil.copy(library("libjemalloc.so.2"), self.path("a b\nc.so"))
         with Running(self.build("where.c", "-DPRELOADED"), copy, GLIBC_TUNABLES="glibc.rtld.optional_static_tls=8192") as running:
             os.unlink(copy)
             self.assertNotIn("0", running.own)
             self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
 
-    def test_without_privileges_on_processes_of_our_own(self):
+    def test_own_processes_without_privileges(self):
         if os.geteuid() != 0:
-            self.skipTest("needs root, to become somebody else")
+            self.skipTest("needs root, to become another user")
         os.chmod(self.dir, 0o755)
         someone = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
         stranger = shutil.copy(TELL, self.dir)
@@ -197,7 +197,7 @@ class Jemalloc(Case):
                 out = subprocess.run([*someone, stranger, str(running.process.pid)], capture_output=True, text=True, check=True).stdout
                 self.assertEqual(out.split(), ["found", *running.own, "0"])
 
-    def test_several_processes_at_once(self):
+    def test_several_processes(self):
         program = self.build("where.c", "-ljemalloc")
         with Running(program) as one, Running(program) as other, Running("sh", "-c", "echo; exec sleep 60") as none:
             answers = tell(one.process.pid, other.process.pid, none.process.pid)
@@ -211,71 +211,71 @@ class Jemalloc(Case):
             self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
 
 
-class Described(Case):
-    """Only debug information knows."""
+class Described(FinderCase):
+    """Programs in which only debug information describes the counters."""
 
-    def stripped(self, program, *options):
+    def strip_debug(self, program, *options):
         run("objcopy", "--strip-debug", *options, program)
 
-    def test_inside(self):
+    def test_debug_information_inside(self):
         for options in (["-g"], ["-g", "-gdwarf-4"], ["-g", "-gz"], ["-g", "-no-pie"], ["-g", "-static"]):
             with self.subTest(options):
                 self.check(self.build("described.c", *options))
 
-    def test_nowhere(self):
+    def test_no_debug_information(self):
         with Running(self.build("described.c")) as running:
             self.assertEqual(tell(running.process.pid), [["dwarf-parse-failure", "0", "0", "0"]])
 
-    def test_beside(self):
+    def test_debug_file_next_to_program(self):
         for ending in (".debug", ".debuginfo"):
             with self.subTest(ending):
                 program = self.build("described.c", "-g", "-Wl,--build-id")
                 run("objcopy", "--only-keep-debug", program, program + ending)
-                self.stripped(program)
+                self.strip_debug(program)
                 self.check(program)
                 os.unlink(program + ending)
 
-    def test_beside_but_of_another(self):
+    def test_debug_file_of_another_program(self):
         program = self.build("described.c", "-g", "-Wl,--build-id")
         shutil.copy(self.build("described.c", "-g", "-Wl,--build-id=0x0123", name="another"), program + ".debug")
-        self.stripped(program)
+        self.strip_debug(program)
         with Running(program) as running:
             self.assertEqual(tell(running.process.pid), [["dwarf-parse-failure", "0", "0", "0"]])
 
-    def linked(self, directory):
+    def build_with_debug_link(self, directory):
         program = self.build("described.c", "-g")
         os.makedirs(self.path(directory), exist_ok=True)
         debug = os.path.join(self.path(directory), "facts")
         run("objcopy", "--only-keep-debug", program, debug)
-        self.stripped(program, f"--add-gnu-debuglink={debug}")
+        self.strip_debug(program, f"--add-gnu-debuglink={debug}")
         return program, debug
 
-    def test_by_link(self):
+    def test_debug_file_by_link(self):
         for directory in (".", ".debug"):
             with self.subTest(directory):
-                program, debug = self.linked(directory)
+                program, debug = self.build_with_debug_link(directory)
                 self.check(program)
                 with open(debug, "ab") as changed:
                     changed.write(b"x")
-                with Running(program) as running:  # the checksum is another now
+                with Running(program) as running:  # the checksum differs now
                     self.assertEqual(tell(running.process.pid)[0][0], "dwarf-parse-failure")
                 os.unlink(debug)
 
-    def test_by_build_id_under_the_root_of_the_process(self):
+    def test_debug_file_by_build_id_below_process_root(self):
         if os.geteuid() != 0:
             self.skipTest("needs root")
         program = self.build("described.c", "-g", "-static", "-Wl,--build-id=0xabcdef0123456789")
         os.makedirs(self.path("usr/lib/debug/.build-id/ab"))
         run("objcopy", "--only-keep-debug", program, self.path("usr/lib/debug/.build-id/ab/cdef0123456789.debug"))
-        self.stripped(program)
+        self.strip_debug(program)
         with Running("chroot", self.dir, "/program") as running:
             self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
 
     def test_in_a_package_of_two_units(self):
         source = os.path.join(SOURCES, "described.c")
-        for version, packer in (("-gdwarf-4", "dwp"), ("-gdwarf-5", "llvm-dwp")):  # GNU's dwp 2.40 falls over version 5
+        for version, packer in (("-gdwarf-4", "dwp"), ("-gdwarf-5", "llvm-dwp")):  # dwp 2.40 of GNU binutils crashes with version 5
             with self.subTest(version):
-                packer = shutil.which(packer) or shutil.which(packer + "-14")  # as Debian calls it
+                packer = shutil.which(packer) or shutil.which(packer + "-14")  # the name in Debian
                 if not packer:
                     self.skipTest("needs dwp and llvm-dwp")
                 for part in ("MAIN", "LIBRARY"):
@@ -300,10 +300,10 @@ class Described(Case):
                     self.assertEqual(answer[1:3], running.own)
 
 
-class Stripped(Case):
-    """Before 5.3 nothing but code and the first word of jemalloc's variable tells."""
+class Stripped(FinderCase):
+    """Before jemalloc 5.3, only the code and the first word of its variable identify it."""
 
-    def told(self, *options, without=(), compiler=CC):
+    def find_in_stripped(self, *options, without=(), compiler=CC):
         program = self.build("stripped.c", "-O2", *options, compiler=compiler)
         run("strip", *(word for section in without for word in ("-R", section)), program)
         with Running(program) as running:
@@ -312,7 +312,7 @@ class Stripped(Case):
     def test_code_and_state(self):
         for options in ([], ["-no-pie"], ["-static"], ["-static-pie"]):
             with self.subTest(options):
-                answer, own = self.told("-DSTATE=6", *options)
+                answer, own = self.find_in_stripped("-DSTATE=6", *options)
                 self.assertEqual(answer, ["found", *own, "0"])
 
     def test_another_c_library(self):
@@ -320,23 +320,23 @@ class Stripped(Case):
             self.skipTest("needs musl-gcc")
         for options in ([], ["-static"], ["-static-pie"]):
             with self.subTest(options):
-                answer, own = self.told("-DSTATE=6", *options, compiler=["musl-gcc"])
+                answer, own = self.find_in_stripped("-DSTATE=6", *options, compiler=["musl-gcc"])
                 self.assertEqual(answer, ["found", *own, "0"])
 
     def test_a_pair_of_counters_that_is_not_jemallocs(self):
-        self.assertEqual(self.told("-DSTATE=7")[0], ["jemalloc-not-found", "0", "0", "0"])
+        self.assertEqual(self.find_in_stripped("-DSTATE=7")[0], ["jemalloc-not-found", "0", "0", "0"])
 
     def test_no_sorted_table_of_functions(self):
-        answer, own = self.told("-DSTATE=6", "-Wl,--no-eh-frame-hdr")
+        answer, own = self.find_in_stripped("-DSTATE=6", "-Wl,--no-eh-frame-hdr")
         self.assertEqual(answer, ["found", *own, "0"])
 
     def test_no_table_of_functions(self):
-        answer, _ = self.told("-DSTATE=6", "-Wl,--no-eh-frame-hdr", without=[".eh_frame"])
+        answer, _ = self.find_in_stripped("-DSTATE=6", "-Wl,--no-eh-frame-hdr", without=[".eh_frame"])
         self.assertEqual(answer, ["dwarf-parse-failure", "0", "0", "0"])
 
 
 class Others(unittest.TestCase):
-    def test_who_has_no_program(self):
+    def test_processes_without_program(self):
         gone = subprocess.Popen(["true"])
         gone.wait()
         ended = subprocess.Popen(["true"])
@@ -344,7 +344,7 @@ class Others(unittest.TestCase):
         self.assertEqual([answer[0] for answer in tell(gone.pid, ended.pid, 2)], ["pid-missing", "readlink-failure", "readlink-failure"])
         ended.wait()
 
-    def test_who_may_not_look(self):
+    def test_denied_processes(self):
         if os.geteuid() != 0:
             self.skipTest("needs root")
         with tempfile.TemporaryDirectory() as directory:

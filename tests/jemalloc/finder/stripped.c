@@ -1,7 +1,6 @@
-/* stripped: a program that looks as one with jemalloc 5.2 does once it was stripped. Its variable
- * begins with STATE, two of its functions add to the counters behind that, and two more to a pair
- * of counters of the program's own. It prints where the former are, counted from the thread
- * pointer, and sleeps.
+/* stripped: a program that looks like a stripped program with jemalloc 5.2. Its variable starts
+ * with STATE. Two of its functions add to the counters after STATE, and two more add to a different
+ * pair of counters. It prints the distances of the former from the thread pointer, and sleeps.
  */
 #include <stddef.h>
 #include <stdint.h>

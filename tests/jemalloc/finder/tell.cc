@@ -1,5 +1,5 @@
-// tell PID...: what the finder says of each process: its tag, both distances of each jemalloc (0 0
-// where there is none), the errno. For the tests beside it.
+// tell PID...: prints the result of the finder for each process: its tag, both distances of each
+// jemalloc (0 0 if there is none), and the errno. For finder_test.py.
 
 #include <fcntl.h>
 

@@ -1,8 +1,8 @@
-/* where: jemalloc itself tells where this thread's two counters are, counted from the thread
- * pointer; then the program sleeps.
+/* where: prints the distances of this thread's two counters from the thread pointer, as jemalloc
+ * reports them, and sleeps.
  *
- * MALLCTL is its entry point's name in this build; with PRELOADED it is looked for when the program
- * runs, OPENED names a library to open.
+ * MALLCTL is the name of the entry point in this build. With PRELOADED it is looked up at run time;
+ * the first argument then names a library to open.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ static Ask* entry(const char* library) {
   void* const handle = library != NULL ? dlopen(library, RTLD_NOW) : RTLD_DEFAULT;
   void* const found = dlsym(handle, "mallctl");
   Ask* ask = NULL;
-  memcpy(&ask, &found, sizeof ask); /* ISO C has no conversion */
+  memcpy(&ask, &found, sizeof ask); /* ISO C forbids the cast */
   return ask;
 }
 #else

@@ -1,9 +1,9 @@
-//! rust_heap N: N threads beside the first; each allocates, grows and frees a different amount, and
-//! sleeps. The global allocator counts what jemalloc should count, so that nothing is linked for
-//! the test's sake but nallocx, which tells how a size is rounded.
+//! rust_heap N: starts N threads besides the main thread. Each allocates, grows and frees a
+//! different amount, and sleeps. The global allocator counts the bytes that jemalloc should count.
+//! For that it links only one more function, nallocx, which returns the rounded size.
 //!
-//! Says "ready" when all of them sleep. When standard input ends, it prints a line `tid allocated
-//! deallocated` for each thread, the first one's included, and ends; as ../heap.c does.
+//! Prints "ready" when all threads sleep. At the end of standard input, it prints a line `tid
+//! allocated deallocated` for each thread, including the main thread, and exits, like ../heap.c.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -21,16 +21,16 @@ extern "C" {
     fn gettid() -> i32;
 }
 
-/// What jemalloc makes of a size: its counters count that.
+/// Returns the size to which jemalloc rounds, which its counters count.
 fn real_size(size: usize, align: usize) -> u64 {
     let flags = if align <= 16 && align <= size { 0 } else { align.trailing_zeros() as i32 };
     unsafe { nallocx(size, flags) as u64 }
 }
 
-fn count(got: u64, gave: u64) {
+fn count(new: u64, freed: u64) {
     FIGURES.with(|figures| {
         let (allocated, deallocated) = figures.get();
-        figures.set((allocated + got, deallocated + gave));
+        figures.set((allocated + new, deallocated + freed));
     });
 }
 
@@ -39,9 +39,9 @@ fn own_figures() -> (i32, u64, u64) {
     (unsafe { gettid() }, allocated, deallocated)
 }
 
-struct Counted;
+struct CountingAllocator;
 
-unsafe impl GlobalAlloc for Counted {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(real_size(layout.size(), layout.align()), 0);
         jemalloc::Jemalloc.alloc(layout)
@@ -61,7 +61,7 @@ unsafe impl GlobalAlloc for Counted {
 }
 
 #[global_allocator]
-static GLOBAL: Counted = Counted;
+static GLOBAL: CountingAllocator = CountingAllocator;
 
 fn work(number: usize) -> Vec<Vec<u8>> {
     let mut kept = Vec::new();
@@ -78,12 +78,12 @@ fn work(number: usize) -> Vec<Vec<u8>> {
 fn main() {
     let threads: usize = std::env::args().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
     let barrier = Arc::new(Barrier::new(threads + 1));
-    let told = Arc::new(Mutex::new(Vec::with_capacity(threads + 1)));
+    let reports = Arc::new(Mutex::new(Vec::with_capacity(threads + 1)));
     for number in 1..=threads {
-        let (barrier, told) = (barrier.clone(), told.clone());
+        let (barrier, reports) = (barrier.clone(), reports.clone());
         std::thread::spawn(move || {
             let kept = work(number);
-            told.lock().unwrap().push(own_figures());
+            reports.lock().unwrap().push(own_figures());
             barrier.wait();
             loop {
                 std::thread::park();
@@ -93,14 +93,14 @@ fn main() {
     }
     barrier.wait();
     let kept = work(0);
-    let (mut input, mut byte) = (std::io::stdin().lock(), [0u8; 1]); // has a buffer of 8 KiB
+    let (mut input, mut byte) = (std::io::stdin().lock(), [0u8; 1]); // allocates a buffer of 8 KiB
     std::io::stdout().write_all(b"ready\n").unwrap();
     std::io::stdout().flush().unwrap();
     let own = own_figures();
     while input.read(&mut byte).unwrap() > 0 {}
-    let mut told = told.lock().unwrap();
-    told.push(own);
-    for (tid, allocated, deallocated) in told.iter() {
+    let mut reports = reports.lock().unwrap();
+    reports.push(own);
+    for (tid, allocated, deallocated) in reports.iter() {
         println!("{tid} {allocated} {deallocated}");
     }
     black_box(&kept);
