@@ -1,7 +1,8 @@
-"""Whether task-iter says of threads what the files and netlink say: three captures of one host, by the files, by task-iter, by the files again.
+"""Compares values of task-iter with those of the files and netlink. Takes three captures of one host: by the files, by task-iter, and by the
+files again.
 
-What is here:   comparing rows of loaded files.
-What is not:    making the captures (task_iter_test.py, and the guests of tests/vm).
+In scope:       comparing rows of loaded files.
+Out of scope:   making the captures (task_iter_test.py, and the guests of tests/vm).
 """
 
 from file_json import Gap
@@ -10,33 +11,34 @@ FILES = "procfs-sched,taskstats"
 ITER = "task-iter"
 
 GROWING = {"cumulative", "peak"}
-# Figures of a process, which move although the thread sleeps.
-OF_PROCESS = {"nr_threads", "hiwater_rss_bytes", "hiwater_vm_bytes", "pcomm"}
-# The kernel scales them with what it told before, and may shift two ticks from one to the other (help utime_clock_ticks says so).
+# Metrics of a process, which change although the thread sleeps.
+PROCESS_METRICS = {"nr_threads", "hiwater_rss_bytes", "hiwater_vm_bytes", "pcomm"}
+# The kernel scales these to match the values that it reported before, and may move up to two ticks between them (see `help utime_clock_ticks`).
 SCALED = {"utime_clock_ticks", "stime_clock_ticks"}
-# What task_struct has for longer than a file shows it.
-MORE = {"fair_slice_ns"}
-# What no file tells.
+# task_struct keeps these in cases where the files no longer show them.
+LONGER_IN_TASK_STRUCT = {"fair_slice_ns"}
+# Not available in any file.
 IN_PROGRESS = {"run_in_progress_ns", "wait_in_progress_ns"}
-# Compared with what jemalloc says itself, in tests/jemalloc.
+# Compared with the values of jemalloc itself in tests/jemalloc.
 HEAP = {"allocated_bytes", "deallocated_bytes"}
 IDENTITY = ("tgid", "tid", "comm", "pcomm", "cgroup", "start_time_clock_ticks", "parent", "kernel_thread")
 
 
-def slept(before, after):
-    """Neither ran nor waited for a CPU."""
+def was_asleep(before, after):
+    """Returns whether the thread neither ran nor waited for a CPU between two captures."""
     return all(before[name] == after[name] for name in ("run_time_ns", "wait_time_ns", "timeslices", "start_time_clock_ticks"))
 
 
 def is_unknown(name, files, ours):
-    """Netlink shows zero for what nobody accounted for; and of threads that a kernel keeps from BPF programs, /proc has no delays."""
+    """Returns whether the value is unknown to task-iter. Netlink reports zero for delays that were not accounted. For a thread that the kernel
+    hides from BPF programs, /proc has no delays."""
     if ours == Gap("Denied"):
         return "_delay_" in name or name.startswith("hiwater_")
     return files == 0 and ours == Gap("PredatesSwitch")
 
 
 class Agreement:
-    """`before` and `after` by the files, `ours` by task-iter."""
+    """Compares two captures by the files, `before` and `after`, with one by task-iter in between, `ours`."""
 
     def __init__(self, before, ours, after):
         self.before, self.ours, self.after = before, ours, after
@@ -44,32 +46,33 @@ class Agreement:
         self.names = ours.columns_of("thread", ITER)
         self.files = set().union(*(before.columns_of("thread", plugin) for plugin in FILES.split(",")))
         self.shared = self.names & self.files
-        self.there = [key for key, row in before.threads.items()
+        self.in_both = [key for key, row in before.threads.items()
                       if key in after.threads and row["start_time_clock_ticks"] == after.threads[key]["start_time_clock_ticks"]]
-        self.asleep = {key for key in self.there if slept(before.threads[key], after.threads[key])}
+        self.asleep = {key for key in self.in_both if was_asleep(before.threads[key], after.threads[key])}
 
-    def alone(self):
-        """What task-iter fills, and no file has."""
-        return self.names - self.files - set(IDENTITY) - MORE - HEAP - IN_PROGRESS
+    def only_in_task_iter(self):
+        """Returns the metrics that task-iter fills although no file has them."""
+        return self.names - self.files - set(IDENTITY) - LONGER_IN_TASK_STRUCT - HEAP - IN_PROGRESS
 
     def unlisted(self):
-        return [f"{key} is not listed" for key in self.there if key not in self.ours.threads]
+        return [f"{key} is not listed" for key in self.in_both if key not in self.ours.threads]
 
     def wrong(self, runs=()):
-        """Of threads that ran, kernel threads are compared, and the processes `runs`: any other may have been replaced by execve, and its
-        figures be another thread's."""
+        """Returns all differences. Of the threads that ran, compares only kernel threads and the processes `runs`: execve may have replaced any
+        other process, whose values are then those of another thread."""
         wrong = self.unlisted() + list(self.ours.faults())
-        for key in self.there if not wrong else ():
+        for key in self.in_both if not wrong else ():
             rows = [file.threads[key] for file in (self.before, self.ours, self.after)]
             if key in self.asleep:
                 wrong += self.differences(key, rows)
-                wrong += self.not_over(key)
+                wrong += self.still_running(key)
             elif key[0] in runs or rows[0]["hiwater_vm_bytes"] == Gap("NotApplicable"):
-                wrong += self.outside(key, rows)
+                wrong += self.values_out_of_range(key, rows)
         return wrong
 
-    def not_over(self, key):
-        """Who did not run was not running; but may have waited all the time, even on the way into a sleep."""
+    def still_running(self, key):
+        """Returns a complaint if a thread that did not run seems to be running. It may still have waited the whole time, even just before it
+        fell asleep."""
         value = self.ours.threads[key].get("run_in_progress_ns", 0)
         return [f"{key} did not run, but run_in_progress_ns is {value}"] if value and not isinstance(value, Gap) else []
 
@@ -77,13 +80,13 @@ class Agreement:
         before, ours, after = rows
         for name in [*self.shared, *IDENTITY]:
             moved = before[name] != after[name]
-            # A file that was read before schedstat may be older than the sleep.
+            # The file may have been read before the thread fell asleep, although schedstat was read after it.
             same = ours[name] in (before[name], after[name])
-            if same or moved and name in OF_PROCESS or is_unknown(name, before[name], ours[name]):
+            if same or moved and name in PROCESS_METRICS or is_unknown(name, before[name], ours[name]):
                 continue
             yield f"{key} {before['comm']!r}: {name} is {ours[name]!r}, not {before[name]!r}, and then {after[name]!r}"
 
-    def outside(self, key, rows):
+    def values_out_of_range(self, key, rows):
         before, ours, after = rows
         for name in self.shared:
             if isinstance(before[name], Gap) or isinstance(after[name], Gap):

@@ -1,4 +1,4 @@
-"""A process that runs, reads, writes and faults all the time, until its input ends. Says "ready" once it does."""
+"""A process that runs, reads, writes and faults until its input ends. Prints "ready" once it has started."""
 
 import mmap
 import select

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Cgroups of the live host, made for it: hostile names, cgroups that go, namespaces, switches and rights."""
+"""Compares captures of cgroups that the test creates on the live host: hostile names, cgroups that disappear, namespaces, switches and rights."""
 
 import contextlib
 import itertools
@@ -16,16 +16,16 @@ import plain_cgroups
 from compare_rows import row_differences
 from file_json import Gap
 
-STAYS = *[0] * 20, *[0.003] * 10, 0.1  # seconds
+STAY_SECONDS = *[0] * 20, *[0.003] * 10, 0.1
 ROUNDS = 100  # captures while cgroups come and go
 PLUGINS = ("--plugins=cgroup,psi",)
 
-# Nested, each below the one before. The kernel refuses a newline alone.
+# Each cgroup is a child of the one before. The kernel refuses a name that is only a newline.
 HOSTILE = [b"two  words ", b'quo"ted\'', b"back\\slash\\x2d\\040", b"tab\tbell\a\x1b[31m", b"\xc3\xa9\xff", b"not (deleted)", b"..x", b"-", b"%s{}$HOME*"]
 
 
-# A second thread moves into a threaded cgroup, and both stay until the input ends.
-TWO_WAYS = """
+# A second thread moves into a threaded cgroup. Both threads stay until the input ends.
+SPLIT_PROCESS = """
 import sys, threading
 def go():
     with open(sys.argv[1] + "/cgroup.threads", "w") as file:
@@ -42,7 +42,7 @@ def hierarchy():
 
 @contextlib.contextmanager
 def cgroup():
-    """A cgroup of our own under the root, removed with all that is in it."""
+    """Creates a test cgroup under the root, and removes it with all its descendants at the end."""
     top = tempfile.mkdtemp(prefix=b"ctprof-test-", dir=hierarchy())
     try:
         yield top
@@ -58,7 +58,7 @@ def remove(directory):
 
 
 def join(directory):
-    """Moves the calling process there."""
+    """Moves the calling process into the cgroup."""
     with open(directory + b"/cgroup.procs", "wb") as file:
         file.write(b"0")
 
@@ -108,7 +108,7 @@ class Live(unittest.TestCase):
         return directory
 
     def assert_equals_plain(self, file, paths, plugins=("cgroup", "psi")):
-        """The rows of quiet cgroups are what the files say, before and after."""
+        """Compares the rows of idle cgroups with the files, which are read before and after the capture."""
         cgroups = plain_cgroups.Cgroups("/")
         differences = []
         for path, plugin in itertools.product(paths, plugins):
@@ -129,11 +129,11 @@ class Live(unittest.TestCase):
         self.assertEqual({row["cgroup"] for row in file.threads.values()} & set(paths), set(paths[1:]), "threads' own paths")
 
     def test_no_newline(self):
-        """No name can make two lines of a thread's cgroup file."""
+        """A newline in a cgroup's name cannot make a thread's cgroup file look like two lines."""
         with self.assertRaises(OSError):
             self.make(b"two\nlines")
 
-    def test_a_cgroup_removed_under_a_zombie(self):
+    def test_cgroup_removed_while_a_zombie_is_in_it(self):
         directory = self.make(b"short-lived")
         zombie = subprocess.Popen(["true"], preexec_fn=lambda: join(directory))
         self.addCleanup(zombie.wait)
@@ -144,7 +144,7 @@ class Live(unittest.TestCase):
         reasons = {cell for name, cell in row.items() if name in ("cgroup.cpu.usage_usec", "cgroup.cgroup.stat", "cgroup.psi.cpu.some.avg10")}
         self.assertEqual(reasons, {Gap("ThreadGone")})
 
-    def test_a_name_that_only_looks_deleted(self):
+    def test_name_that_ends_like_a_deleted_cgroup(self):
         directory = self.make(b"alive (deleted)")
         self.cleanup.enter_context(sleeper(directory))
         path = self.name + b"/alive (deleted)"
@@ -152,8 +152,8 @@ class Live(unittest.TestCase):
         self.assert_equals_plain(self.captured(), [path])
 
     def wander(self, pid, stop):
-        """Moves a process from one new cgroup to the next, and removes the one that it left. It stays for so different times that some captures
-        find it where it was and others do not, however fast they are."""
+        """Moves a process from one new cgroup to the next, and removes each cgroup that it left. The length of its stay varies, so that some
+        captures still find the cgroup and others do not, independent of their speed."""
         left = None
         for number in itertools.count():
             if stop.is_set():
@@ -165,10 +165,10 @@ class Live(unittest.TestCase):
                 os.rmdir(left)
                 os.rmdir(os.path.dirname(left))
             left = directory
-            stop.wait(STAYS[number % len(STAYS)])
+            stop.wait(STAY_SECONDS[number % len(STAY_SECONDS)])
 
-    def captures_beside(self, wanderer):
-        """Rows of wanted cgroups, from many captures."""
+    def captures_during(self, wanderer):
+        """Returns the rows of the given cgroups from many captures that run while `wanderer` moves."""
         stop = threading.Event()
         mover = threading.Thread(target=self.wander, args=(wanderer.pid, stop))
         mover.start()
@@ -179,9 +179,9 @@ class Live(unittest.TestCase):
             stop.set()
             mover.join()
 
-    def test_cgroups_that_come_and_go(self):
+    def test_cgroups_created_and_removed_during_captures(self):
         with sleeper(self.top) as wanderer:
-            rows = list(self.captures_beside(wanderer))
+            rows = list(self.captures_during(wanderer))
         kinds = {cell.name for row in rows for cell in row.values() if isinstance(cell, Gap)}
         self.assertLessEqual(kinds, {"ThreadGone", "Unsupported", "NotApplicable"})
         gone = [row for row in rows if row["cgroup.cpu.usage_usec"] == Gap("ThreadGone")]
@@ -191,7 +191,7 @@ class Live(unittest.TestCase):
         self.assertLess(len(gone), len(rows), "no cgroup was ever read")
 
     def in_namespace(self, options, *script):
-        """Captures from a namespace whose root is <top>/a/b, which has three cgroups below it."""
+        """Captures in a namespace whose root is <top>/a/b, which has three descendants."""
         harness.needs_namespaces(self, options)
         inner = self.make(b"a/b")
         for name in (b"1", b"2", b"3"):
@@ -209,18 +209,18 @@ class Live(unittest.TestCase):
         cell = file.cgroups_by_path()[path]["cgroup.cgroup.stat"]
         return cell if isinstance(cell, Gap) else cell["nr_descendants"]
 
-    def test_own_namespace_and_a_mount_of_all(self):
+    def test_own_namespace_with_a_mount_of_the_whole_hierarchy(self):
         file = self.in_namespace(["-C"])
         self.assertEqual(file.document["ctprof"]["cgroup_root"], "/../../..")
         self.assertEqual([self.descendants(file, path) for path in (b"/", b"/1", b"/..", b"/../..")], [3, 0, 4, 5])
         self.assertGreaterEqual(self.descendants(file, b"/../../.."), 6)
 
-    def test_threads_that_went_different_ways_in_a_namespace(self):
-        """One thread of a process is in a threaded cgroup, and the mount does not begin where the namespace does."""
+    def test_process_with_threads_in_different_cgroups_in_a_namespace(self):
+        """One thread of the process is in a threaded cgroup, and the root of the mount is not the root of the namespace."""
         directory = self.make(b"a/b/1")
         with open(directory + b"/cgroup.type", "wb") as file:
             file.write(b"threaded")
-        process = subprocess.Popen([sys.executable, "-c", TWO_WAYS, directory], preexec_fn=lambda: join(os.path.dirname(directory)),
+        process = subprocess.Popen([sys.executable, "-c", SPLIT_PROCESS, directory], preexec_fn=lambda: join(os.path.dirname(directory)),
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(process.communicate)
         self.assertEqual(process.stdout.readline(), b"ready\n")
@@ -228,20 +228,20 @@ class Live(unittest.TestCase):
         self.assertEqual({row["cgroup"] for (tgid, _), row in file.threads.items() if tgid == process.pid}, {b"/", b"/1"})
         process.communicate()
 
-    def assert_sees_itself_alone(self, file):
+    def assert_contains_only_itself(self, file):
         self.assertEqual(file.document["ctprof"]["cgroup_root"], "/")
         self.assertEqual([self.descendants(file, path) for path in (b"/", b"/1")], [3, 0])
         self.assertEqual(self.descendants(file, b"/.."), Gap("Unsupported"), "outside of what is mounted")
 
-    def test_own_namespace_and_a_mount_of_its_own(self):
+    def test_own_namespace_with_its_own_mount(self):
         mounts = "sed -n 's/ - cgroup2 .*//p' /proc/self/mountinfo | cut -d' ' -f5 | xargs -n1 umount"
-        self.assert_sees_itself_alone(self.in_namespace(["-Cm"], mounts, f"mount -t cgroup2 none {os.fsdecode(hierarchy())}"))
+        self.assert_contains_only_itself(self.in_namespace(["-Cm"], mounts, f"mount -t cgroup2 none {os.fsdecode(hierarchy())}"))
 
-    def test_own_namespace_and_a_mount_on_top(self):
+    def test_own_namespace_with_a_mount_over_the_old_one(self):
         inner, mount = os.fsdecode(self.top + b"/a/b"), os.fsdecode(hierarchy())
-        self.assert_sees_itself_alone(self.in_namespace(["-Cm"], f"mount --bind {inner} {mount}"))
+        self.assert_contains_only_itself(self.in_namespace(["-Cm"], f"mount --bind {inner} {mount}"))
 
-    def test_pressure_switched_off_for_one(self):
+    def test_pressure_disabled_for_one_cgroup(self):
         directory = self.make(b"quiet")
         switch = directory + b"/cgroup.pressure"
         if not os.path.exists(switch):

@@ -1,8 +1,7 @@
-/* churn: threads that start and end without pause, RATE a second, until standard input ends.
+/* churn: starts RATE short threads per second until standard input ends.
  *
- * churn RATE prints "ready" once it is under way, and at the end "N threads in S s". A thread lives
- * for up to eight milliseconds, so that a few are always there to be listed and gone before they
- * are read.
+ * churn RATE prints "ready" at the start, and "N threads in S s" at the end. A thread lives for up
+ * to eight milliseconds, so that at any time some threads exit between being listed and being read.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -34,7 +33,7 @@ static int input_has_ended(void) {
   return poll(&input, 1, 0) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
 }
 
-/* The moment of the next start; when we are behind, that is past, and no waiting is done. */
+/* Waits until the next start is due. Does not wait if that time has already passed. */
 static void wait_for_turn(struct timespec* turn, long pause) {
   turn->tv_nsec += pause;
   if (turn->tv_nsec >= kSecond) {

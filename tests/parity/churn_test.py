@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""While 2,000 threads start and end each second, every column still adds up, and forty stable threads are complete."""
+"""Checks captures while 2,000 threads start and end each second: every column is consistent, and forty stable threads are complete."""
 
 import os
 import unittest
@@ -10,16 +10,16 @@ import layout_checker
 import plain_reader
 from compare_rows import row_differences
 
-ASKED = 2600  # a second; what we ask for, and what we insist on
-ENOUGH = 2000
+REQUESTED_RATE = 2600  # per second: the rate that the test requests, and the rate that it requires
+REQUIRED_RATE = 2000
 CAPTURES = 8
 
-# Where each thread is read by itself, so that some go away meanwhile.
+# procfs-sched reads each thread separately, so that some threads exit during the capture.
 FILES = ("--plugins=procfs-sched",)
 
 
 def asleep(tree, pid):
-    """The threads of a process; something else each time while one of them is still on its way to sleep."""
+    """Returns the threads of the process, or a new object on each call while one of them does not sleep yet."""
     rows = {key: plain_reader.read_thread(tree, *key) for key in tree.threads() if key[0] == pid}
     return rows if all(row["state"] == b"S" for row in rows.values()) else object()
 
@@ -32,17 +32,17 @@ class Churn(unittest.TestCase):
         self.addCleanup(self.scratch.cleanup)
 
     def captures(self, *words):
-        """Captures amid the churn: the files, and what the stable threads should look like in them."""
+        """Captures during the churn. Returns the loaded files and the expected rows of the stable threads."""
         paths = [os.path.join(self.scratch.name, f"{i}.ctprof.zst") for i in range(CAPTURES)]
         tree = plain_reader.Tree("/")
         with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:
             stable = harness.settled(lambda: asleep(tree, sleepers.pid))
-            with harness.Helper("CHURN", str(ASKED)) as churn:
+            with harness.Helper("CHURN", str(REQUESTED_RATE)) as churn:
                 for path in paths:
                     harness.capture(path, *words, before=FILES)
                 count, _, _, seconds, _ = churn.finish().split()
         rate = int(count) / float(seconds)
-        if rate < ENOUGH:
+        if rate < REQUIRED_RATE:
             self.skipTest(f"this machine starts only {rate:.0f} threads a second")
         return churn.pid, stable, [file_json.load(path) for path in paths], paths
 
@@ -54,10 +54,10 @@ class Churn(unittest.TestCase):
             differences = [sentence for key, expected in stable.items()
                            for sentence in row_differences(key, expected, file.threads.get(key, {}))]
             self.assertEqual(differences, [], "\n" + "\n".join(differences[:20]))
-        self.see_that_it_was_hard(churner, files)
+        self.check_that_threads_exited(churner, files)
 
-    def see_that_it_was_hard(self, churner, files):
-        """Threads of the churn were caught, and some of them went while they were read; else nothing was tested."""
+    def check_that_threads_exited(self, churner, files):
+        """Checks that threads of the churn were captured and that some exited while they were read. Otherwise the test would have tested nothing."""
         caught = [row for file in files for (tgid, _), row in file.threads.items() if tgid == churner]
         self.assertGreater(len(caught), 0, "no thread of the churn was ever seen")
         gone = sum(file_json.Gap("ThreadGone") in row.values() for row in caught)

@@ -1,11 +1,11 @@
-"""Compares what a capture wrote with what the plain reader found, cell by cell, and says every difference."""
+"""Compares a captured row with the row that the plain reader found, cell by cell, and reports every difference."""
 
 from file_json import Gap
 from plain_reader import Missing
 
 
 def cell_differs(expected, found):
-    """Why a cell is wrong, or None."""
+    """Returns why a cell is wrong, or None."""
     if isinstance(expected, Missing):
         if not isinstance(found, Gap):
             return f"is {found!r} where there is nothing to be read"
@@ -16,7 +16,7 @@ def cell_differs(expected, found):
 
 
 def row_differences(who, expected, found):
-    """Sentences about one row: `found` must have each cell of `expected`."""
+    """Returns one sentence per difference. `found` must have every cell of `expected`."""
     sentences = []
     for name, value in expected.items():
         why = cell_differs(value, found[name]) if name in found else "is not in the file"
@@ -26,5 +26,5 @@ def row_differences(who, expected, found):
 
 
 def lacking_columns(expected, found, plugin_columns):
-    """Columns that the plugin fills and the plain reader does not know: it would not be a check of all fields."""
+    """Returns the columns that the plugin fills but the plain reader does not know. If there are any, the comparison does not cover all fields."""
     return sorted(name for name in plugin_columns if name in found and name not in expected)

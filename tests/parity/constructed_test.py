@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""A recorded tree, changed: texts that no recorded kernel gave, made up as the kernel's sources print them; and files that are missing.
+"""Checks captures of a modified recorded tree: file contents that no recorded kernel produced, written in the format of the kernel's
+sources, and missing files.
 
-Pressure by interrupts first of all, for no recorded kernel keeps it. Also what is opened of such a tree, by strace.
+Covers interrupt pressure above all, because no recorded kernel has it. Also checks by strace which files of the tree are opened.
 """
 
 import collections
@@ -48,7 +49,7 @@ class Constructed(unittest.TestCase):
         self.assertEqual(file.cgroups["/ctp.slice/work.service"]["cgroup.psi.irq.full.total_usec"], Gap("Unsupported"))
 
     def test_no_pressure_at_all(self):
-        """Whether somebody switched it off, or the kernel has none, the command line tells."""
+        """The kernel command line tells whether pressure is disabled or not compiled in."""
         shutil.rmtree(os.path.join(self.root, "proc/pressure"))
         for directory, _, names in os.walk(os.path.join(self.root, "sys/fs/cgroup")):
             for name in names:
@@ -62,7 +63,7 @@ class Constructed(unittest.TestCase):
                 self.assertEqual(cells, [Gap(gap)] * 2)
                 self.assertEqual(file.host["host.psi.irq.some.avg10"], Gap("NotApplicable"))
 
-    def test_max_is_not_absent(self):
+    def test_the_limit_max_is_a_value(self):
         directory = "sys/fs/cgroup/ctp.slice/"
         for name in ("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max", "pids.max"):
             self.write(directory + name, "max\n")
@@ -75,7 +76,7 @@ class Constructed(unittest.TestCase):
         written = file.document["cgroup_stats"]["/ctp.slice"]["memory"]
         self.assertEqual([written[name] for name in ("max", "high", "low", "min")], [None, None, 2**64 - 1, 2**64 - 1])
 
-    def test_a_controller_that_the_parent_does_not_pass_on(self):
+    def test_controller_that_the_parent_does_not_enable(self):
         service = "sys/fs/cgroup/ctp.slice/work.service/"
         self.write(service + "cgroup.controllers", "cpu pids\n")
         for name in os.listdir(os.path.join(self.root, service)):
@@ -88,7 +89,7 @@ class Constructed(unittest.TestCase):
         self.write(service + "cgroup.type", "threaded\n")
         self.assertEqual(self.captured().cgroups[path]["cgroup.memory.current"], Gap("NotApplicable"))
 
-    def test_nonsense_is_malformed_alone(self):
+    def test_malformed_value_affects_only_its_own_cell(self):
         directory = "sys/fs/cgroup/ctp.slice/"
         self.write(directory + "cpu.stat", "usage_usec -1\nuser_usec 18446744073709551616\nsystem_usec 7\n")
         self.write(directory + "memory.stat", "anon\n")
@@ -104,14 +105,14 @@ class Constructed(unittest.TestCase):
                          [Gap("Malformed"), 100, Gap("Malformed"), Gap("Malformed")])
         self.assertEqual(file.host["host.psi.cpu.full.avg10"], Gap("Unsupported"))
 
-    def test_a_host_without_proc_stat_is_still_told_from_others(self):
+    def test_host_without_proc_stat_still_has_an_identity(self):
         before = self.captured().document["host"]
         os.remove(os.path.join(self.root, "proc/stat"))
         file = self.captured()
         self.assertEqual(file.document["host"], before)
         self.assertEqual(file.host["host.cpu.user_ns"], Gap("Unsupported"))
 
-    def test_a_link_leads_nowhere(self):
+    def test_links_are_not_followed(self):
         service = os.path.join(self.root, "sys/fs/cgroup/ctp.slice/work.service")
         os.rename(service, service + ".away")
         os.symlink("work.service.away", service)
@@ -119,13 +120,13 @@ class Constructed(unittest.TestCase):
         self.assertIsInstance(row["cgroup.cpu.usage_usec"], Gap)
 
     def opened_below(self, directory, *words, plugins="cgroup,psi"):
-        """How often each file is opened, but for cgroup.type: the lister looks there for threads of their own ways."""
+        """Returns how often each file is opened. Leaves out cgroup.type: the lister opens it to find threaded cgroups."""
         log = traced(self, self.path, "--jobs", "1", "--rootfs", self.root, *words, plugins=plugins)
         top = os.path.join(self.root, directory) + "/"
         return collections.Counter(path.removeprefix(top) for path in opened_paths(log)
                                    if path.startswith(top) and not path.endswith("/cgroup.type"))
 
-    def test_only_what_is_wanted_is_opened(self):
+    def test_only_requested_files_are_opened(self):
         opened = self.opened_below("sys/fs/cgroup/ctp.slice/work.service", "--metrics", "cgroup.pids.current,cgroup.psi.io.full.avg10")
         self.assertEqual(opened, {"pids.current": 1, "io.pressure": 1})
 
@@ -137,7 +138,7 @@ class Constructed(unittest.TestCase):
         self.assertGreater(len(opened), 20)
 
     def opened_of_threads(self, *words):
-        """{file of a thread: how often each of the threads opens it}; probing opens more of the first thread of a process."""
+        """Returns {file of a thread: how often each thread's copy is opened}. Probing opens additional files of the first thread of a process."""
         process = 151
         counts = self.opened_below(f"proc/{process}/task", *words, plugins="procfs-sched")
         tids = {name for name in os.listdir(os.path.join(self.root, f"proc/{process}/task")) if int(name) != process}
@@ -145,7 +146,7 @@ class Constructed(unittest.TestCase):
         names = {path.partition("/")[2] for path in counts if path.partition("/")[0] in tids} - {""}
         return {name: {counts[f"{tid}/{name}"] for tid in tids} for name in names}
 
-    def test_of_a_thread_only_identity_and_schedstat_are_opened(self):
+    def test_one_metric_opens_only_identity_files_and_schedstat(self):
         self.assertEqual(self.opened_of_threads("--metrics", "run_time_ns"), {"stat": {1}, "schedstat": {1}})
 
     def test_each_file_of_a_thread_is_opened_once(self):

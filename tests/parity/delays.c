@@ -1,11 +1,11 @@
-/* delays: makes one thread wait in one way, and then stand still.
+/* delays: makes one thread wait for one resource, and then sleep.
  *
- *   delays fsync FILE    writes pages and syncs each: waits for the disk
- *   delays cow           writes to pages that a child shares: each is copied first
- *   delays cpu           spins on one CPU together with three children: waits for its turn
+ *   delays fsync FILE    writes pages and syncs each one: waits for the disk
+ *   delays cow           writes to pages that a child shares: waits for the copies
+ *   delays cpu           spins on one CPU together with three children: waits for the CPU
  *
- * Prints "ready" once it has waited enough, and ends when standard input does. What it did is in
- * its main thread's figures alone.
+ * Prints "ready" once it has waited enough, and ends when standard input does. Only the delays of
+ * its main thread count.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,10 +28,10 @@ static void fail(const char* what) {
   exit(1);
 }
 
-/* The other waits are to be of one kind: as little as may be for a CPU. */
+/* Raises the priority, so that a test of another delay waits as little as possible for a CPU. */
 static void stand_in_front(void) {
   const struct sched_param least = {.sched_priority = 1};
-  sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least); /* where we may */
+  sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least); /* if permitted */
 }
 
 static void wait_for_disk(const char* path) {
@@ -69,7 +69,7 @@ static void wait_for_copies(void) {
   char* memory = mmap(NULL, (size_t)kPages * kPage, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail("mmap");
-  madvise(memory, (size_t)kPages * kPage, MADV_NOHUGEPAGE); /* a copy a page */
+  madvise(memory, (size_t)kPages * kPage, MADV_NOHUGEPAGE); /* one copy per page */
   touch(memory, 1);
   const pid_t child = idle_child();
   touch(memory, 2);

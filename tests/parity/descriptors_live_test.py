@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""File descriptors that run out while this host is captured: the number that is printed would do, and few make no file fail."""
+"""Captures this host with few file descriptors: the limit that the error message suggests is sufficient, and under low limits no file fails."""
 
 import re
 
@@ -8,7 +8,7 @@ from descriptors_test import FAILED, FILES, OF_SANITIZER, Case, captured, gaps, 
 
 
 class Limits(Case):
-    def test_the_number_in_the_sentence_is_enough(self):
+    def test_the_suggested_limit_is_sufficient(self):
         for words in [(), (FILES,)]:
             enough = int(re.search(r"ulimit -n (\d+)", captured(self.path, 12, *words).stderr)[1])
             done = captured(self.path, enough + OF_SANITIZER, *words)
@@ -16,8 +16,8 @@ class Limits(Case):
             self.assertEqual([each for each in gaps(file_json.load(self.path)) if FAILED in each], [], enough)
             self.assertEqual(captured(self.path, enough - 1, *words).returncode, 2)
 
-    def test_few_make_nothing_fail(self):
-        """Directories that cannot be held open are not."""
+    def test_low_limits_cause_no_failures(self):
+        """Directories that cannot be kept open are opened again instead."""
         for limit in (64, 100, 200):
             done = captured(self.path, limit, FILES)
             self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""File descriptors that run out: few are enough, and too few are told in one sentence that says how many would do."""
+"""Captures with few file descriptors: a low limit is sufficient, and a limit that is too low gives one message with a sufficient limit."""
 
 import os
 import re
@@ -15,19 +15,19 @@ from file_json import Gap
 
 FAILED = "SourceFailed"
 FILES = "--plugins=procfs-sched"
-# UBSan writes to a pipe of its own, in each thread, to find out whether an object's memory can be read; without one it takes the object for a
-# wrong one.
-OF_SANITIZER = 8 if harness.is_sanitized() else 0
+# In each thread, UBSan writes to a pipe of its own to check whether an object's memory is readable. Without a free descriptor for
+# the pipe it reports an invalid object.
+SANITIZER_OPTIONS = 8 if harness.is_sanitized() else 0
 
 
 def captured(path, limit, *words):
-    """A capture under a limit on open files, soft and hard; by two workers, where otherwise the load of the host decides how many."""
+    """Captures with a soft and hard limit on open files. Uses two workers, because the default depends on the load of the host."""
     return subprocess.run([harness.CTPROF, *words, "capture", "--jobs=2", "-o", path], capture_output=True, text=True, check=False,
                           timeout=harness.TIMEOUT, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
 
 
 def gaps(file):
-    """How many cells each source left empty, by reason."""
+    """Returns how many cells each source left empty, by reason."""
     return [source["gaps"] for source in file.document["ctprof"]["sources"]]
 
 
@@ -39,28 +39,28 @@ class Case(unittest.TestCase):
 
 
 class Limits(Case):
-    def test_twelve_are_told_to_be_too_few(self):
+    def test_twelve_are_reported_as_too_few(self):
         done = captured(self.path, 12, "--rootfs", harness.fixture("6.12"))
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         self.assertFalse(os.path.exists(self.path))
         self.assertIn("ulimit -n", done.stderr)
 
-    def test_the_number_in_the_sentence_is_enough(self):
+    def test_the_suggested_limit_is_sufficient(self):
         words = (FILES, "--rootfs", harness.fixture("6.12"))
         enough = int(re.search(r"ulimit -n (\d+)", captured(self.path, 12, *words).stderr)[1])
-        self.assertEqual(captured(self.path, enough + OF_SANITIZER, *words).returncode, 0)
+        self.assertEqual(captured(self.path, enough + SANITIZER_OPTIONS, *words).returncode, 0)
         self.assertEqual([each for each in gaps(file_json.load(self.path)) if FAILED in each], [], enough)
         self.assertEqual(captured(self.path, enough - 1, *words).returncode, 2)
 
-    def test_few_make_nothing_fail(self):
-        """Directories that cannot be held open are not."""
+    def test_low_limits_cause_no_failures(self):
+        """Directories that cannot be kept open are opened again instead."""
         for limit in (64, 100, 200):
             done = captured(self.path, limit, FILES, "--rootfs", harness.fixture("6.12"))
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual([each for each in gaps(file_json.load(self.path)) if FAILED in each], [], limit)
 
-    def test_the_hosts_table_is_full(self):
-        """Of many threads every other file cannot be opened: none is said to be gone, and it is told once."""
+    def test_the_file_table_of_the_host_is_full(self):
+        """For many threads, every second open fails. No thread is reported as exited, and the error is reported once."""
         words = [FILES, "--rootfs", harness.fixture("6.12"), "capture", "-o", self.path, "--jobs=1"]
         with tempfile.NamedTemporaryFile() as log:
             harness.under_strace(self, ["-e", "trace=openat"], *words, log=log.name)
@@ -81,8 +81,9 @@ class Limits(Case):
         self.assertNotIn(Gap("ThreadGone"), cells)
         self.assertEqual(done.stderr.count("fs.file-max"), 1, done.stderr)
 
-    def test_a_plugin_takes_them_all(self):
-        """What was read before is kept, and written; what could not be read is told once. Under 64, no directory is held and given back."""
+    def test_plugin_that_uses_all_descriptors(self):
+        """Values read before the failure are kept and written. Values that could not be read are reported once. With a limit below 64 no
+        directories are kept open, so none can be closed to free descriptors."""
         plugin = os.path.join(os.environ["BAD_PLUGINS"], "takes_descriptors.so")
         place = os.path.dirname(self.path)
         shutil.copy(plugin, place)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""`ctprof doctor` on this host: what it says to do is done, to the letter, and then what was lacking is there.
+"""Runs the commands that `ctprof doctor` suggests on this host exactly as printed, and checks that the missing values are available then.
 
-A user without rights asks, root runs the setcap that was told, on a copy of the product at a place with blanks and quotes in its name, and
-the user captures again. Switches are left alone here: tests/vm runs those commands, on a kernel of its own.
+An unprivileged user runs `doctor`, root runs the suggested setcap on a copy of the product in a directory with blanks and quotes in its
+name, and the user captures again. Sysctls are not changed here: tests/vm runs those commands on a kernel of its own.
 """
 
 import json
@@ -34,15 +34,14 @@ def as_root(command):
     subprocess.run(["sh", "-c", command], check=True)
 
 
-class Told(unittest.TestCase):
-    """To whoever asks here."""
+class ReportedHere(unittest.TestCase):
 
-    def test_it_is_as_the_schema_says(self):
+    def test_json_fits_its_schema(self):
         schema = Validator(json.loads(harness.run("doctor", "--json-schema").stdout))
         self.assertEqual(schema.problems(ask(harness.CTPROF)), [])
 
-    def test_in_a_pid_namespace_it_is_sent_to_the_host(self):
-        """Process 1 is the namespace's own there: no command that goes by it leads out."""
+    def test_pid_namespace_refers_to_the_host(self):
+        """In the namespace, process 1 is the namespace's own init, so a command that uses process 1 cannot reach the host."""
         options = ["-pf", "--mount-proc"]
         harness.needs_namespaces(self, options)
         told = json.dumps(ask(harness.CTPROF, prefix=["unshare", *options]))
@@ -56,7 +55,7 @@ class Told(unittest.TestCase):
 
 
 @unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")
-class Done(unittest.TestCase):
+class SuggestedCommands(unittest.TestCase):
     longMessage = False
 
     def setUp(self):
@@ -75,7 +74,7 @@ class Done(unittest.TestCase):
         return ask(self.program, prefix=harness.USER)
 
     def capture_as_user(self, name):
-        """What a file has of a sleeping process of root's."""
+        """Captures as the user, and returns the cells of a sleeping process of root's."""
         path = self.path(name)
         with harness.Helper("SLEEPERS") as sleepers:
             subprocess.run([*harness.USER, self.program, "-q", "capture", "-o", path], check=True, capture_output=True, timeout=harness.TIMEOUT)
@@ -83,7 +82,7 @@ class Done(unittest.TestCase):
             self.assertEqual(file.faults(), [])
             return file.threads[(sleepers.pid, sleepers.pid)] | file.processes[sleepers.pid]
 
-    def setcap_told(self):
+    def suggested_setcap(self):
         report = self.ask_as_user()
         commands = setcaps(report)
         if not commands:
@@ -91,8 +90,8 @@ class Done(unittest.TestCase):
         self.assertEqual(len(commands), 1, commands)
         return report, commands[0]
 
-    def test_what_was_denied_is_filled(self):
-        report, command = self.setcap_told()
+    def test_denied_values_are_filled(self):
+        report, command = self.suggested_setcap()
         before = self.capture_as_user("before")
         denied = {name for name, cell in before.items() if cell == Gap("Denied")}
         self.assertLess({"rchar", "process.smaps_rollup", "cpu_delay_count"}, denied)
@@ -104,29 +103,29 @@ class Done(unittest.TestCase):
             self.assertNotIsInstance(after[name], Gap, name)
         told = self.ask_as_user()
         self.assertEqual((remedies(told, "capabilities"), setcaps(told)), (set(), []))
-        # Tracing alone stays denied to a program whose rights come from its file.
+        # A program that gets its rights from file capabilities still may not be traced.
         findings = [finding for plugin in told["plugins"] for finding in plugin["findings"] if "AT_SECURE" not in finding["reason"]]
         self.assertNotIn("Denied", {finding["state"] for finding in findings})
         self.assertNotEqual(remedies(report, "capabilities"), set())
 
-    def test_what_the_file_has_is_named_again(self):
+    def test_existing_capabilities_of_the_file_are_kept(self):
         as_root(f"setcap cap_net_admin,cap_wake_alarm+ep {json.dumps(self.program)}")
-        report, command = self.setcap_told()
+        report, command = self.suggested_setcap()
         self.assertNotIn("cap_net_admin", {name for what in remedies(report, "capabilities") for name in what.split(",")})
         self.assertLess({"cap_net_admin", "cap_wake_alarm", "cap_sys_ptrace"}, capabilities_in(command))
         as_root(command)
         self.assertEqual(setcaps(self.ask_as_user()), [])
 
-    def test_with_capabilities_it_reads_nobodys_tree(self):
-        """A link in a tree of one's own would show any file of the host."""
-        _, command = self.setcap_told()
+    def test_with_capabilities_rootfs_is_refused(self):
+        """A link in a user's own tree could expose any file of the host."""
+        _, command = self.suggested_setcap()
         as_root(command)
         done = subprocess.run([*harness.USER, self.program, "--rootfs", harness.fixture("6.12"), "doctor"], capture_output=True, check=False)
         self.assertEqual((done.returncode, done.stdout), (2, b""))
         self.assertIn(b"--rootfs", done.stderr)
 
     def closed_directory(self):
-        """Of root's, with a snapshot that root alone may read, and a directory."""
+        """Creates a directory of root's with a snapshot that only root may read, and a subdirectory."""
         closed = self.path("closed")
         os.mkdir(closed, 0o700)
         os.mkdir(os.path.join(closed, "inner"))
@@ -138,9 +137,9 @@ class Done(unittest.TestCase):
     def by_user(self, *words):
         return subprocess.run([*harness.USER, self.program, *words], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True)
 
-    def test_with_capabilities_it_opens_nobodys_snapshots(self):
-        """They are for threads, not for files that whoever started it names."""
-        _, command = self.setcap_told()
+    def test_with_capabilities_snapshots_need_access_of_the_user(self):
+        """The capabilities are for reading threads, not for opening files that the user names."""
+        _, command = self.suggested_setcap()
         _, snapshot = self.closed_directory()
         os.chmod(os.path.dirname(snapshot), 0o755)
         as_root(command)
@@ -151,9 +150,9 @@ class Done(unittest.TestCase):
         for words in (["metric-list"], ["version"], ["help"], ["help", "nice"], ["show", "--help"], ["--version"]):
             self.assertEqual(self.by_user(*words).returncode, 0, words)
 
-    def test_with_capabilities_it_runs_what_its_user_may(self):
-        """Nor are they for finding the command of `record`."""
-        _, command = self.setcap_told()
+    def test_with_capabilities_commands_need_access_of_the_user(self):
+        """The capabilities are also not for finding the command of `record`."""
+        _, command = self.suggested_setcap()
         closed, _ = self.closed_directory()
         program = os.path.join(closed, "program")
         shutil.copy("/bin/true", program)
@@ -165,19 +164,19 @@ class Done(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(f"running '{program}': Permission denied", done.stderr)
 
-    def test_with_capabilities_it_writes_where_its_user_may(self):
-        """cap_dac_override, which somebody gave it for no good, included."""
-        _, command = self.setcap_told()
+    def test_with_capabilities_outputs_need_access_of_the_user(self):
+        """This also holds when cap_dac_override was granted by mistake."""
+        _, command = self.suggested_setcap()
         closed, snapshot = self.closed_directory()
         link = self.path("link.ctprof.zst")
         os.symlink(snapshot, link)
         with open(snapshot, "rb") as file:
             before = file.read()
         as_root(command.replace("setcap ", "setcap cap_dac_override,", 1))
-        said = {self.by_user("-q", "capture", "-o", path).stderr.replace(path, "PATH")
+        outputs = {self.by_user("-q", "capture", "-o", path).stderr.replace(path, "PATH")
                 for path in (snapshot, os.path.join(closed, "inner"), os.path.join(closed, "none"))}
-        self.assertEqual(said, {"ctprof: writing 'PATH': Permission denied\n"})
-        self.by_user("-q", "capture", "-o", link)  # which is its user's to replace
+        self.assertEqual(outputs, {"ctprof: writing 'PATH': Permission denied\n"})
+        self.by_user("-q", "capture", "-o", link)  # the link belongs to the user, who may replace it
         with open(snapshot, "rb") as file:
             self.assertEqual(file.read(), before)
         self.assertEqual(sorted(os.listdir(closed)), ["inner", "root.ctprof.zst"])
@@ -188,8 +187,8 @@ class Done(unittest.TestCase):
         piped = subprocess.run(to_pipe, capture_output=True, timeout=harness.TIMEOUT, check=False)
         self.assertEqual((piped.returncode, piped.stderr), (0, b""))
 
-    def test_what_is_out_of_reach_is_left_out(self):
-        """A file with capabilities beyond the bounding set could not be executed at all."""
+    def test_unavailable_capabilities_are_left_out(self):
+        """A file with capabilities beyond the bounding set could not be executed."""
         bounded = ["setpriv", "--bounding-set=-sys_ptrace", *harness.USER[1:]]
         report = ask(self.program, prefix=bounded)
         self.assertEqual([name for command in setcaps(report) for name in capabilities_in(command) if name == "cap_sys_ptrace"], [])
@@ -213,7 +212,7 @@ class Done(unittest.TestCase):
         self.assertEqual((remedies(again, "capabilities"), setcaps(again)), (set(), []))
         self.assertNotIn("hidepid", json.dumps(again))
 
-    def test_where_it_would_come_to_nothing_it_is_not_told(self):
+    def test_setcap_without_effect_is_not_suggested(self):
         report = ask(self.program, prefix=["setpriv", "--no-new-privs", *harness.USER[1:]])
         self.assertEqual(setcaps(report), [])
         self.assertIn("no_new_privs", " ".join(report["notes"]))
@@ -224,21 +223,21 @@ class Done(unittest.TestCase):
             os.chown(closed, 0, 0)
             self.assertEqual(setcaps(report), [])
             self.assertIn(f"only root can change, but '{closed}' belongs to user 1000", " ".join(report["notes"]))
-        self.setcap_told()
+        self.suggested_setcap()
 
-    def test_a_path_that_no_line_can_show(self):
+    def test_path_with_a_newline(self):
         os.rename(self.home, self.home.replace(PLACE, "new\nline"))
         program = self.program.replace(PLACE, "new\nline")
         report = ask(program, prefix=harness.USER)
         self.assertEqual(setcaps(report), [])
         self.assertTrue(report["notes"][0].endswith(f"no command for it can be given: {program}"), report["notes"])
 
-    def test_what_the_rights_cost_is_told(self):
-        report, _ = self.setcap_told()
+    def test_restrictions_of_capabilities_are_reported(self):
+        report, _ = self.suggested_setcap()
         self.assertTrue(any("--rootfs" in note and "CTPROF_PLUGIN_PATH" in note for note in report["notes"]), report["notes"])
 
-    def test_plugins_that_would_not_be_loaded_then_count_for_nothing(self):
-        """The capability is lacking all the same, and root has it."""
+    def test_plugins_that_setcap_would_disable_are_not_counted(self):
+        """The capability is still missing, and root has it."""
         elsewhere = self.path("elsewhere")
         os.mkdir(elsewhere)
         os.rename(os.path.join(self.home, "plugins", "procfs-sched.so"), os.path.join(elsewhere, "procfs-sched.so"))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`ctprof doctor` on recorded trees: its JSON is as the schema says, and its numbers are those of `ctprof plugins`."""
+"""Runs `ctprof doctor` on recorded trees: its JSON fits the schema, and its numbers equal those of `ctprof plugins`."""
 
 import json
 import os
@@ -20,14 +20,14 @@ def ask(program, *words, prefix=()):
 
 
 def remedies(report, kind):
-    """What is told of that kind anywhere in the report."""
+    """Returns all remedies of this kind in the report."""
     findings = [finding for plugin in report["plugins"] for finding in plugin["findings"]]
     gains = [gain for command in report["commands"] for gain in command["gains"]]
     return {each["remedy"]["what"] for each in findings + gains if each["remedy"] and each["remedy"]["kind"] == kind}
 
 
 def check_numbers(test, *words):
-    """Whether `doctor` counts what `plugins` lists."""
+    """Checks that `doctor` counts the metrics that `plugins` lists."""
     told = json.loads(harness.run("plugins", *words, "--format", "json").stdout)
     offers = {plugin["name"]: plugin["offers"] for plugin in told["plugins"]}
     for plugin in ask(harness.CTPROF, *words)["plugins"]:
@@ -40,10 +40,9 @@ def check_numbers(test, *words):
         test.assertEqual(len(told), plugin["refused"])
 
 
-class Told(unittest.TestCase):
-    """Of recorded trees."""
+class RecordedTrees(unittest.TestCase):
 
-    def test_it_is_as_the_schema_says(self):
+    def test_json_fits_its_schema(self):
         schema = Validator(json.loads(harness.run("doctor", "--json-schema").stdout))
         reports = [ask(harness.CTPROF, "--rootfs", harness.fixture(kernel)) for kernel in harness.kernels()]
         for report in reports:
@@ -51,14 +50,14 @@ class Told(unittest.TestCase):
         reports[0]["plugins"][0]["fills"] = "many"
         self.assertNotEqual(schema.problems(reports[0]), [])
 
-    def test_a_recording_gets_no_commands(self):
+    def test_recorded_tree_has_no_commands(self):
         report = ask(harness.CTPROF, "--rootfs", harness.fixture("6.18-schedstats-off"))
         self.assertFalse(report["live"])
         self.assertEqual((report["commands"], report["notes"]), ([], []))
         self.assertEqual(remedies(report, "command"), {"sysctl -w kernel.sched_schedstats=1"})
         self.assertEqual(remedies(report, "capabilities"), set())
 
-    def test_where_every_plugin_is_refused_it_says_why(self):
+    def test_reports_why_all_plugins_are_refused(self):
         with harness.scratch() as place:
             program = product_copy(harness.CTPROF, place)
             plugins = os.path.join(place, "plugins")

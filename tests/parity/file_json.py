@@ -1,10 +1,10 @@
-"""Loads a .ctprof.zst into plain Python: rows of named cells, each a value or a Gap, texts as the bytes that they were.
+"""Loads a .ctprof.zst into plain Python: rows of named cells, where each cell is a value or a Gap, and texts are the original bytes.
 
-It goes by the file's own `registry`, `gaps` and `raw`, and by what core/file says of them; it uses none of its code.
+Interprets the file by its own `registry`, `gaps` and `raw`, as documented by core/file, but without code of core/file.
 
     load(path).threads[tgid, tid]["run_time_ns"]      -> 123, or Gap("Denied")
     load(path).processes[tgid], .cgroups[path], .host -> likewise
-    load(path).faults()                               -> what is wrong in a file fresh from a capture
+    load(path).faults()                               -> what is inconsistent in a newly captured file
 """
 
 import json
@@ -16,12 +16,12 @@ GAPS = ["None", "Untouched", "NotApplicable", "ThreadGone", "Denied", "Unsupport
         "SourceFailed", "NotInFile"]
 NEVER_CAPTURED = {"Untouched", "NotInFile"}
 
-# In `gaps`, beside the numbers of the gaps: a limit that is not one. Its JSON is null, its value the largest number.
+# A code in `gaps` beside those of the gaps: "no limit". Its JSON is null, and its value is the largest number.
 UNBOUNDED = 255
 NO_BOUND = 2**64 - 1
 
-ABSENT = object()  # no such key in the row
-NULL_OBJECT = object()  # null stands where an object with the key would
+ABSENT = object()  # the row has no such key
+NULL_OBJECT = object()  # an object that would hold the key is null
 
 PYTHON_TYPES = {"u64": int, "i64": int, "f64": float, "bool": bool, "string": bytes, "bitset": list, "map": dict, "array": list}
 
@@ -35,12 +35,12 @@ class Gap:
 
 
 def expand(runs):
-    """[code, count, code, count ...] as one code per row."""
+    """Expands [code, count, code, count ...] to one code per row."""
     return [code for code, count in zip(runs[::2], runs[1::2]) for _ in range(count)]
 
 
 def at(row, keys):
-    """The value under nested keys, or ABSENT or NULL_OBJECT."""
+    """Returns the value at nested keys, or ABSENT or NULL_OBJECT."""
     for key in keys:
         if row is None:
             return NULL_OBJECT
@@ -66,19 +66,19 @@ class File:
         return list(dict.fromkeys(row["tgid"] for row in self.document["threads"]))
 
     def _json_rows(self):
-        """What stands in the file for each row of each table. A process stands in its leader's row, without one in its first."""
+        """Returns the JSON of each row of each table. A process is stored in the row of its leader, or in its first row if there is no leader."""
         rows = {row["tgid"]: row for row in reversed(self.document["threads"])}
         rows |= {row["tgid"]: row for row in self.document["threads"] if row["tid"] == row["tgid"]}
         return {"thread": self.document["threads"], "process": [rows[tgid] for tgid in self._tgids()],
                 "cgroup": list(self.document["cgroup_stats"].values()), "host": [self.document]}
 
     def _codes(self):
-        """Codes of each column that lacks something, by name."""
+        """Returns the codes of each column that has gaps, by name."""
         return {column: expand(pattern["runs"]) for patterns in self.document["gaps"].values() for pattern in patterns
                 for column in pattern["columns"]}
 
     def _raw(self):
-        """(column, row) -> bytes, where they are not UTF-8."""
+        """Returns (column, row) -> bytes for texts that are not UTF-8."""
         found = {}
         for columns in self.document["raw"].values():
             for column, texts in columns.items():
@@ -88,7 +88,7 @@ class File:
         return found
 
     def placed(self, entity):
-        """Metrics of the entity that the file has values for, with the keys where they stand."""
+        """Returns the metrics of the entity that have values in the file, with their keys in the JSON."""
         for metric in self.metrics.values():
             path = metric.get("file_path", "none")
             if metric["entity"] == entity and path != "none":
@@ -96,7 +96,7 @@ class File:
 
     def _table(self, entity):
         placed = list(self.placed(entity))
-        if entity == "cgroup":  # its path is a key of the file, not a cell
+        if entity == "cgroup":  # the path of a cgroup is a key in the file, not a cell
             placed = [(metric, keys) for metric, keys in placed if not keys[0].startswith("cgroup_stats[]")]
         return [{metric["name"]: self._cell(metric, index, at(row, keys)) for metric, keys in placed}
                 for index, row in enumerate(self.json_rows[entity])]
@@ -117,15 +117,15 @@ class File:
         return found
 
     def cgroups_by_path(self):
-        """Rows by the paths that they were, as bytes."""
+        """Returns the rows by the original paths, as bytes."""
         names = [self.raw.get(("cgroup.path", index), name.encode()) for index, name in enumerate(self.cgroups)]
         return dict(zip(names, self.cgroups.values()))
 
     def columns_of(self, entity, plugin):
-        """Names of the columns that a plugin filled."""
+        """Returns the names of the columns that a plugin filled."""
         return {name for name, metric in self.metrics.items() if metric["entity"] == entity and metric.get("filled_by") == plugin}
 
-    # ---- faults: values + gaps = rows, nothing untouched, and each cell holds what its code says ----------------------
+    # ---- faults: values + gaps = rows, no cell is left over, and each cell agrees with its code -----------------------
 
     def faults(self):
         return [*self._gap_faults(), *self._cell_faults(), *self._raw_faults(), *self._mark_faults(), *self._tally_faults(),
@@ -158,7 +158,7 @@ class File:
     def _cell_fault(self, metric, index, cell, found):
         if self.code(metric["name"], index) == 0:
             wanted = PYTHON_TYPES[metric["storage"]]
-            # A number of JSON in its shortest form: 0 is 0.0.
+            # JSON writes a number in its shortest form: 0 stands for 0.0.
             is_whole = wanted is float and type(cell) is int
             return None if type(cell) is wanted or is_whole else f"is {cell!r}, which is no {metric['storage']}"
         absent = metric.get("file_absent", "omit")
@@ -174,13 +174,13 @@ class File:
                 yield f"raw: {name} of row {index} is {text!r}, which needs no raw"
 
     def _shown(self, name, index):
-        """What stands for a text in the file: a key for the path of a cgroup, else a value in the row."""
+        """Returns the text in the file: a key for the path of a cgroup, otherwise a value in the row."""
         entity = self.metrics[name]["entity"]
         keys = self.metrics[name]["file_path"].split(".")[1:]
         return at(self.json_rows[entity][index], keys) if keys else list(self.document["cgroup_stats"])[index]
 
     def _mark_faults(self):
-        """A mark is true exactly where a metric that has it has a value."""
+        """A mark must be true exactly where a metric with this mark has a value."""
         marks = {metric["mark"] for metric in self.metrics.values() if metric.get("mark")}
         for mark in marks:
             names = [name for name, metric in self.metrics.items() if metric.get("mark") == mark]
@@ -189,9 +189,9 @@ class File:
                     yield f"thread row {index}: {mark} is {row[mark]}"
 
     def _tally_faults(self):
-        """What each source says it missed is what its columns lack."""
+        """The gaps that each source counts must equal the gaps in its columns."""
         for source in self.document["ctprof"]["sources"]:
-            if "unseen_rows" in source:  # it filled in for the lister, in the lister's columns
+            if "unseen_rows" in source:  # the source filled gaps of the lister in the lister's columns
                 continue
             names = [name for name, metric in self.metrics.items()
                      if (metric.get("filled_by"), metric.get("filled_from")) == (source["plugin"], source["source"])]

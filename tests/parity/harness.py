@@ -1,6 +1,6 @@
-"""What the parity tests share: running ctprof, the helper programs, and where fixtures are.
+"""Shared functions of the parity tests: running ctprof and the helper programs, and finding fixtures.
 
-The build passes: CTPROF, SLEEPERS, CHURN, POOLS (programs) and FIXTURES (the directory of recorded trees).
+The build passes CTPROF, SLEEPERS, CHURN, POOLS (programs) and FIXTURES (the directory of recorded trees).
 """
 
 import contextlib
@@ -21,14 +21,14 @@ sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 from product_copy import product_copy
 
 CTPROF = os.environ.get("CTPROF", "ctprof")
-os.environ.pop("COLUMNS", None)  # output that is captured is as wide as it likes
-TIMEOUT = 600  # seconds after which what does not answer never will, on the slowest machine
+os.environ.pop("COLUMNS", None)  # captured output must not depend on a terminal width
+TIMEOUT = 600  # seconds; a program that takes longer hangs, even on the slowest machine
 
 USER = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
 
 
 def kernels():
-    """Names of all recorded trees."""
+    """Returns the names of all recorded trees."""
     trees = os.environ["FIXTURES"]
     return sorted(name for name in os.listdir(trees) if os.path.isdir(os.path.join(trees, name, "proc")))
 
@@ -38,15 +38,15 @@ def fixture(kernel):
 
 
 def scratch():
-    """A directory of our own that any user may write to, removed at the end."""
+    """Returns a new directory that any user may write to. Its cleanup() removes it."""
     directory = tempfile.TemporaryDirectory(prefix="ctprof-test-")
     os.chmod(directory.name, 0o777)
     return directory
 
 
 def closed_scratch():
-    """The same where every directory on the way is root's alone, this one included: a ctprof with capabilities loads nothing from
-    another. REQUIRES: root."""
+    """Returns a new directory below directories that only root can change; so is the directory itself. A ctprof with capabilities loads
+    nothing from any other place. REQUIRES: root."""
     directory = tempfile.TemporaryDirectory(prefix="ctprof-test-", dir="/opt" if os.path.isdir("/opt") else "/usr")
     os.chmod(directory.name, 0o755)
     return directory
@@ -54,7 +54,7 @@ def closed_scratch():
 
 @functools.cache
 def reachable():
-    """A directory that lives as long as we do, and in it a ctprof that other users can run."""
+    """Returns a directory that lives as long as the test program, and the path of a ctprof in it that other users can run."""
     directory = scratch()
     return directory, product_copy(CTPROF, directory.name)
 
@@ -63,7 +63,7 @@ SLOW = re.compile(r"^ctprof: .* has been in \w+ for \d+ s\n", re.M)
 
 
 def without_slowness(text):
-    """The text without lines that name a source which takes long: on a busy machine any may."""
+    """Removes the lines that name a slow source: on a busy machine any source may be slow."""
     return SLOW.sub("", text)
 
 
@@ -77,7 +77,7 @@ def run(*words, prefix=()):
 
 @contextlib.contextmanager
 def beside(*words, **more):
-    """A process as long as the block lasts, however that ends: nobody waits for it once an assertion has failed."""
+    """Runs a process during the block and kills it at the end, also when an assertion fails."""
     with subprocess.Popen([*map(str, words)], **more) as process:
         try:
             yield process
@@ -86,18 +86,18 @@ def beside(*words, **more):
 
 
 def busy():
-    """The same, of one that always computes."""
+    """Runs a process that computes all the time during the block."""
     return beside(sys.executable, "-c", "while True: pass")
 
 
 def on_a_terminal(size, *words):
-    """What ctprof writes, in bytes, to a terminal of so many lines and columns; no pager."""
+    """Returns the output of ctprof, in bytes, on a terminal of this size, without a pager."""
     ours, its = os.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
     with subprocess.Popen([CTPROF, *words, "--no-pager"], stdout=its, stdin=subprocess.DEVNULL) as process:
         os.close(its)
         pieces = []
-        with contextlib.suppress(OSError):  # which is how a terminal says that its other end is closed
+        with contextlib.suppress(OSError):  # a terminal reports by an error that its other end is closed
             while piece := os.read(ours, 1 << 16):
                 pieces.append(piece)
         os.close(ours)
@@ -106,7 +106,7 @@ def on_a_terminal(size, *words):
 
 
 def is_sanitized():
-    """Whether the product was built with a sanitizer, which handles crashes by itself."""
+    """Returns whether the product was built with a sanitizer, which handles crashes by itself."""
     with open(CTPROF, "rb") as file:
         program = file.read()
     return b"__asan_init" in program or b"__tsan_init" in program
@@ -120,8 +120,8 @@ def strace_works():
 
 
 def under_strace(test, options, *words, log=os.devnull):
-    """A finished run of ctprof that strace looks at, with its log in a file; skips the test where there is no strace, or no leave to use it.
-    A process that is traced cannot look for its own leaks."""
+    """Runs ctprof under strace, with its log in a file, and returns the finished run. Skips the test if strace is missing or not permitted.
+    A traced process cannot check itself for leaks."""
     if not strace_works():
         test.skipTest("needs strace, and leave to use it")
     environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
@@ -130,7 +130,7 @@ def under_strace(test, options, *words, log=os.devnull):
 
 
 def capture(path, *words, before=(), prefix=()):
-    """Captures into `path`; returns the finished run. `before` are options before the verb."""
+    """Captures into `path` and returns the finished run. `before` are options before the verb."""
     done = run(*before, "capture", "-o", path, *words, prefix=prefix)
     if done.returncode != 0:
         raise AssertionError(f"capture failed with {done.returncode}: {done.stderr}")
@@ -142,14 +142,14 @@ def capture_tree(kernel, path, *words):
 
 
 def can_become_user():
-    """Whether we may run ctprof as somebody without rights."""
+    """Returns whether the test can run ctprof as an unprivileged user."""
     if os.geteuid() != 0:
         return False
     return run("version", prefix=USER).returncode == 0
 
 
 class Process:
-    """A program that is ready when it says so, and ends when its input does."""
+    """A program that prints "ready" when it is ready, and ends when its input does."""
 
     def __init__(self, command, cwd=None):
         self.command = command
@@ -168,9 +168,9 @@ class Process:
         return self.process.pid
 
     def finish(self):
-        """Ends it and returns what else it said."""
-        said, _ = self.process.communicate(timeout=TIMEOUT)
-        return said.decode()
+        """Ends the program and returns the rest of its output."""
+        output, _ = self.process.communicate(timeout=TIMEOUT)
+        return output.decode()
 
     def __exit__(self, *_):
         if self.process.poll() is None:
@@ -178,14 +178,14 @@ class Process:
 
 
 class Helper(Process):
-    """One of our C programs."""
+    """One of the C programs of the tests."""
 
     def __init__(self, variable, *words, cwd=None):
         super().__init__([os.environ[variable], *words], cwd)
 
 
 class Switch:
-    """A sysctl, by its path, set as long as a test needs it. Others who do the same wait for each other."""
+    """Sets a sysctl, given by its path, during a block. Concurrent users of the same sysctl wait for each other."""
 
     def __init__(self, path, value):
         self.path = path
@@ -208,14 +208,14 @@ class Switch:
 
 
 def needs_namespaces(test, options):
-    """Skips the test where one may not have them: without root, and in a chroot, whose root cannot be mounted anew."""
+    """Skips the test where namespaces are not permitted: without root, and in a chroot, because its root cannot be mounted again."""
     may = subprocess.run(["unshare", *options, "true"], capture_output=True, check=False).returncode == 0
     if os.geteuid() != 0 or not may:
         test.skipTest(f"may not unshare {' '.join(options)}")
 
 
 def sleeps(pid):
-    """Whether every thread of the process does."""
+    """Returns whether every thread of the process sleeps."""
     states = []
     for tid in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{tid}/stat", "rb") as file:
@@ -224,8 +224,8 @@ def sleeps(pid):
 
 
 def settled(read, pid=None):
-    """What `read()` gives once it gives the same twice in a row, and all threads of process `pid` sleep: on a busy machine one of
-    low priority may wait for its turn meanwhile."""
+    """Returns the result of `read()` once it is equal twice in a row and all threads of process `pid` sleep. On a busy machine a thread of
+    low priority may have to wait for its turn."""
     while pid and not sleeps(pid):
         time.sleep(0.02)
     last = read()
@@ -240,8 +240,8 @@ def settled(read, pid=None):
 
 
 def main():
-    """Runs the tests of the calling file; 77, meson's word for skipped, if not one of them could run."""
+    """Runs the tests of the calling file. The exit status is 77 (meson's value for skipped) if none of them could run."""
     result = unittest.main(module="__main__", exit=False, verbosity=2).result
-    if result.skipped and len(result.skipped) >= result.testsRun:  # a class that skips as a whole has run nothing
+    if result.skipped and len(result.skipped) >= result.testsRun:  # a class that is skipped as a whole has run no test
         sys.exit(77)
     sys.exit(0 if result.wasSuccessful() else 1)

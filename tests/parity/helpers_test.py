@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Where no process can be made that looks into others, one sentence says why, and no process that was to be looked into gets the blame."""
+"""Checks that one message explains why no helper process could be created, and that no observed process is blamed for it."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ BLAMES = re.compile(r"crashed the helper|did not end|did not answer")
 HEAPS = "--plugins=jemalloc-ptrace,procfs-sched"
 
 
-# The leak checker of a sanitizer has a child of its own, which is not to be killed, and needs room for it.
+# The leak checker of a sanitizer has a child of its own, which must not be killed and needs a process of the limit.
 WITHOUT_LEAKS = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
 
@@ -26,32 +26,32 @@ def heaps(file):
     return [row["allocated_bytes"] for row in file.threads.values() if "allocated_bytes" in row]
 
 
-class NoHelper(unittest.TestCase):
+class WithoutHelper(unittest.TestCase):
     def setUp(self):
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         self.path = os.path.join(scratch.name, "a.ctprof.zst")
 
-    def check_told_once(self, said, why):
-        self.assertIsNone(BLAMES.search(said), said)
-        self.assertEqual(len(re.findall(rf"jemalloc-ptrace: no helper process could be created to read heaps \({why}", said)), 1, said)
+    def check_reported_once(self, output, why):
+        self.assertIsNone(BLAMES.search(output), output)
+        self.assertEqual(len(re.findall(rf"jemalloc-ptrace: no helper process could be created to read heaps \({why}", output)), 1, output)
         file = file_json.load(self.path)
         self.assertIn(Gap("Busy"), heaps(file))
-        self.assertFalse([source for source in file.document["ctprof"]["sources"] if "SourceFailed" in source["gaps"]], said)
+        self.assertFalse([source for source in file.document["ctprof"]["sources"] if "SourceFailed" in source["gaps"]], output)
 
-    def test_it_cannot_close_what_it_holds(self):
+    def test_it_cannot_close_inherited_descriptors(self):
         forbidden = ["-f", "-e", "trace=close_range", "-e", "inject=close_range:error=ENOSYS"]
         done = harness.under_strace(self, forbidden, HEAPS, "capture", "-o", self.path)
-        self.check_told_once(done.stderr, "Function not implemented")
+        self.check_reported_once(done.stderr, "Function not implemented")
 
     @unittest.skipUnless(harness.can_become_user(), "needs root and setpriv")
-    def test_there_is_room_for_no_thread(self):
+    def test_no_thread_can_be_created(self):
         os.chmod(os.path.dirname(self.path), 0o777)
         alone = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "prlimit", "--nproc=1"]
         done = subprocess.run([*alone, harness.reachable()[1], HEAPS, "capture", "-o", self.path], capture_output=True, text=True,
                               check=False, timeout=harness.TIMEOUT, env=WITHOUT_LEAKS)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.check_told_once(done.stderr, "Resource temporarily unavailable; see the limit on processes")
+        self.check_reported_once(done.stderr, "Resource temporarily unavailable; see the limit on processes")
 
     @unittest.skipUnless(os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0,
                          "needs root and mount namespaces")
@@ -65,7 +65,7 @@ class NoHelper(unittest.TestCase):
 
 
 def end_helper(parent, delay):
-    """Kills the children of the process, so long after they were seen."""
+    """Kills the children of the process, a given delay after they appear."""
     try:
         children = [pid for path in pathlib.Path(f"/proc/{parent}/task").glob("*/children") for pid in path.read_text(encoding="ascii").split()]
         if children:
@@ -77,20 +77,20 @@ def end_helper(parent, delay):
 
 
 @unittest.skipIf(harness.is_sanitized(), "a sanitizer makes the helper too slow to be met at the moment that counts")
-class Killed(unittest.TestCase):
-    def test_who_is_killed_was_not_late(self):
-        """Whoever may start us may kill our helper too."""
-        with tempfile.TemporaryFile() as said:
+class KilledHelper(unittest.TestCase):
+    def test_killed_helper_is_not_reported_as_slow(self):
+        """Whoever may start ctprof may also kill its helper."""
+        with tempfile.TemporaryFile() as output:
             for attempt in range(400):
-                delay = attempt % 40 * 1e-4  # the helper reads somewhere in its first milliseconds
+                delay = attempt % 40 * 1e-4  # the helper reads at some moment of its first milliseconds
                 start = time.monotonic()
-                with subprocess.Popen([harness.CTPROF, HEAPS, "capture", "-o", "/dev/null"], stderr=said, stdout=subprocess.DEVNULL,
+                with subprocess.Popen([harness.CTPROF, HEAPS, "capture", "-o", "/dev/null"], stderr=output, stdout=subprocess.DEVNULL,
                                       env=WITHOUT_LEAKS) as process:
                     while process.poll() is None:
                         end_helper(process.pid, delay)
                 self.assertEqual(process.returncode, 0)
-                said.seek(0)
-                text = said.read().decode()
+                output.seek(0)
+                text = output.read().decode()
                 if time.monotonic() - start < 1.5:
                     self.assertNotIn("did not answer within", text)
                 if "crashed the helper process" in text:

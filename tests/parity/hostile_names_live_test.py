@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Threads and cgroups of this host that carry hostile names: what ctprof prints of them is plain text."""
+"""Captures threads and cgroups of this host with hostile names, and checks that the output of ctprof about them is plain text."""
 
 import ctypes
 import itertools
@@ -13,7 +13,7 @@ from hostile_names_test import BYTES
 
 
 class NamedThreads:
-    """Threads of this process under the names above, as long as the block lasts."""
+    """Runs threads of this process under the hostile names during the block."""
 
     def __enter__(self):
         self.end, self.named = threading.Event(), threading.Barrier(len(BYTES) + 1)
@@ -36,7 +36,7 @@ class HostileNames(hostile_names_test.Case):
         with NamedThreads():
             harness.capture(self.path("live0"))
             harness.capture(self.path("live1"))
-        self.assertIn("\\x1b[31mred", self.said("show", self.path("live0"), "--group-by", "comm", "--limit", "0"))
+        self.assertIn("\\x1b[31mred", self.checked_output("show", self.path("live0"), "--group-by", "comm", "--limit", "0"))
         self.check_reports(self.path("live0"), self.path("live1"))
 
     def test_cgroups(self):
@@ -44,11 +44,11 @@ class HostileNames(hostile_names_test.Case):
             self.skipTest("needs root, and a cgroup v2 hierarchy to make cgroups in")
         with cgroup() as top:
             deepest = top
-            for name in [text for text in BYTES if b"\n" not in text]:  # which the kernel refuses
+            for name in [text for text in BYTES if b"\n" not in text]:  # the kernel refuses a newline
                 deepest += b"/" + name
             for level in itertools.count():
                 name = f"/\x1b[{level}m\u202e".encode().ljust(220, b"x")
-                if len(deepest + name) >= 4096 - 40:  # room for the names of its files
+                if len(deepest + name) >= 4096 - 40:  # leaves enough length for the names of its files
                     break
                 deepest += name
             os.makedirs(deepest)
@@ -56,7 +56,7 @@ class HostileNames(hostile_names_test.Case):
             with sleeper(deepest):
                 harness.capture(self.path("cgroups0"))
                 harness.capture(self.path("cgroups1"))
-        self.assertIn("\\x1b[15m\\u202exxx", self.said("show", self.path("cgroups0"), "--group-by", "cgroup", "--limit", "0", "--format", "csv"))
+        self.assertIn("\\x1b[15m\\u202exxx", self.checked_output("show", self.path("cgroups0"), "--group-by", "cgroup", "--limit", "0", "--format", "csv"))
         self.check_reports(self.path("cgroups0"), self.path("cgroups1"))
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Whatever names the system, a file or the command line hold, what ctprof prints is plain text: valid UTF-8, no control character but the end
-of a line, nothing that turns the direction of writing, separates lines or hides.
+"""Checks that the output of ctprof is plain text whatever names the system, a file or the command line contain: valid UTF-8, no control
+character but the newline, no character that changes the direction of text, separates lines or is invisible.
 
-The files: one of the recorded trees, and two made by hand, in which every text that a file can hold is hostile, those that only a plugin's
-author or the host's administrator chooses too.
+The files are one recorded tree and two constructed files in which every text is hostile, including those that only the author of a
+plugin or the administrator of the host chooses.
 """
 
 import csv
@@ -24,16 +24,16 @@ CONTROLS = [*range(0x20), *range(0x7f, 0xa0)]
 HIDDEN = [0xad, 0x61c, 0x180e, *range(0x200b, 0x2010), *range(0x2028, 0x202f), *range(0x2060, 0x2070), 0xfeff, *range(0xfff9, 0xfffc), 0xe0001]
 NOT_PLAIN = {chr(point) for point in CONTROLS + HIDDEN} - {"\n"}
 
-# What may stand in a thread's name: any bytes but NUL, fifteen of them. A '/' may not stand in a cgroup's.
+# A thread's name may contain any bytes but NUL, up to fifteen. A cgroup's name may not contain '/'.
 BYTES = [b"\x1b[31mred\x1b[0m", b"\x1b]0;title\x07", b"two\nlines", b"cr\rover", b"tab\there", b"bs\x08\x08\x7f", b"c1\xc2\x9b31m", b"nel\xc2\x85x",
          "rl\u202eo".encode(), "iso\u2066x\u2069".encode(), "lrm\u200e\u200f".encode(), "alm\u061cx".encode(), "zw\u200bj\u200d".encode(),
          "ls\u2028ps\u2029".encode(), "bom\ufeff".encode(), b"bad\xff\xfe", b"cut\xe2\x82", b"sur\xed\xa0\x80", b"over\xc0\x80", b'q",\'\\', b"=1+1", b"{N}", b" lead", b"trail ", b"\r\r\r", b"\t"]
-# As arguments and names of files, several at once: whatever repeats one repeats it whole.
+# Used as arguments and file names. Several names are combined, because messages quote a whole argument.
 WORDS = [b" ".join(BYTES[at::3]).decode(errors="surrogateescape") for at in range(3)]
 
 
-def wrong_in(output):
-    """What is not plain in bytes that were printed; nothing where all is."""
+def find_unsafe_text(output):
+    """Returns which bytes of the output are not plain text."""
     try:
         text = output.decode()
     except UnicodeDecodeError as error:
@@ -43,14 +43,14 @@ def wrong_in(output):
 
 
 def hostile(number):
-    """Every letter that is not plain, in pieces of eight; pieces differ in what is before and behind them."""
+    """Returns all characters that are not plain text, in pieces of eight. The pieces differ in the text before and after them."""
     letters = sorted(NOT_PLAIN | {"\n"})
     pieces = ["".join(letters[at:at + 8]) for at in range(0, len(letters), 8)]
     return f"<{pieces[number % len(pieces)]}>"
 
 
 def made_document(side):
-    """All texts of a file in the reference's layout; `side` is 0 or 1, and changes all figures."""
+    """Returns a constructed file in the reference's layout with all its texts. `side`, 0 or 1, changes all values."""
     count = len(NOT_PLAIN) // 8 + 2
     long_path = "".join(f"/{hostile(level)}{'x' * 200}" for level in range(19))
     assert len(long_path.encode()) > 4096
@@ -69,7 +69,7 @@ def made_document(side):
 
 
 def with_hostile_registry(document, side):
-    """A file of ours, in which a third party's metric has a hostile name, rule, unit, section and all the rest, and every key of ours does."""
+    """Returns a file of ctprof in which a third party's metric has a hostile name, rule, unit, section and so on, and so has every key of ctprof."""
     metric = next(metric for metric in document["registry"]["metrics"] if metric["name"] == "run_time_ns")
     texts = {key: hostile(number) for number, key in enumerate(sorted(key for key, value in metric.items() if isinstance(value, str)))}
     kept = ("storage", "entity", "newtype", "rule", "unit", "family")
@@ -102,16 +102,16 @@ class Case(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.scratch.name, name)
 
-    def said(self, *words):
-        """Standard output, when that and standard error are plain."""
+    def checked_output(self, *words):
+        """Returns the standard output after a check that it and standard error are plain text."""
         done = subprocess.run([harness.CTPROF, *words], capture_output=True, timeout=harness.TIMEOUT, check=False)
         self.assertIn(done.returncode, (0, 1, 2), done.stderr)
         for output in (done.stdout, done.stderr):
-            self.assertIsNone(wrong_in(output), f"{words}: {wrong_in(output)}")
+            self.assertIsNone(find_unsafe_text(output), f"{words}: {find_unsafe_text(output)}")
         return done.stdout.decode()
 
     def check_format(self, output, words):
-        """Programs can read it: JSON is one value, and every line of CSV has as many fields as its head."""
+        """Checks that programs can read the output: JSON is one value, and every line of CSV has as many fields as its header."""
         self.assertTrue(output, words)
         if "json" in words:
             json.loads(output)
@@ -122,20 +122,20 @@ class Case(unittest.TestCase):
         for axis, form in itertools.product(AXES, FORMATS):
             options = ["--group-by", axis, "--format", form, "--limit", "0"]
             with self.subTest(axis=axis, form=form):
-                self.check_format(self.said("show", a, "--no-thread-normalize", "--no-cg-normalize", *options), options)
-                self.check_format(self.said("compare", "--lifetime", a, b, "--fail-on", "thread_count.candidate > 0", *options), options)
-        self.said("compare", "--lifetime", a, b, "--display-format", "full", "--rate", "--sort-by", "thread_count", "--limit", "3")
+                self.check_format(self.checked_output("show", a, "--no-thread-normalize", "--no-cg-normalize", *options), options)
+                self.check_format(self.checked_output("compare", "--lifetime", a, b, "--fail-on", "thread_count.candidate > 0", *options), options)
+        self.checked_output("compare", "--lifetime", a, b, "--display-format", "full", "--rate", "--sort-by", "thread_count", "--limit", "3")
 
 
 class HostileNames(Case):
-    def test_made_by_hand(self):
+    def test_constructed_files(self):
         for side in (0, 1):
             pack(self.path(f"made{side}"), made_document(side))
-        self.assertIn("\\x1b", self.said("show", self.path("made0"), "--limit", "0"))
+        self.assertIn("\\x1b", self.checked_output("show", self.path("made0"), "--limit", "0"))
         self.check_reports(self.path("made0"), self.path("made1"))
 
     def test_on_a_terminal(self):
-        """Where cells are shortened or broken into lines, no escape is cut into something else."""
+        """Shortening and wrapping of cells does not cut an escape sequence."""
         for side in (0, 1):
             pack(self.path(f"made{side}"), made_document(side))
         files = [self.path("made0"), self.path("made1")]
@@ -143,19 +143,19 @@ class HostileNames(Case):
             for words in (["show", files[0]], ["compare", "--lifetime", *files]):
                 output = harness.on_a_terminal((50, columns), *words, *wrap, "--group-by", axis, "--color", "never", "--limit", "40")
                 self.assertTrue(b"## primary" in output, words)
-                self.assertIsNone(wrong_in(output), f"{words} {wrap}: {wrong_in(output)}")
+                self.assertIsNone(find_unsafe_text(output), f"{words} {wrap}: {find_unsafe_text(output)}")
 
-    def test_what_plugins_and_the_host_say(self):
+    def test_texts_of_plugins_and_the_host(self):
         for side, kernel in enumerate(("6.12", "6.18")):
             harness.capture_tree(kernel, self.path("tree"))
             pack(self.path(f"ours{side}"), with_hostile_registry(unpack(self.path("tree")), side))
-        self.assertIn("m\"", self.said("show", self.path("ours0"), "--format", "json").replace("\\u0000", ""))
+        self.assertIn("m\"", self.checked_output("show", self.path("ours0"), "--format", "json").replace("\\u0000", ""))
         self.check_reports(self.path("ours0"), self.path("ours1"))
 
     def in_columns(self, name):
-        """The same capture in columns."""
+        """Returns the same capture in the columns layout."""
         columns = self.path(f"{name}-columns")
-        self.said("export", self.path(name), "--to", "columns", "-o", columns)
+        self.checked_output("export", self.path(name), "--to", "columns", "-o", columns)
         return columns
 
     def test_in_columns(self):
@@ -165,12 +165,12 @@ class HostileNames(Case):
             pack(self.path(f"ours{side}"), with_hostile_registry(unpack(self.path("tree")), side))
         for name in ("made", "ours"):
             for words in (["--format", "json"], ["--format", "csv", "--group-by", "comm-exact"], ["--format", "csv", "--group-by", "cgroup"]):
-                rows, columns = (self.said("show", path, "--limit", "0", *words) for path in (self.path(f"{name}0"), self.in_columns(f"{name}0")))
+                rows, columns = (self.checked_output("show", path, "--limit", "0", *words) for path in (self.path(f"{name}0"), self.in_columns(f"{name}0")))
                 self.assertEqual(rows.replace(self.path(f"{name}0"), "FILE"), columns.replace(self.path(f"{name}0-columns"), "FILE"))
-            self.said("compare", "--lifetime", self.in_columns(f"{name}0"), self.in_columns(f"{name}1"), "--group-by", "all", "--limit", "0")
+            self.checked_output("compare", "--lifetime", self.in_columns(f"{name}0"), self.in_columns(f"{name}1"), "--group-by", "all", "--limit", "0")
 
-    def test_columns_that_are_wrong(self):
-        """A sentence that names what a file says is plain text."""
+    def test_malformed_columns(self):
+        """A message that quotes the contents of a file is plain text."""
         harness.capture_tree("6.12", self.path("tree"))
         lines = subprocess.run(["zstd", "-dcq", self.in_columns("tree")], capture_output=True, check=True).stdout.splitlines(keepends=True)
         name = json.dumps(hostile(3)).encode()
@@ -183,41 +183,41 @@ class HostileNames(Case):
             with open(self.path("wrong"), "wb") as file:
                 for text in changed:
                     file.write(subprocess.run(["zstd", "-q", f"--stream-size={len(text)}"], input=text, capture_output=True, check=True).stdout)
-            self.assertEqual(self.said("show", self.path("wrong")), "")
+            self.assertEqual(self.checked_output("show", self.path("wrong")), "")
 
-    def test_words_of_the_command_line(self):
+    def test_arguments(self):
         good = self.path("good")
         harness.capture_tree("6.12", good)
         for word in WORDS:
             for option in ("--group-by", "--sort-by", "--metrics", "--sections", "--plugins", "--columns", "--cgroup-flatten", "--where", "--derive", "--format",
                            "--color", "--limit", "--plugin-path"):
-                self.said("show", good, option, word)
+                self.checked_output("show", good, option, word)
             for option in ("--display-format", "--fail-on"):
-                self.said("compare", "--lifetime", good, good, option, word)
-            self.said("compare", "--lifetime", good, good, "--where", f'group =~ "{word}"', "--derive", f"{word} = run_time_ns", "--fail-on", f'group == "{word}"')
+                self.checked_output("compare", "--lifetime", good, good, option, word)
+            self.checked_output("compare", "--lifetime", good, good, "--where", f'group =~ "{word}"', "--derive", f"{word} = run_time_ns", "--fail-on", f'group == "{word}"')
             for words in ([word], ["--" + word], ["show", word], ["help", word], ["capture", "-o", self.path(word.replace("/", "_")), "-p", word],
                           ["--rootfs", word, "capture", "-o", good + "2"], ["capture", "--jobs", word], ["capture", "-o", f"/nonexistent/{word}"]):
-                self.said(*words)
+                self.checked_output(*words)
 
     def test_names_of_files(self):
         for word in WORDS:
             path = self.path(word.replace("/", "_"))
             harness.capture_tree("6.12", path)
             for form in FORMATS:
-                self.said("show", path, "--limit", "1", "--format", form)
-                self.said("compare", "--lifetime", path, path, "--limit", "1", "--format", form)
+                self.checked_output("show", path, "--limit", "1", "--format", form)
+                self.checked_output("compare", "--lifetime", path, path, "--limit", "1", "--format", form)
 
     def test_lists(self):
         for form in ("text", "json"):
-            self.said("metric-list", "--format", form)
-            self.said("plugins", "--format", form)
+            self.checked_output("metric-list", "--format", form)
+            self.checked_output("plugins", "--format", form)
 
-    def test_the_judge(self):
+    def test_the_text_checker(self):
         for letter in NOT_PLAIN:
-            self.assertIsNotNone(wrong_in(f"a{letter}b".encode()))
+            self.assertIsNotNone(find_unsafe_text(f"a{letter}b".encode()))
         for text in (b"a\xffb", b"cut\xe2\x82", b"\xed\xa0\x80", b"\xc0\x80"):
-            self.assertIsNotNone(wrong_in(text))
-        self.assertIsNone(wrong_in("plain, µs → ü\n".encode()))
+            self.assertIsNotNone(find_unsafe_text(text))
+        self.assertIsNone(find_unsafe_text("plain, µs → ü\n".encode()))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""One worker and two give the same bytes of one recorded tree, times aside, in both layouts."""
+"""Checks that one worker and two write the same bytes for one recorded tree, except for times, in both layouts."""
 
 import os
 import re
@@ -9,19 +9,19 @@ import unittest
 
 import harness
 
-COPIES = 80  # of a process of fourteen threads: more than fit one batch of rows, which are 1,024 at most
+COPIES = 80  # of a process with fourteen threads: more rows than a batch, which has at most 1,024
 BATCH = 1024
 FIRST_COPY = 10000
 
-# What tells when and how fast, not what; and who captured.
+# Keys whose values depend on the time and speed of the capture, and on the user.
 TIMES = re.compile(rb'"(?:captured_at_unix_ns|wall_unix_ns|monotonic_ns|cpu_time_ns|start_ns|wall_ns|busy_ns|longest_stop_ns|thread_skew_ns|skew_ns)":\d+'
                    rb'|"(?:own_threads|read_at)":\[[0-9,]*\]'
-                   rb'|"kind":"end","lines":\d+,"bytes":\d+')  # times have as many digits as they have
+                   rb'|"kind":"end","lines":\d+,"bytes":\d+')  # the number of digits of a time varies
 LAYOUTS = ("rows", "columns")
 
 
 def link_process(proc, old, new):
-    """A second process like `old`: the same files under another number."""
+    """Creates a second process with the same files as `old` under another number."""
     for directory, _, names in os.walk(os.path.join(proc, str(old))):
         part = os.path.relpath(directory, os.path.join(proc, str(old)))
         target = os.path.join(proc, str(new), part.replace(f"task/{old}", f"task/{new}"))
@@ -31,7 +31,7 @@ def link_process(proc, old, new):
 
 
 def large_tree(directory):
-    """A recorded tree with one of its processes many times over."""
+    """Returns a recorded tree in which one process is repeated many times."""
     root = os.path.join(directory, "root")
     shutil.copytree(harness.fixture("6.18"), root)
     for i in range(COPIES):
@@ -40,7 +40,7 @@ def large_tree(directory):
 
 
 def bytes_of(path):
-    """The file's JSON, every byte as it was written, times aside."""
+    """Returns the bytes of the file's JSON, without times."""
     return TIMES.sub(b"a time", subprocess.run(["zstd", "-dcq", path], capture_output=True, check=True).stdout)
 
 
@@ -85,7 +85,7 @@ class Jobs(unittest.TestCase):
                     self.assert_same(first, self.captured(root, "b.ctprof.zst", "--layout", layout, "--jobs", "2"))
 
     def test_exported(self):
-        """What workers make of one capture is the same to the last byte."""
+        """Exports of one capture are identical whatever the number of workers."""
         source = os.path.join(self.directory, "source.ctprof.zst")
         harness.capture(source, before=("--rootfs", large_tree(self.directory)))
         for form in ("columns", "ktstr"):

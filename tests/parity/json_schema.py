@@ -1,4 +1,4 @@
-"""A small validator of JSON Schema (draft 2020-12): the keywords that ctprof's schemas use; any other is an error of the schema."""
+"""A small validator of JSON Schema (draft 2020-12). It supports the keywords of ctprof's schemas; any other keyword is an error."""
 
 import re
 
@@ -20,7 +20,7 @@ class Validator:
         self.schema = schema
 
     def problems(self, value):
-        """Sentences about what the schema does not allow."""
+        """Returns one sentence per violation of the schema."""
         return list(self.judge(self.schema, value, ""))
 
     def judge(self, schema, value, where):

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""A strict checker of the reference's file layout: would its newest and its older reader load this file, and believe it?
+"""A strict checker of the reference's file layout: would the newest and the oldest reader of the reference accept this file?
 
-Written from the layout's description, not from our writer: every key that must be there, every type, every range, both
-spellings of the keys that were renamed. Keys beyond those are allowed, as the reference ignores them.
+It is written from the description of the layout, independently of ctprof's writer. It checks every required key, type and range, and both
+spellings of renamed keys. Additional keys are allowed, because the reference ignores them.
 
-    layout_checker.py FILE...    says what is wrong with each .ctprof.zst; exit status 1 if anything is
+    layout_checker.py FILE...    prints what is wrong with each .ctprof.zst; the exit status is 1 if anything is wrong
 """
 
 import json
@@ -57,7 +57,7 @@ def map_of(kind, key_holds=lambda key: True):
 
 
 def record(required, optional=None):
-    """An object that has all of `required`; of `optional` it may leave out any."""
+    """Returns the kind of an object that has all keys of `required` and any of `optional`."""
     known = {**required, **(optional or {})}
 
     def check(value, place):
@@ -110,7 +110,7 @@ THREAD = {
         nr_threads rchar wchar syscr syscw read_bytes write_bytes cancelled_write_bytes hiwater_rss_bytes hiwater_vm_bytes"""),
     **{key: number(U64) for key in DELAY_KEYS},
 }
-assert len(THREAD) == 98 + 1  # 98 in the newest layout, and the older spelling of one of them
+assert len(THREAD) == 98 + 1  # 98 in the newest layout, plus the older spelling of one of them
 
 PSI_SHARE = record({**keys(number(U16), "avg10 avg60 avg300"), "total_usec": number(U64)})
 PSI = record({resource: record({"some": PSI_SHARE, "full": PSI_SHARE}) for resource in ("cpu", "memory", "io", "irq")})
@@ -153,10 +153,10 @@ def one_of(*words):
     return text_that(words.__contains__, "one of " + ", ".join(words))
 
 
-SAID = text_that(bool, "to be left out when empty")
-# The host's context leaves out what is not known: no null, no empty text or object.
+NONEMPTY_TEXT = text_that(bool, "to be left out when empty")
+# The host's context omits unknown values: it has no null, no empty text and no empty object.
 HOST = record({}, {
-    **keys(SAID, "cpu_model cpu_vendor thp_enabled thp_defrag kernel_name kernel_release arch kernel_cmdline"),
+    **keys(NONEMPTY_TEXT, "cpu_model cpu_vendor thp_enabled thp_defrag kernel_name kernel_release arch kernel_cmdline"),
     **keys(number(U64), """total_memory_kib total_memory_kb hugepages_total hugepages_free hugepages_size_kib
         hugepages_size_kb online_cpus"""),
     "numa_nodes": number(range(1, 2**64)),
@@ -179,10 +179,10 @@ TOP = record({
     "sched_ext": nullable(SCHED_EXT),
 })
 
-# Keys that were renamed, and the name before.
+# New name of each renamed key -> old name
 RENAMED_IN_HOST = {"total_memory_kib": "total_memory_kb", "hugepages_size_kib": "hugepages_size_kb"}
 
-# ---- rules that span keys -------------------------------------------------------------------------------------------
+# ---- rules about several keys ---------------------------------------------------------------------------------------
 
 THREAD_RECORD = record(THREAD)
 
@@ -191,15 +191,15 @@ def threads(value, place):
     if type(value) is not list:
         return [f"{place}: {kind_name(value)} where an array must be"]
     wrong = [text for i, row in enumerate(value) for text in THREAD_RECORD(row, f"{place}[{i}]")]
-    return wrong or order(value, place) + spellings(value, place)
+    return wrong or check_order(value, place) + check_spellings(value, place)
 
 
-def order(rows, place):
+def check_order(rows, place):
     ids = [(row["tgid"], row["tid"]) for row in rows]
     return [f"{place}[{i + 1}]: not in order of tgid and tid, or twice" for i in range(len(ids) - 1) if ids[i] >= ids[i + 1]]
 
 
-def spellings(rows, place):
+def check_spellings(rows, place):
     return [f"{place}[{i}]: the two spellings of smaps_rollup differ"
             for i, row in enumerate(rows) if row["smaps_rollup_kib"] != row["smaps_rollup_kb"]]
 
@@ -228,7 +228,7 @@ def cgroup_rules(document):
 
 
 def check(document):
-    """Complaints about a parsed file; none if it is right."""
+    """Returns the complaints about a parsed file, none if it is valid."""
     wrong = TOP(document, "file")
     if wrong:
         return wrong
@@ -240,42 +240,42 @@ def check(document):
     return wrong
 
 
-# ---- the bytes ------------------------------------------------------------------------------------------------------
+# ---- bytes ----------------------------------------------------------------------------------------------------------
 
 
-class Refused(Exception):
+class InvalidJson(Exception):
     pass
 
 
-def no_twins(pairs):
+def reject_duplicate_keys(pairs):
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [key for key, _ in pairs]
-        raise Refused(f"key {next(key for key in names if names.count(key) > 1)!r} twice in one object")
+        raise InvalidJson(f"key {next(key for key in names if names.count(key) > 1)!r} twice in one object")
     return found
 
 
-def no_such_number(word):
-    raise Refused(f"{word} is not JSON")
+def reject_constant(word):
+    raise InvalidJson(f"{word} is not JSON")
 
 
-def no_lone_surrogate(text):
+def reject_lone_surrogate(text):
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Refused("a string holds half of a surrogate pair") from None
+        raise InvalidJson("a string holds half of a surrogate pair") from None
 
 
 def parse(data):
-    """A document from its bytes; raises Refused where a strict JSON reader would stop."""
+    """Parses a document from its bytes. Raises InvalidJson where a strict JSON reader would stop."""
     try:
         text = data.decode("utf-8")
-        document = json.loads(text, object_pairs_hook=no_twins, parse_constant=no_such_number)
+        document = json.loads(text, object_pairs_hook=reject_duplicate_keys, parse_constant=reject_constant)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise Refused(str(error)) from None
+        raise InvalidJson(str(error)) from None
     if "\\ud" in text.lower():
         for string in strings(document):
-            no_lone_surrogate(string)
+            reject_lone_surrogate(string)
     return document
 
 
@@ -294,7 +294,7 @@ def strings(value):
 def check_bytes(data):
     try:
         return check(parse(data))
-    except Refused as refused:
+    except InvalidJson as refused:
         return [str(refused)]
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The layout checker accepts captures of this host, and rows that are made of a window."""
+"""Checks that the layout checker accepts captures of this host and files exported from a window."""
 
 import json
 import os
@@ -12,34 +12,34 @@ import layout_test
 class Layout(layout_test.Case):
     def test_live_host(self):
         harness.capture(self.path)
-        self.assert_fine(self.path)
+        self.assert_valid(self.path)
 
     def test_live_host_without_rights(self):
         if not harness.can_become_user():
             self.skipTest("needs root, to become somebody without rights")
         harness.capture(self.path, prefix=harness.USER)
-        self.assert_fine(self.path)
+        self.assert_valid(self.path)
 
-    def test_rows_made_of_columns(self):
+    def test_export_of_columns(self):
         for words in (), ("--metrics", "run_time_ns"):
-            self.as_rows(*words)
-            self.assert_fine(self.path)
+            self.export_columns(*words)
+            self.assert_valid(self.path)
 
-    def test_rows_made_of_a_window(self):
-        """The host as it was at its end, without the threads that had ended."""
+    def test_export_of_a_window(self):
+        """The file shows the host at the end of the window, without the threads that exited before."""
         window = self.path.replace("layout", "window")
         done = harness.run("record", "-o", window, "--", "sh", "-c", "sleep 0.3 & sleep 0.1; wait")
         self.assertEqual(done.returncode, 0, done.stderr)
-        told = json.loads(harness.run("show", window, "--format", "json", "--limit", "1").stdout)["snapshot"]["window"]
+        window_json = json.loads(harness.run("show", window, "--format", "json", "--limit", "1").stdout)["snapshot"]["window"]
         done = harness.run("export", window, "--to", "ktstr", "-o", self.path)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f"without the {told['ended']:,} thread", done.stderr)
-        self.assert_fine(self.path)
-        self.assertEqual(len(file_json.load(self.path).threads), told["threads_after"])
+        self.assertIn(f"without the {window_json['ended']:,} thread", done.stderr)
+        self.assert_valid(self.path)
+        self.assertEqual(len(file_json.load(self.path).threads), window_json["threads_after"])
 
     def test_one_process(self):
         harness.capture(self.path, "-p", str(os.getpid()))
-        self.assert_fine(self.path)
+        self.assert_valid(self.path)
         self.assertEqual({row["tgid"] for row in file_json.load(self.path).threads.values()}, {os.getpid()})
 
 

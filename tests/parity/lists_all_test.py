@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A capture lists every thread that `ls` lists, less those that came or went meanwhile."""
+"""Checks that a capture lists every thread that `ls` lists, except those that started or exited meanwhile."""
 
 import os
 import subprocess
@@ -13,14 +13,14 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def ls():
-    """(tgid, tid) of `ls -d /proc/[0-9]*/task/*`."""
-    said = subprocess.run("ls -d /proc/[0-9]*/task/*", shell=True, capture_output=True, check=False).stdout
-    paths = [line.split(b"/") for line in said.split(b"\n") if line]
+    """Returns (tgid, tid) of each thread that `ls -d /proc/[0-9]*/task/*` lists."""
+    output = subprocess.run("ls -d /proc/[0-9]*/task/*", shell=True, capture_output=True, check=False).stdout
+    paths = [line.split(b"/") for line in output.split(b"\n") if line]
     return {(int(path[2]), int(path[4])) for path in paths if path[4].isdigit()}
 
 
 def starts(threads):
-    """When each started, for those that still are there: a tid can be given again."""
+    """Returns the start time of each thread that still exists, because the kernel can reuse a tid."""
     tree = plain_reader.Tree("/")
     found = {}
     for tgid, tid in threads:
@@ -41,7 +41,7 @@ class ListsAll(unittest.TestCase):
     def test_lists_what_ls_lists(self):
         with harness.scratch() as directory, harness.Helper("SLEEPERS", cwd=directory) as sleepers:
             path = os.path.join(directory, "all.ctprof.zst")
-            began = ticks_now()  # who was there by then, and is still read later, is among those before
+            start_ticks = ticks_now()  # a thread that existed by then and is still readable later must be in `before`
             before = starts(ls())
             harness.capture(path)
             after = starts(ls())
@@ -51,7 +51,7 @@ class ListsAll(unittest.TestCase):
         self.assertEqual(sum(tgid == sleepers.pid for tgid, _ in stayed), 41)
 
         invented = [key for key, row in captured.items()
-                    if key not in before and key not in after and row["start_time_clock_ticks"] < began - 1]
+                    if key not in before and key not in after and row["start_time_clock_ticks"] < start_ticks - 1]
         self.assertEqual(invented, [], "threads that never were")
 
     def test_rows_are_in_order_and_once(self):

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""What `compare` makes of two captures of the live host is what plain arithmetic makes of their rows: every group and metric, for all five
-ways of grouping, those of cgroups and of the host too.
+"""Checks `compare` on two captures of the live host against plain arithmetic on their rows: every group and metric, for all five groupings,
+including those of cgroups and the host.
 
-Nested cgroups are made for it: one whose processes stay, one whose processes end in between, and one that is there only the second time.
+The test creates nested cgroups: one whose processes stay, one whose processes exit between the captures, and one that exists only in the
+second capture.
 """
 
 import contextlib
@@ -14,18 +15,18 @@ import unittest
 import file_json
 import harness
 import patterns
-import reduced_test
+import aggregation_test
 from cgroups_test import cgroup, join, may_make_cgroups
 from file_json import Gap
-from reduced_test import AXES, differs, number, reduce
+from aggregation_test import AXES, differs, number, reduce
 from shown_cgroups_test import as_shown
 
 SPINS = ["sh", "-c", "echo ready; while :; do :; done"]
 
 
 @contextlib.contextmanager
-def running(command, directory, room):
-    process = subprocess.Popen(command, cwd=room, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=lambda: join(directory))
+def running(command, directory, working_directory):
+    process = subprocess.Popen(command, cwd=working_directory, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=lambda: join(directory))
     try:
         assert process.stdout.readline() == b"ready\n"
         yield process
@@ -37,22 +38,22 @@ def running(command, directory, room):
 
 
 def value_of(rule, cells):
-    """As JSON has it; None where there is none."""
+    """Returns the value as in JSON, or None if there is none."""
     values = [cell for cell in cells if not isinstance(cell, Gap)]
     if values and rule in ("MaxRatio", "LimitMax", "FloorMin"):
         return as_shown(rule, min(values) if rule == "FloorMin" else max(values))
     return as_shown(rule, values[0]) if len(values) == 1 else reduce(rule, values)
 
 
-def figures(file, entity, groups):
-    """(group, metric) -> value; `groups`: group -> rows."""
+def group_values(file, entity, groups):
+    """Returns (group, metric) -> value. `groups`: group -> rows."""
     rules = {name: metric["rule"] for name, metric in file.metrics.items() if metric["entity"] == entity and metric["family"] != "identity"}
     return {(group, name): value_of(rule, [row[name] for row in rows if name in row and row[name] != Gap("NotApplicable")])
             for group, rows in groups.items() for name, rule in rules.items()}
 
 
 def wrong_rows(rows, sides):
-    """Rows of compare that are not what the figures of both sides come to."""
+    """Returns the rows of compare that do not follow from the values of the files."""
     for row in rows:
         before, after = (side.get((row["group"], row["metric"])) for side in sides)
         if differs(before, row["baseline"]) or differs(after, row["candidate"]):
@@ -61,8 +62,8 @@ def wrong_rows(rows, sides):
             yield f"{row['group']} {row['metric']}: the difference is {row['delta']}, not {number(after) - number(before)}"
 
 
-def stage(paths, room):
-    """Two captures, and what happens between them."""
+def make_captures(paths, working_directory):
+    """Makes two captures, and changes the processes and cgroups between them."""
     sleepers = [os.environ["SLEEPERS"]]
     with contextlib.ExitStack() as stack:
         top = stack.enter_context(cgroup())
@@ -70,16 +71,16 @@ def stage(paths, room):
         for directory in (outer, inner):
             os.mkdir(directory)
         for command in (sleepers, SPINS):
-            stack.enter_context(running(command, inner, room))
-        with running(sleepers, outer, room):
+            stack.enter_context(running(command, inner, working_directory))
+        with running(sleepers, outer, working_directory):
             harness.capture(paths[0])
         os.mkdir(late)
         for command in (sleepers, SPINS):
-            stack.enter_context(running(command, late, room))
+            stack.enter_context(running(command, late, working_directory))
         harness.capture(paths[1])
 
 
-class LiveGroups(reduced_test.Judge):
+class LiveGroups(aggregation_test.AggregationCase):
     @classmethod
     def setUpClass(cls):
         if not may_make_cgroups():
@@ -87,7 +88,7 @@ class LiveGroups(reduced_test.Judge):
         scratch = harness.scratch()
         cls.addClassCleanup(scratch.cleanup)
         cls.paths = [os.path.join(scratch.name, f"{name}.ctprof.zst") for name in ("before", "after")]
-        stage(cls.paths, scratch.name)
+        make_captures(cls.paths, scratch.name)
 
     def test_threads_and_processes(self):
         for axis in AXES:
@@ -108,7 +109,7 @@ class LiveGroups(reduced_test.Judge):
             groups = {}
             for path, row in file.cgroups.items():
                 groups.setdefault(keys[path], []).append(row)
-            sides.append(figures(file, "cgroup", groups))
+            sides.append(group_values(file, "cgroup", groups))
         rows = self.rows_of("cgroup.")
         self.assertTrue(any(row["group"].endswith("/outer/inner") and row["delta"] for row in rows))
         self.assert_none(list(wrong_rows(rows, sides)))
@@ -117,7 +118,7 @@ class LiveGroups(reduced_test.Judge):
         files = [file_json.load(path) for path in self.paths]
         rows = self.rows_of("host.")
         self.assertGreater(len(rows), 0)
-        self.assert_none(list(wrong_rows(rows, [figures(file, "host", {"host": [file.host]}) for file in files])))
+        self.assert_none(list(wrong_rows(rows, [group_values(file, "host", {"host": [file.host]}) for file in files])))
 
 
 if __name__ == "__main__":

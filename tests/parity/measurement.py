@@ -1,6 +1,6 @@
-"""Live measurements: figures of real threads, whose distance from the expected figure depends on the load of the host.
+"""Live measurements: values of real threads, whose distance from the expected value depends on the load of the host.
 
-A test of this kind allows what the noise of the same run explains, runs a second time if it fails, and prints every figure:
+Such a test allows for the noise of its own run, runs a second time if it fails, and prints every value:
 
     @measurement.run_twice_at_most
     class Shares(unittest.TestCase):
@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-STANDARD_ERRORS = 4  # of a figure that may differ by chance: one in 16,000 is further away
+STANDARD_ERRORS = 4  # allowed for a random deviation; one value in 16,000 is further away
 PROBE_SECONDS = 0.001
 
 
@@ -25,19 +25,19 @@ def report(text):
 
 
 def check(test, name, figure, expected, allowed):
-    """Prints the figure, and fails if it differs from what is expected by more than what is allowed."""
+    """Prints the value, and fails if it differs from the expected one by more than is allowed."""
     line = f"{test.id().rpartition('.')[2]}: {name}: {figure:.6g}, expected {expected:.6g} ± {allowed:.3g}"
     report(line)
     test.assertLessEqual(abs(figure - expected), allowed, line)
 
 
 def sampling_error(samples, share):
-    """The error allowed for a share that so many samples estimate."""
+    """Returns the error that is allowed for a share that is estimated from this number of samples."""
     return STANDARD_ERRORS * math.sqrt(max(share * (1 - share), 1 / samples) / samples)
 
 
 class Delays:
-    """Measures, while a block runs, by how much the host delays a thread that wants to run once in a millisecond."""
+    """Measures, during a block, by how much the host delays a thread that wakes up once per millisecond."""
 
     def __enter__(self):
         self.longest = 0.0
@@ -76,7 +76,8 @@ def _run_again_after_failure(test):
 
 
 def run_twice_at_most(case):
-    """Class decorator: each test of the case passes if one of two attempts does. REQUIRES: failures leave the test method, so no subTest."""
+    """Class decorator: each test of the case passes if one of two attempts passes. REQUIRES: failures propagate out of the test method, so the
+    test does not use subTest."""
     for name in [name for name in dir(case) if name.startswith("test")]:
         setattr(case, name, _run_again_after_failure(getattr(case, name)))
     return case

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Two captures of this host between which threads come, go, work and change their names: exchanged they say the same the other way round."""
+"""Compares two captures of this host between which threads start, exit, work and change their names. With the files exchanged, the report
+must be the mirror image."""
 
 import os
 import subprocess

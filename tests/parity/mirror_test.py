@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A file against itself has not moved; two files exchanged say the same the other way round, in the same order.
+"""Checks that a file compared with itself shows no change, and that exchanging two files mirrors the report and keeps its order.
 
-In JSON and in text, under every grouping, on recorded trees (of one kernel, and of two that lack different things), and on files made by
-hand of random rows.
+Covers JSON and text, under every grouping, on recorded trees (of one kernel, and of two that lack different values), and on constructed
+files of random rows.
 """
 
 import json
@@ -15,10 +15,10 @@ import unittest
 import harness
 
 AXES = ["pcomm", "cgroup", "comm", "comm-exact", "all"]
-ROUNDS = 4  # of random files; each has a seed of its own
+ROUNDS = 4  # of random files; each has its own seed
 TREES = [("6.12", "6.18"), ("5.10", "7.2")]
 
-# Keys of a row that come in pairs, or that are lost when sides are exchanged: threads that came are then those that went.
+# Keys of a row that are exchanged or lost when the files are exchanged: threads that started become threads that exited.
 PAIRS = [("baseline", "candidate"), ("threads_baseline", "threads_candidate"), ("coverage_baseline", "coverage_candidate"),
          ("parts_baseline", "parts_candidate"), ("per_life_baseline", "per_life_candidate"), ("runs_baseline", "runs_candidate"),
          ("busiest_baseline", "busiest_candidate"), ("extras_baseline", "extras_candidate"), ("threads_new", "threads_gone")]
@@ -26,21 +26,21 @@ NEGATED = {"delta": "delta", "delta_alive": "delta_alive", "delta_new": "delta_g
 
 
 def negated(delta):
-    """Of a number, or of each key of a map; a word stays."""
+    """Negates a number, or each value of a map. A word stays the same."""
     if isinstance(delta, dict):
         return {key: negated(part) for key, part in delta.items()}
     return delta if delta is None or isinstance(delta, str) else -delta
 
 
 def mirrored(row):
-    """What a row says when the files are exchanged, but for the percentage, whose base is another."""
+    """Returns the row that is expected when the files are exchanged, without the percentage, which then has another base."""
     other = {key: value for key, value in row.items() if key not in ("pct", "rate")}
     for one, two in PAIRS:
         other[one], other[two] = row[two], row[one]
     return other | {key: negated(row[other_key]) for key, other_key in NEGATED.items() if other_key in row}
 
 
-def still(delta):
+def is_zero(delta):
     return delta in (0, None, "same") or isinstance(delta, dict) and all(part == 0 for part in delta.values())
 
 
@@ -48,18 +48,18 @@ def only_exchanged(key):
     return {"only_baseline": "only_candidate", "only_candidate": "only_baseline"}.get(key, key)
 
 
-def said(*words):
+def output_of(*words):
     done = harness.run(*words)
     assert done.returncode == 0, (words, done.stderr)
     return done.stdout
 
 
 def as_json(*words):
-    return json.loads(said(*words, "--format", "json"))
+    return json.loads(output_of(*words, "--format", "json"))
 
 
 def text_rows(text):
-    """Section -> rows of cells, from text whose columns are two blanks apart; what is said beside the tables is left out."""
+    """Returns section -> rows of cells from text whose columns are separated by two blanks. Leaves out text beside the tables."""
     sections = {}
     for block in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         name, header, *lines = block.split("\n")
@@ -70,14 +70,14 @@ def text_rows(text):
 
 
 def mirrored_cells(cells):
-    """metric, arrow, delta of a line of text, exchanged."""
+    """Exchanges metric, arrow and delta of a line of text."""
     metric, value, delta = cells
     before, after = (side.strip() for side in value.split(" → "))
     return [metric, f"{after} → {before}", delta.translate(str.maketrans("+-", "-+")) if re.match(r"[+-]<?\d", delta) else delta]
 
 
 def random_document(dice):
-    """Few names and small figures, so that groups share keys, tie, lack values, and stand on one side alone."""
+    """Makes a document with few names and small values, so that groups share keys, have ties, lack values, or exist on one side only."""
     names = ["a", "w-1", "w-2", "db", "c0ffee", "deadbee5"]
     counts = ["run_time_ns", "wait_time_ns", "timeslices", "nr_migrations", "majflt", "wait_max", "fair_slice_ns", "allocated_bytes", "deallocated_bytes",
               "thrashing_delay_total_ns", "swapin_delay_total_ns"]
@@ -117,30 +117,30 @@ class Case(unittest.TestCase):
         report = as_json("compare", "--lifetime", path, path, "--group-by", axis)
         self.assertGreater(len(report["rows"]), 0)
         names = [name for name in NEGATED if name in report["rows"][0]]
-        self.assert_none([f"{row['group']}: {row['metric']}: {name} is {row[name]}" for row in report["rows"] for name in names if not still(row[name])])
+        self.assert_none([f"{row['group']}: {row['metric']}: {name} is {row[name]}" for row in report["rows"] for name in names if not is_zero(row[name])])
         self.assert_none([f"{row['group']}: {row['metric']}: {row['pct']}" for row in report["rows"] if row["pct"] not in (0, None)])
         self.assertEqual((report["only_baseline"], report["only_candidate"], report["host_diff"] or []), ([], [], []))
-        text = said("compare", "--lifetime", path, path, "--group-by", axis, "--limit", "0")
+        text = output_of("compare", "--lifetime", path, path, "--group-by", axis, "--limit", "0")
         self.assertNotIn("→", text)
         self.assertNotIn("only in", text)
         self.assertEqual(text_rows(text), {}, "no table has a row")
 
     def check_exchanged(self, a, b, axis, *words):
-        there, back = (as_json("compare", "--lifetime", *files, "--group-by", axis, *words) for files in ((a, b), (b, a)))
-        self.assertGreater(len(there["rows"]), 0)
-        self.assertEqual([(row["group"], row["metric"]) for row in there["rows"]], [(row["group"], row["metric"]) for row in back["rows"]], "the order")
-        self.assert_none([f"{row['group']}: {row['metric']}: {mirrored(row)}\nis {other}" for row, other in zip(there["rows"], back["rows"])
+        forward, backward = (as_json("compare", "--lifetime", *files, "--group-by", axis, *words) for files in ((a, b), (b, a)))
+        self.assertGreater(len(forward["rows"]), 0)
+        self.assertEqual([(row["group"], row["metric"]) for row in forward["rows"]], [(row["group"], row["metric"]) for row in backward["rows"]], "the order")
+        self.assert_none([f"{row['group']}: {row['metric']}: {mirrored(row)}\nis {other}" for row, other in zip(forward["rows"], backward["rows"])
                           if mirrored(row) != {key: value for key, value in other.items() if key != "pct"}])
-        self.assertEqual((there["only_baseline"], there["only_candidate"]), (back["only_candidate"], back["only_baseline"]))
-        self.assertEqual(there["cut"], {only_exchanged(key): count for key, count in back["cut"].items()})
-        self.assertEqual([(row["key"], row["baseline"], row["candidate"]) for row in there["host_diff"] or []],
-                         [(row["key"], row["candidate"], row["baseline"]) for row in back["host_diff"] or []])
+        self.assertEqual((forward["only_baseline"], forward["only_candidate"]), (backward["only_candidate"], backward["only_baseline"]))
+        self.assertEqual(forward["cut"], {only_exchanged(key): count for key, count in backward["cut"].items()})
+        self.assertEqual([(row["key"], row["baseline"], row["candidate"]) for row in forward["host_diff"] or []],
+                         [(row["key"], row["candidate"], row["baseline"]) for row in backward["host_diff"] or []])
 
     def check_text(self, a, b, axis):
         words = ("--group-by", axis, "--columns", "metric,arrow,delta", "--limit", "40")
-        there, back = (text_rows(said("compare", "--lifetime", *files, *words)) for files in ((a, b), (b, a)))
-        self.assertGreater(sum(map(len, there.values())), 0)
-        self.assertEqual({name: [mirrored_cells(cells) for cells in rows] for name, rows in there.items()}, back)
+        forward, backward = (text_rows(output_of("compare", "--lifetime", *files, *words)) for files in ((a, b), (b, a)))
+        self.assertGreater(sum(map(len, forward.values())), 0)
+        self.assertEqual({name: [mirrored_cells(cells) for cells in rows] for name, rows in forward.items()}, backward)
 
     def check(self, a, b):
         for axis in AXES:

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Two captures of the live host: which threads stayed, came and went, and what each made of every sum; rates; whose reading is largest.
+"""Compares two captures of the live host: which threads stayed, started and exited, how much each contributed to every sum, rates, and the
+largest thread.
 
-Between the captures a process of ours ends threads, starts others and keeps some. Every row of every group is judged by plain
+Between the captures a process of the test ends threads, starts others and keeps some. The test checks every row of every group by plain
 arithmetic on the rows of the two files.
 """
 
@@ -13,27 +14,27 @@ import unittest
 import file_json
 import harness
 from file_json import Gap
-from reduced_test import AXES, LARGEST, group_of, key_of, patterns_of, said, text
+from aggregation_test import AXES, LARGEST, group_of, key_of, patterns_of, report_of, text
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 NAME = "ctp-turnover"
 PARTS = ["delta_alive", "delta_new", "delta_gone"]
 COUNTS = ["threads_alive", "threads_new", "threads_gone"]
-NOTHING = [None, None, None]
+NO_VALUES = [None, None, None]
 
 
 class Side:
-    """A file's threads by group: (tid, start) -> (row, when it was read). Several threads of unknown start are all kept."""
+    """The threads of a file by group: (tid, start) -> (row, time when it was read). Keeps all threads with an unknown start time."""
 
     def __init__(self, file, axis, keys):
         self.file = file
-        begun = file.document["ctprof"]["start"]["monotonic_ns"]
-        self.begun = begun
+        start_ns = file.document["ctprof"]["start"]["monotonic_ns"]
+        self.start_ns = start_ns
         self.groups = {}
         for ((_, tid), row), at in zip(file.threads.items(), file.document["read_at"]):
             names = tuple(keys[key] for key in key_of(axis, row))
             group = names if axis == "all" else names[0]
-            self.groups.setdefault(group, []).append((tid, row["start_time_clock_ticks"], row, begun + at))
+            self.groups.setdefault(group, []).append((tid, row["start_time_clock_ticks"], row, start_ns + at))
 
     def ids(self, group):
         return {(tid, start) for tid, start, _, _ in self.groups.get(group, [])}
@@ -53,13 +54,13 @@ def largest(members, metric):
 
 
 class Pair:
-    """What compare should say of two files of one boot."""
+    """The expected comparison of two files of one boot."""
 
     def __init__(self, paths, axis):
         files = [file_json.load(path) for path in paths]
         keys = patterns_of(axis, [row for file in files for row in file.threads.values()], [path for file in files for path in file.cgroups])
         self.rules = {name: metric["rule"] for name, metric in files[0].metrics.items() if metric["entity"] == "thread"}
-        self.rules["thread_count"] = "SumCount"  # which is no column
+        self.rules["thread_count"] = "SumCount"  # not a column of the file
         self.families = {name: metric["family"] for name, metric in files[0].metrics.items()}
         self.entities = {name: metric["entity"] for name, metric in files[0].metrics.items()}
         self.sides = [Side(file, axis, keys) for file in files]
@@ -67,31 +68,31 @@ class Pair:
     def turnover(self, group):
         before, after = (side.ids(group) for side in self.sides)
         if any(isinstance(start, Gap) for _, start in before | after):
-            return NOTHING
+            return NO_VALUES
         return [len(before & after), len(after - before), len(before - after)]
 
     def parts(self, group, metric):
         if not self.rules.get(metric, "").startswith("Sum"):
-            return NOTHING
+            return NO_VALUES
         stay, sums = self.sides[0].ids(group) & self.sides[1].ids(group), []
         for side in self.sides:
             cells = [(start, (tid, start) in stay, 1 if metric == "thread_count" else row.get(metric, Gap("no column")))
                      for tid, start, row, _ in side.groups[group]]
             cells = [cell for cell in cells if not isinstance(cell[2], Gap)]
             if not cells or any(isinstance(start, Gap) for start, _, _ in cells) or sum(value for _, _, value in cells) > LARGEST:
-                return NOTHING
+                return NO_VALUES
             sums.append([sum(value for _, stays, value in cells if stays == wanted) for wanted in (True, False)])
         (old_stay, old_turn), (new_stay, new_turn) = sums
         return [new_stay - old_stay, new_turn, -old_turn]
 
     def rate(self, row):
-        """None where there is none. Derived metrics stand in no file, and are not judged here."""
+        """Returns the rate, or None if there is none. Derived metrics are not in a file, and are not checked here."""
         if self.families.get(row["metric"]) != "cumulative" or not isinstance(row["delta"], (int, float)):
             return None
         if self.entities[row["metric"]] == "thread":
             first, second = (side.mean_read_at(group_of(row)) for side in self.sides)
         else:
-            first, second = (side.begun for side in self.sides)
+            first, second = (side.start_ns for side in self.sides)
         return row["delta"] / abs(second - first) * 1e9
 
     def busiest(self, side, row):
@@ -105,8 +106,8 @@ class Pair:
         cells = [cell for cell in cells if not isinstance(cell, Gap)]
         return {"min_nonzero": min((cell for cell in cells if cell > 0), default=None)} if cells else None
 
-    def wrong(self, row):
-        """Sentences on a row of threads."""
+    def find_errors(self, row):
+        """Returns one sentence per error in a row of threads."""
         group, metric = group_of(row), row["metric"]
         expected = dict(zip(PARTS, self.parts(group, metric))) | dict(zip(COUNTS, self.turnover(group)))
         for number, side in enumerate(("baseline", "candidate")):
@@ -131,14 +132,14 @@ def negated(value):
 
 
 def swapped(row):
-    """The row that compare should print for the files exchanged, but for its percentage."""
+    """Returns the row that is expected when the files are exchanged, without its percentage."""
     other = {key.replace("baseline", "@").replace("candidate", "baseline").replace("@", "candidate"): value for key, value in row.items()}
     new, gone = negated(row["delta_gone"]), negated(row["delta_new"])
     return other | {"delta": negated(row["delta"]), "delta_alive": negated(row["delta_alive"]), "delta_new": new, "delta_gone": gone,
                     "rate": negated(row["rate"]), "threads_new": row["threads_gone"], "threads_gone": row["threads_new"], "pct": None}
 
 
-def still(delta):
+def is_zero(delta):
     return delta in (0, None, "same") or isinstance(delta, dict) and all(part == 0 for part in delta.values())
 
 
@@ -162,8 +163,8 @@ class OneBoot(unittest.TestCase):
     def assert_none(self, wrong):
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:20]))
 
-    def test_what_was_staged(self):
-        rows = {row["metric"]: row for row in said("compare", "--lifetime", *self.paths)["rows"] if row["group"] == NAME}
+    def test_expected_turnover(self):
+        rows = {row["metric"]: row for row in report_of("compare", "--lifetime", *self.paths)["rows"] if row["group"] == NAME}
         row = rows["run_time_ns"]
         self.assertEqual([row[name] for name in COUNTS], [3, 3, 2])  # the first thread of the process stays too
         self.assertGreater(row["delta_alive"], 50e6)
@@ -178,26 +179,26 @@ class OneBoot(unittest.TestCase):
         for axis in AXES:
             with self.subTest(axis=axis):
                 pair = Pair(self.paths, axis)
-                rows = said("compare", "--lifetime", *self.paths, "--group-by", axis, "--rate")["rows"]
+                rows = report_of("compare", "--lifetime", *self.paths, "--group-by", axis, "--rate")["rows"]
                 rows = [row for row in rows if all(group_of(row) in side.groups for side in pair.sides)]
                 self.assertGreater(sum(row["delta_alive"] is not None for row in rows), 0)
-                self.assert_none([wrong for row in rows for wrong in pair.wrong(row)])
+                self.assert_none([wrong for row in rows for wrong in pair.find_errors(row)])
 
     def test_a_file_against_itself(self):
         for axis in AXES:
             with self.subTest(axis=axis):
-                report = said("compare", "--lifetime", self.paths[0], self.paths[0], "--group-by", axis, "--rate")
+                report = report_of("compare", "--lifetime", self.paths[0], self.paths[0], "--group-by", axis, "--rate")
                 names = ["delta", *PARTS, "rate", "threads_new", "threads_gone"]
                 self.assertGreater(len(report["rows"]), 0)
                 self.assert_none([f"{row['group']}: {row['metric']}: {name} is {row[name]}" for row in report["rows"] for name in names
-                                  if not still(row[name])])
+                                  if not is_zero(row[name])])
                 self.assertEqual((report["only_baseline"], report["only_candidate"], report["host_diff"]), ([], [], []))
 
     def test_files_exchanged(self):
         for axis in AXES:
             with self.subTest(axis=axis):
-                there = said("compare", "--lifetime", *self.paths, "--group-by", axis, "--rate")
-                back = said("compare", "--lifetime", *reversed(self.paths), "--group-by", axis, "--rate")
+                there = report_of("compare", "--lifetime", *self.paths, "--group-by", axis, "--rate")
+                back = report_of("compare", "--lifetime", *reversed(self.paths), "--group-by", axis, "--rate")
                 self.assertEqual(len(there["rows"]), len(back["rows"]))
                 self.assert_none([f"{row['group']}: {row['metric']}: {swapped(row)}\n is {other}" for row, other
                                   in zip(there["rows"], back["rows"]) if swapped(row) != other | {"pct": None}])

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""From /proc, `capture --metrics run_time_ns` opens, per thread, only what its identity needs, and schedstat; strace counts."""
+"""Checks by strace that `capture --metrics run_time_ns` on /proc opens, per thread, only the files for its identity, and schedstat."""
 
 import collections
 import os
@@ -13,7 +13,7 @@ class Opens(unittest.TestCase):
     longMessage = False
 
     def opens_below(self, pid, *words):
-        """How often each path below /proc/<pid> is opened by a capture with these options."""
+        """Returns how often a capture with these options opens each path below /proc/<pid>."""
         log = traced(self, os.path.join(self.directory, "opens.ctprof.zst"), "--jobs", "1", *words)
         top = f"/proc/{pid}"
         return collections.Counter(path[len(top):] for path in opened_paths(log) if (path + "/").startswith(top + "/"))
@@ -34,7 +34,7 @@ class Opens(unittest.TestCase):
             self.assertEqual(opened.pop(f"{base}/stat", 0), 1, f"stat of {tid}: opened once")
             self.assertEqual(opened.pop(f"{base}/schedstat", 0), 1, f"schedstat of {tid}: opened once")
             self.assertLessEqual(opened.pop(base, 0), 1, f"the directory of {tid}: opened at most once")
-        # Once a process: its directories, and the leader's cgroup, which its other threads share unless it is threaded.
+        # Opened once per process: its directories and the leader's cgroup file. The other threads share that cgroup unless it is threaded.
         for once in ("", "/task", f"/task/{pid}/cgroup", "/cgroup"):
             self.assertLessEqual(opened.pop(once, 0), 1, f"{once or 'the process directory'}: opened at most once")
         self.assertEqual(dict(opened), {}, f"opened besides: {dict(opened)}")

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Where a capture goes while others interfere: links that somebody planted, and signals at any moment.
+"""Checks where a capture is written while others interfere: by links that another user plants, and by signals at any time.
 
-TEST_ROUNDS: how many captures meet a signal at a random moment, or somebody who plants links all the time (default 10). The sysctls of the
-host that protect links are set for it, and set back.
+TEST_ROUNDS: number of captures that get a signal at a random moment, or run while somebody keeps planting links (default 10). The test sets
+the sysctls that protect links, and restores them.
 """
 
 import os
@@ -22,8 +22,8 @@ LINKS, FILES = "/proc/sys/fs/protected_symlinks", "/proc/sys/fs/protected_regula
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root, to be attacked by a user")
-class Planted(Case):
-    """What a user plants in a directory like /tmp, before root captures there."""
+class PlantedLinks(Case):
+    """Captures by root in a directory like /tmp where a user planted links before."""
 
     def setUp(self):
         super().setUp()
@@ -59,7 +59,7 @@ class Planted(Case):
             self.assert_refused(capture(self.shared / "directory" / "victim"), "Permission denied")
         self.assertEqual(self.victim.read_bytes(), b"precious")
 
-    def test_without_the_switch_the_kernel_follows(self):
+    def test_without_protected_links_the_kernel_follows(self):
         self.plant(self.victim)
         with harness.Switch(LINKS, "0"):
             self.assertEqual(capture(self.out).returncode, 0)
@@ -73,8 +73,8 @@ class Planted(Case):
         self.assertNotEqual(self.victim.read_bytes(), b"precious")
         self.assertTrue(self.out.is_symlink())
 
-    def test_a_link_that_comes_and_goes(self):
-        """Now it is ours, now a link of somebody's, now nothing: whatever the capture meets, it never writes through the link."""
+    def test_link_that_appears_and_disappears(self):
+        """The name alternates between root's file, a link of the user's, and nothing. The capture never writes through the link."""
         spare, stop = self.shared / "spare", threading.Event()
 
         def plant():
@@ -97,14 +97,14 @@ class Planted(Case):
         self.assertEqual(self.victim.read_bytes(), b"precious")
         self.assertLessEqual(set(path.name for path in self.shared.iterdir()), {"a.ctprof.zst", "spare"})
 
-    def test_somebody_elses_file_is_refused_as_the_kernel_does(self):
+    def test_file_of_another_user_is_refused_like_by_the_kernel(self):
         self.out.write_text("planted")
         os.chown(self.out, USER, USER)
         with harness.Switch(FILES, "2"):
             self.assert_refused(capture(self.out), "Permission denied", "fs.protected_regular")
         self.assertEqual(self.out.read_text(), "planted")
 
-    def test_somebody_elses_file_does_not_give_its_mode(self):
+    def test_mode_of_another_users_file_is_not_copied(self):
         self.out.write_text("planted")
         self.out.chmod(0o666)
         os.chown(self.out, USER, USER)
@@ -112,7 +112,7 @@ class Planted(Case):
             self.assertEqual(capture(self.out).returncode, 0)
         self.assertEqual((mode(self.out), self.out.stat().st_uid), (0o600, 0))
 
-    def test_a_hard_link_loses_the_name_and_nothing_else(self):
+    def test_other_names_of_a_hard_link_are_unchanged(self):
         os.link(self.victim, self.out)
         self.victim.chmod(0o644)
         self.assertEqual(capture(self.out).returncode, 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Where a capture goes: modes, long names, and signals in the middle of writing."""
+"""Checks where a capture is written: modes, long names, and signals while it is written."""
 
 import os
 import pathlib
@@ -12,16 +12,16 @@ import unittest
 
 import harness
 
-# What stands in the place is no snapshot in most of these.
+# In most of these tests the existing file is no snapshot.
 CAPTURE = ["-q", "--plugins=procfs-sched", "--rootfs", harness.fixture("6.12"), "capture", "--jobs=1", "--force", "-o"]
-# Those that end a program and can be caught, but crashes.
-ENDING = ["HUP", "INT", "QUIT", "PIPE", "ALRM", "TERM", "USR1", "USR2", "XCPU", "XFSZ", "PROF", "POLL", "VTALRM", "PWR", "SYS", "TRAP", "RTMIN",
+# Signals that end a program and can be caught. Crash signals are added below.
+FATAL_SIGNALS = ["HUP", "INT", "QUIT", "PIPE", "ALRM", "TERM", "USR1", "USR2", "XCPU", "XFSZ", "PROF", "POLL", "VTALRM", "PWR", "SYS", "TRAP", "RTMIN",
           "RTMAX"]
-if not harness.is_sanitized():  # a sanitizer handles crashes, and ends us as it likes
-    ENDING += ["SEGV", "BUS", "ILL", "FPE", "ABRT"]
+if not harness.is_sanitized():  # a sanitizer handles crashes and ends the program in its own way
+    FATAL_SIGNALS += ["SEGV", "BUS", "ILL", "FPE", "ABRT"]
 
-# Who starts this in the background, or under nohup, has some of them ignored, and what is ignored is inherited.
-for _name in ENDING:
+# A shell in the background, or nohup, ignores some of them, and programs inherit ignored signals.
+for _name in FATAL_SIGNALS:
     _number = getattr(signal, "SIG" + _name)
     if signal.getsignal(_number) is signal.SIG_IGN and _name != "PIPE":
         signal.signal(_number, signal.SIG_DFL)
@@ -51,23 +51,23 @@ class Case(unittest.TestCase):
             self.assertIn(word, done.stderr)
 
 
-class Named(Case):
+class NamedOutput(Case):
     def setUp(self):
         super().setUp()
         self.out = self.at / "a"
 
-    def test_a_new_file_is_its_owners_alone(self):
+    def test_new_file_is_private_to_its_owner(self):
         self.assertEqual(capture(self.out, umask=0).returncode, 0)
         self.assertEqual(mode(self.out), 0o600)
 
-    def test_a_replaced_one_gives_its_mode(self):
+    def test_mode_of_a_replaced_file_is_kept(self):
         self.out.write_text("old")
         self.out.chmod(0o640)
         self.assertEqual(capture(self.out, umask=0o077).returncode, 0)
         self.assertNotEqual(self.out.read_bytes(), b"old")
         self.assertEqual(mode(self.out), 0o640)
 
-    def test_a_file_that_is_read_only_stays(self):
+    def test_read_only_file_is_not_replaced(self):
         if not harness.can_become_user():
             self.skipTest("needs root, to become somebody without rights")
         self.out.write_text("old")
@@ -80,37 +80,37 @@ class Named(Case):
         self.assert_refused(capture(self.at / ("n" * 256)), "File name too long")
         self.assertEqual(self.names(), [longest.name])
 
-    def test_a_link_to_nothing_is_told(self):
+    def test_dangling_link_is_refused(self):
         self.out.symlink_to("nothing")
         self.assert_refused(capture(self.out), "symbolic link")
         self.assertEqual(self.names(), ["a"])
 
-    def test_what_a_descriptor_leads_to(self):
+    def test_path_of_a_descriptor(self):
         with open(self.out, "wb") as file:
             self.assertEqual(capture(f"/dev/fd/{file.fileno()}", pass_fds=[file.fileno()]).returncode, 0)
         self.assertGreater(self.out.stat().st_size, 1000)
         self.assertEqual(self.names(), ["a"])
 
-    def test_a_file_that_has_lost_its_name(self):
+    def test_unlinked_file_is_refused(self):
         with open(self.out, "wb") as file:
             self.out.unlink()
             self.assert_refused(capture(f"/dev/fd/{file.fileno()}", pass_fds=[file.fileno()]))
         self.assertEqual(self.names(), [])
 
-    def test_the_directory_that_was_asked_is_written(self):
-        """It is renamed in mid-capture, and another one gets its name."""
+    def test_renamed_directory_receives_the_file(self):
+        """The directory is renamed during the capture, and another directory gets its name."""
         if not harness.strace_works():
             self.skipTest("needs strace, and leave to use it")
         (self.at / "d").mkdir()
-        with Held(self.at / "d" / "a"):
+        with StoppedCapture(self.at / "d" / "a"):
             (self.at / "d").rename(self.at / "before")
             (self.at / "d").mkdir()
         self.assertEqual([path.name for path in self.at.glob("*/*")], ["a"])
         self.assertTrue((self.at / "before" / "a").exists())
 
 
-class Held:
-    """A capture that strace stops behind its first fsync: all is written, and nothing has its name yet. Other faults may be injected."""
+class StoppedCapture:
+    """A capture that strace stops after its first fsync: all data is written, but no file has its final name yet. `inject` can add faults."""
 
     def __init__(self, out, inject=(), ignored=None):
         self.out = out
@@ -135,7 +135,7 @@ class Held:
         return self
 
     def finish(self, number=None):
-        """Sends it a signal, lets it go on, and returns its status, which strace has too."""
+        """Sends a signal to the capture, resumes it, and returns its exit status, which is also strace's."""
         if number:
             os.kill(self.pid, number)
         if number != signal.SIGKILL:
@@ -158,7 +158,7 @@ class Signals(Case):
         self.out = self.at / "a"
 
     def without_nameless_files(self):
-        """Makes strace refuse the last opening that asks for a file without a name, as file systems do that have none."""
+        """Makes strace fail the last open that requests a file without a name, as on file systems without O_TMPFILE."""
         with tempfile.NamedTemporaryFile() as log:
             harness.under_strace(self, ["-e", "trace=openat"], *CAPTURE, str(self.out), log=log.name)
             opens = log.read().decode().splitlines()
@@ -170,29 +170,29 @@ class Signals(Case):
     def assert_nothing_left(self, signals, inject=()):
         for name in signals:
             number = getattr(signal, "SIG" + name)
-            with Held(self.out, inject) as held:
+            with StoppedCapture(self.out, inject) as held:
                 temporary = self.names()
                 status = held.finish(number)
-            # strace fails by itself if SIGKILL removes the process while strace handles its stop.
+            # strace itself fails if SIGKILL removes the process while strace handles its stop.
             if number != signal.SIGKILL:
                 self.assertEqual(status, -number, name)
             self.assertEqual(len(temporary), 1 if inject else 0, temporary)
             self.assertEqual(self.names(), [], name)
 
-    def test_a_file_without_a_name_goes_whatever_ends_it(self):
+    def test_nameless_file_disappears_after_any_signal(self):
         self.assert_nothing_left(["HUP", "INT", "TERM", "KILL"])
 
-    def test_a_file_with_one_goes_with_what_can_be_caught(self):
-        self.assert_nothing_left(ENDING, self.without_nameless_files())
+    def test_named_file_is_removed_after_signals_that_can_be_caught(self):
+        self.assert_nothing_left(FATAL_SIGNALS, self.without_nameless_files())
 
-    def test_a_file_with_one_takes_its_own_in_the_end(self):
-        with Held(self.out, self.without_nameless_files()) as held:
+    def test_named_file_replaces_the_old_one_after_success(self):
+        with StoppedCapture(self.out, self.without_nameless_files()) as held:
             self.assertEqual(held.finish(), 0)
         self.assertEqual((self.names(), mode(self.out)), (["a"], 0o600))
 
-    def test_what_is_ignored_stays_ignored(self):
+    def test_ignored_signals_stay_ignored(self):
         for inject in [(), self.without_nameless_files()]:
-            with Held(self.out, inject, ignored=signal.SIGHUP) as held:
+            with StoppedCapture(self.out, inject, ignored=signal.SIGHUP) as held:
                 self.assertEqual(held.finish(signal.SIGHUP), 0)
             self.assertEqual(self.names(), ["a"])
             self.out.unlink()

@@ -1,9 +1,9 @@
-"""Names and cgroup paths as patterns, by the rules of core/compare/grouping/key_families.hpp and cgroup_renames.hpp, written
-down a second time.
+"""Normalizes names and cgroup paths to patterns. A second implementation of the rules in core/compare/grouping/key_families.hpp
+and cgroup_renames.hpp.
 
     thread_keys(names)                 -> {name: key}
     cgroup_keys(paths)                 -> {path: key}
-    renamed(baseline, candidate)       -> ({cgroup: the name it is told under}, [(baseline, candidate)], [those below])
+    renamed(baseline, candidate)       -> ({cgroup: the name that reports use for it}, [(baseline, candidate)], [descendants])
                                           of sets of (cgroup, pcomm, comm)
 """
 
@@ -16,7 +16,7 @@ INSTANCE = re.compile(r"@([^/@._\-]+)\.service")
 
 
 def classify(token):
-    """What stands for a token, and whether it may come back where it does not vary."""
+    """Returns the mark of a token, and whether the token itself is used where it does not vary."""
     if re.fullmatch(r"[0-9]+", token):
         return "{N}", False
     if re.fullmatch(r"[0-9a-f]{2,}", token) and re.search(r"[0-9]", token):
@@ -27,8 +27,8 @@ def classify(token):
     return token, False
 
 
-def pieces(name):
-    """[(text, mark, drawn)]"""
+def split_name(name):
+    """Returns [(text, mark, whether the text is used where it does not vary)]."""
     found = []
     while name:
         if SEPARATORS.match(name):
@@ -51,10 +51,10 @@ def pieces(name):
 def thread_keys(names):
     families = {}
     for name in set(names):
-        families.setdefault("".join(mark for _, mark, _ in pieces(name)), []).append(name)
+        families.setdefault("".join(mark for _, mark, _ in split_name(name)), []).append(name)
     keys = {}
     for members in families.values():
-        columns = list(zip(*(pieces(name) for name in members)))
+        columns = list(zip(*(split_name(name) for name in members)))
         common = "".join(column[0][0] if column[0][2] and len({piece[0] for piece in column}) == 1 else column[0][1] for column in columns)
         keys |= {name: members[0] if len(members) == 1 else common for name in members}
     return keys
@@ -69,8 +69,8 @@ def cgroup_keys(paths):
     return {path: found[0] if len(found) == 1 else key for key, found in members.items() for path in found}
 
 
-def kinds_alone(side, other):
-    """{cgroup: kinds of threads} of those cgroups that only `side` has."""
+def kinds_on_one_side(side, other):
+    """Returns {cgroup: kinds of threads} for the cgroups that only `side` has."""
     kinds = {}
     for cgroup, *names in side:
         if cgroup and cgroup not in {key[0] for key in other}:
@@ -85,25 +85,25 @@ def roots(one, two):
     return "/".join(one), "/".join(two)
 
 
-def below(cgroups, root):
-    """{what follows: cgroup}"""
+def cgroups_below(cgroups, root):
+    """Returns {path below the root: cgroup}."""
     return {cgroup[len(root):]: cgroup for cgroup in cgroups if cgroup == root or cgroup.startswith(root.rstrip("/") + "/")}
 
 
 def renamed(baseline, candidate):
-    before, after = kinds_alone(baseline, candidate), kinds_alone(candidate, baseline)
-    alike = []
+    before, after = kinds_on_one_side(baseline, candidate), kinds_on_one_side(candidate, baseline)
+    candidates = []
     for a, kinds in before.items():
         for b, others in after.items():
             share = Fraction(len(kinds & others), len(kinds | others))
             if len(kinds & others) >= 10 and share >= Fraction(9, 10):
-                alike.append((-share, -len(kinds & others), min(a, b), max(a, b), a, b))
+                candidates.append((-share, -len(kinds & others), min(a, b), max(a, b), a, b))
     names, pairs = {}, []
-    for *_, a, b in sorted(alike):
+    for *_, a, b in sorted(candidates):
         if ("before", a) not in names and ("after", b) not in names:
             names["before", a] = names["after", b] = a
             pairs.append((a, b))
-    for *_, a, b in sorted(alike):
+    for *_, a, b in sorted(candidates):
         if (("before", a) in names) != (("after", b) in names):
             name = names.get(("before", a)) or names["after", b]
             names["before", a] = names["after", b] = name
@@ -111,7 +111,7 @@ def renamed(baseline, candidate):
     children = []
     for a, b in pairs:
         root, other = roots(a, b)
-        old, new = below(before, root), below(after, other)
+        old, new = cgroups_below(before, root), cgroups_below(after, other)
         for rest in sorted(old.keys() & new.keys()):
             if ("before", old[rest]) not in names and ("after", new[rest]) not in names:
                 names["before", old[rest]] = names["after", new[rest]] = old[rest]

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Captures from odd places: another PID namespace, another's /proc, a live tree under --rootfs, a process without its leader."""
+"""Captures under unusual conditions: another PID namespace, the /proc of another namespace, a live tree under --rootfs, a process without its
+leader."""
 
 import os
 import platform
@@ -13,8 +14,8 @@ import plain_reader
 
 SYS_EXIT = {"x86_64": 60, "aarch64": 93}
 
-# Its main thread ends alone, and leaves the other one behind.
-HEADLESS = """
+# Its main thread exits alone and leaves the other thread running.
+PROCESS_WITHOUT_LEADER = """
 import ctypes, sys, threading, time
 def stay():
     time.sleep(0.2)
@@ -26,7 +27,7 @@ ctypes.CDLL(None).syscall({})
 
 
 def affinities_by_status(file):
-    """(thread, in the file, in its status) where the two differ. Stable for kernel threads, which nobody pins anew."""
+    """Yields (thread, affinity in the file, affinity in its status) where the two differ. Kernel threads are used because their affinity is stable."""
     tree = plain_reader.Tree("/")
     for (tgid, tid), row in file.threads.items():
         status = tree.read(f"{tgid}/task/{tid}/status")
@@ -47,7 +48,7 @@ class Places(unittest.TestCase):
         self.path = os.path.join(scratch.name, "places.ctprof.zst")
 
     def in_namespaces(self, options, *script):
-        """Runs sh lines in namespaces of their own; skips where we may not."""
+        """Runs shell lines in new namespaces. Skips the test where they are not permitted."""
         harness.needs_namespaces(self, options)
         done = subprocess.run(["unshare", *options, "sh", "-ec", "\n".join(script)], capture_output=True, text=True, check=False,
                               timeout=harness.TIMEOUT, cwd=self.directory)
@@ -65,7 +66,7 @@ class Places(unittest.TestCase):
         self.assertIn(b"sleep", {row["comm"] for row in file.threads.values()})
 
     def test_the_proc_of_another_pid_namespace(self):
-        """Thread ids in /proc are not ours here: no system call may be asked about them."""
+        """Thread ids of that /proc belong to another namespace, so ctprof must not pass them to system calls."""
         _, file = self.in_namespaces(["-pf"], f"{harness.CTPROF} -q capture -o {self.path}")
         self.assertGreater(len(file.threads), 10)
         self.assertEqual(list(affinities_by_status(file)), [], "affinities of other threads")
@@ -82,14 +83,14 @@ class Places(unittest.TestCase):
         number = SYS_EXIT.get(platform.machine())
         if number is None:
             self.skipTest("the number of exit(2) is not known here")
-        process = subprocess.Popen([sys.executable, "-c", HEADLESS.format(f"{number}, 0")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = subprocess.Popen([sys.executable, "-c", PROCESS_WITHOUT_LEADER.format(f"{number}, 0")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(process.communicate)
         self.assertEqual(process.stdout.readline(), b"ready\n")
         harness.capture(self.path)
         file = file_json.load(self.path)
         states = {tid == tgid: row["state"] for (tgid, tid), row in file.threads.items() if tgid == process.pid}
         self.assertEqual(states, {True: b"Z", False: b"S"})
-        # Of a thread that lives: the leader has no memory any more.
+        # from a thread that is alive: the leader has no memory any more
         self.assertGreater(file.processes[process.pid]["process.smaps_rollup"]["Anonymous"], 0)
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """An independent plain reader of cgroups, pressure and sched_ext: what a capture should have found.
 
-Where a metric comes from, it takes from the vocabulary's own words, the column `source` of metrics.tsv: "<cgroup>/cpu.stat:usage_usec".
-Files are opened by their whole path, read to their end, and taken apart with the dullest means.
+Takes the source of each metric from the column `source` of metrics.tsv: "<cgroup>/cpu.stat:usage_usec".
+Opens files by their whole path, reads them completely, and parses them in the simplest way.
 
-What is here:   expected values, or the reasons for having none, of every metric of cgroup, psi and sched_ext.
-What is not:    threads (plain_reader.py), reading what a capture wrote (file_json.py), comparing (compare_rows.py).
+In scope:       expected values of every metric of cgroup, psi and sched_ext, or the reasons why a value is missing.
+Out of scope:   threads (plain_reader.py), reading captures (file_json.py), comparing (compare_rows.py).
 
     plain_cgroups.py [ROOT]    prints what it finds
 """
@@ -20,21 +20,21 @@ from plain_reader import missing
 METRICS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "plugins", "vocabulary", "metrics.tsv")
 NO_LIMIT = 2**64 - 1
 
-# Files that the controllers bring are called after them; these every cgroup has.
-OF_ALL_CGROUPS = ["cgroup.stat", "cpu.stat", "cpu.stat.local", "cpu.pressure", "memory.pressure", "io.pressure", "irq.pressure"]
-BANDWIDTH = ["nr_periods", "nr_throttled", "throttled_usec", "nr_bursts", "burst_usec"]
-OF_DOMAINS = ["memory", "io"]
+# Files of a controller are named after it. Every cgroup has these files whatever its controllers.
+FILES_OF_ALL_CGROUPS = ["cgroup.stat", "cpu.stat", "cpu.stat.local", "cpu.pressure", "memory.pressure", "io.pressure", "irq.pressure"]
+BANDWIDTH_KEYS = ["nr_periods", "nr_throttled", "throttled_usec", "nr_bursts", "burst_usec"]
+DOMAIN_CONTROLLERS = ["memory", "io"]
 
 
 def vocabulary(plugin):
-    """Rows of metrics.tsv."""
+    """Returns the rows of metrics.tsv for the primary metrics of the plugin."""
     with open(METRICS, encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         return [row for row in rows if row["plugin"] == plugin and row["kind"] == "primary"]
 
 
 def read(path):
-    """The file's bytes, or the number of the error."""
+    """Returns the file's bytes, or the error number."""
     try:
         with open(path, "rb", buffering=0) as file:
             return file.readall()
@@ -47,7 +47,7 @@ def words(path):
     return text.split() if isinstance(text, bytes) else []
 
 
-# ---- what stands in a file -----------------------------------------------------------------------------------------
+# ---- contents of files ---------------------------------------------------------------------------------------------
 
 def flat_keyed(text):
     return {key.decode(): int(value) for key, value in (line.split(b" ") for line in text.splitlines())}
@@ -62,7 +62,7 @@ def io_stat(text, key):
 
 
 def pressure(text, line, part):
-    """None where there is no such line. Means in hundredths of a percent."""
+    """Returns None if there is no such line. Averages are in hundredths of a percent."""
     for words_of_line in (each.split() for each in text.splitlines()):
         if words_of_line[0] == line.encode():
             values = dict(word.split(b"=") for word in words_of_line[1:])
@@ -75,7 +75,7 @@ def limit(word):
 
 
 def value_in(text, metric, file, key):
-    """What the text says of the metric; None where it says nothing."""
+    """Returns the value of the metric in the text, or None if the text does not contain it."""
     if file.endswith(".pressure"):
         return pressure(text, *key.split(":"))
     if file == "io.stat":
@@ -92,7 +92,7 @@ def value_in(text, metric, file, key):
 # ---- cgroups -------------------------------------------------------------------------------------------------------
 
 class Cgroups:
-    """The v2 hierarchy of a tree, seen from the root of the cgroup namespace."""
+    """The v2 hierarchy of a tree, as seen from the root of the cgroup namespace."""
 
     def __init__(self, root="/"):
         self.live = os.path.samefile(root, "/")
@@ -107,7 +107,7 @@ class Cgroups:
         return [directory for directory, _, _ in os.walk(self.mount)] if self.mount else []
 
     def any_has(self, controller, file, key):
-        """Whether the kernel has it for any cgroup; True where no cgroup but the root could show it."""
+        """Returns whether the kernel has the file or key for any cgroup. True if only the root cgroup exists, because it cannot show it."""
         able = [d for d in self.all() if os.path.exists(d + b"/cgroup.type")
                 and (not controller or controller.encode() in words(d + b"/cgroup.controllers"))]
         texts = [read(d + b"/" + file.encode()) for d in able]
@@ -128,17 +128,17 @@ class Cgroups:
         if controller.encode() in words(directory + b"/cgroup.controllers"):
             return missing("Unsupported")
         threaded = words(directory + b"/cgroup.type") == [b"threaded"]
-        return missing("NotApplicable") if threaded and controller in OF_DOMAINS else missing("SwitchedOff")
+        return missing("NotApplicable") if threaded and controller in DOMAIN_CONTROLLERS else missing("SwitchedOff")
 
     def cell(self, path, metric):
-        """Of the cgroup with this path: a value or a Missing."""
+        """Returns the value, or a Missing, of the cgroup with this path."""
         if metric["applies_to"] == "never":
             return missing("NotApplicable")
         if not self.mount:
             return missing("Unsupported")
         file, _, key = metric["source"].removeprefix("<cgroup>/").partition(":")
         directory = self.directory(path)
-        controller = "" if file in OF_ALL_CGROUPS else file.split(".")[0]
+        controller = "" if file in FILES_OF_ALL_CGROUPS else file.split(".")[0]
         text = read(directory + b"/" + file.encode())
         if text == errno.EACCES:
             return missing("Denied")
@@ -147,7 +147,7 @@ class Cgroups:
         value = value_in(text, metric, file, key)
         if value is not None:
             return value
-        return self.why_missing(directory, "cpu" if key in BANDWIDTH else controller, file, key)
+        return self.why_missing(directory, "cpu" if key in BANDWIDTH_KEYS else controller, file, key)
 
     def row(self, path, plugin):
         return {metric["name"]: self.cell(path, metric) for metric in vocabulary(plugin) if metric["entity"] == "cgroup"}

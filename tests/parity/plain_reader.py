@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """An independent plain reader of /proc: what a capture should have found for a thread or a process.
 
-It opens each file by its whole path, reads it to its end, and takes it apart with the dullest means, so that it can be
-checked by eye against proc(5) and the kernel. It shares nothing with the plugins that it judges.
+Opens each file by its whole path, reads it completely, and parses it in the simplest way, so that a reader can compare it
+with proc(5) and the kernel. It shares no code with the plugins that it checks.
 
-What is here:   expected values of the identity columns, of every procfs-sched metric, and of smaps_rollup.
-What is not:    reading what a capture wrote (file_json.py), comparing (compare_rows.py).
+In scope:       expected values of the identity columns, of every procfs-sched metric, and of smaps_rollup.
+Out of scope:   reading captures (file_json.py), comparing (compare_rows.py).
 
     plain_reader.py [ROOT [TGID/TID ...]]    prints what it finds
 """
@@ -23,7 +23,7 @@ POLICIES = {
     7: b"SCHED_EXT",
 }
 
-# metric: number of the field in proc(5)'s table of `stat`
+# metric: number of the field in the table of `stat` in proc(5)
 STAT_FIELDS = {
     "start_time_clock_ticks": 22, "nice": 19, "priority": 18, "rt_priority": 40, "processor": 39, "minflt": 10,
     "majflt": 12, "utime_clock_ticks": 14, "stime_clock_ticks": 15,
@@ -31,7 +31,7 @@ STAT_FIELDS = {
 SCHEDSTAT_FIELDS = ["run_time_ns", "wait_time_ns", "timeslices"]
 IO_KEYS = ["rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes"]
 
-# Keys of `sched` that the kernel has only with CONFIG_SCHEDSTATS and kernel.sched_schedstats=1, by what they hold.
+# Keys of `sched` that the kernel prints only with CONFIG_SCHEDSTATS and kernel.sched_schedstats=1, by type of value.
 STATISTICS_COUNTS = [
     "nr_wakeups", "nr_wakeups_local", "nr_wakeups_remote", "nr_wakeups_sync", "nr_wakeups_migrate",
     "nr_wakeups_affine", "nr_wakeups_affine_attempts", "nr_forced_migrations", "nr_failed_migrations_affine",
@@ -42,13 +42,13 @@ STATISTICS_MS = {
     "block_max": "block_max", "iowait_sum": "iowait_sum", "exec_max": "exec_max", "slice_max": "slice_max",
     "core_forceidle_sum": "core_forceidle_sum",
 }
-# Where it is there on some kernels only, even with the switch on.
-STATISTICS_OF_SOME_KERNELS = {"sum_block_runtime", "core_forceidle_sum"}
+# Present on some kernels only, even with the switch on.
+OPTIONAL_STATISTICS = {"sum_block_runtime", "core_forceidle_sum"}
 
 
 @dataclass(frozen=True)
 class Missing:
-    """There is no value, and one of these gaps is the reason."""
+    """There is no value, for one of these reasons."""
 
     gaps: frozenset
 
@@ -61,7 +61,7 @@ def missing(*gaps):
 
 
 class Tree:
-    """One /proc, the live one or a recorded one, and what is true of all of it."""
+    """One /proc, live or recorded, and the facts that hold for all of it."""
 
     def __init__(self, root="/"):
         self.root = os.fsencode(root)
@@ -72,21 +72,21 @@ class Tree:
         return os.path.join(self.root, b"proc", os.fsencode(relative))
 
     def read(self, relative):
-        """The file's bytes, or a Missing."""
+        """Returns the file's bytes, or a Missing."""
         try:
             with open(self.path(relative), "rb", buffering=0) as file:
                 return file.readall()
         except PermissionError:
             return missing("Denied")
         except OSError:
-            # Gone with its thread; in a recording nothing goes, so it was never there.
+            # The thread exited. Files of a recording do not disappear, so there it never existed.
             return missing("ThreadGone") if self.live else missing("Unsupported", "ThreadGone")
 
     def processes(self):
         return sorted(int(name) for name in os.listdir(self.path("")) if name.isdigit())
 
     def threads(self):
-        """(tgid, tid) of all, in order."""
+        """Returns (tgid, tid) of all threads, in order."""
         found = []
         for tgid in self.processes():
             try:
@@ -96,7 +96,7 @@ class Tree:
         return sorted(found)
 
     def sched_keys(self):
-        """Last parts of all keys that any thread's `sched` has: what this kernel knows."""
+        """Returns the last parts of all keys in the `sched` file of any thread: the keys that this kernel supports."""
         if self._sched_keys is None:
             texts = (self.read(f"{tgid}/task/{tid}/sched") for tgid, tid in self.threads())
             self._sched_keys = {key for text in texts if isinstance(text, bytes) for key in parse_sched(text)}
@@ -110,12 +110,12 @@ class Tree:
         if key in self.sched_keys():
             return missing("NotApplicable")
         if statistics and "nr_wakeups" not in self.sched_keys() and self.schedstats_switch() == b"0":
-            return missing("SwitchedOff", "Unsupported") if key in STATISTICS_OF_SOME_KERNELS else missing("SwitchedOff")
+            return missing("SwitchedOff", "Unsupported") if key in OPTIONAL_STATISTICS else missing("SwitchedOff")
         return missing("Unsupported")
 
 
 def key_values(text):
-    """`key: value` lines; the first of a key counts."""
+    """Parses `key: value` lines. The first line of a key counts."""
     found = {}
     for line in text.split(b"\n"):
         key, colon, value = line.partition(b":")
@@ -125,15 +125,16 @@ def key_values(text):
 
 
 def parse_stat(text):
-    """Fields by number, from 3 on: what follows the last parenthesis. The name before it can hold anything."""
+    """Returns the fields by number, from 3 on, which follow the last parenthesis. The name before it may contain any character."""
     fields = text[text.rindex(b")") + 1:].split()
     return {number + 3: field for number, field in enumerate(fields)}
 
 
 def parse_sched(text):
-    """Values by the last part of their key, but `ext.enabled` by the whole of it.
+    """Returns values by the last part of their key, except that the key `ext.enabled` stays whole.
 
-    The header is the thread's name and may hold newlines and whole fake lines; it ends with a line of dashes.
+        The header is the thread's name and may contain newlines and whole fake lines. It ends with a line of dashes.
+
     """
     _, dashes, body = text.partition(b"\n" + b"-" * 60)
     found = {}
@@ -143,7 +144,7 @@ def parse_sched(text):
 
 
 def nanoseconds(text):
-    """`milliseconds.fraction` with up to six digits behind the point; without a point it is nanoseconds. Never below 0."""
+    """Parses `milliseconds.fraction` with up to six decimals. A number without a point is in nanoseconds. The result is at least 0."""
     whole, point, fraction = text.decode().partition(".")
     if not point:
         return max(0, int(whole))
@@ -161,13 +162,13 @@ def cpu_list(text):
     return cpus
 
 
-def all_of(names, gap):
+def same_for_all(names, gap):
     return {name: gap for name in names}
 
 
 def stat_metrics(text):
     if isinstance(text, Missing):
-        return all_of([*STAT_FIELDS, "policy"], text)
+        return same_for_all([*STAT_FIELDS, "policy"], text)
     fields = parse_stat(text)
     found = {metric: int(fields[number]) for metric, number in STAT_FIELDS.items()}
     policy = int(fields[41])
@@ -178,7 +179,7 @@ def stat_metrics(text):
 def status_metrics(text, is_leader):
     names = ["state", "voluntary_csw", "nonvoluntary_csw"]
     if isinstance(text, Missing):
-        return all_of(names, text) | {"nr_threads": text if is_leader else missing("NotApplicable", *text.gaps)}
+        return same_for_all(names, text) | {"nr_threads": text if is_leader else missing("NotApplicable", *text.gaps)}
     values = key_values(text)
     return {
         "state": values["State"][:1],
@@ -190,13 +191,13 @@ def status_metrics(text, is_leader):
 
 def schedstat_metrics(text):
     if isinstance(text, Missing):
-        return all_of(SCHEDSTAT_FIELDS, text)
+        return same_for_all(SCHEDSTAT_FIELDS, text)
     return dict(zip(SCHEDSTAT_FIELDS, (int(word) for word in text.split()[:3])))
 
 
 def io_metrics(text):
     if isinstance(text, Missing):
-        return all_of(IO_KEYS, text)
+        return same_for_all(IO_KEYS, text)
     values = key_values(text)
     return {key: int(values[key]) for key in IO_KEYS}
 
@@ -204,7 +205,7 @@ def io_metrics(text):
 def sched_metrics(tree, text):
     own = ["nr_migrations", "ext_enabled", "fair_slice_ns", "voluntary_sleep_ns", *STATISTICS_COUNTS, *STATISTICS_MS]
     if isinstance(text, Missing):
-        return all_of(own, text)
+        return same_for_all(own, text)
     values = parse_sched(text)
 
     def value(key, convert, statistics=False):
@@ -233,7 +234,7 @@ def affinity(tree, tid, status):
 
 
 def name_of(text, stat):
-    """The name in a comm file; of a workqueue's worker without what it works on."""
+    """Returns the name in a comm file. Removes the description of the current work from the name of a workqueue worker."""
     if isinstance(text, Missing):
         return text
     name = text.removesuffix(b"\n")
@@ -242,7 +243,7 @@ def name_of(text, stat):
 
 
 def cgroup_of(text):
-    """The path in the unified hierarchy, which has no controllers between its two colons and number 0."""
+    """Returns the path in the unified hierarchy, whose line has number 0 and no controllers between the colons."""
     if isinstance(text, Missing):
         return text
     paths = [line[3:] for line in text.split(b"\n") if line.startswith(b"0::") and len(line) > 3]
@@ -250,7 +251,7 @@ def cgroup_of(text):
 
 
 def read_thread(tree, tgid, tid):
-    """Every column of a thread: name -> value or Missing. Texts are bytes."""
+    """Returns every column of a thread: name -> value or Missing. Texts are bytes."""
     base = f"{tgid}/task/{tid}"
     stat, status, schedstat, io, sched, comm, cgroup = (
         tree.read(f"{base}/{name}") for name in ("stat", "status", "schedstat", "io", "sched", "comm", "cgroup"))
@@ -263,7 +264,7 @@ def read_thread(tree, tgid, tid):
 
 
 def has_no_memory(tree, tgid):
-    """Kernel threads and zombies have no address space to roll up."""
+    """Returns whether the process is a kernel thread or a zombie, which has no address space."""
     stat = tree.read(f"{tgid}/task/{tgid}/stat")
     if isinstance(stat, Missing):
         return False
@@ -272,7 +273,7 @@ def has_no_memory(tree, tgid):
 
 
 def resident_bytes(tree, tgid):
-    """VmRSS of status, in bytes."""
+    """Returns VmRSS of status, in bytes."""
     for line in tree.read(f"{tgid}/status").splitlines():
         if line.startswith(b"VmRSS:"):
             return int(line.split()[1]) * 1024
@@ -280,7 +281,7 @@ def resident_bytes(tree, tgid):
 
 
 def read_smaps_rollup(tree, tgid):
-    """Key -> KiB, or a Missing."""
+    """Returns key -> KiB, or a Missing."""
     text = tree.read(f"{tgid}/smaps_rollup")
     if not isinstance(text, Missing):
         lines = (line.split() for line in text.split(b"\n"))

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""An independent plain reader of taskstats: one request, one answer, over a socket of Python's own.
+"""An independent plain reader of taskstats: one request and one answer over a Python socket.
 
-It lays the kernel's struct out by the order of its members, as <linux/taskstats.h> has them, and shares nothing with the plugin that it judges.
+It computes the layout of the kernel's struct from the order of its members in <linux/taskstats.h>, and shares no code with the plugin
+that it checks.
 
-What is here:   the struct by version, asking for a thread, what a capture should have found for it.
-What is not:    reading what a capture wrote (file_json.py), comparing (compare_rows.py).
+In scope:       the struct by version, requesting a thread, what a capture should have found for it.
+Out of scope:   reading captures (file_json.py), comparing (compare_rows.py).
 
     plain_taskstats.py TID ...    prints what it finds
 """
@@ -26,7 +27,7 @@ CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME = 3, 1, 2
 TASKSTATS_CMD_GET, CMD_ATTR_PID = 1, 1
 TYPE_STATS, TYPE_AGGR_PID = 3, 4
 
-# metric: field, for those that are not named after a kind of delay
+# metric: field, for fields that are not named after a kind of delay
 OTHER_FIELDS = {
     "run_time_ns": "cpu_run_virtual_total", "wait_time_ns": "cpu_delay_total", "timeslices": "cpu_count",
     "voluntary_csw": "nvcsw", "nonvoluntary_csw": "nivcsw", "minflt": "ac_minflt", "majflt": "ac_majflt",
@@ -38,7 +39,7 @@ def delay(kind, extremes):
 
 
 def members(version):
-    """(name, bytes) of the struct in order; each is aligned to its size, and a name of - is filling."""
+    """Returns (name, bytes) of the struct's members in order. Each member is aligned to its size; the name `-` stands for skipped bytes."""
     inner = version == 15
     longs = [*delay("cpu", inner), *delay("blkio", inner), *delay("swapin", inner), "cpu_run_real_total", "cpu_run_virtual_total"]
     names = [("version", 2), ("ac_exitcode", 4), ("ac_flag", 1), ("ac_nice", 1), *((name, 8) for name in longs)]
@@ -58,7 +59,7 @@ def members(version):
 
 
 def fields_of(stats):
-    """The struct's fields by name, as far as it reaches."""
+    """Returns the struct's fields by name, as far as the data reaches."""
     found, offset = {}, 0
     for name, size in members(int.from_bytes(stats[:2], sys.byteorder)):
         offset += -offset % size
@@ -82,7 +83,7 @@ def attributes(body):
 
 
 class Taskstats:
-    """A socket; ask(tid) gives the struct's fields. Raises PermissionError or ProcessLookupError as the kernel says."""
+    """A netlink socket. ask(tid) returns the struct's fields, or raises PermissionError or ProcessLookupError according to the kernel's error."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
@@ -107,12 +108,12 @@ class Taskstats:
 
 
 def value_of(fields, name):
-    """Of a figure that the struct of this version may not have."""
+    """Returns the value of a field, which the struct of this version may lack."""
     return fields.get(name, missing("Unsupported"))
 
 
 def metrics_of(fields, switched_on=True, counts_interrupts=None):
-    """What a capture should hold of a thread: metric -> value or Missing."""
+    """Returns what a capture should contain for a thread: metric -> value or Missing."""
     if counts_interrupts is None:
         counts_interrupts = os.path.exists("/proc/pressure/irq") or not os.path.exists("/proc/pressure")
     found = {metric: value_of(fields, name) for metric, name in OTHER_FIELDS.items()}

@@ -1,11 +1,11 @@
-/* pools: a process of two pools of threads, "io-N" and "cpu-N", that sleep until they are told to
- * work.
+/* pools: a process with two thread pools, "io-N" and "cpu-N", whose threads sleep until a command
+ * makes them work.
  *
- * Its name is the first argument. Lines of standard input: "spin cpu 500" lets each thread of a
- * pool compute for so many milliseconds; "wake io 5000" lets neighbours in it wake each other so
- * often; "grow io 2" starts two more threads there; "only" before `spin` or `wake` leaves out the
- * threads that were there at the start. Each line is answered with "done". Ends when standard input
- * does.
+ * The first argument is the name of the process. Commands on standard input: "spin cpu 500" makes
+ * each thread of a pool compute for 500 milliseconds; "wake io 5000" makes pairs of threads in a
+ * pool wake each other 5000 times; "grow io 2" starts two more threads in a pool; "only" before
+ * `spin` or `wake` leaves out the threads from the start. Answers each command with "done". Ends
+ * when standard input does.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +24,7 @@ struct worker {
   const char* pool;
   int number;
   sem_t told, done, turn;
-  struct worker* next; /* whom it wakes */
+  struct worker* next; /* the worker that this one wakes */
   int spin_ms, wakes;
 };
 
@@ -76,7 +76,7 @@ static void grow(struct pool* pool, int more) {
   }
 }
 
-/* Pairs wake each other; who is left alone wakes itself. */
+/* Pairs of threads wake each other. A thread without a partner wakes itself. */
 static void work(struct pool* pool, int first, int spin_ms, int wakes) {
   for (int i = first; i < pool->count; ++i) {
     struct worker* worker = &pool->workers[i];

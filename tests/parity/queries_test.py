@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""The documented queries (core/file/queries.md), run by DuckDB on files in columns, find what `ctprof show` finds, and NULL where there is a gap."""
+"""Runs the documented queries (core/file/queries.md) with DuckDB on files in the columns layout. They must find the same as `ctprof show`, and
+NULL for each gap."""
 
 import json
 import os
@@ -19,13 +20,13 @@ except ImportError:
 
 ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
 PAGE = os.path.join(ROOT, "core", "file", "queries.md")
-WITH_STACKS = os.path.join(ROOT, "tests", "fuzz", "seeds", "fuzz_columns", "stacks")  # lines of a window
+STACKS_SEED = os.path.join(ROOT, "tests", "fuzz", "seeds", "fuzz_columns", "stacks")  # lines of a window
 KERNELS = ("6.12", "6.18", "5.10")
-COPIED = "6.18"  # a tree that loses files
+COPIED_KERNEL = "6.18"  # the recorded tree from which files are removed
 
 
 def blocks():
-    """The page's statements: the macros, then the queries in their order."""
+    """Returns the statements of the page: the macros, then the queries in their order."""
     with open(PAGE, encoding="utf-8") as file:
         return re.findall(r"^```sql\n(.*?)^```$", file.read(), re.M | re.S)
 
@@ -58,7 +59,7 @@ class Queries(unittest.TestCase):
         return self.connection.sql(self.queries[number]).fetchall()
 
     def shown(self, metric, *words):
-        """Group -> its line of `show`."""
+        """Returns group -> its row of `show`."""
         told = json.loads(harness.run("show", "before.ctprof.zst", "--metrics", metric, "--no-thread-normalize", "--no-cg-normalize", "--limit", "0",
                                       "--format", "json", *words).stdout)
         return {row["group"]: row for row in told["rows"] if row["metric"] == metric}
@@ -68,9 +69,9 @@ class Queries(unittest.TestCase):
             with self.subTest(kernel):
                 self.check(self.capture(harness.fixture(kernel)))
 
-    def test_on_a_tree_that_lacks_files(self):
-        """Each query meets rows without a reading, and groups and maps without any."""
-        file = self.capture(self.tree_with_holes())
+    def test_on_a_tree_with_missing_files(self):
+        """The queries meet rows without a reading, and groups and maps without any value."""
+        file = self.capture(self.tree_with_missing_files())
         self.check(file)
         self.assertIn(None, [row[3] for row in self.rows(0)])
         self.assertIn(None, [row[2] for row in self.rows(1)])
@@ -80,10 +81,10 @@ class Queries(unittest.TestCase):
         self.assertIn(None, [row[3] for row in self.rows(3)])
         self.assertLess({row[0] for row in self.rows(4)}, {text(row["pcomm"]) for row in file.threads.values()})
 
-    def tree_with_holes(self):
-        """A recorded tree where one process has lost its times, another those of its leader, and a cgroup its files; kernel threads have no memory."""
+    def tree_with_missing_files(self):
+        """Copies a recorded tree. Removes the times of one process, those of another's leader, and the files of a cgroup. Kernel threads have no memory."""
         root = os.path.join(self.directory, "root")
-        shutil.copytree(harness.fixture(COPIED), root)
+        shutil.copytree(harness.fixture(COPIED_KERNEL), root)
         first, *_, last = sorted((name for name in os.listdir(f"{root}/proc") if name.isdigit()), key=lambda pid: len(os.listdir(f"{root}/proc/{pid}/task")))
         for pid, tids in ((first, os.listdir(f"{root}/proc/{first}/task")), (last, [last])):
             for tid in tids:
@@ -109,8 +110,8 @@ class Queries(unittest.TestCase):
         self.assertEqual({"main", "work"} - own.keys(), set())
 
     def stacks(self):
-        """Makes a file with stacks; part -> list -> its items, of all lines."""
-        with open(WITH_STACKS, "rb") as seed:
+        """Makes a file with stacks. Returns part -> list -> its items, from all lines."""
+        with open(STACKS_SEED, "rb") as seed:
             *lines, _ = seed.read().splitlines(keepends=True)
         lines.append(b'{"kind":"end","lines":%d,"bytes":%d}\n' % (len(lines) + 1, len(b"".join(lines))))
         with open("made.ctprof.zst", "wb") as file:
@@ -143,7 +144,7 @@ class Queries(unittest.TestCase):
         self.check_gaps(file)
 
     def check_threads(self, file):
-        """All of them, where the page asks for ten."""
+        """Compares all threads, although the query on the page is limited to ten."""
         found = self.connection.sql(self.queries[0].replace("LIMIT 10", "")).fetchall()
         expected = [tuple(text(row[name]) for name in ("pcomm", "comm", "tid", "run_time_ns", "wait_time_ns")) for row in file.threads.values()]
         self.assertEqual(sorted(found, key=repr), sorted(expected, key=repr))
@@ -181,7 +182,7 @@ class Queries(unittest.TestCase):
         self.assertEqual(kib, self.shown_maps())
 
     def shown_maps(self):
-        """Of process names: without normalizing, `show` has each process by itself, as NAME[PID]."""
+        """Returns the maps by process name. Without normalization `show` lists each process separately, as NAME[PID]."""
         sums = {}
         for group, line in self.shown("process.smaps_rollup").items():
             name = re.sub(r"\[\d+\]$", "", group)
@@ -191,14 +192,14 @@ class Queries(unittest.TestCase):
         return sums
 
     def check_gaps(self, file):
-        """As many NULLs as the file has gaps."""
+        """There are as many NULLs as gaps in the file."""
         for metric in ("wait_max", "nice", "run_time_ns"):
             known = self.connection.sql(f"SELECT count({metric}) FROM threads('before.ctprof.zst')").fetchall()[0][0]
             self.assertEqual(known, sum(not isinstance(row[metric], file_json.Gap) for row in file.threads.values()), metric)
 
 
 def text(cell):
-    """A cell as DuckDB has it."""
+    """Returns the cell as DuckDB represents it."""
     if isinstance(cell, file_json.Gap):
         return None
     return cell.decode(errors="replace") if isinstance(cell, bytes) else cell

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Every recorded tree, read through --rootfs, equals the plain readers: all rows, all fields, the gaps' reasons too."""
+"""Checks that captures of every recorded tree, through --rootfs, equal the plain readers: all rows, all fields, and the reasons of the gaps."""
 
 import os
 import unittest
@@ -28,7 +28,7 @@ class Recorded(unittest.TestCase):
     def assert_none(self, sentences):
         self.assertEqual(sentences, [], "\n" + "\n".join(sentences[:40]))
 
-    def test_all_threads_are_there(self):
+    def test_all_threads_are_captured(self):
         for kernel in harness.kernels():
             with self.subTest(kernel=kernel):
                 tree, file = self.captured(kernel)
@@ -67,7 +67,7 @@ class Recorded(unittest.TestCase):
                         differences += lacking_columns(expected, row, file.columns_of("cgroup", plugin))
                     self.assert_none(differences)
 
-    def test_every_cgroup_of_a_thread_is_there(self):
+    def test_every_cgroup_of_a_thread_is_captured(self):
         for kernel in harness.kernels():
             with self.subTest(kernel=kernel):
                 tree, file = self.captured(kernel)
@@ -84,8 +84,8 @@ class Recorded(unittest.TestCase):
                     expected = plain_cgroups.read_host(harness.fixture(kernel), plugin)
                     self.assert_none(row_differences(kernel, expected, file.host))
 
-    def test_names_survive_to_the_byte(self):
-        """The hostile names themselves, by hand, lest both readers be wrong in one way."""
+    def test_names_are_unchanged(self):
+        """Lists the hostile names by hand, in case both readers make the same mistake."""
         for kernel in ("5.10", "6.1", "6.12", "6.18", "6.18-arm64", "7.2"):
             with self.subTest(kernel=kernel):
                 _, file = self.captured(kernel)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What `show` makes of a cgroup or the host is what stands in its row of the file: each recorded cgroup is a group of its own."""
+"""Checks that `show` prints the values of a cgroup or of the host from its row in the file. Each recorded cgroup is a group of its own."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from file_json import NO_BOUND, Gap
 
 
 def as_shown(rule, cell):
-    """A cell as JSON of a group of one."""
-    if rule == "MaxRatio":  # kept in hundredths
+    """Returns a cell in the form of the JSON for a group with one member."""
+    if rule == "MaxRatio":  # stored in hundredths
         return Fraction(cell, 100)
     if rule in ("LimitMax", "FloorMin") and cell == NO_BOUND:
         return "max"
@@ -32,7 +32,7 @@ class ShownCgroups(unittest.TestCase):
         self.path = os.path.join(scratch.name, "shown.ctprof.zst")
 
     def shown(self, kernel, *words):
-        """The file, and group -> metric -> value."""
+        """Returns the file, and group -> metric -> value."""
         harness.capture_tree(kernel, self.path)
         done = harness.run("show", self.path, "--format", "json", "--limit", "0", *words)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -42,7 +42,7 @@ class ShownCgroups(unittest.TestCase):
         return file_json.load(self.path), groups
 
     def wrong(self, file, row, shown):
-        """Metrics of a row with a value that is not what is shown."""
+        """Returns the metrics whose value in the row differs from the one shown."""
         for name, cell in row.items():
             if isinstance(cell, Gap):
                 continue

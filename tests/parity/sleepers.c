@@ -1,9 +1,10 @@
-/* sleepers: forty threads that differ in all that a capture can see, work a little, and then sleep.
+/* sleepers: forty threads that work a little and then sleep. They differ in every value of a
+ * capture.
  *
- * Each takes a name (hostile ones among them), a policy, a nice value and CPUs, where it is allowed
- * to; then it computes, writes, reads and touches memory, a different amount each; then it sleeps
- * for good. Once all do, "ready" is printed; from then on nothing that /proc says about them
- * changes. Ends when standard input does. Writes its files where it is started.
+ * Each thread sets a name (some are hostile), a policy, a nice value and CPUs, if permitted. It
+ * computes, writes, reads and touches memory, a different amount in each thread, and then sleeps
+ * until the end. Prints "ready" once all threads sleep; after that their values in /proc do not
+ * change. Ends when standard input does. Creates its files in the working directory.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,19 +27,19 @@ enum { kThreads = 40, kPage = 4096 };
 static const char* const kHostileNames[] = {
     "a b) S (c",          /* looks like the end of stat's second field */
     "new\nline",          /* splits the header of sched, and comm */
-    "tab\there",          /* what status puts behind its keys */
+    "tab\there",          /* status has a tab after its keys */
     "bad\xff\xc3utf8",    /* not UTF-8 */
     "\xc3\xa9t\xc3\xa9",  /* UTF-8 */
     "\033[31mred\033[0m", /* switches a terminal's colour */
-    "x\nState:\tZ",       /* a line as status has them */
-    "y\nwait_max : 7",    /* a line as sched has them */
+    "x\nState:\tZ",       /* looks like a line of status */
+    "y\nwait_max : 7",    /* looks like a line of sched */
     "z\npolicy:\t9",      ")",    "((((",      "back\\slash\\n", "quote\"'`", "nul\001ctl\177",
     "cut\xe2\x82", /* ends in the middle of a character */
     "fifteen_chars_1",    "1234", "{\"a\":1}", "key: value",     "0::/fake",  "  padded  ",
 };
 enum { kHostile = sizeof kHostileNames / sizeof kHostileNames[0] };
 
-/* What sched_setattr(2) takes; the C library has neither call nor struct. */
+/* Argument of sched_setattr(2). The C library has neither the call nor the struct. */
 struct attributes {
   uint32_t size;
   uint32_t policy;
@@ -57,7 +58,7 @@ static void fail(const char* what) {
   exit(1);
 }
 
-/* Policies need rights that we may lack; a thread then keeps the one it has. */
+/* Sets a policy. Without the right to do so, the thread keeps its policy. */
 static void take_policy(int number) {
   const uint64_t ms = 1000 * 1000;
   struct attributes all[] = {
@@ -92,7 +93,7 @@ static void take_name(int number) {
 static void compute(int milliseconds) {
   struct timespec now, end;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-  end.tv_nsec += milliseconds * 1000L * 1000L; /* below a second in all */
+  end.tv_nsec += milliseconds * 1000L * 1000L; /* below one second in total */
   do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   while (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec);
 }
@@ -115,7 +116,7 @@ static void write_and_read(int pages) {
   for (int i = 0; i < pages; ++i)
     if (pread(file, page, sizeof page, (off_t)i * kPage) != kPage) fail("read");
   if (pages % 2 == 1 && ftruncate(file, 0) != 0)
-    fail("ftruncate"); /* cancels what was not yet on disk */
+    fail("ftruncate"); /* cancels writes that are not yet on disk */
   fsync(file);
   close(file);
   unlink(path);

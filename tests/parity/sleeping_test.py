@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Forty sleeping threads of our own, captured live, equal the plain reader in every field; hostile names included."""
+"""Checks that live captures of forty sleeping threads equal the plain reader in every field, with hostile names included."""
 
 import os
 import unittest
@@ -9,9 +9,9 @@ import harness
 import plain_reader
 from compare_rows import lacking_columns, row_differences
 
-THREADS = 41  # forty, and the main one
+THREADS = 41  # forty, and the main thread
 
-# Pages that other processes map too are divided by how many they are: a page or so of the kernel's own (vdso).
+# Pages that other processes map too are divided by the number of mappings. These are a few pages of the kernel (vdso).
 SHARED = "Pss"
 SHARED_SLACK_KIB = 4
 
@@ -26,7 +26,7 @@ class Sleeping(unittest.TestCase):
         self.tree = plain_reader.Tree("/")
 
     def read(self, pid):
-        """Everything about the process, or None while one of its threads is still on its way to sleep."""
+        """Reads everything about the process. Returns None while one of its threads does not sleep yet."""
         rows = {(tgid, tid): plain_reader.read_thread(self.tree, tgid, tid)
                 for tgid, tid in self.tree.threads() if tgid == pid}
         asleep = len(rows) == THREADS and all(row["state"] == b"S" for row in rows.values())
@@ -59,7 +59,7 @@ class Sleeping(unittest.TestCase):
             self.assertLessEqual(abs(found[key] - kib), slack, f"smaps_rollup {key}: {found[key]}, not {kib}")
 
     def test_resident_memory(self):
-        """What the kernel says in another file."""
+        """The value agrees with another file of the kernel."""
         with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:
             harness.settled(lambda: self.read(sleepers.pid) or object(), pid=sleepers.pid)
             harness.capture(self.file)
@@ -76,7 +76,7 @@ class Sleeping(unittest.TestCase):
         self.compare_rollup(*self.compare([], "--jobs", "3"))
 
     def test_by_a_user_without_rights(self):
-        """What a user may not read of root's threads is Denied; the plain reader says so when it runs as that user."""
+        """Values of root's threads that a user may not read are Denied. The plain reader reports the same when it runs as that user."""
         if not harness.can_become_user():
             self.skipTest("needs root, to become somebody without rights")
         with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Every plugin alone, every pair, and all, on this host: who the threads are stays whole, and nobody warns of what is not theirs to fill."""
+"""Captures this host with every plugin alone, every pair, and all plugins: the identities of threads are complete, and no plugin warns about a
+metric of another one."""
 
 import harness
 import subsets_test

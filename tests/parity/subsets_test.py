@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Every plugin alone, every pair, and all, on a recorded tree: who the threads are stays whole, and nobody warns of what is not theirs to
-fill."""
+"""Captures a recorded tree with every plugin alone, every pair, and all plugins: the identities of threads are complete, and no plugin warns
+about a metric of another one."""
 
 import itertools
 import json
@@ -13,7 +13,7 @@ import plain_reader
 
 IDENTITY = ["tid", "tgid", "pcomm", "comm", "cgroup", "start_time_clock_ticks"]
 KERNEL = "6.12"
-PROCESS = 158  # of that tree, with fourteen threads
+PROCESS = 158  # a process of that tree with fourteen threads
 
 
 def plugins():
@@ -27,7 +27,7 @@ def subsets(names):
 
 
 class Case(unittest.TestCase):
-    """ROOT is the tree that is captured, and OPTIONS say so to ctprof."""
+    """ROOT is the captured tree, and OPTIONS are the options of ctprof for it."""
 
     longMessage = False
     ROOT, OPTIONS = "/", ()
@@ -47,7 +47,7 @@ class Case(unittest.TestCase):
         return path, harness.capture(path, before=(*self.OPTIONS, "--plugins", ",".join(subset)))
 
     def foreign_warnings(self, lines, subset, metrics):
-        """Lines that speak neither for a plugin of the subset nor of a metric of its own."""
+        """Returns the lines that are neither about a plugin of the subset nor about a metric in the file."""
         speakers = [*(f"ctprof: {name}: " for name in subset), *(f"ctprof: without {name}" for name in metrics)]
         return [line for line in lines if not line.startswith(tuple(speakers))]
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""What task-iter says of a thread is what procfs-sched and taskstats say of it, in every metric that both fill.
+"""Checks that task-iter, procfs-sched and taskstats agree about a thread in every metric that they share.
 
-Threads that slept must agree to the last bit, with a capture by the files before and one behind; what grows must lie between the two for
-threads that ran."""
+A capture by the files is made before and after. Threads that slept must agree exactly. For threads that ran, counters must lie between the
+two captures."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ import harness
 from file_json import Gap
 
 FILES = (f"--plugins={agreement.FILES}",)
-# The files and taskstats fill in for threads that a kernel keeps from BPF.
+# The files and taskstats provide values for threads that the kernel hides from BPF.
 ITER = (f"--plugins={agreement.ITER},{agreement.FILES}",)
 DELAYACCT = "/proc/sys/kernel/task_delayacct"
 SCHEDSTATS = "/proc/sys/kernel/sched_schedstats"
@@ -26,13 +26,13 @@ SCHEDSTATS = "/proc/sys/kernel/sched_schedstats"
 THREADS = 41  # of the sleepers
 
 
-def why_not():
-    """Why task-iter cannot list here, or None where it must."""
-    said = harness.run(*ITER, "plugins").stdout
-    if "task-iter" not in said:
+def why_not_available():
+    """Returns why task-iter cannot list threads here, or None if it must be able to."""
+    output = harness.run(*ITER, "plugins").stdout
+    if "task-iter" not in output:
         return "the plugin task-iter was not built"
-    denied = re.search(r"^  Denied: (.*)$", said, re.M)
-    if denied and "fills 0 of" in said:
+    denied = re.search(r"^  Denied: (.*)$", output, re.M)
+    if denied and "fills 0 of" in output:
         return denied[1]
     if not os.path.exists("/sys/kernel/btf/vmlinux"):
         return "the kernel does not describe its structures (BTF)"
@@ -40,12 +40,12 @@ def why_not():
     return "the kernel is older than Linux 5.17" if release < (5, 17) else None
 
 
-REFUSED = why_not()
+REASON_TO_SKIP = why_not_available()
 
 
 @contextlib.contextmanager
 def switched(path, value):
-    """Set where it can be."""
+    """Sets a sysctl during a block if that is permitted."""
     if not os.access(path, os.W_OK):
         yield
         return
@@ -53,8 +53,8 @@ def switched(path, value):
         yield
 
 
-@unittest.skipIf(REFUSED, REFUSED)
-class OfTaskIter(unittest.TestCase):
+@unittest.skipIf(REASON_TO_SKIP, REASON_TO_SKIP)
+class TaskIterCase(unittest.TestCase):
     longMessage = False
 
     def setUp(self):
@@ -71,9 +71,9 @@ class OfTaskIter(unittest.TestCase):
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:40]))
 
 
-class Unseen(OfTaskIter):
-    def test_who_is_kept_from_bpf_has_figures_all_the_same(self):
-        """On a kernel that hides the first process from BPF they come from the files and taskstats; elsewhere from the pass itself."""
+class HiddenThreads(TaskIterCase):
+    def test_hidden_threads_have_values(self):
+        """If the kernel hides the first process from BPF, the values come from the files and taskstats, otherwise from the iterator."""
         file = self.captured("all", ())
         self.assertEqual(file.faults(), [])
         first = file.threads[(1, 1)]
@@ -81,11 +81,11 @@ class Unseen(OfTaskIter):
             self.assertIsInstance(first[name], int, name)
 
 
-class Parity(OfTaskIter):
+class Parity(TaskIterCase):
     def compare(self, *words, runs=()):
-        """Which threads slept."""
+        """Compares three captures, and returns the threads that slept."""
         found = agreement.Agreement(*(self.captured(*which, *words) for which in (("before", FILES), ("ours", ITER), ("after", FILES))))
-        self.assertEqual(found.alone(), set())
+        self.assertEqual(found.only_in_task_iter(), set())
         self.assertLessEqual({tgid for (tgid, _), row in found.ours.threads.items() if Gap("Denied") in row.values()}, {1})
         self.assert_none(found.wrong(runs))
         return found.asleep
@@ -120,7 +120,7 @@ class Parity(OfTaskIter):
         self.assertEqual([process.pid for process in busy if (process.pid, process.pid) in asleep], [])
 
 
-class Listing(OfTaskIter):
+class Listing(TaskIterCase):
     def test_only_some_processes(self):
         for count in (1, 2):
             with contextlib.ExitStack() as stack:
@@ -132,7 +132,7 @@ class Listing(OfTaskIter):
             self.assert_none(list(ours.faults()))
 
     def test_no_file_of_threads_is_opened(self):
-        """But the file of a cgroup's first thread; and no thread is stopped."""
+        """Only the cgroup file of the first thread of a cgroup is opened. No thread is stopped."""
         trace = os.path.join(self.directory, "trace")
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
             path = os.path.join(self.directory, "traced.ctprof.zst")
@@ -145,25 +145,25 @@ class Listing(OfTaskIter):
         self.assertNotIn("ptrace(", calls)
 
     def test_a_cgroup_of_its_own(self):
-        """Paths are those of /proc also where threads are moved after the path of their old cgroup is known."""
+        """Paths equal those of /proc, even when threads move after the path of their old cgroup was read."""
         with open("/proc/self/mountinfo", encoding="utf-8") as file:
             mount = next((line.split()[4] for line in file if " - cgroup2 " in line), None)
         if not mount or not os.access(mount, os.W_OK):
             self.skipTest("needs a cgroup v2 hierarchy, and leave to write to it")
-        room = tempfile.mkdtemp(prefix="ctprof-test-", dir=mount)
+        test_cgroup = tempfile.mkdtemp(prefix="ctprof-test-", dir=mount)
         try:
             with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
-                with open(os.path.join(room, "cgroup.procs"), "w", encoding="ascii") as file:
+                with open(os.path.join(test_cgroup, "cgroup.procs"), "w", encoding="ascii") as file:
                     file.write(str(sleepers.pid))
                 ours = self.captured("cgroup", ITER)
                 with open(f"/proc/{sleepers.pid}/cgroup", encoding="utf-8") as file:
                     expected = next(line[3:].rstrip("\n") for line in file if line.startswith("0::"))
         finally:
-            os.rmdir(room)
+            os.rmdir(test_cgroup)
         self.assertEqual({row["cgroup"] for (tgid, _), row in ours.threads.items() if tgid == sleepers.pid}, {expected.encode()})
 
 
-class Switches(OfTaskIter):
+class Switches(TaskIterCase):
     def test_a_thread_older_than_the_switch(self):
         if not os.access(DELAYACCT, os.W_OK):
             self.skipTest("needs kernel.task_delayacct, and leave to set it")
@@ -178,15 +178,15 @@ class Switches(OfTaskIter):
         self.assertIsInstance(ours.threads[old.pid, old.pid]["cpu_delay_count"], int)
 
 
-class Faults(OfTaskIter):
-    """What a kernel may answer, answered by strace."""
+class Faults(TaskIterCase):
+    """Replaces answers of the kernel by strace."""
 
     def setUp(self):
         super().setUp()
         self.path = os.path.join(self.directory, "traced.ctprof.zst")
 
     def under_strace(self, *options):
-        """Without threads, so that all calls are the main one's, and come in one order."""
+        """Runs ctprof without additional threads, so that all calls come from the main thread in one order."""
         trace = os.path.join(self.directory, "trace")
         alone = ("-e", "trace=bpf,read,clone3", "-e", "inject=clone3:error=EAGAIN")
         done = harness.under_strace(self, (*alone, *options), "--plugins=task-iter,procfs-sched", "capture", "--jobs", "1",
@@ -194,57 +194,57 @@ class Faults(OfTaskIter):
         with open(trace, encoding="utf-8", errors="replace") as file:
             return done.stderr, file.read().splitlines()
 
-    def answered(self, call, error, number):
-        """What it said, and the file."""
-        said, _ = self.under_strace("-e", f"inject={call}:error={error}:when={number}")
+    def capture_with_error(self, call, error, number):
+        """Fails one call. Returns the standard error and the loaded file."""
+        output, _ = self.under_strace("-e", f"inject={call}:error={error}:when={number}")
         file = file_json.load(self.path)
         self.assert_none(list(file.faults()))
-        return said, file
+        return output, file
 
-    def numbers_of(self, call, words):
-        """Which of these calls they are, in a capture to which nothing is done."""
+    def find_calls(self, call, words):
+        """Returns the numbers of the calls that contain `words`, from a capture without faults."""
         calls = [line for line in self.under_strace()[1] if line.startswith(call + "(")]
         numbers = [number for number, line in enumerate(calls, 1) if words in line]
         self.assertGreater(len(numbers), 0, f"no {call} with {words}")
         return numbers
 
-    def test_links_that_know_no_process(self):
-        """As before Linux 6.1."""
-        for number in self.numbers_of("bpf", "iter_info=[")[:2]:
-            _, file = self.answered("bpf", "E2BIG", number)
+    def test_kernel_without_iter_info(self):
+        """The kernel refuses iter_info, as before Linux 6.1."""
+        for number in self.find_calls("bpf", "iter_info=[")[:2]:
+            _, file = self.capture_with_error("bpf", "E2BIG", number)
             self.assertEqual(file.metrics["run_time_ns"].get("filled_by"), "task-iter")
 
     def test_no_descriptor_for_a_link(self):
-        said, file = self.answered("bpf", "EMFILE", self.numbers_of("bpf", "BPF_LINK_CREATE")[0])
+        output, file = self.capture_with_error("bpf", "EMFILE", self.find_calls("bpf", "BPF_LINK_CREATE")[0])
         self.assertEqual(file.metrics["run_time_ns"].get("filled_by"), "procfs-sched")
 
-    def test_a_pass_that_breaks_off(self):
-        """Whoever else has a metric fills it."""
-        for _ in range(5):  # what else is read before it varies with what runs on the host
+    def test_failed_pass(self):
+        """The other plugin that has the metric fills it."""
+        for _ in range(5):  # the number of earlier reads depends on what runs on the host
             _, calls = self.under_strace()
             last_pass = max(place for place, line in enumerate(calls) if line.startswith("bpf(BPF_ITER_CREATE"))
-            said, file = self.answered("read", "EIO", 1 + sum(line.startswith("read(") for line in calls[:last_pass]))
-            if "source 'tasks' failed" in said:
+            output, file = self.capture_with_error("read", "EIO", 1 + sum(line.startswith("read(") for line in calls[:last_pass]))
+            if "source 'tasks' failed" in output:
                 break
-        self.assertIn("source 'tasks' failed: reading the threads by BPF: Input/output error", said)
+        self.assertIn("source 'tasks' failed: reading the threads by BPF: Input/output error", output)
         self.assertEqual(file.metrics["run_time_ns"].get("filled_by"), "procfs-sched")
         self.assertGreater(len(file.threads), 0)
 
-    def test_a_pass_that_breaks_off_in_its_own_thread(self):
-        """The main thread reads ahead of the pass four times, of ctprof itself, and the pass takes more."""
+    def test_failed_pass_in_a_separate_thread(self):
+        """The main thread reads ahead of the pass four times for ctprof itself. The pass takes more reads."""
         fault = ("-f", "-P", "anon_inode:bpf_iter", "-e", "trace=read", "-e", "inject=read:error=EIO:when=5+")
         crowd = [subprocess.Popen(["sleep", "60"]) for _ in range(200)]
         try:
-            said = harness.under_strace(self, fault, "--plugins=task-iter,procfs-sched", "capture", "-o", self.path).stderr
+            output = harness.under_strace(self, fault, "--plugins=task-iter,procfs-sched", "capture", "-o", self.path).stderr
         finally:
             for process in crowd:
                 process.kill()
                 process.wait()
-        self.assertIn("source 'tasks' failed: reading the threads by BPF: Input/output error", said)
+        self.assertIn("source 'tasks' failed: reading the threads by BPF: Input/output error", output)
         self.assertEqual(file_json.load(self.path).metrics["run_time_ns"].get("filled_by"), "procfs-sched")
 
 
-class WithoutRights(OfTaskIter):
+class WithoutRights(TaskIterCase):
     def test_files_fill_what_they_can(self):
         if not harness.can_become_user():
             self.skipTest("needs root, to become somebody without rights")
@@ -254,11 +254,11 @@ class WithoutRights(OfTaskIter):
         self.assertEqual(file.columns_of("thread", "task-iter"), set())
         self.assertIn("run_time_ns", file.columns_of("thread", "procfs-sched"))
         for rights in ((), ("--inh-caps=+bpf", "--ambient-caps=+bpf"), ("--inh-caps=+perfmon", "--ambient-caps=+perfmon")):
-            said = harness.run(*ITER, "plugins", prefix=[*harness.USER, *rights]).stdout
-            self.assertRegex(said, "Denied: .*CAP_BPF with CAP_PERFMON", rights)
+            output = harness.run(*ITER, "plugins", prefix=[*harness.USER, *rights]).stdout
+            self.assertRegex(output, "Denied: .*CAP_BPF with CAP_PERFMON", rights)
 
     def test_two_capabilities_are_enough(self):
-        """With them a user sees threads of others, too."""
+        """With these capabilities an unprivileged user also sees threads of other users."""
         if not harness.can_become_user():
             self.skipTest("needs root, to become somebody without rights")
         path = os.path.join(self.directory, "capable.ctprof.zst")

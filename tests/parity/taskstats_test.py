@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What ctprof captures by taskstats is what a plain netlink reader is told, what /proc shows, and what was really waited for."""
+"""Checks captures by taskstats against a plain netlink reader, against /proc, and against delays that the test causes."""
 
 import contextlib
 import os
@@ -12,14 +12,14 @@ from compare_rows import lacking_columns, row_differences
 from plain_taskstats import KINDS, OTHER_FIELDS, Taskstats, metrics_of
 
 SWITCH = "/proc/sys/kernel/task_delayacct"
-ONLY = ("--plugins=taskstats",)
-THREADS = 41  # forty, and the main one
-FAR = 5       # times as long as any other wait is far above it
-TRIES = 5     # the host has other work, too
+TASKSTATS_ONLY = ("--plugins=taskstats",)
+THREADS = 41  # forty, and the main thread
+FAR_FACTOR = 5       # a delay this many times as long as any other is far above it
+TRIES = 5     # the host also runs other work
 
 
 def plain_reader():
-    """A reader, or None where the kernel has nothing for us."""
+    """Returns a reader, or None if the kernel does not answer."""
     reader = Taskstats()
     try:
         reader.ask(os.getpid())
@@ -28,8 +28,8 @@ def plain_reader():
         return None
 
 
-def on_a_disk():
-    """A directory on a block device, or None."""
+def find_directory_on_a_disk():
+    """Returns a directory on a block device, or None."""
     for directory in (tempfile.gettempdir(), "/var/tmp", os.getcwd(), os.path.expanduser("~")):
         device = os.stat(directory).st_dev
         if os.path.exists(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}") and os.access(directory, os.W_OK):
@@ -37,7 +37,7 @@ def on_a_disk():
     return None
 
 
-class OfTaskstats(unittest.TestCase):
+class TaskstatsCase(unittest.TestCase):
     longMessage = False
 
     def setUp(self):
@@ -69,12 +69,12 @@ class OfTaskstats(unittest.TestCase):
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:40]))
 
 
-class Sleeping(OfTaskstats):
+class Sleeping(TaskstatsCase):
     def compare(self, *words, **known):
-        """Captures forty sleepers; what it said to the user."""
+        """Captures forty sleepers. Returns the standard error and the file."""
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
             before = harness.settled(lambda: self.ask(sleepers.pid, **known), pid=sleepers.pid)
-            done = harness.capture(self.file, *words, before=ONLY)
+            done = harness.capture(self.file, *words, before=TASKSTATS_ONLY)
             after = self.ask(sleepers.pid, **known)
             moved = [f"{key} {name}: {value}, then {after[key][name]}" for key, row in before.items() for name, value in row.items()
                      if after[key][name] != value]
@@ -86,25 +86,25 @@ class Sleeping(OfTaskstats):
 
     def test_switched_on(self):
         with self.switched("1"):
-            said, captured = self.compare()
+            output, captured = self.compare()
         mark = {row["delay_block_active"] for row in captured.document["threads"] if row["taskstats_measured"]}
         self.assertEqual(mark, {True})
         with open("/proc/cmdline", encoding="utf-8") as file:
             since_boot = "delayacct" in file.read().split()
-        self.assertEqual(said.count("kernel.task_delayacct was enabled after"), 0 if since_boot else 1, said)
+        self.assertEqual(output.count("kernel.task_delayacct was enabled after"), 0 if since_boot else 1, output)
 
     def test_switched_off(self):
         with self.switched("0"):
-            said, _ = self.compare(switched_on=False)
-        self.assertEqual(said.count("\n"), 1, said)
-        self.assertIn("sysctl kernel.task_delayacct=1", said)
+            output, _ = self.compare(switched_on=False)
+        self.assertEqual(output.count("\n"), 1, output)
+        self.assertIn("sysctl kernel.task_delayacct=1", output)
 
     def test_several_workers(self):
         with self.switched("1"):
             self.compare("--jobs", "3")
 
     def test_summary(self):
-        """Each thread was asked for once; nobody was lost."""
+        """Each thread was requested once, and no request was lost."""
         with self.switched("0"):
             _, captured = self.compare(switched_on=False)
         summary = captured.document["taskstats_summary"]
@@ -112,7 +112,7 @@ class Sleeping(OfTaskstats):
         self.assertEqual([summary[key] for key in ("eperm_count", "other_err_count", "asked_again_count")], [0, 0, 0])
 
 
-class SecondOffers(OfTaskstats):
+class SharedMetrics(TaskstatsCase):
     def captured_by(self, plugin, pid):
         harness.capture(self.file, "-p", str(pid), before=(f"--plugins={plugin}",))
         file = file_json.load(self.file)
@@ -125,12 +125,12 @@ class SecondOffers(OfTaskstats):
             self.assertEqual(self.captured_by("taskstats", sleepers.pid), self.captured_by("procfs-sched", sleepers.pid))
 
 
-class Waiting(OfTaskstats):
+class Waiting(TaskstatsCase):
     def waits(self, *words):
-        """Nanoseconds of each kind that a thread waited which did nothing else; as the capture has them, and the reader."""
+        """Returns the delay of each kind, in nanoseconds, of a thread that only waited. The capture must agree with the reader."""
         with self.switched("1"), harness.Helper("DELAYS", *words) as helper:
             expected = harness.settled(lambda: self.ask(helper.pid), pid=helper.pid)
-            harness.capture(self.file, "-p", str(helper.pid), before=ONLY)
+            harness.capture(self.file, "-p", str(helper.pid), before=TASKSTATS_ONLY)
         captured = file_json.load(self.file)
         self.assert_equal(expected, captured)
         row = captured.threads[helper.pid, helper.pid]
@@ -141,17 +141,17 @@ class Waiting(OfTaskstats):
         for _ in range(TRIES):
             waits = self.waits(*words)
             own = waits.pop(kind)
-            if own > FAR * max(waits.values()):
+            if own > FAR_FACTOR * max(waits.values()):
                 return
             seen.append(f"{kind} {own}, beside {waits}")
         self.fail("\n".join(seen))
 
     def test_for_the_disk(self):
-        directory = on_a_disk()
+        directory = find_directory_on_a_disk()
         if not directory:
             self.skipTest("needs a directory on a block device")
-        with tempfile.TemporaryDirectory(prefix="ctprof-test-", dir=directory) as room:
-            self.assert_far_above_others("blkio", "fsync", os.path.join(room, "synced"))
+        with tempfile.TemporaryDirectory(prefix="ctprof-test-", dir=directory) as scratch_directory:
+            self.assert_far_above_others("blkio", "fsync", os.path.join(scratch_directory, "synced"))
 
     def test_for_copies(self):
         self.assert_far_above_others("wpcopy", "cow")
@@ -160,11 +160,11 @@ class Waiting(OfTaskstats):
         self.assert_far_above_others("cpu", "cpu")
 
 
-class WithoutRights(OfTaskstats):
+class WithoutRights(TaskstatsCase):
     def test_one_line_and_all_denied(self):
         if not harness.can_become_user():
             self.skipTest("needs root, to become somebody without rights")
-        done = harness.capture(self.file, before=ONLY, prefix=harness.USER)
+        done = harness.capture(self.file, before=TASKSTATS_ONLY, prefix=harness.USER)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertRegex(done.stderr, r"cannot read \d+ metrics: Permission denied; run as root: ")
         captured = file_json.load(self.file)
@@ -179,14 +179,14 @@ class WithoutRights(OfTaskstats):
         self.assertLessEqual(set(OTHER_FIELDS), file_json.load(self.file).columns_of("thread", "procfs-sched"))
 
 
-class Silent(OfTaskstats):
-    def test_a_kernel_that_does_not_answer(self):
-        """strace keeps answers from us, but the first of each thread of ours: the wait is bounded, and its cells say who failed."""
+class SilentKernel(TaskstatsCase):
+    def test_kernel_that_does_not_answer(self):
+        """strace suppresses all answers but the first for each thread of ctprof. The wait is bounded, and the cells name the failed source."""
         silence = ("-f", "-e", "trace=recvmmsg", "-e", "inject=recvmmsg:error=EAGAIN:when=2+")
         with contextlib.ExitStack() as stack:
-            for _ in range(4):  # more threads than one answer tells of
+            for _ in range(4):  # more threads than one answer contains
                 stack.enter_context(harness.Helper("SLEEPERS", cwd=self.directory))
-            done = harness.under_strace(self, silence, *ONLY, "capture", "--jobs", "1", "-o", self.file)
+            done = harness.under_strace(self, silence, *TASKSTATS_ONLY, "capture", "--jobs", "1", "-o", self.file)
         self.assertIn("without an answer", done.stderr)
         captured = file_json.load(self.file)
         cells = [row["cpu_delay_count"] for row in captured.threads.values()]

@@ -1,4 +1,4 @@
-"""Which files a capture opens, by strace."""
+"""Finds by strace which files a capture opens."""
 
 import os
 import re
@@ -10,7 +10,7 @@ OPEN = re.compile(r'open(?:at|at2)?\((?:(?:AT_FDCWD|\d+)(?:<(?P<base>.*?)>)?, )?
 
 
 def opened_paths(log):
-    """Absolute paths of all attempts to open, whether they succeeded or not."""
+    """Returns the absolute paths of all attempts to open a file, successful or not."""
     for line in log.splitlines():
         call = OPEN.search(line)
         if call:
@@ -18,7 +18,7 @@ def opened_paths(log):
 
 
 def traced(test, path, *words, plugins="procfs-sched"):
-    """strace's log of a capture."""
+    """Captures under strace and returns strace's log."""
     log = path + ".strace"
     opens = ("-f", "-y", "-qq", "-e", "trace=open,openat,openat2")
     harness.under_strace(test, opens, f"--plugins={plugins}", "capture", "-o", path, *words, log=log)

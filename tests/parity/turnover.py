@@ -1,14 +1,15 @@
-"""A process whose threads come and go on request, named on its command line.
+"""A process whose threads start and exit on request. Its name is on its command line.
 
-It starts with two threads that stay and two that leave, says "ready", and on each line of standard input "turn" the leavers end, the
-stayers burn some time, and three new ones start, burn some and wait; then it says "turned". It ends when its input does.
+It starts with two threads that stay and two that leave, and prints "ready". On each line "turn" of standard input the leaving threads exit,
+the staying ones use some CPU time, and three new ones start, use some CPU time and wait. It then prints "turned". It ends when its input
+does.
 """
 
 import sys
 import threading
 import time
 
-BURN = 0.03  # seconds of CPU, each
+BURN = 0.03  # seconds of CPU time per thread
 
 
 def burn():
@@ -18,7 +19,7 @@ def burn():
 
 
 class Worker:
-    """Burns, then waits to be told to burn again or to end."""
+    """A thread that burns CPU time and then waits until it is told to burn again or to end."""
 
     def __init__(self):
         self.told, self.idle = threading.Semaphore(0), threading.Semaphore(0)
@@ -33,7 +34,7 @@ class Worker:
             self.idle.release()
             self.told.acquire()
 
-    def again(self):
+    def burn_again(self):
         self.told.release()
         self.idle.acquire()
 
@@ -52,7 +53,7 @@ def main():
         for worker in leavers:
             worker.end()
         for worker in stayers:
-            worker.again()
+            worker.burn_again()
         leavers = [Worker() for _ in range(3)]
         print("turned", flush=True)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What --where, --derive and --fail-on leave of a report is what plain code leaves of the rows in the file."""
+"""Checks --where, --derive and --fail-on by plain code: reports must contain what the conditions select from the rows in the file."""
 
 import json
 import os
@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import harness
 from file_json import Gap
-from reduced_test import AXES, Groups, differs, group_of, said, text
+from aggregation_test import AXES, Groups, differs, group_of, report_of, text
 
 
 def value(thread, name):
-    """None where there is a gap."""
+    """Returns None for a gap."""
     cell = thread.get(name)
     return None if isinstance(cell, Gap) else text(cell)
 
@@ -23,11 +23,11 @@ def is_under(path, top):
 
 
 def compares(test):
-    """A comparison that is false where a cell is missing."""
+    """Returns a comparison that is false if a cell is missing."""
     return lambda *cells: None not in cells and test(*cells)
 
 
-# What is asked, and the same in Python.
+# Conditions for ctprof, and the same in Python.
 CONDITIONS = {
     'pcomm =~ "^(work|init)"': lambda t: re.search("^(work|init)", value(t, "pcomm")) is not None,
     'cgroup under "/ctp.slice"': lambda t: is_under(value(t, "cgroup"), "/ctp.slice"),
@@ -56,12 +56,12 @@ class Where(unittest.TestCase):
         return Groups(self.paths[side], axis, self.paths, keep)
 
     def test_threads_that_are_left(self):
-        kept_some = 0
+        compared_values = 0
         for condition, keep in CONDITIONS.items():
             for axis in AXES:
                 with self.subTest(condition=condition, axis=axis):
                     expected = [self.groups(side, axis, keep) for side in range(2)]
-                    report = said("compare", "--lifetime", *self.paths, "--group-by", axis, "--where", condition)
+                    report = report_of("compare", "--lifetime", *self.paths, "--group-by", axis, "--where", condition)
                     both = set(expected[0].groups) & set(expected[1].groups)
                     self.assertEqual({group_of(row) for row in report["rows"]}, both)
                     for name, mine, other in (("only_baseline", 0, 1), ("only_candidate", 1, 0)):
@@ -71,20 +71,20 @@ class Where(unittest.TestCase):
                         for side, word in enumerate(("baseline", "candidate")):
                             figure, _ = expected[side].groups[group_of(row)].get(row["metric"], (None, None))
                             self.assertFalse(differs(figure, row[word]), f"{row}: {word} is not {figure}")
-                            kept_some += 1
-        self.assertGreater(kept_some, 1000)
+                            compared_values += 1
+        self.assertGreater(compared_values, 1000)
 
     def test_groups_that_are_left(self):
         for axis in AXES:
             with self.subTest(axis=axis):
                 sides = [self.groups(side, axis, None) for side in range(2)]
                 large = {group for side in sides for group, size in side.sizes.items() if size >= 2}
-                report = said("compare", "--lifetime", *self.paths, "--group-by", axis, "--where", "threads >= 2")
-                told = {group_of(row) for row in report["rows"] + report["only_baseline"] + report["only_candidate"]}
-                self.assertEqual(told, large)
+                report = report_of("compare", "--lifetime", *self.paths, "--group-by", axis, "--where", "threads >= 2")
+                groups_in_report = {group_of(row) for row in report["rows"] + report["only_baseline"] + report["only_candidate"]}
+                self.assertEqual(groups_in_report, large)
 
     def test_rows_that_fail(self):
-        whole = said("compare", "--lifetime", *self.paths)["rows"]
+        whole = report_of("compare", "--lifetime", *self.paths)["rows"]
         for condition, holds in {
             "run_time_ns.pct > 5": lambda row: row["metric"] == "run_time_ns" and row["pct"] is not None and row["pct"] * 100 > 5,
             'nr_migrations.delta < 0 && group =~ "^c"':
@@ -97,8 +97,8 @@ class Where(unittest.TestCase):
                 self.assertEqual(json.loads(done.stdout)["failed"], expected)
                 self.assertTrue(expected)
 
-    def test_a_metric_of_ones_own(self):
-        rows = said("show", self.paths[0], "--derive", "mine = run_time_ns / (run_time_ns + wait_time_ns)")["rows"]
+    def test_derived_metric(self):
+        rows = report_of("show", self.paths[0], "--derive", "mine = run_time_ns / (run_time_ns + wait_time_ns)")["rows"]
         figures = {(row["group"], row["metric"]): row for row in rows}
         for (group, metric), row in figures.items():
             if metric == "mine":

@@ -32,7 +32,7 @@ def agrees(left):
     if not found.names:
         return []  # judged by falls_back
     values = {name for key in found.asleep for name in found.shared if not isinstance(found.ours.threads[key][name], Gap)}
-    return [*(f"{name} is in no file" for name in found.alone()), *found.wrong(), *(f"{name} was never compared" for name in found.shared - values)]
+    return [*(f"{name} is in no file" for name in found.only_in_task_iter()), *found.wrong(), *(f"{name} was never compared" for name in found.shared - values)]
 
 
 def falls_back(left):

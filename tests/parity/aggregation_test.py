@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""What `show` and `compare` make of a group is what plain arithmetic makes of the rows in the file.
+"""Checks `show` and `compare` by plain arithmetic: the value of each group must follow from the rows in the file.
 
-Every group, every metric, by the rule that the file's registry names; coverage, derived figures, differences and percent too. The
-files are those of the recorded trees.
+Checks every group and metric by the rule that the file's registry names, and also coverage, derived metrics, differences and percentages.
+The files are captures of the recorded trees.
 """
 
 import json
@@ -21,15 +21,15 @@ LARGEST = 2**64 - 1
 
 AXES = ["pcomm", "cgroup", "comm", "comm-exact", "all"]
 
-# A question that has no meaning for any row of a group has no line.
-NO_FIGURE = (None, None)  # of a derived metric: it need not be shown, for its inputs may apply to nobody
+# A metric that applies to no row of a group has no line.
+NO_VALUE = (None, None)  # a derived metric without a value; it may be missing, because its inputs may not apply to any row
 NOTHING_APPLIES = {"values": 0, "rows": 0}
 
 DELAYS = ["cpu", "blkio", "swapin", "freepages", "thrashing", "compact", "wpcopy", "irq"]
 
 
-def offcpu_delay(v, kinds=DELAYS):
-    """All delays that were measured; swapping in and thrashing overlap, so the larger of them counts."""
+def total_delay(v, kinds=DELAYS):
+    """Sums all measured delays. Swap-in and thrashing delays overlap, so only the larger of the two counts."""
     totals = {}
     for kind in kinds:
         try:
@@ -43,8 +43,8 @@ def offcpu_delay(v, kinds=DELAYS):
 
 
 DERIVED = {
-    "total_offcpu_delay_ns": offcpu_delay,
-    "memory_delay_ns": lambda v: offcpu_delay(v, ["freepages", "compact", "swapin", "thrashing"]),
+    "total_offcpu_delay_ns": total_delay,
+    "memory_delay_ns": lambda v: total_delay(v, ["freepages", "compact", "swapin", "thrashing"]),
     "affine_success_ratio": lambda v: v("nr_wakeups_affine") / v("nr_wakeups_affine_attempts"),
     "avg_wait_ns": lambda v: v("wait_sum") / v("wait_count"),
     "cpu_efficiency": lambda v: v("run_time_ns") / (v("run_time_ns") + v("wait_time_ns")),
@@ -67,14 +67,14 @@ def total(cells):
 
 
 def tally(cells):
-    """The most frequent, of equals the smallest: as text, so that false comes before true."""
+    """Returns the most frequent value. Of equally frequent values, returns the smallest as text, so that false comes before true."""
     counts = Counter(text(cell) for cell in cells)
     winner = min(counts, key=lambda value: (-counts[value], str(value)))
     return {"value": winner, "count": counts[winner], "total": len(cells)}
 
 
 def cpu_list(cpus):
-    """As the kernel writes sets of CPUs: 0-3,8."""
+    """Formats CPUs as the kernel formats a set: 0-3,8."""
     runs = []
     for cpu in cpus:
         if runs and runs[-1][1] == cpu - 1:
@@ -95,7 +95,7 @@ def by_key(cells):
 
 
 def reduce(rule, cells):
-    """What a group's values become; None of none."""
+    """Reduces a group's values by the rule, or returns None if there are none."""
     if not cells:
         return None
     if rule.startswith("Range"):
@@ -106,14 +106,14 @@ def reduce(rule, cells):
 
 
 def number(value):
-    """A reduced value as one number, exactly; None where it is none."""
+    """Returns a reduced value as one exact number, or None if it is not a number."""
     if isinstance(value, dict):
         return Fraction(value["min"] + value["max"], 2) if "min" in value else None
     return None if value is None or isinstance(value, (str, list)) else Fraction(value)
 
 
 def derived(formula, values):
-    """The figure, or None where an input is missing or a divisor is 0."""
+    """Returns the value of a derived metric, or None if an input is missing or a divisor is 0."""
     def value(name):
         if number(values.get(name)) is None:
             raise KeyError(name)
@@ -125,13 +125,13 @@ def derived(formula, values):
 
 
 def key_of(axis, thread):
-    """The names by which a thread is grouped, as they are; one that could not be read is empty."""
+    """Returns the original names by which a thread is grouped. A name that could not be read is empty."""
     columns = {"pcomm": ["pcomm"], "comm": ["comm"], "comm-exact": ["comm"], "cgroup": ["cgroup"], "all": ["cgroup", "pcomm", "comm"]}[axis]
     return [(column, "" if isinstance(thread[column], Gap) else text(thread[column])) for column in columns]
 
 
 def patterns_of(axis, threads, cgroups):
-    """(column, name) -> key, over all that is compared."""
+    """Returns (column, name) -> key, computed over all files of the comparison."""
     names = {}
     for column, name in [key for thread in threads for key in key_of(axis, thread)]:
         names.setdefault(column, set()).add(name)
@@ -145,8 +145,8 @@ def patterns_of(axis, threads, cgroups):
 
 
 class Groups:
-    """A file's rows, grouped: group -> metric -> (value, coverage). `files` are all that are compared, this one among them; of their
-    threads those count that `keep` is true of."""
+    """A file's rows by group: group -> metric -> (value, coverage). `files` are all files of the comparison, including this one. Only threads
+    for which `keep` is true count."""
 
     def __init__(self, path, axis, files=(), keep=None):
         keep = keep or (lambda thread: True)
@@ -167,7 +167,7 @@ class Groups:
             members.setdefault(group if axis == "all" else group[0], []).extend(rows)
         self.groups = {key: self._reduce(rows) for key, rows in members.items()}
         self.sizes = {key: len(rows) for key, rows in members.items()}
-        # A cgroup is a group also where no thread lives in it any more, but its descendants' do.
+        # A cgroup is also a group if its threads are all in descendants.
         self.present = set(members) | ({keys["cgroup", path] for path in file.cgroups} if axis == "cgroup" else set())
 
     def _reduce(self, rows):
@@ -182,12 +182,12 @@ class Groups:
 
 
 def group_of(row):
-    """The group's key; under `all` a tuple of three."""
+    """Returns the group's key. Under `all` it is a tuple of three."""
     return tuple(row["group"]) if isinstance(row["group"], list) else row["group"]
 
 
-def said(*words):
-    """A report about threads and processes; cgroups and the host have tests of their own."""
+def report_of(*words):
+    """Returns a report about threads and processes. Other tests cover cgroups and the host."""
     done = harness.run(*words, "--format", "json", "--limit", "0")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -196,15 +196,15 @@ def said(*words):
 
 
 def differs(expected, found, scale=0):
-    """Whether a value in JSON is not what it should be; figures with a fraction may be off in their last digits, and differences in the last
-    digits of what they lie between, `scale`."""
+    """Returns whether a value in JSON differs from the expected one. Fractions may differ in their last digits, and differences in the last digits
+    of the compared values, whose magnitude is `scale`."""
     if isinstance(expected, Fraction):
         return found is None or abs(Fraction(found) - expected) > max(abs(expected), scale) * Fraction(1, 10**12)
     return found != expected
 
 
-class Judge(unittest.TestCase):
-    """Judges reports on files by what plain arithmetic makes of them."""
+class AggregationCase(unittest.TestCase):
+    """Checks reports on files by plain arithmetic."""
 
     longMessage = False
 
@@ -219,18 +219,18 @@ class Judge(unittest.TestCase):
     def assert_none(self, wrong):
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:20]))
 
-    def wrong_in_show(self, path, axis):
+    def errors_in_show(self, path, axis):
         groups = Groups(path, axis)
-        rows = said("show", path, "--group-by", axis)["rows"]
+        rows = report_of("show", path, "--group-by", axis)["rows"]
         seen = {(group_of(row), row["metric"]) for row in rows}
         for group, metrics in groups.groups.items():
             yield from (f"{group}: {metric} is not shown" for metric, (value, coverage) in metrics.items()
                         if (group, metric) not in seen and coverage != NOTHING_APPLIES
-                        and (value, coverage) != NO_FIGURE)
+                        and (value, coverage) != NO_VALUE)
         for row in rows:
-            yield from self.wrong_in_row(row, groups)
+            yield from self.errors_in_row(row, groups)
 
-    def wrong_in_row(self, row, groups):
+    def errors_in_row(self, row, groups):
         value, coverage = groups.groups[group_of(row)][row["metric"]]
         where = f"{row['group']}: {row['metric']}"
         if differs(value, row["value"]):
@@ -240,7 +240,7 @@ class Judge(unittest.TestCase):
         if row["threads"] != groups.sizes[group_of(row)]:
             yield f"{where}: {row['threads']} threads, not {groups.sizes[row['group']]}"
 
-    def wrong_in_comparison(self, row, baseline, candidate):
+    def errors_in_comparison(self, row, baseline, candidate):
         where = f"{row['group']}: {row['metric']}"
         before, _ = baseline.groups.get(group_of(row), {}).get(row["metric"], (None, None))
         after, _ = candidate.groups.get(group_of(row), {}).get(row["metric"], (None, None))
@@ -257,28 +257,28 @@ class Judge(unittest.TestCase):
             yield f"{where}: the share is {row['pct']}, not {share} of {before}"
 
     def compare(self, paths, axis):
-        """Judges a comparison; returns it and what the baseline's groups are."""
+        """Checks a comparison. Returns it and the groups of the baseline."""
         baseline, candidate = (Groups(path, axis, paths) for path in paths)
-        comparison = said("compare", "--lifetime", *paths, "--group-by", axis)
+        comparison = report_of("compare", "--lifetime", *paths, "--group-by", axis)
         self.assertEqual(sorted(map(group_of, comparison["only_baseline"])), sorted(baseline.present - candidate.present))
         self.assertEqual(sorted(map(group_of, comparison["only_candidate"])), sorted(candidate.present - baseline.present))
-        told = {group_of(row) for row in comparison["rows"]}
-        self.assertLessEqual(told, baseline.present & candidate.present)
-        self.assertLessEqual(set(baseline.groups) & set(candidate.groups), told)
-        self.assert_none([wrong for row in comparison["rows"] for wrong in self.wrong_in_comparison(row, baseline, candidate)])
+        groups_in_rows = {group_of(row) for row in comparison["rows"]}
+        self.assertLessEqual(groups_in_rows, baseline.present & candidate.present)
+        self.assertLessEqual(set(baseline.groups) & set(candidate.groups), groups_in_rows)
+        self.assert_none([wrong for row in comparison["rows"] for wrong in self.errors_in_comparison(row, baseline, candidate)])
         renames = comparison["renamed_cgroups"]
         self.assertEqual([(pair["baseline"], pair["candidate"]) for pair in renames], baseline.pairs)
         self.assertEqual([(pair["baseline"], pair["candidate"]) for rename in renames for pair in rename["below"]], baseline.below)
         return comparison, baseline
 
 
-class Reduced(Judge):
+class RecordedAggregation(AggregationCase):
     def test_show_of_recorded_trees(self):
         for kernel in harness.kernels():
             harness.capture_tree(kernel, self.path(kernel))
             for axis in AXES:
                 with self.subTest(kernel=kernel, axis=axis):
-                    self.assert_none(list(self.wrong_in_show(self.path(kernel), axis)))
+                    self.assert_none(list(self.errors_in_show(self.path(kernel), axis)))
 
     def test_compare(self):
         harness.capture_tree("6.12", self.path("a"))
@@ -287,8 +287,8 @@ class Reduced(Judge):
             with self.subTest(axis=axis):
                 self.compare([self.path("a"), self.path("b")], axis)
 
-    def moved(self, kernel, name, cgroup_of):
-        """A capture of a recorded tree whose threads were in other cgroups."""
+    def capture_with_cgroups(self, kernel, name, cgroup_of):
+        """Captures a recorded tree and replaces the cgroups of its threads."""
         harness.capture_tree(kernel, self.path(name))
         document = file_json.load(self.path(name)).document
         threads = document["threads"]
@@ -299,8 +299,8 @@ class Reduced(Judge):
         return self.path(name)
 
     def test_renamed_cgroups(self):
-        """Threads moved to other cgroups: all of them; all but one; so many that too few are left; none."""
-        stay = self.moved("6.12", "stay", lambda _, path: path.replace("/ctp.slice/work", "/a/b/work"))
+        """Moves threads to other cgroups: all of them, all but one, so many that too few remain, none."""
+        stay = self.capture_with_cgroups("6.12", "stay", lambda _, path: path.replace("/ctp.slice/work", "/a/b/work"))
         moves = {
             "slice": (lambda _, path: path.replace("/ctp.slice", "/x.slice"), 1, 0),
             "service": (lambda _, path: path.replace("/ctp.slice/work", "/c/b/work"), 1, 0),
@@ -310,16 +310,16 @@ class Reduced(Judge):
         }
         for name, (cgroup_of, pairs, below) in moves.items():
             with self.subTest(move=name):
-                paths = [stay, self.moved("6.18", "gone", cgroup_of)]
-                there, groups = self.compare(paths, "all")
-                back, _ = self.compare(paths[::-1], "all")
+                paths = [stay, self.capture_with_cgroups("6.18", "gone", cgroup_of)]
+                forward, groups = self.compare(paths, "all")
+                backward, _ = self.compare(paths[::-1], "all")
                 self.assertEqual((len(groups.pairs), len(groups.below)), (pairs, below))
-                self.assertEqual([(row["metric"], row["group"][1:]) for row in there["rows"] if len(row["group"]) == 3],
-                                 [(row["metric"], row["group"][1:]) for row in back["rows"] if len(row["group"]) == 3])
+                self.assertEqual([(row["metric"], row["group"][1:]) for row in forward["rows"] if len(row["group"]) == 3],
+                                 [(row["metric"], row["group"][1:]) for row in backward["rows"] if len(row["group"]) == 3])
 
-    def test_what_is_below_renamed_cgroups(self):
+    def test_descendants_of_renamed_cgroups(self):
         harness.capture_tree("6.12", self.path("a"))
-        _, groups = self.compare([self.path("a"), self.moved("6.18", "b", lambda _, path: path.replace("/ctp", "/ptc"))], "all")
+        _, groups = self.compare([self.path("a"), self.capture_with_cgroups("6.18", "b", lambda _, path: path.replace("/ctp", "/ptc"))], "all")
         self.assertEqual(len(groups.pairs), 1)
         self.assertEqual([pair[0] for pair in groups.below], ['/ctp.slice/weird name\\x2d"q".scope'])
 

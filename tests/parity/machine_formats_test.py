@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""What is told to programs: the JSON of each verb is what its schema says, and CSV says what JSON says.
+"""Checks the output for programs: the JSON of each verb fits its schema, and CSV equals JSON.
 
-The files are those of recorded trees, the same with hostile names in them, and windows that were recorded once (tests/statistics/recorded).
-With ALL_AXES each file is grouped in each way, and every comparison is validated.
+The files are captures of recorded trees, the same with hostile names, and recorded windows (tests/statistics/recorded). With ALL_AXES each
+file is grouped in every way, and every comparison is validated.
 """
 
 import collections
@@ -20,21 +20,21 @@ import harness
 from hostile_names_test import BYTES, pack, unpack
 from json_schema import Validator
 
-sys.path += [os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", room) for room in ("record", "statistics")]
+sys.path += [os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", folder) for folder in ("record", "statistics")]
 import recorded  # noqa: E402
 from recording import Window  # noqa: E402
 
 AXES = ["pcomm", "cgroup", "comm", "comm-exact", "all"]
-# Reading so much text takes minutes: what is the same whatever the file and the axis are one file and one axis stand for.
-AXES_OF = {"named": AXES, "a": ["pcomm"], "window": ["cgroup", "all"]}
+# Checking so much text takes minutes, so by default only some files are checked under some groupings.
+AXES_BY_FILE = {"named": AXES, "a": ["pcomm"], "window": ["cgroup", "all"]}
 ALL_AXES = "ALL_AXES" in os.environ
 if ALL_AXES:
-    AXES_OF = dict.fromkeys(AXES_OF, AXES)
+    AXES_BY_FILE = dict.fromkeys(AXES_BY_FILE, AXES)
 KEYS_OF_ALL = ["cgroup", "pcomm", "comm"]
 
 
 def with_hostile_names(document):
-    """The same capture, of a boot that is known, whose threads have names that no terminal may obey."""
+    """Returns the same capture with a known boot, whose threads have names that are unsafe on a terminal."""
     document = copy.deepcopy(document)
     document["ctprof"]["boot_id"] = "one"
     names = [name.decode() for name in BYTES if is_utf8(name)]
@@ -46,7 +46,7 @@ def with_hostile_names(document):
 
 
 def a_second_later(document):
-    """The same host: threads have run, one has ended, and one has started."""
+    """Returns a later capture of the same host: threads have run, one has exited, and one has started."""
     second = 10**9
     document["captured_at_unix_ns"] += second
     for moment in document["ctprof"]["start"], document["ctprof"]["end"]:
@@ -68,23 +68,23 @@ def is_utf8(name):
     return True
 
 
-def said(*words):
+def output_of(*words):
     done = harness.run(*words)
-    if done.returncode not in (0, 1):  # 1: what --fail-on found
+    if done.returncode not in (0, 1):  # 1: a condition of --fail-on was met
         raise AssertionError(f"{words}: {done.stderr}")
     return done.stdout
 
 
 def as_json(*words):
-    return json.loads(said(*words, "--format", "json"))
+    return json.loads(output_of(*words, "--format", "json"))
 
 
 def as_csv(*words):
-    return list(csv.DictReader(io.StringIO(said(*words, "--format", "csv", "--limit", "0"), newline=""), strict=True))
+    return list(csv.DictReader(io.StringIO(output_of(*words, "--format", "csv", "--limit", "0"), newline=""), strict=True))
 
 
 def schema_of(verb):
-    return Validator(json.loads(said(verb, "--json-schema")))
+    return Validator(json.loads(output_of(verb, "--json-schema")))
 
 
 def group_of_csv(row):
@@ -92,14 +92,14 @@ def group_of_csv(row):
 
 
 def group_of_json(row, axis):
-    """As CSV has it; the host has no thread and no process."""
+    """Returns the group as in CSV, where the host has an empty process and thread."""
     if axis != "all":
         return row["group"]
     return tuple(row["group"]) if isinstance(row["group"], list) else (row["group"], "", "")
 
 
 def is_plain(group):
-    """Whether a name stands in CSV as in JSON: others are escaped there."""
+    """Returns whether a name is the same in CSV and JSON. CSV escapes other names."""
     return all(part.isascii() and part.isprintable() and "\\" not in part for part in ([group] if isinstance(group, str) else group))
 
 
@@ -107,7 +107,7 @@ def is_map(value):
     return isinstance(value, dict) and not value.keys() & {"min", "total"}
 
 
-# Columns of numbers, and beside each the one of what is no number.
+# Numeric columns, each with the column for values that are not numbers.
 NUMBER = r"(-?\d+(\.\d+)?([eE][-+]?\d+)?)?"
 TEXT_OF = {"value": "text", "baseline": "text_baseline", "candidate": "text_candidate", "delta": "text_delta"}
 
@@ -117,14 +117,14 @@ def is_number(value):
 
 
 def fields_of(name, value):
-    """What the columns of a figure say."""
+    """Returns the columns of a value and their contents."""
     if name not in TEXT_OF:
         return {name: value}
     return {name: value, TEXT_OF[name]: None} if is_number(value) else {name: None, TEXT_OF[name]: value}
 
 
-def same(text, value):
-    """Whether a field of CSV says what JSON says; of objects, which CSV has as text, only that there is one."""
+def is_equal(text, value):
+    """Returns whether a field of CSV equals the JSON. For objects, which CSV contains as text, checks only that the field is not empty."""
     if isinstance(value, dict):
         return text != ""
     if isinstance(value, bool) or value is None:
@@ -133,15 +133,15 @@ def same(text, value):
 
 
 def figures_of_map(fields, values):
-    """{key: fields}: those columns that have a figure for each key have that of the key; one without key where there is none."""
+    """Returns {key: fields}. Columns with a value for each key contain the value of that key. Returns one entry with an empty key if there are none."""
     keys = {key for value in values if value for key in value} or {""}
     split = [name for name in ("value", "baseline", "candidate", "delta", "rate", "change") if name in fields]
-    kept = {name: value for name, value in fields.items() if name not in ("unit", "pct")}  # JSON has these of the whole alone
+    kept = {name: value for name, value in fields.items() if name not in ("unit", "pct")}  # JSON has these only for the whole map
     return {key: kept | {name: (fields[name] or {}).get(key) for name in split} for key in keys}
 
 
 def lines_of(row, fields, maps):
-    """[(key, fields)]: what CSV has to say of one row of JSON."""
+    """Returns [(key, fields)]: the expected CSV lines of one row of JSON."""
     sides = [fields.get(name) for name in ("value", "baseline", "candidate")]
     return figures_of_map(fields, sides).items() if row["metric"] in maps else [("", fields)]
 
@@ -185,18 +185,18 @@ def expected_of_compare(report):
 
 
 def by_place(rows, axis):
-    """{(section, group, metric, key): fields}"""
+    """Returns {(section, group, metric, key): fields}."""
     maps = {row["metric"] for row, fields in rows for name in ("value", "baseline", "candidate") if is_map(fields.get(name))}
     return {(row["section"], group_of_json(row, axis), row["metric"], key): fields
             for row, its in rows for key, fields in lines_of(row, its, maps)}
 
 
-class Told(unittest.TestCase):
+class MachineFormats(unittest.TestCase):
     longMessage = False
 
     @classmethod
     def setUpClass(cls):
-        """Two recorded kernels, two files of one boot with hostile names, and windows."""
+        """Makes captures of two recorded kernels, two files of one boot with hostile names, and windows."""
         scratch = harness.scratch()
         cls.addClassCleanup(scratch.cleanup)
         cls.directory = scratch.name
@@ -219,7 +219,7 @@ class Told(unittest.TestCase):
 
     @classmethod
     def runs(cls):
-        """A directory of windows."""
+        """Returns a directory of windows."""
         return os.path.join(cls.directory, "runs")
 
     @classmethod
@@ -231,27 +231,27 @@ class Told(unittest.TestCase):
 
     # ---- schemas
 
-    def test_the_validator_can_refuse(self):
+    def test_validator_refuses_invalid_json(self):
         validator = schema_of("show")
         report = as_json("show", self.path("a"), "--limit", "5")
         self.assert_none(validator.problems(report))
 
-        def spoilt(spoil):
+        def problems_after(edit):
             other = copy.deepcopy(report)
-            spoil(other)
+            edit(other)
             return validator.problems(other)
 
-        self.assertTrue(spoilt(lambda r: r.pop("rows")))
-        self.assertTrue(spoilt(lambda r: r["rows"][0].pop("unit")))
-        self.assertTrue(spoilt(lambda r: r["rows"][0].update(extra=1)))
-        self.assertTrue(spoilt(lambda r: r["rows"][0].update(threads=-1)))
-        self.assertTrue(spoilt(lambda r: r["rows"][0].update(group=["a", "b"])))
-        self.assertTrue(spoilt(lambda r: r["rows"][0].update(value=[1])))
-        self.assertTrue(spoilt(lambda r: r.update(schema="1")))
+        self.assertTrue(problems_after(lambda r: r.pop("rows")))
+        self.assertTrue(problems_after(lambda r: r["rows"][0].pop("unit")))
+        self.assertTrue(problems_after(lambda r: r["rows"][0].update(extra=1)))
+        self.assertTrue(problems_after(lambda r: r["rows"][0].update(threads=-1)))
+        self.assertTrue(problems_after(lambda r: r["rows"][0].update(group=["a", "b"])))
+        self.assertTrue(problems_after(lambda r: r["rows"][0].update(value=[1])))
+        self.assertTrue(problems_after(lambda r: r.update(schema="1")))
 
     def test_show(self):
         schema = schema_of("show")
-        for name, axes in AXES_OF.items():
+        for name, axes in AXES_BY_FILE.items():
             for axis in axes:
                 self.assert_none(schema.problems(as_json("show", self.path(name), "--group-by", axis)))
         for axis in AXES if ALL_AXES else ["all"]:
@@ -281,7 +281,7 @@ class Told(unittest.TestCase):
 
     # ---- CSV
 
-    def wrong_in_csv(self, axis, expected, *words):
+    def errors_in_csv(self, axis, expected, *words):
         report = as_json(*words, "--group-by", axis)
         lines = as_csv(*words, "--group-by", axis)
         places = by_place(list(expected(report)), axis)
@@ -291,17 +291,17 @@ class Told(unittest.TestCase):
         for place in {p for p in places if is_plain(p[1])} ^ {p for p in found if is_plain(p[1])}:
             yield f"{place} is in one of them alone"
         for place in places.keys() & found.keys():
-            told = {column: field for name, value in places[place].items() for column, field in fields_of(name, value).items()}
-            yield from (f"{place}: {name} is {found[place][name]!r}, not {value!r}" for name, value in told.items()
-                        if not same(found[place][name], value))
+            expected_fields = {column: field for name, value in places[place].items() for column, field in fields_of(name, value).items()}
+            yield from (f"{place}: {name} is {found[place][name]!r}, not {value!r}" for name, value in expected_fields.items()
+                        if not is_equal(found[place][name], value))
         for name in TEXT_OF.keys() & lines[0].keys():
             yield from (f"{name} holds {line[name]!r}, which is no number" for line in lines if not re.fullmatch(NUMBER, line[name]))
 
     def test_csv_of_show(self):
-        for name, axes in AXES_OF.items():
+        for name, axes in AXES_BY_FILE.items():
             for axis in axes:
                 with self.subTest(file=name, axis=axis):
-                    self.assert_none(list(self.wrong_in_csv(axis, expected_of_show, "show", self.path(name))))
+                    self.assert_none(list(self.errors_in_csv(axis, expected_of_show, "show", self.path(name))))
 
     def test_the_screen_of_a_window_with_itself(self):
         report = as_json("compare", self.path("window"), self.path("window"))
@@ -309,19 +309,19 @@ class Told(unittest.TestCase):
         self.assertEqual([row for row in report["screen"]["rows"] if row["score"] != 0], [])
 
     def test_csv_of_runs(self):
-        """The median of several windows, and two sides of windows."""
+        """Checks the median of several windows, and comparisons with a set of windows."""
         for axis in AXES if ALL_AXES else ["comm", "all"]:
             with self.subTest(axis=axis):
-                self.assert_none(list(self.wrong_in_csv(axis, expected_of_show, "show", self.runs())))
-                self.assert_none(list(self.wrong_in_csv(axis, expected_of_compare, "compare", self.path("window"), self.runs())))
+                self.assert_none(list(self.errors_in_csv(axis, expected_of_show, "show", self.runs())))
+                self.assert_none(list(self.errors_in_csv(axis, expected_of_compare, "compare", self.path("window"), self.runs())))
 
-    def test_what_is_a_window(self):
+    def test_windows_are_marked(self):
         self.assertIn("window", as_json("show", self.path("window"))["snapshot"])
         self.assertNotIn("window", as_json("show", self.path("named"))["snapshot"])
         self.assertIn("window", as_json("compare", self.path("named"), self.path("later"))["snapshot"])
         self.assertEqual(len(as_json("show", self.runs())["snapshot"]["runs"]), 3)
 
-    def test_what_is_shown_can_fail(self):
+    def test_fail_on_of_show(self):
         words = ("show", self.path("window"), "--fail-on", "thread_count > 1", "--metrics", "run_time_ns")
         done = harness.run(*words, "--format", "json")
         report = json.loads(done.stdout)
@@ -331,8 +331,8 @@ class Told(unittest.TestCase):
         failed = [line for line in as_csv(*words) if line["failed"] == "true"]
         self.assertEqual({(line["group"], line["value"]) for line in failed}, {(row["group"], str(row["value"])) for row in report["failed"]})
 
-    def test_a_window_is_asked_for_differences(self):
-        """What conditions, the order and --metrics see are differences, as rows are."""
+    def test_conditions_of_a_window_use_differences(self):
+        """Conditions, sort order and --metrics use differences, like the rows."""
         words = ("show", self.path("window"), "--metrics", "run_time_ns", "--group-by", "comm-exact")
         rows = as_json(*words, "--sort-by", "run_time_ns")["rows"]
         values = [row["value"] for row in rows if row["value"] is not None]
@@ -353,10 +353,10 @@ class Told(unittest.TestCase):
     def test_csv_of_compare(self):
         for axis in AXES:
             with self.subTest(axis=axis):
-                self.assert_none(list(self.wrong_in_csv(axis, expected_of_compare, "compare", self.path("a"), self.path("named"))))
+                self.assert_none(list(self.errors_in_csv(axis, expected_of_compare, "compare", self.path("a"), self.path("named"))))
 
     def test_csv_of_one_boot(self):
-        """Threads that came and went, rates, and what --fail-on names."""
+        """Checks threads that started and exited, rates, and conditions of --fail-on."""
         words = ("compare", "--lifetime", self.path("named"), self.path("later"), "--rate", "--fail-on", "run_time_ns.delta > 0", "--fail-on",
                  "thread_count.candidate > 1")
         report = harness.run(*words, "--format", "json")
@@ -365,10 +365,10 @@ class Told(unittest.TestCase):
         self.assertTrue(any(row["delta_alive"] for row in rows) and any(row["rate"] for row in rows))
         for axis in AXES if ALL_AXES else ["comm", "all"]:
             with self.subTest(axis=axis):
-                self.assert_none(list(self.wrong_in_csv(axis, expected_of_compare, *words)))
+                self.assert_none(list(self.errors_in_csv(axis, expected_of_compare, *words)))
 
-    def test_what_fails_is_in_csv(self):
-        """Also where it is not shown, and of a group that one side alone has."""
+    def test_failed_rows_are_in_csv(self):
+        """This also holds for rows that are not shown, and for a group that exists on one side only."""
         words = ("compare", self.path("a"), self.path("named"), "--fail-on", "thread_count.candidate > 0", "--fail-on", "nice.baseline <= 0")
         lines = as_csv(*words, "--metrics", "run_time_ns")
         failed = json.loads(harness.run(*words, "--metrics", "run_time_ns", "--format", "json").stdout)["failed"]
@@ -378,8 +378,8 @@ class Told(unittest.TestCase):
         self.assertEqual({line["side"] for line in lines if line["failed"] == "true"}, {"both", "baseline", "candidate"})
 
     def test_csv_is_safe(self):
-        """Whatever names hold: UTF-8, one line each, and nothing that a terminal would obey."""
-        text = said("show", self.path("named"), "--group-by", "comm-exact", "--format", "csv")
+        """Whatever names contain, the output is UTF-8, one line per row, and safe on a terminal."""
+        text = output_of("show", self.path("named"), "--group-by", "comm-exact", "--format", "csv")
         text.encode()
         self.assertTrue(all(c == "\n" or c.isprintable() for c in text), [c for c in text if not c.isprintable()][:5])
         self.assertIn("\\x1b", text)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A /proc that shows processes and nothing else (mount option subset=pid): what cannot be told is said to be unknown."""
+"""Checks captures with a /proc that shows only processes (mount option subset=pid): values that cannot be determined are unknown."""
 
 import contextlib
 import os
@@ -9,19 +9,19 @@ import file_json
 import harness
 from file_json import Gap
 
-# Shell: the command is run with that /proc.
+# Shell code that mounts that /proc and runs the command.
 MOUNT = 'mount -t proc -o subset=pid proc /proc && exec "$@"'
 DELAYS, STATISTICS = "/proc/sys/kernel/task_delayacct", "/proc/sys/kernel/sched_schedstats"
 
 
-class ProcessesAlone(unittest.TestCase):
+class SubsetPid(unittest.TestCase):
     def setUp(self):
         harness.needs_namespaces(self, ["--mount"])
         if harness.run("--version", prefix=["unshare", "--mount", "sh", "-c", MOUNT, "sh"]).returncode != 0:
             self.skipTest("needs Linux 5.8, which brought subset=pid")
 
     def reasons(self, plugins, switch, value):
-        """The gaps and reasons of the metrics that depend on the switch, with the switch set so."""
+        """Returns the gaps and the reasons of the metrics that depend on the switch, with the switch set to `value`."""
         held = harness.Switch(switch, value) if os.path.exists(switch) else contextlib.nullcontext()
         with harness.scratch() as directory, held:
             path = os.path.join(directory, "a.ctprof.zst")
@@ -49,8 +49,8 @@ class ProcessesAlone(unittest.TestCase):
     def test_statistics_by_the_files(self):
         self.check("procfs-sched", STATISTICS, "nr_wakeups")
 
-    def test_what_is_on_is_read(self):
-        """A thread that was born under the switch has delays, and that can be seen."""
+    def test_enabled_delays_are_read(self):
+        """A thread that started after the switch was enabled visibly has delays."""
         file = self.reasons("task-iter", DELAYS, "1")
         values = [row["blkio_delay_count"] for row in file.threads.values()]
         self.assertTrue(any(isinstance(value, int) for value in values))

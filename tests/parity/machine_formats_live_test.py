@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""What is told to programs of this host: JSON is what its schema says, and CSV says what JSON says, of captures and windows made now."""
+"""Checks the output for programs on this host: JSON fits its schema, and CSV equals JSON, for new captures and windows."""
 
 import harness
-import told_test
+import machine_formats_test
 
 
-class Told(told_test.Told):
+class MachineFormats(machine_formats_test.MachineFormats):
     @classmethod
     def make_files(cls):
-        """This host, with hostile names."""
+        """Captures this host with hostile names."""
         with harness.Helper("SLEEPERS", cwd=cls.directory):
             harness.capture(cls.path("named"))
             harness.capture(cls.path("later"))
