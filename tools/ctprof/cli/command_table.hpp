@@ -14,19 +14,19 @@ namespace ctprof::cli {
 
 struct Verb {
   std::string_view name;
-  std::string_view also;       // what people call it who come from other tools; for hints alone
-  std::string_view arguments;  // as help shows them
+  std::string_view also;       // names of similar commands in other tools; only for hints
+  std::string_view arguments;  // as shown in the help
   std::string_view summary;
   std::string_view example;
   int (*run)(const Options&);
   std::size_t most_arguments;
-  bool reads_kernel = false;  // keeps capabilities of ctprof's file; the others drop them first
+  bool reads_kernel = false;  // keeps capabilities of ctprof's file; other commands drop them first
 };
 std::span<const Verb> verbs();
-// Null if there is no such verb.
+// Returns null if no such command exists.
 const Verb* find_verb(std::string_view name);
-// " (did you mean 'compare'?)" of "diff", "comapre" and "Compare", else nothing. `others` may be
-// meant too.
+// Returns " (did you mean 'compare'?)" for "diff", "comapre" and "Compare", otherwise an empty
+// string. `other_words` are further candidates.
 std::string verb_hint(std::string_view given, std::vector<std::string> others = {});
 
 // An empty text for a command, else "unknown command 'dif' (did you mean 'diff'?)".

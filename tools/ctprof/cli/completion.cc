@@ -43,12 +43,12 @@ Candidates plain(const std::vector<std::string>& words) {
   return found;
 }
 
-// The first sentence, or part of one.
+// Returns the first sentence, or a part of it.
 std::string first_part(std::string_view text) {
   return std::string(text.substr(0, std::min(text.find_first_of(".;:("), std::size_t{72})));
 }
 
-// --- names of what plugins have
+// --- names that plugins define
 
 Result<Registry> quiet_registry() {
   Options options;
@@ -132,8 +132,8 @@ struct ValueSource {
   Candidates (*of)(std::string_view verb);
 };
 
-// Where an option's value is not a file, a directory, or one of a few words that its entry in the
-// table of options names. To add one, add a line.
+// Sources for values of options that are neither files, directories nor words listed in the table
+// of options. To add one, add a line.
 constexpr std::array kValues{
     ValueSource{"metrics,metric", [](std::string_view) { return metrics(); }},
     ValueSource{"sections", [](std::string_view) { return sections(); }},
@@ -151,7 +151,7 @@ constexpr std::array kValues{
     ValueSource{"rows", [](std::string_view) { return plain(row_words()); }},
 };
 
-// "a|b|c" of the table.
+// Splits "a|b|c" from the table of options.
 Candidates choices_in(std::string_view value) {
   Candidates found;
   if (value.find('|') != value.npos)
@@ -168,14 +168,14 @@ Candidates values_of(const OptionInfo& option, std::string_view verb) {
   return choices_in(value);
 }
 
-// Puts `head` before each; what shells find for themselves stays.
+// Prepends `head` to each candidate, except to ":files" and ":directories".
 Candidates behind(std::string_view head, Candidates found) {
   for (Candidate& candidate : found)
     if (!candidate.word.starts_with(':')) candidate.word.insert(0, head);
   return found;
 }
 
-// Of "a,b,c" the last entry is completed, where the option takes several.
+// For an option that takes a list, completes the last entry of "a,b,c".
 Candidates completed(const OptionInfo& option, std::string_view verb, std::string_view typed) {
   const bool is_list = std::string_view(option.value).ends_with(",...");
   const auto comma = is_list ? typed.rfind(',') : typed.npos;
@@ -185,7 +185,7 @@ Candidates completed(const OptionInfo& option, std::string_view verb, std::strin
 
 // --- the words of a command line
 
-// The option that the word is: "--output", "-o"; null if it is none.
+// Returns the option that the word names ("--output", "-o"), or null.
 const OptionInfo* option_of(std::string_view word) {
   for (const OptionInfo& option : kOptions) {
     const std::string_view name = option.name;
@@ -199,7 +199,7 @@ const OptionInfo* option_of(std::string_view word) {
 
 bool takes_value(const OptionInfo* option) { return option && option->value; }
 
-// The first word that is neither an option nor an option's value; empty: none yet.
+// Returns the first word that is neither an option nor an option's value, or an empty string.
 std::string_view verb_in(std::span<const std::string> words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!words[i].starts_with('-')) return words[i];

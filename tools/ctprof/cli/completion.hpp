@@ -1,9 +1,9 @@
-// Completion of the command line: `ctprof completion SHELL` prints what a shell needs, and that
-// asks `ctprof complete WORD...` what can stand in the place of the last word.
+// Completion of the command line. `ctprof completion SHELL` prints the script for a shell. That
+// script runs `ctprof complete WORD...` to get the candidates for the last word.
 //
-// The answer is a line for each word, with a tab and a description behind it where there is one;
-// `:files` or `:directories` instead say that the shell knows best. It comes from the tables of
-// verbs and options, and from the plugins that are here.
+// The output has one line per candidate, with a tab and a description where one exists. `:files` or
+// `:directories` instead lets the shell complete file names. Candidates come from the tables of
+// commands and options and from the installed plugins.
 
 #pragma once
 
@@ -18,11 +18,12 @@ struct Candidate {
   std::string description = {};
 };
 
-// `words`: those behind ctprof; the last one, maybe empty, is what somebody types. Only what begins
-// as it does is returned.
+// Returns the candidates that begin with the last word. `words` are the words after ctprof; the
+// last one is being typed and may be empty.
 std::vector<Candidate> candidates(std::span<const std::string> words);
 
-// Prints them. It stands apart from other verbs, since what is half typed is no command line yet.
+// Prints the candidates. This is not in the table of commands, because a partly typed command line
+// cannot be parsed.
 int run_complete(std::span<const char* const> words);
 
 }  // namespace ctprof::cli

@@ -1,4 +1,4 @@
-// ctprof config: what is set, and where.
+// ctprof config: prints the settings and where they come from.
 
 #include <cstdlib>
 #include <string>
@@ -23,7 +23,7 @@ constexpr std::string_view kNoneHere =
     "this ctprof has capabilities from its file: it takes orders on its command line alone, and "
     "has no settings\n";
 
-// Whether a stronger place, or a line for its verb, says otherwise for every verb that it is for.
+// Whether another setting takes precedence for every command to which this one applies.
 bool is_overridden(const Setting& setting, const Sources& sources) {
   for (const Verb& verb : verbs()) {
     if (!setting.verb.empty() && setting.verb != verb.name) continue;

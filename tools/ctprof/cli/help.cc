@@ -25,13 +25,13 @@
 namespace ctprof::cli {
 namespace {
 
-// A subject of help that is no metric.
+// A topic of help that is not a metric.
 constexpr std::string_view kHelpOnFindings = "findings";
 
-// The metrics that help and metric-list are about: those of one file, or of the loaded plugins.
+// The metrics for help and metric-list: those of one file, or of the loaded plugins.
 class CatalogSource {
  public:
-  // `file`: at most one. Fails if it cannot be read, or if no plugin can be loaded.
+  // `file` contains at most one name. Fails if it cannot be read, or if no plugin can be loaded.
   static Result<CatalogSource> open(const Options& options, std::span<const std::string> file) {
     CatalogSource source;
     if (file.empty()) {
@@ -46,7 +46,7 @@ class CatalogSource {
     return source;
   }
 
-  // Valid as long as this object lives.
+  // The result is valid while this object exists.
   MetricCatalog catalog() const {
     return file_ ? MetricCatalog::of(file_->snapshots().front(), *file_->knowledge().rules)
                  : MetricCatalog::of(*plugins_);
@@ -59,7 +59,7 @@ class CatalogSource {
   std::optional<Registry> plugins_;
 };
 
-// A line of a list, its words below each other where the terminal is too narrow for them.
+// Formats a line of a list. Wraps the description, unless the terminal is too narrow.
 std::string list_line(std::string name, std::size_t indent, std::string_view what) {
   name = "  " + name;
   name.resize(std::max(indent, name.size() + 1), ' ');

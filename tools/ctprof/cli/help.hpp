@@ -1,4 +1,4 @@
-// What ctprof says about itself: its commands, their JSON, and its metrics.
+// Help output: the commands, their JSON schemas, and metrics.
 
 #pragma once
 
@@ -10,24 +10,24 @@
 
 namespace ctprof::cli {
 
-// `ctprof --help`: the commands, one line each.
+// Returns the text of `ctprof --help`: one line per command.
 std::string overview();
 
-// "ctprof show [OPTION...] FILE"
+// Returns "ctprof show [OPTION...] FILE".
 std::string usage_of(const Verb& verb);
 
-// `ctprof VERB --help`: summary, example, usage, options.
+// Returns the text of `ctprof COMMAND --help`: summary, example, usage, options.
 std::string help_of(const Verb& verb);
 
-// `ctprof help METRIC [FILE]`. Prints the page and returns kFine, or fails with the nearest
-// commands and metrics if there is no such metric. REQUIRES: options.arguments begins with the
-// metric.
+// Implements `ctprof help METRIC [FILE]`: prints the page and returns kFine. If no such metric
+// exists, fails and suggests the nearest commands and metrics. REQUIRES: options.arguments begins
+// with the metric.
 int help_on_metric(const Options& options);
 
-// Prints the JSON schema of a verb's output; fails if the verb prints no JSON.
+// Prints the JSON schema of a command's output. Fails if the command prints no JSON.
 int print_schema(std::string_view verb);
 
-// The error for an argument beyond those that `usage` names.
+// The error for an argument in excess of those that `usage` names.
 Error unexpected_argument(const std::string& argument, const std::string& usage);
 
 }  // namespace ctprof::cli

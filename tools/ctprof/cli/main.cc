@@ -1,4 +1,4 @@
-// ctprof: finds the verb and runs it.
+// ctprof: finds the command and runs it.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,14 +50,14 @@ Result<void> check_arguments(const Verb& verb, const Options& options, std::size
   return unexpected_argument(options.arguments[most], usage_of(verb));
 }
 
-// `ctprof --help`, `ctprof --version`, or a usage error.
+// Runs `ctprof --help` or `ctprof --version`, or reports a usage error.
 int run_without_verb(const Options& options) {
   if (options.help) return page(options, overview());
   if (options.version) return run_version(options);
   return fail("missing command; see `ctprof --help`");
 }
 
-// `ctprof help`, `ctprof help VERB`, `ctprof help METRIC [FILE]`.
+// Runs `ctprof help`, `ctprof help COMMAND` and `ctprof help METRIC [FILE]`.
 int run_help(const Options& options) {
   const bool json = options.format == Format::Json;
   if (options.json_schema) return print_schema("help");
@@ -77,7 +77,7 @@ int run_verb(const Options& options) {
   return options.json_schema ? print_schema(verb->name) : verb->run(options);
 }
 
-// Only a verb that reads the kernel keeps the capabilities of ctprof's file.
+// Drops the capabilities of ctprof's file, unless the command reads the kernel.
 Result<void> settle_privileges(const Options& options) {
   const Verb* verb = find_verb(options.verb);
   return verb && verb->reads_kernel && !options.help ? Result<void>() : drop_privileges();
@@ -89,16 +89,16 @@ int run(const Options& options) {
   return options.verb == "help" ? run_help(options) : run_verb(options);
 }
 
-// That a file is not followed is no matter for --quiet: somebody may have planted it.
+// Reports a refused file even with --quiet, because an attacker may have created it.
 void note_refused(const Options& options, const std::vector<SettingsSource>& settings) {
-  if (options.verb == "config") return;  // which says it too
+  if (options.verb == "config") return;  // config prints this itself
   for (const SettingsSource& source : settings) {
     if (source.refused) fail("refused: " + source.name + ": " + source.state);
     for (const std::string& sentence : source.ignored) note(options, sentence);
   }
 }
 
-// What somebody needs who has to mend their settings does without them.
+// Whether the command works without settings: users with invalid settings need it to repair them.
 bool does_without_settings(const Options& options) {
   return options.help || options.version || options.verb == "help" || options.verb == "version";
 }
@@ -115,9 +115,9 @@ Result<Options> parse(int argc, char** argv) {
   return options;
 }
 
-// A ctprof with capabilities takes orders by its options alone. Environment variables could steer
-// the libraries too (libdw can be told to ask servers), so only those about colours are kept, and
-// the terminal's name, where it is one and no path.
+// A ctprof with file capabilities is controlled only by its options. Environment variables could
+// also control libraries (for example, libdw can query servers), so only those for colors and the
+// terminal's name are kept, unless they contain a path.
 void forget_environment() {
   if (!runs_privileged()) return;
   std::vector<std::pair<const char*, std::string>> kept;
@@ -166,7 +166,8 @@ int status_of(int argc, char** argv) {
   }
 }
 
-// Without memory for an exception, the C++ runtime ends the program and says nothing of memory.
+// If there is no memory for an exception, the C++ runtime ends the program without mentioning
+// memory.
 bool has_memory_to_fail() {
   constexpr std::size_t kLeast = 1 << 20;
   void* const some =

@@ -27,7 +27,7 @@
 namespace ctprof::cli {
 namespace {
 
-// Of all pages; that of a build would make two builds differ.
+// The date of all pages. It is constant, because a build date would make two builds differ.
 constexpr std::string_view kDate = "2026-11-23";
 
 constexpr std::string_view kWhat = "a host-wide per-thread profiler";
@@ -68,7 +68,7 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-// Text as roff would print it; nothing in it is a request or an escape.
+// Escapes text for roff, so that it contains no request and no escape.
 std::string plain(std::string_view text) {
   constexpr std::array<std::pair<char, std::string_view>, 6> kSpecial{{{'\\', "\\e"},
                                                                        {'-', "\\-"},
@@ -125,11 +125,11 @@ class Page {
     text_ += text + "\n";
     is_begun_ = true;
   }
-  // Between paragraphs; none stands below a heading.
+  // Separates paragraphs. Returns an empty string directly below a heading.
   std::string apart() const { return is_begun_ ? ".PP\n" : ""; }
 
   std::string text_;
-  bool is_begun_ = false;  // something stands below the heading
+  bool is_begun_ = false;  // whether there is text below the heading
 };
 
 // "-o, --output FILE"
@@ -216,7 +216,7 @@ std::string sentence_of(const Def& def) {
   return text;
 }
 
-// A text alone could be an Error, too.
+// A std::string could also construct an Error, so the value is constructed explicitly.
 Result<std::string> whole(std::string text) {
   return {boost::system::in_place_value, std::move(text)};
 }

@@ -35,11 +35,13 @@
 namespace ctprof::cli {
 namespace {
 
-// Three times as often as the kernel's buffer of ended threads needs in the worst storm.
+// Three times as often as necessary to keep the kernel's buffer of exited threads from overflowing
+// at the highest measured rate.
 constexpr int kAlwaysDrainMs = 100;
-// Of windows that are only measured.
+// Length of a window that only serves to estimate sizes.
 constexpr std::uint64_t kMeasuredNs = 5'000'000'000;
-// Sentences of sources are told once each; of a source that always says another, only so many.
+// A note of a source is printed once. This limits the stored notes of a source that varies its
+// text.
 constexpr std::size_t kMostRemembered = 1000;
 constexpr std::size_t kMostAveraged = 60;
 
@@ -64,7 +66,7 @@ Result<Session> begun_session(const Options& options, const Registry& registry, 
   return session;
 }
 
-// Waits so long, and drains meanwhile; false if somebody interrupts.
+// Waits until `due_ns` and drains meanwhile. Returns false when interrupted.
 bool waits_until(std::uint64_t due_ns, Session& session) {
   for (;;) {
     const std::uint64_t now = monotonic_ns();
@@ -83,8 +85,8 @@ class ContinuousRecording {
                       Shortfall& shortfall)
       : options_(options), session_(session), store_(store), shortfall_(shortfall) {}
 
-  // Returns when somebody interrupts, or --duration is over. After an error the windows before it
-  // are kept. REQUIRES: the session has begun.
+  // Returns when it is interrupted or when --duration is over. Keeps the windows before an error.
+  // REQUIRES: the session has begun.
   Result<void> run() {
     auto done = record_windows();
     if (done) return done;
@@ -101,7 +103,7 @@ class ContinuousRecording {
       if (!waits_until(std::min(due, end), session_) || due >= end) return finish();
       if (auto done = lap(); !done) return done;
       due += every;
-      // The host slept, or was too busy: the rhythm begins anew.
+      // After the host slept or was too busy, the schedule starts again from now.
       if (const std::uint64_t now = monotonic_ns(); due <= now) due = now + every;
     }
   }
@@ -170,9 +172,9 @@ Result<void> record(const Options& options, Shortfall& shortfall) {
   return ContinuousRecording(options, *session, **store, shortfall).run();
 }
 
-// --- what would be
+// --- forecast for --dry-run
 
-// A window of this host as it would be kept, and how long it was.
+// The size of a window of this host as it would be stored, and the length that was measured.
 struct Measured {
   std::uint64_t bytes = 0, ns = 0;
 };
@@ -191,7 +193,7 @@ Result<Measured> measure(const Options& options) {
   if (!window) return window.error();
   const auto block = block_of(*window, options.jobs);
   if (!block) return block.error();
-  // Of a longer one more threads end.
+  // A longer window contains more exited threads.
   const double living = static_cast<double>(window->window->living),
                rows = static_cast<double>(std::max<std::size_t>(window->threads().rows, 1));
   const double longer =
@@ -201,8 +203,8 @@ Result<Measured> measure(const Options& options) {
       ns};
 }
 
-// Bytes of the last windows that are there, on average; none where these were not about so long: a
-// longer one has more threads that ended, and no more of the others.
+// Returns the average size in bytes of the last stored windows. Returns none if their length
+// differs much from `every_ns`: a longer window has more exited threads, but no more living ones.
 std::optional<std::uint64_t> known_bytes(std::span<const KeptFile> files, std::uint64_t every_ns) {
   std::uint64_t bytes = 0, ns = 0;
   std::size_t count = 0;
@@ -231,7 +233,7 @@ std::string told_contents(const std::string& path, std::span<const KeptFile> fil
          local_time(last->windows.back().ended.wall_unix_ns) + "\n";
 }
 
-// This host's, now.
+// Returns the ages of the files now, on this host.
 Ages ages_of(std::span<const KeptFile> files, const KeepRules& rules) {
   sdk::TextFile file;
   const auto boot = file.read(AT_FDCWD, "/proc/sys/kernel/random/boot_id");

@@ -1,5 +1,5 @@
-// `record --every`: windows back to back for as long as the host runs, in a directory that is kept
-// within an age and a size (core/archive).
+// `record --every`: records consecutive windows for as long as the host runs, into a directory that
+// is limited by age and size (core/archive).
 
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace ctprof::cli {
 
-// Records until it is interrupted, or for --duration; then the open window is ended and kept. With
-// --dry-run only forecasts. Returns the exit status. REQUIRES: options.always.every_ns > 0.
+// Records until it is interrupted, or for --duration; then ends and stores the open window. With
+// --dry-run only prints a forecast. Returns the exit status. REQUIRES: options.always.every_ns > 0.
 int run_always(const Options& options);
 
 }  // namespace ctprof::cli

@@ -1,4 +1,5 @@
-// ctprof capture: a snapshot, a file, a line; with -v, the processes that could not be read.
+// ctprof capture: writes a snapshot to a file and prints one line; with -v also the processes that
+// could not be read.
 
 #include "core/capture/capture.hpp"
 
@@ -35,19 +36,19 @@
 namespace ctprof::cli {
 namespace {
 
-// What a capture came to, for its one line.
+// The result of a capture, for its one line.
 struct Outcome {
   const Snapshot& snapshot;
   CellTally cells;
   Written written;
   std::string file;
   std::uint64_t collect_ns;
-  std::uint64_t write_ns;  // syncing included
+  std::uint64_t write_ns;  // including syncing
 };
 
 struct MetricCount {
   std::size_t filled = 0;
-  std::size_t all = 0;  // that were asked for
+  std::size_t all = 0;  // number of requested metrics
 };
 
 MetricCount metrics_in(const Snapshot& snapshot) {
@@ -67,7 +68,8 @@ std::string metrics_in_words(const MetricCount& metrics) {
          " are not available here (ctprof doctor)";
 }
 
-// Some sources, of heaps for example, take longer: how far apart the threads were read is said too.
+// Some sources take longer, for example those of heaps, so the skew of the threads is printed
+// separately.
 std::string skew_in_words(const Meta& meta) {
   if (!meta.skew_ns) return "";
   const std::string all = milliseconds(*meta.skew_ns), threads = milliseconds(*meta.thread_skew_ns);
@@ -132,7 +134,7 @@ std::string json_of(const Outcome& outcome) {
 
 // --- the capture ---
 
-// The library that a plugin came from, or its name.
+// Returns the path of the plugin's library, or the plugin's name.
 std::string file_of(const std::string& plugin, const Registry& registry) {
   const auto& plugins = registry.plugins();
   const auto it = std::find_if(plugins.begin(), plugins.end(),
@@ -146,7 +148,7 @@ void note_slow(const Options& options, const SlowCall& slow) {
                     std::to_string(slow.lasted.count()) + " s");
 }
 
-// A capture. A plugin that keeps it waiting is named meanwhile.
+// Captures, and reports plugins that do not return for a long time.
 Result<Snapshot> watched_capture(Registry& registry, const Options& options, Ahead ahead,
                                  std::vector<Refusal>& refused) {
   std::optional<CallWatch> watch;
@@ -155,7 +157,8 @@ Result<Snapshot> watched_capture(Registry& registry, const Options& options, Ahe
   CaptureOptions wanted{options.rootfs, options.pids, options.metrics, options.jobs,
                         options.hostname};
   wanted.cgroup = options.cgroup;
-  wanted.all_cgroups = options.layout == FileLayout::Columns;  // the reference's layout has fewer
+  wanted.all_cgroups = options.layout == FileLayout::Columns;  // the reference layout has fewer
+                                                               // cgroups
   wanted.record = options.record;
   wanted.record.names.stop = interrupted_flag();
   wanted.level = options.level.value_or(Level::Full);
@@ -164,7 +167,7 @@ Result<Snapshot> watched_capture(Registry& registry, const Options& options, Ahe
   return snapshot;
 }
 
-// Notes sources that failed, metrics that another plugin took over, and what the sources said.
+// Notes sources that failed, metrics that another plugin took over, and the notes of the sources.
 void note_sources(const Snapshot& snapshot, const Registry& registry, const Options& options) {
   for (const SourceCost& cost : snapshot.meta.sources)
     if (!cost.failed.empty())
@@ -178,8 +181,8 @@ void note_sources(const Snapshot& snapshot, const Registry& registry, const Opti
   if (!snapshot.meta.left_out.empty()) note(options, left_out_in_words(snapshot.meta.left_out));
 }
 
-// Writes the file with the user's own rights: everything has been read, so the capabilities go
-// first.
+// Writes the file with the user's own privileges. Drops the capabilities first, since nothing more
+// is read from the kernel.
 Result<Outcome> write(const Snapshot& snapshot, const Registry& registry, const Target& target,
                       const Options& options) {
   if (auto dropped = drop_privileges(); !dropped) return dropped.error();
@@ -202,7 +205,7 @@ Result<Outcome> write(const Snapshot& snapshot, const Registry& registry, const 
                  monotonic_ns() - start};
 }
 
-// The one line, or the JSON, on a capture; on standard error if the snapshot itself went to
+// Prints the line or the JSON about a capture. Uses standard error if the snapshot itself went to
 // standard output.
 int report(const Outcome& outcome, bool to_stderr, const Options& options) {
   const std::string text = options.format == Format::Json ? json_of(outcome) : line(outcome);
@@ -211,7 +214,7 @@ int report(const Outcome& outcome, bool to_stderr, const Options& options) {
   return kFine;
 }
 
-// Keeps what would be freed right before the end: the kernel takes it back in one go.
+// Never frees the object: at process exit the kernel reclaims all memory at once, which is faster.
 template <class T>
 T& never_freed(T object) {
   static T* const kept = new T(std::move(object));
@@ -228,7 +231,7 @@ int run_capture(const Options& options) {
     if (auto taken = take_interrupts(); !taken) return fail(taken.error());
   Ahead ahead(options.rootfs);
   auto& registry = never_freed(load_metrics(options, Load::Capture, &ahead));
-  // While plugins go on opening.
+  // Runs while plugins are still being opened ahead.
   if (auto may = check_replaced(*target, options); !may) return fail(may.error());
   if (!registry) return fail(registry.error());
   std::vector<Refusal> refused;

@@ -15,10 +15,10 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr int kNotRun = 127;  // as a shell has it
+constexpr int kNotRun = 127;  // the exit status that a shell uses for a command that it cannot run
 
 struct Pipe {
-  sdk::Fd out, in;  // what goes into `in` comes out of `out`
+  sdk::Fd out, in;  // data written to `in` is read from `out`
 };
 
 Result<Pipe> make_pipe() {
@@ -34,11 +34,11 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// The rest of the process's life, until it is the command.
+// Runs in the child from fork() until execvp() replaces the process with the command.
 [[noreturn]] void wait_and_run(int go, int failed, int output, char* const* words) {
   char told = 0;
   if (::read(go, &told, 1) != 1) ::_exit(kNotRun);
-  // Even finding the command is the user's own business, not that of our capabilities.
+  // Drops the capabilities first: even the search of PATH uses only the user's own privileges.
   if (!drop_privileges()) ::_exit(kNotRun);
   if (output >= 0) ::dup2(output, STDOUT_FILENO);
   reset_signals();
@@ -78,7 +78,7 @@ Result<void> Command::run() {
   int error = 0;
   if (::write(go_.get(), &go, 1) != 1) return errno_error("running", name_, errno);
   go_.reset();
-  // The end of the pipe closes when the command runs, or when somebody ended it before.
+  // The pipe closes when execvp() succeeds, or when the process was killed before.
   if (::read(failed_.get(), &error, sizeof error) == sizeof error)
     return errno_error("running", name_, error);
   return {};

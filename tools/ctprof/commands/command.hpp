@@ -1,4 +1,4 @@
-// The command whose life a recording is about: started, waited for, never killed.
+// The command whose run a recording covers. It is started and waited for, never killed.
 
 #pragma once
 
@@ -15,28 +15,30 @@ namespace ctprof::cli {
 
 class Command {
  public:
-  // Makes the process of the command, which waits for run(). REQUIRES: we are one thread.
+  // Forks the process of the command, which waits for run(). REQUIRES: the calling process has one
+  // thread.
   static Result<Command> hold(std::vector<std::string> words);
-  // Runs it, found by PATH, with our standard input, output and error, in our process group, so
-  // that what the terminal signals reaches it too. The signals that ctprof blocks or ignores are
-  // not blocked or ignored there. Fails where it cannot be run. Without this call the process ends
-  // when this object does.
+  // Executes the command, found through PATH, with ctprof's standard input, output and error, and
+  // in ctprof's process group, so that signals from the terminal reach it too. Signals that ctprof
+  // blocks or ignores are unblocked and reset to their default action. Fails if the command cannot
+  // be executed. If run() is never called, the process exits when this object is destroyed.
   Result<void> run();
 
   pid_t pid() const { return pid_; }
-  // Becomes readable when it has ended, for poll(2); it stays the command's.
+  // A pidfd that becomes readable for poll(2) when the command exits. This object owns it.
   int ended_fd() const { return ended_.get(); }
-  // The status that it ended with, as a shell has it: 128 and the number of the signal that killed
-  // it. None while it runs.
+  // Returns the exit status as a shell reports it: 128 plus the signal number if a signal killed
+  // the command. Returns none while it runs.
   std::optional<int> status();
 
  private:
   std::string name_;
   pid_t pid_ = 0;
   sdk::Fd ended_;
-  sdk::Fd go_;      // a byte lets it run; that this closes ends it
-  sdk::Fd waits_;   // the other end, so that we may write when nobody reads any more
-  sdk::Fd failed_;  // it says an errno here, where it cannot
+  sdk::Fd go_;      // write end: one byte starts the command; closing it makes the process exit
+  sdk::Fd waits_;   // read end, kept open so that a write after the child's exit does not raise
+                    // SIGPIPE
+  sdk::Fd failed_;  // read end: receives errno if the command cannot be executed
   std::optional<int> status_;
 };
 

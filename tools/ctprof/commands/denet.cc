@@ -26,7 +26,7 @@ struct Waited {
   }
   std::uint64_t average_ns() const { return count == 0 ? 0 : total_ns / count; }
 };
-using ThreadId = std::pair<std::uint64_t, std::uint64_t>;  // of process and thread
+using ThreadId = std::pair<std::uint64_t, std::uint64_t>;  // process id, thread id
 using Threads = std::map<ThreadId, Waited>;
 
 class Column64 {

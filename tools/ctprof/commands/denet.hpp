@@ -1,4 +1,4 @@
-// Time off CPUs as denet has it: one sample of its JSON, with the object ebpf.offcpu.
+// Off-CPU time in the format of denet: one JSON sample with the object ebpf.offcpu.
 
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace ctprof::cli {
 
-// {"ts_ms":…,"ebpf":{"offcpu":{…}}}: what all threads waited, the ten that waited longest, and each
-// thread by "PID:TID"; threads that had one id after the other are one there. Fails where the file
-// has no recording of waits.
+// Writes {"ts_ms":…,"ebpf":{"offcpu":{…}}}: the waits of all threads, the ten threads that waited
+// longest, and each thread as "PID:TID". Threads that used the same id one after another are
+// merged. Fails if the file contains no recording of waits.
 Result<void> write_denet(const Snapshot& snapshot, Sink& out);
 
 }  // namespace ctprof::cli

@@ -1,4 +1,4 @@
-// ctprof doctor: what each plugin cannot do here, why, and what would change that.
+// ctprof doctor: reports what each plugin cannot do on this host, why, and how to enable it.
 
 #include <unistd.h>
 
@@ -25,7 +25,7 @@
 namespace ctprof::cli {
 namespace {
 
-// A command to paste, and what each of its parts can bring.
+// A command to paste, and the improvements that each of its parts brings.
 struct AdvisedCommand {
   std::string text;
   std::vector<Gain> gains;
@@ -36,10 +36,10 @@ struct Advice {
   std::vector<Diagnosis> diagnoses;
   std::vector<Gain> gains;
   std::vector<AdvisedCommand> commands;
-  std::vector<std::string> notes;  // about commands, and about those that are left out
+  std::vector<std::string> notes;  // about commands, including omitted ones
 };
 
-// Leaves out a command that cannot be printed as it is: what is pasted would be another command.
+// Omits a command that cannot be printed exactly: the pasted text would be another command.
 void add_command(Advice& advice, AdvisedCommand command) {
   if (const std::string shown = printable(command.text); shown == command.text)
     advice.commands.push_back(std::move(command));
@@ -61,7 +61,7 @@ void add_setcap(Advice& advice) {
   if (!command.text.empty()) add_command(advice, std::move(command));
 }
 
-// By ctprof_remedy.
+// Indexed by ctprof_remedy.
 constexpr std::array<std::string_view, 5> kKinds{"none", "command", "capabilities", "boot",
                                                  "kernel"};
 
@@ -77,7 +77,7 @@ void put_names(JsonWriter& out, std::string_view key, const Names& names) {
   out.put(',');
 }
 
-// "key":[{...},...], with `put` for what is in each object's braces.
+// Writes "key":[{...},...]. `put` writes the members of each object.
 template <class Items, class Put>
 void put_objects(JsonWriter& out, std::string_view key, const Items& items, Put put) {
   out.key(key);
@@ -161,13 +161,13 @@ std::string json_of(const Advice& advice, const Registry& registry) {
   return std::string(out.view());
 }
 
-// The most names that are listed; `ctprof plugins` lists all.
+// Largest number of names that are listed; `ctprof plugins` lists all.
 constexpr std::size_t kFewNames = 8;
 
-// The extra indentation of a sentence's second line.
+// Extra indentation of the second and later lines of a sentence.
 constexpr std::size_t kHanging = 4;
 
-// By ctprof_remedy: the words before the remedy.
+// Indexed by ctprof_remedy: the words before the remedy.
 constexpr std::array<std::string_view, 5> kPhrases{
     "", "as root: ", "with the capabilities ",
     "on the kernel's command line: ", "another kernel: "};
@@ -182,7 +182,7 @@ std::string state_of(const Diagnosis& diagnosis) {
   return printable(text) + "\n";
 }
 
-// A command is not wrapped.
+// Commands are not wrapped.
 std::string text_of(const Remedy& remedy, std::size_t width) {
   if (remedy.kind == CTPROF_REMEDY_NONE) return {};
   const std::string text = std::string(kPhrases[remedy.kind]) + remedy.what;
@@ -201,7 +201,7 @@ std::string text_of(const Finding& finding, std::size_t width) {
   return text + text_of(finding.remedy, width);
 }
 
-// What a remedy can bring, in a phrase.
+// Describes the improvement that a remedy brings.
 std::string text_of(const Gain& gain) {
   std::string text;
   const auto add = [&](std::size_t number, const char* which) {
@@ -213,7 +213,7 @@ std::string text_of(const Gain& gain) {
   return text + " (" + joined(gain.plugins) + ")";
 }
 
-// Everything but the command is a shell comment, so that the whole text can be pasted.
+// Prints everything except the command as shell comments, so that the whole text can be pasted.
 std::string text_of(const AdvisedCommand& command) {
   std::string text = printable(command.text) + "\n";
   for (const Gain& gain : command.gains) {
@@ -239,7 +239,8 @@ std::string last_words(const Advice& advice) {
   return commands.empty() ? "No command would bring more; see the remedies above.\n" : commands;
 }
 
-// The metrics that capabilities would bring to a user who is not root, where sudo can give them.
+// Returns the number of metrics that capabilities would enable for a user who is not root, if sudo
+// can grant them.
 std::size_t filled_as_root(const Advice& advice) {
   std::set<std::string> filled;
   for (const Gain& gain : advice.gains)
@@ -248,7 +249,7 @@ std::size_t filled_as_root(const Advice& advice) {
   return ::geteuid() == 0 ? 0 : filled.size();
 }
 
-// The command that brings most, or that there is none.
+// Returns the command that enables most metrics, or states that there is none.
 std::string first_line(const Advice& advice) {
   const auto filled_by = [](const AdvisedCommand& command) {
     std::size_t filled = 0;

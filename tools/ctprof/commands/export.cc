@@ -1,4 +1,4 @@
-// ctprof export: a file in another form.
+// ctprof export: converts a file to another form.
 
 #include <array>
 #include <string_view>
@@ -27,18 +27,18 @@
 namespace ctprof::cli {
 namespace {
 
-// To add a form, add a line.
+// A file layout. To add a form, add a line.
 struct FileForm {
   std::string_view name;
   FileLayout layout;
 };
 constexpr std::string_view kAsColumns = "columns";
 constexpr std::array kForms{
-    FileForm{"ktstr", FileLayout::Rows},  // what the reference's tools read
+    FileForm{"ktstr", FileLayout::Rows},  // for the reference tools
     FileForm{kAsColumns, FileLayout::Columns},
 };
 
-// What becomes of waits, for a tool that knows nothing else.
+// A form that contains only waits.
 constexpr std::string_view kDenet = "denet";
 
 const FileForm* find_form(std::string_view name) {
@@ -57,7 +57,7 @@ Error unknown_form(const std::string& given) {
   return no_choice("to", given, names);
 }
 
-// Rows have no place for a window.
+// Reduces a window to the state at its end, because the rows layout cannot store a window.
 Snapshot end_alone(Snapshot window, const Options& options) {
   const std::size_t ended = window.threads().rows - window.window->living;
   std::string sentence = "rows hold no window: writing the host as it was at the window's end";
@@ -70,7 +70,7 @@ Snapshot end_alone(Snapshot window, const Options& options) {
   return end_of(std::move(window));
 }
 
-// Rows have no place for lines that this version does not know.
+// Prints notes about lines of unknown kinds, which the rows layout cannot store.
 void note_unknown_lines(const Snapshot& snapshot, const Options& options) {
   for (const UnknownRows& table : snapshot.unknown_tables)
     note(options,
@@ -80,7 +80,7 @@ void note_unknown_lines(const Snapshot& snapshot, const Options& options) {
                       count(snapshot.unknown_lines.size(), "line", "lines"));
 }
 
-// Reads what is exported, without names where the user asks for that.
+// Reads the capture to export, with pseudonyms if the user requested them.
 Result<Snapshot> read(const std::string& file, const Vocabulary& vocabulary,
                       const Options& options) {
   auto snapshot = load_one(file, vocabulary, options);
@@ -91,7 +91,7 @@ Result<Snapshot> read(const std::string& file, const Vocabulary& vocabulary,
   return snapshot;
 }
 
-// Returns the size of the file.
+// Returns the size of the written file in bytes.
 Result<std::uint64_t> convert(const std::string& file, const FileForm& form, const Target& target,
                               const Options& options) {
   const auto layouts = load_registry(options, Load::Layouts);
@@ -119,7 +119,7 @@ Result<std::uint64_t> export_denet(const std::string& file, const Target& target
   return write_to(target, options, [&](Sink& sink) { return write_denet(*snapshot, sink); });
 }
 
-// What an earlier export into that form looks like.
+// Returns the kind of file that an earlier export into that form wrote.
 FileKind kind_of(const FileForm* form, const StackForm* stack_form, const TableExport* table) {
   if (form) return kSnapshotFile;
   if (table) return {table->name, {table->mark}};
@@ -127,7 +127,7 @@ FileKind kind_of(const FileForm* form, const StackForm* stack_form, const TableE
   return {kDenet, {"{\"ts_ms\":"}};
 }
 
-// Options that are for some forms alone.
+// Rejects options that apply only to other forms.
 Result<void> check_fit(const Options& options, bool is_table) {
   if (options.tables.is_said && (!is_table || options.to == kPrometheus))
     return Error{"--rows is for tables: ndjson, csv, parquet"};

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kScript = "ctprof_fleet/parquet.py";
 
-// What DuckDB calls it.
+// Returns the type name in DuckDB.
 std::string_view type_of(Storage storage) {
   switch (storage) {
     case Storage::U64:
@@ -32,7 +32,7 @@ std::string_view type_of(Storage storage) {
   return "VARCHAR";
 }
 
-// Of what is no metric.
+// Returns the type of a field that is not a metric.
 std::string_view type_of(std::string_view field, bool is_long) {
   if (field == "captured_at") return "TIMESTAMPTZ_NS";
   if (field == "window_ns" || field == "exact") return "UBIGINT";
@@ -41,7 +41,7 @@ std::string_view type_of(std::string_view field, bool is_long) {
   return field == "raw" && !is_long ? "MAP(VARCHAR, VARCHAR)" : "VARCHAR";
 }
 
-// The line that tells Python which columns there are.
+// Returns the line that describes the columns to Python.
 std::string columns_line(const TableShape& shape, const TableColumns& columns) {
   const Entity entity = shape.entities.front();
   const auto names = shape.is_long ? long_field_names() : field_names(columns, entity);

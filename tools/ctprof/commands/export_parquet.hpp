@@ -1,4 +1,4 @@
-// Captures as rows of a table for whoever writes them; and Parquet, which Python does, on DuckDB.
+// Writes captures as rows of a table; the Parquet form, which uses Python and DuckDB.
 
 #pragma once
 
@@ -12,16 +12,16 @@
 
 namespace ctprof::cli {
 
-// Adds all captures to the rows, and finishes them.
+// Adds all captures to the rows and finishes them.
 using FillTable = std::function<Result<void>(TableRows& rows)>;
 using MakeTable = std::function<Result<void>(const TableColumns& columns, const FillTable& fill)>;
 
-// Finds the columns of what the options name, and calls make(columns, fill). The error may be that
-// of reading.
+// Determines the columns of the captures that the options name, and calls make(columns, fill).
+// Fails with an error of `make` or of reading.
 Result<void> write_table(const Options& options, const MakeTable& make);
 
-// Writes the table as Parquet, and tells that. Returns the exit status: that of Python where it
-// failed, which has said why.
+// Writes the table as Parquet and prints its name and size. Returns the exit status; if Python
+// failed, that of Python, which has printed the error.
 int export_parquet(const Options& options, const TableShape& shape, const Target& target);
 
 }  // namespace ctprof::cli

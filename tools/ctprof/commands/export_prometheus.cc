@@ -23,10 +23,10 @@ namespace {
 
 constexpr std::string_view kAll = "all";
 constexpr std::string_view kPage = "/metrics";
-// The kernel's buffer of ended threads holds a third of a second of the worst storm.
+// The kernel's buffer of exited threads holds a third of a second at the highest measured rate.
 constexpr int kServeDrainMs = 200;
 
-// "all" is no metric.
+// Returns whether --metrics contains "all", which is not a metric, and then removes the selection.
 bool take_all(Options& options) {
   if (!options.metrics || std::ranges::count(*options.metrics, kAll) == 0) return false;
   options.metrics.reset();
@@ -41,7 +41,7 @@ void note_cut(const Options& options, const SeriesCut& cut) {
                       " (--max-series N, or fewer --metrics)");
 }
 
-// OpenMetrics where the client takes it, and does not say that it would rather not.
+// Selects OpenMetrics if the client accepts a version that ctprof writes, with a quality above 0.
 Exposition form_for(const std::string& accept) {
   const std::size_t at = accept.find("application/openmetrics-text");
   if (at == std::string::npos) return Exposition::Text;

@@ -1,4 +1,4 @@
-// ctprof export --to prometheus: figures of groups, as a file or to whoever asks.
+// ctprof export --to prometheus: writes metrics of groups to a file, or serves them over HTTP.
 
 #pragma once
 
@@ -11,10 +11,10 @@ namespace ctprof::cli {
 
 inline constexpr std::string_view kPrometheus = "prometheus";
 
-// Writes the file, and tells that or what was wrong. Returns the exit status.
+// Writes the file and prints its name and size, or the error. Returns the exit status.
 int export_prometheus(const Options& options, const Target& target);
 
-// Answers on a loopback address until Ctrl-C or SIGTERM. Returns the exit status.
+// Serves requests on a loopback address until Ctrl-C or SIGTERM. Returns the exit status.
 int listen_prometheus(const Options& options);
 
 }  // namespace ctprof::cli

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host};
 
-// What is in the table. A file of one table has threads, unless the user says otherwise; that there
-// is more in the captures, they are told.
+// Returns the contents of the table. A file with one table contains threads by default; a note then
+// mentions that the captures contain more.
 Result<TableShape> shape_of(const Options& options, TableForm form, bool holds_one_table) {
   const TableOptions& asked = options.tables;
   TableShape shape{form, asked.entities, asked.is_long, options.csv_safe};

@@ -1,5 +1,5 @@
-// ctprof export --to ndjson, csv and parquet: captures as tables. And the list of what `export`
-// makes of figures, prometheus (export_prometheus.hpp) included.
+// ctprof export --to ndjson, csv and parquet: writes captures as tables. Also lists all table forms
+// of `export`, including prometheus (export_prometheus.hpp).
 
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace ctprof::cli {
 
-// To add a form, add a line in export_tables.cc.
+// A form of output. To add one, add a line in export_tables.cc.
 struct TableExport {
   std::string_view name;
-  std::string_view mark;  // what such a file begins with
-  // Writes the file, and tells that or what was wrong. Returns the exit status.
+  std::string_view mark;  // the first bytes of such a file
+  // Writes the file and prints its name and size, or the error. Returns the exit status.
   int (*run)(const Options& options, const Target& target);
 };
 
-// Null if there is none of that name.
+// Returns null if no form has that name.
 const TableExport* find_table_export(std::string_view name);
 std::vector<std::string> table_export_names();
 

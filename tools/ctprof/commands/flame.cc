@@ -1,5 +1,5 @@
-// ctprof flame: the call stacks of windows, or what differs between two sides of them, as a picture
-// for browsers.
+// ctprof flame: draws the call stacks of windows, or the difference between two sides, as a flame
+// graph for browsers.
 
 #include <algorithm>
 #include <array>
@@ -36,9 +36,9 @@
 namespace ctprof::cli {
 namespace {
 
-// A window and its stacks, which point into it.
+// A window and its stack profile, which points into the window.
 struct LoadedRun {
-  std::string name;  // of its file or its side
+  std::string name;  // of its file or side
   Snapshot window;
   StackProfile profile;
 
@@ -49,7 +49,7 @@ struct LoadedRun {
   }
 };
 
-// Which threads --where keeps.
+// Returns the threads that --where keeps.
 Result<WantedThreads> wanted_threads(const Snapshot& window, const Options& options) {
   Where where;
   for (const std::string& text : options.where)
@@ -98,14 +98,14 @@ Result<FlameStyle::Form> form_of(std::string_view output) {
   return Error{"invalid -o '" + std::string(output) + "': the name must end in .svg or .html"};
 }
 
-// --- what is drawn
+// --- contents of the flame graph
 
 using LoadedRuns = std::vector<LoadedRun>;
 
-// Nobody asks for a snapshot of this host.
+// Flame graphs never need a snapshot of this host.
 Result<Snapshot> no_capture_for_flames() { return Error{"flame requires a recorded window"}; }
 
-// One side, or two: the baseline, and what is compared with it.
+// Loads one side, or two: the baseline and the candidate.
 Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
   const auto layouts = load_registry(options, Load::Layouts);
   if (!layouts) return layouts.error();
@@ -128,7 +128,7 @@ Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
   return sides;
 }
 
-// The runs' stacks of that metric.
+// Returns the runs' stacks of that metric.
 Result<FlameSide> side_of(const LoadedRuns& runs, const std::string& metric, bool shows_idle) {
   FlameSide side;
   for (const LoadedRun& run : runs) {
@@ -145,7 +145,7 @@ Result<FlameSide> side_of(const LoadedRuns& runs, const std::string& metric, boo
   return side;
 }
 
-// None unless both sides have several runs.
+// Returns none unless both sides have several runs.
 std::optional<SideDesign> design_of(const LoadedRuns& baseline, const LoadedRuns& candidate) {
   std::vector<RunFacts> runs;
   for (const LoadedRuns* side : {&baseline, &candidate})
@@ -176,7 +176,7 @@ std::string title_of(std::span<const LoadedRuns> sides, const std::string& metri
   return title;
 }
 
-// Of the metric that is asked for, or of the first that the candidate has.
+// Draws the requested metric, or the first one of the candidate.
 Result<void> draw(const Options& options, FlameStyle::Form form, Sink& out) {
   const auto sides = load_sides(options);
   if (!sides) return sides.error();

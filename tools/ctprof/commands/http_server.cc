@@ -73,15 +73,16 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// A line of `rest`, without its end.
+// Takes a line off `rest` and returns it without its line end.
 std::string_view take_line(std::string_view& rest) {
   std::string_view line = sdk::take(rest, '\n');
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;
 }
 
-// "localhost:9101", "127.0.0.1", "[::1]:9101". A page from elsewhere whose name was made to mean
-// this host names itself here, and is told nothing.
+// Whether a Host header names the loopback interface: "localhost:9101", "127.0.0.1", "[::1]:9101".
+// In a DNS rebinding attack, a web page's own host name resolves to this host, and its requests
+// carry that name.
 bool names_this_host(std::string_view host) {
   const bool is_v6 = host.starts_with('[');
   const std::size_t end = is_v6 ? host.find(']') : host.find(':');
@@ -90,7 +91,7 @@ bool names_this_host(std::string_view host) {
   return name == "localhost" || is_loopback(name, is_other_v6);
 }
 
-// "GET /metrics?x HTTP/1.1", and its headers. Returns 200, or the status of what is wrong.
+// Parses "GET /metrics?x HTTP/1.1" and its headers. Returns 200, or the status of the error.
 int parse(std::string_view head, HttpRequest& request) {
   std::string_view line = take_line(head);
   request.method = sdk::take(line, ' ');
@@ -137,7 +138,7 @@ sdk::Fd new_socket(int family) {
   return sdk::Fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// What a server left that was killed: a socket of ours that nobody listens at.
+// Removes a socket of this user on which no process listens: a killed server leaves one.
 void remove_stale(const std::string& path, const sockaddr_un& at) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode) ||
@@ -180,7 +181,7 @@ Result<LoopbackAddress> parse_loopback(const std::string& text) {
   return address;
 }
 
-// Nobody else can connect at any moment: the permissions are those that it is made with.
+// The socket is created with its final permissions, so no other user can ever connect.
 Result<HttpServer> HttpServer::open_socket(const std::string& path, Answer answer) {
   sockaddr_un at;
   if (!fill(path, at)) return errno_error("listening at", path, ENAMETOOLONG);
@@ -219,7 +220,7 @@ Result<HttpServer> HttpServer::open(const LoopbackAddress& address, Answer answe
   return HttpServer(std::move(fd), host + ":" + std::to_string(port), std::move(answer));
 }
 
-// Where there are too many, the oldest goes: who wants to know something has asked by now.
+// If there are too many clients, drops the oldest: it has had the most time for its request.
 void HttpServer::accept_clients() {
   for (int i = 0; i < kBacklog; ++i) {
     sdk::Fd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -269,7 +270,8 @@ void HttpServer::send(Client& client) {
     if (size < 0) return client.fd.reset();
     client.sent += static_cast<std::size_t>(size);
   }
-  // What it may still send must not reset the connection before it has read the answer.
+  // Reads what the client may still send: otherwise the kernel could reset the connection before
+  // the client has read the response.
   ::shutdown(client.fd.get(), SHUT_WR);
   std::array<char, 4096> unread;
   for (std::size_t left = kMostHead; left > 0;) {

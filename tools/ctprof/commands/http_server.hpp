@@ -1,13 +1,13 @@
-// A small HTTP server for one page, on loopback: what Prometheus scrapes.
+// A small HTTP server for one page on the loopback interface. Prometheus scrapes it.
 //
-// Whoever can connect may be hostile: it is held to little of everything. One thread serves all
-// connections, none of which can hold up another: at most kMostClients at a time, a request's head
-// of kMostHead bytes within kPatienceNs, and an answer that is taken within as long. HTTP/1.0
-// and 1.1, GET and HEAD; a connection is closed behind its answer. A request's body is not read. A
-// request for another host's name is refused, as pages make them whose name was made to mean this
-// host.
+// Clients may be hostile, so every resource of a client is limited. One thread serves all
+// connections, and none can block another: at most kMostClients connections, a request head of at
+// most kMostHead bytes that must arrive within kPatienceNs, and a response that the client must
+// read within the same time. HTTP/1.0 and 1.1, GET and HEAD. The server closes the connection after
+// the response and does not read request bodies. It refuses requests whose Host header names
+// another host, which protects against DNS rebinding.
 //
-// Not here: what is answered (scrape.hpp).
+// See also: the content of responses (scrape.hpp).
 
 #pragma once
 
@@ -26,23 +26,23 @@
 
 namespace ctprof::cli {
 
-// An address of this host that no other host reaches, and a port; or a Unix socket.
+// A loopback address with a port, or a Unix socket.
 struct LoopbackAddress {
   std::string host;  // "127.0.0.1", "::1"
   std::uint16_t port = 0;
   bool is_v6 = false;
-  std::string socket{};  // its path; empty: it is an address
+  std::string socket{};  // path; empty: use the address
 };
-// Whether it is "unix:PATH".
+// Whether the text is "unix:PATH".
 bool names_socket(const std::string& text);
-// "unix:/run/ctprof.sock", "9101", ":9101", "127.0.0.1:9101", "localhost:9101", "[::1]:9101". The
-// error is a sentence for any other address.
+// Parses "unix:/run/ctprof.sock", "9101", ":9101", "127.0.0.1:9101", "localhost:9101",
+// "[::1]:9101". The error is one sentence for any other text.
 Result<LoopbackAddress> parse_loopback(const std::string& text);
 
 struct HttpRequest {
   std::string method, path;
-  std::string accept;         // of all such headers
-  std::string authorization;  // of the last such header
+  std::string accept;         // all Accept headers, joined by commas
+  std::string authorization;  // the last Authorization header
 };
 struct HttpAnswer {
   int status = 200;
@@ -53,21 +53,21 @@ struct HttpAnswer {
 class HttpServer {
  public:
   using Answer = std::function<HttpAnswer(const HttpRequest&)>;
-  // A Unix socket can be opened by the user alone, and replaces one that nobody listens at.
+  // Only the user can open a Unix socket. It replaces a socket on which no process listens.
   static Result<HttpServer> open(const LoopbackAddress& address, Answer answer);
   // Removes the Unix socket.
   ~HttpServer();
   HttpServer(HttpServer&&) = default;
 
-  // The address that it listens at, with the port that it got where 0 was asked for; or unix:PATH.
+  // The listening address, with the port that the kernel assigned if 0 was specified; or unix:PATH.
   const std::string& name() const { return name_; }
-  // Serves for so long at most, or until `interrupt` becomes readable.
+  // Serves for at most `timeout_ms`, or until `interrupt` becomes readable.
   Result<void> serve(int interrupt, int timeout_ms);
 
  private:
   struct Client {
     sdk::Fd fd;
-    std::uint64_t due_ns = 0;  // until then the next step is done
+    std::uint64_t due_ns = 0;  // deadline of the current step
     std::string head, out;
     std::size_t sent = 0;
     bool is_answered = false;
@@ -85,7 +85,7 @@ class HttpServer {
   std::string name_;
   Answer answer_;
   std::list<Client> clients_;
-  std::string socket_;  // to be removed; empty: none
+  std::string socket_;  // path to remove in the destructor; empty: none
 };
 
 }  // namespace ctprof::cli

@@ -24,7 +24,7 @@ Result<std::uint64_t> fresh_seed() {
 
 Error interrupted() { return Error{"interrupted; the runs so far are kept"}; }
 
-// Waits until the command has ended well.
+// Runs the command and waits until it exits. Fails if its exit status is not 0.
 Result<void> run_to_its_end(const std::string& text) {
   auto command = Command::hold({"/bin/sh", "-c", text});
   if (!command) return command.error();

@@ -1,10 +1,11 @@
-// Runs of two conditions in turns: `record --interleave 'CMD_A' 'CMD_B' --repeat N`.
+// Records runs of two conditions alternately: `record --interleave 'CMD_A' 'CMD_B' --repeat N`.
 //
-// A pair is a run of each, in an order that chance decides. So whatever else changes with time
-// befalls both alike, and the two of a pair can be exchanged: that is what makes a comparison of
-// pairs true. Before each run its side's command sets its condition.
+// A pair is one run of each condition, in random order. Other influences that change with time
+// therefore affect both conditions equally, and the two runs of a pair are exchangeable, which
+// makes the comparison of pairs valid. Before each run, the command of its side establishes its
+// condition.
 //
-// Not here: recording a run (record.cc).
+// See also: record.cc (records a run).
 
 #pragma once
 
@@ -17,16 +18,16 @@
 
 namespace ctprof::cli {
 
-// Whether the second side (b) has the first turn in the pair: a bit of chance that follows from
-// the recording's seed, and that no two pairs share.
+// Whether the second side (b) goes first in the pair: a pseudo-random bit that depends only on the
+// recording's seed and the pair's number.
 bool second_goes_first(std::uint64_t seed, std::uint64_t pair);
 
-// Records one run with these options, which name the file's place and the pair.
+// Records one run. The options name the output and the pair.
 using RecordRun = std::function<Result<void>(const Options& options)>;
 
-// Records options.repeat pairs into DIR/a and DIR/b. The first command that cannot be run, or does
-// not end well, stops it; so does an interrupt: the runs until then stay. REQUIRES: two commands,
-// and interrupts were taken.
+// Records options.repeat pairs into DIR/a and DIR/b. Stops at the first command that cannot be run
+// or fails, and when interrupted; finished runs are kept. REQUIRES: two commands; take_interrupts()
+// was called.
 Result<void> interleave(const Options& options, const RecordRun& record);
 
 }  // namespace ctprof::cli

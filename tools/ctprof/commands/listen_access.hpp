@@ -1,8 +1,9 @@
-// Who may ask a ctprof that listens: whoever has the token of --token-file, whoever may open a Unix
-// socket, or, with --public, every user of the host.
+// Access control of a ctprof that listens. Requests are accepted from clients with the token of
+// --token-file, from users who may open the Unix socket, or, with --public, from every user of the
+// host.
 //
-// A ctprof that runs as root, or has capabilities, shows what other users must not see; so it needs
-// one of these. One without privileges shows what its user sees, and needs none.
+// A ctprof that runs as root or has capabilities can read data that other users must not see, so it
+// requires one of these. Without privileges it reads only what its user may see, and requires none.
 
 #pragma once
 
@@ -13,19 +14,20 @@
 
 namespace ctprof::cli {
 
-// Whether this process may see more than its user's files and processes: it is root's, or has
+// Whether this process may read more than its user's files and processes: it runs as root or has
 // capabilities.
 bool has_privileges();
 
-// Fails where every local user could ask a ctprof with privileges, and --public is missing.
+// Fails if every local user could query a privileged ctprof and --public is missing.
 Result<void> check_access(const Options& options);
 
-// The token in a file: one line of 16 to 4096 visible characters. Fails if others than the user may
-// read the file. Opened without lent capabilities. Empty if `path` is empty.
+// Reads the token from a file: one line of 16 to 4096 visible characters. Fails if others than the
+// user may read the file. Opens it without lent capabilities. Returns an empty string if `path` is
+// empty.
 Result<std::string> read_token(const std::string& path);
 
-// Whether the value of an Authorization header carries the token. How long that takes does not
-// depend on where they differ. True if the token is empty.
+// Whether the value of an Authorization header contains the token. The time does not depend on the
+// position of the first difference. True if the token is empty.
 bool is_authorized(const std::string& authorization, const std::string& token);
 
 }  // namespace ctprof::cli

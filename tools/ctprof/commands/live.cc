@@ -1,4 +1,4 @@
-// ctprof live: what happens on this host, every second, in a terminal.
+// ctprof live: shows the activity of this host in a terminal, updated every second.
 
 #include <poll.h>
 #include <unistd.h>
@@ -32,13 +32,14 @@
 namespace ctprof::cli {
 namespace {
 
-// The kernel's buffer of ended threads holds a third of a second of the worst storm.
+// The kernel's buffer of exited threads holds a third of a second at the highest measured rate.
 constexpr std::uint64_t kDrainEveryNs = 200'000'000;
-// Who types faster than keys are served sees what they do, and windows end in time.
+// Longest time to process keys before the next drawing, so that fast typing remains visible and
+// windows end on time.
 constexpr std::uint64_t kKeysNs = 50'000'000;
 constexpr int kMostNames = 100;
 
-// "ctprof-20261122-101500.ctprof.zst", and "-2" before the dot where that is taken.
+// "ctprof-20261122-101500.ctprof.zst". Later attempts insert "-2" and so on before the first dot.
 std::string name_of(const live::Sample& sample, int attempt) {
   const auto seconds = static_cast<std::time_t>(sample.closed_ns / 1'000'000'000);
   std::tm local{};
@@ -61,8 +62,8 @@ Result<Snapshot> joined_windows(const live::Teller& teller, std::span<const live
   return std::move(laps).join();
 }
 
-// Writes the windows as one, into a file of a new name, with the user's own rights. Returns what is
-// to be said.
+// Joins the windows and writes them to a new file, with the user's own privileges. Returns the
+// message to show.
 std::string write_windows(const live::Teller& teller, const Registry& registry,
                           std::span<const live::Sample> samples) {
   const auto window = joined_windows(teller, samples);
@@ -95,7 +96,7 @@ class Live {
         teller_(registry, options.record.recorders, spec_of(options)),
         view_(teller_, history_) {}
 
-  // Until somebody quits, or the terminal goes away.
+  // Runs until the user quits or the terminal is closed.
   Result<void> run(live::Terminal& terminal) {
     opened_ns_ = monotonic_ns();
     next_ns_ = opened_ns_ + interval_ns_;
@@ -119,7 +120,7 @@ class Live {
     return spec;
   }
 
-  // Until a key is pressed, the terminal has another size, or it is time for something.
+  // Waits for a key, a change of the terminal's size, or the next window or drain.
   void wait() const {
     if (has_more_) return;
     const std::uint64_t now = monotonic_ns(), due = std::min(next_ns_, drain_ns_);
@@ -128,8 +129,8 @@ class Live {
     ::poll(ends, 2, timeout);
   }
 
-  // Whether there were any. Looks for them whatever wait() met: signals of another size, or that it
-  // goes on after it was stopped, come while something else is done, too.
+  // Returns whether there was input. Reads input regardless of the result of wait(), because resize
+  // and continue signals can also arrive while other work is done.
   bool take_keys(live::Terminal& terminal) {
     bool is_new = false;
     const std::uint64_t until = monotonic_ns() + kKeysNs;
@@ -151,7 +152,7 @@ class Live {
     return is_new;
   }
 
-  // A changed interval applies to the present window, too.
+  // A changed interval also applies to the current window.
   void take_interval() {
     if (view_.interval_ns() == interval_ns_) return;
     interval_ns_ = view_.interval_ns();
@@ -192,9 +193,9 @@ class Live {
   live::Teller teller_;
   live::View view_;
   std::uint64_t interval_ns_ = live::kIntervalsMs[live::kDefaultInterval] * 1'000'000;
-  std::uint64_t opened_ns_ = 0;  // the present window
+  std::uint64_t opened_ns_ = 0;  // start of the current window
   std::uint64_t next_ns_ = 0, drain_ns_ = 0;
-  bool has_more_ = false;  // keys that wait until something was drawn
+  bool has_more_ = false;  // unprocessed keys that wait for the next drawing
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// ctprof report: what show or compare would find, as a page for browsers.
+// ctprof report: writes the results of show or compare as an HTML page.
 
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
-// ctprof plugins: every plugin, every offer, the winner, and why the others lost.
+// ctprof plugins: prints every plugin, every offer, the selected offer, and why the others were not
+// selected.
 
 #include <algorithm>
 #include <map>
@@ -100,7 +101,7 @@ std::string json_of(const Probed& probed) {
   return std::string(out.view());
 }
 
-// A line for all plugins, and one for each.
+// Formats one line for all plugins and one line for each.
 std::string overview_of(const Probed& probed) {
   std::string lines;
   std::size_t longest = 0, plugins = 0, available = 0;

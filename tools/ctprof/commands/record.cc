@@ -1,4 +1,4 @@
-// ctprof record: what happens on this host between two moments, in a file.
+// ctprof record: records a window of this host to a file.
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -39,16 +39,17 @@
 namespace ctprof::cli {
 namespace {
 
-// The kernel's buffer of ended threads holds a third of a second of the worst storm.
+// The kernel's buffer of exited threads holds a third of a second at the highest measured rate.
 constexpr int kRecordDrainMs = 20;
 constexpr std::uint64_t kProgressEveryNs = 500'000'000;
-// A command that was interrupted together with us gets so long to end, for its status.
+// A command that was interrupted together with ctprof gets this time to exit, so that its status is
+// available.
 constexpr int kCommandEndsMs = 300;
 
-// Shows on a terminal how far the recording is.
+// Shows the progress of the recording on a terminal.
 class Progress {
  public:
-  // `what` it is, as "recording".
+  // `what` describes the operation: "recording".
   Progress(const Options& options, std::string what)
       : shows_(shows_progress(options)), what_(std::move(what)) {}
   ~Progress() { clear_progress(); }
@@ -94,7 +95,7 @@ std::string line(const Snapshot& window, const std::string& file, const Written&
          size_in_words(written.file_bytes) + "\n";
 }
 
-// Makes the directory of --repeat, unless it is there and empty, with the user's own rights.
+// Creates the directory of --repeat with the user's own privileges. Accepts an existing empty one.
 Result<void> make_empty_directory(const std::string& path) {
   if (names_output(path)) return Error{"--repeat requires -o DIR: it writes several files"};
   return without_privileges([&]() -> Result<void> {
@@ -109,7 +110,7 @@ Result<void> make_empty_directory(const std::string& path) {
   });
 }
 
-// Where the window of that number goes: of 8 windows, the first is DIR/01.ctprof.zst.
+// Opens the target of window `number`: the first of 8 windows is DIR/01.ctprof.zst.
 Result<Target> target_of_window(const Options& options, std::uint64_t number) {
   if (options.repeat == 0) return target_of(options);
   const std::size_t width = std::max<std::size_t>(2, std::to_string(options.repeat).size());
@@ -120,7 +121,7 @@ Result<Target> target_of_window(const Options& options, std::uint64_t number) {
   return target_of(one);
 }
 
-// Windows one after the other, each into a file of its own.
+// Records consecutive windows, each into its own file.
 class WindowRecording {
  public:
   WindowRecording(const Options& options, const Registry& registry, Session& session,
@@ -131,8 +132,8 @@ class WindowRecording {
         command_(command),
         shortfall_(shortfall) {}
 
-  // Returns when all files are written: those of all windows, or of those until the command ended
-  // or somebody interrupted. REQUIRES: the session has begun.
+  // Returns when all files are written: those of all windows, or of the windows until the command
+  // exited or an interrupt. REQUIRES: the session has begun.
   Result<void> run(Target target) {
     opened_ = monotonic_ns();
     for (std::uint64_t number = 1;; ++number) {
@@ -147,7 +148,8 @@ class WindowRecording {
   }
 
  private:
-  // Waits until the window's time is over; false if something else ends it before.
+  // Waits until the window's time is over. Returns false if something else ends the recording
+  // first.
   bool lasts_its_time(std::uint64_t number) {
     Progress progress(options_, what(number));
     for (;;) {
@@ -184,7 +186,7 @@ class WindowRecording {
     const auto window = session_.lap();
     if (!window) return window.error();
     add_missing(**window);
-    // The next one opened there, which may be a while after this one's time was over.
+    // The next window opened when this one closed, possibly some time after its scheduled end.
     opened_ = monotonic_ns() - (boottime_ns() - (*window)->meta.start.boottime_ns);
     Result<void> written;
     session_.drain_during(
@@ -192,7 +194,7 @@ class WindowRecording {
     return written;
   }
 
-  // Stacks are unwound and named now.
+  // Ends the session, which unwinds and symbolizes the stacks.
   Result<Snapshot> ended() {
     if (options_.record.recorders.empty()) return session_.end();
     const Busy busy(options_, "naming functions");
@@ -204,7 +206,7 @@ class WindowRecording {
     if (!window) return window.error();
     add_missing(*window);
     window->meta.pair = options_.pair;
-    // The next run needs them again.
+    // The next run needs the capabilities again.
     if (options_.pair) return without_privileges([&] { return write(*window, target); });
     if (auto dropped = drop_privileges(); !dropped) return dropped;
     return write(*window, target);
@@ -230,7 +232,7 @@ class WindowRecording {
     return {};
   }
 
-  // What sources have to say, each sentence once; and what happened to the host.
+  // Prints the notes of sources, each text once, and notes about events of the host.
   void tell(const Snapshot& window) {
     for (const std::string& sentence : notes_for_user(window, options_))
       if (told_.insert(sentence).second) note(options_, sentence);
@@ -246,7 +248,7 @@ class WindowRecording {
   Session& session_;
   std::optional<Command>& command_;
   Shortfall& shortfall_;
-  std::uint64_t opened_ = 0;  // the present window, on the monotonic clock
+  std::uint64_t opened_ = 0;  // start of the current window, by the monotonic clock
   std::set<std::string> told_;
 };
 
@@ -272,7 +274,7 @@ Result<void> record(const Options& options, const Registry& registry, Ahead ahea
   return WindowRecording(options, registry, *session, command, shortfall).run(std::move(target));
 }
 
-// The directory of the runs, and one in it for each side.
+// Creates the directory of the runs and a subdirectory for each side.
 Result<void> make_directories(const Options& options) {
   if (auto made = make_empty_directory(options.output); !made) return made;
   for (const char* side : {"/a", "/b"})

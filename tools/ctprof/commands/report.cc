@@ -80,7 +80,7 @@ Result<bool> PluginsOnDemand::need_all(std::span<const Snapshot> captures) {
   auto all = load_registry(options_);
   if (!all) return all.error();
   all_.emplace(std::move(*all));
-  derived_of_all_ = all_->derived_with({});  // what a recorder told defines itself
+  derived_of_all_ = all_->derived_with({});  // metrics of recorders define themselves
   return true;
 }
 
@@ -126,7 +126,7 @@ Result<ColumnChoice> columns_of(const Options& options, ReportKind kind) {
                                         : parse_display_format(options.display_format);
 }
 
-// What is asked, and how it is told.
+// The requested report, and its columns.
 struct Asked {
   ReportKind kind;
   Spec spec;
@@ -144,9 +144,9 @@ Result<Asked> read_asked(const Options& options, ReportKind kind) {
   return Asked{kind, std::move(*spec), std::move(*columns)};
 }
 
-// All that can be wrong with the options is found before a file is opened. Whether `compare` has
-// sides to compare, or one window to show, only the files say: what fits either is sound until
-// then.
+// Reports all errors in the options before any file is opened. Only the files determine whether
+// `compare` has sides to compare or one window to show, so options that fit either case are
+// accepted until then.
 Result<void> check_asked(const Options& options) {
   const bool shows = options.verb != "compare";
   const auto asked = read_asked(options, shows ? ReportKind::Show : ReportKind::Compare);
@@ -159,7 +159,7 @@ Result<void> check_asked(const Options& options) {
   return asked.error();
 }
 
-// What is asked of so many sides.
+// Returns the request for this number of sides.
 Result<Asked> asked_of(const Options& options, const Sides& sides) {
   const bool shows = sides.sizes.size() == 1;
   auto asked = read_asked(options, shows ? ReportKind::Show : ReportKind::Compare);
@@ -170,7 +170,7 @@ Result<Asked> asked_of(const Options& options, const Sides& sides) {
   return asked;
 }
 
-// What CSV has no place for.
+// Prints notes about data that CSV cannot represent.
 void note_leftovers(const Report& report, std::size_t left_out, const Options& options) {
   if (left_out > 0) note(options, left_out_in_words(left_out));
   for (const std::string& sentence : report.notes()) note(options, printable(sentence));
@@ -194,7 +194,7 @@ void note_leftovers(const Report& report, std::size_t left_out, const Options& o
                         " beyond --limit");
 }
 
-// Standard output. Errors have been printed when `write` returns.
+// Writes to standard output. When write() fails, the error has been printed.
 class Printed final : public Sink {
  public:
   Result<void> write(std::string_view text) override {
@@ -205,7 +205,7 @@ class Printed final : public Sink {
   int status = kFine;
 };
 
-// Sorting by names of metrics is about tables, sorting by columns of the screen is not.
+// Sorting by metrics applies only to tables; sorting by columns of the screen does not.
 bool shows_screen(const Report& report, const Options& options) {
   if (!report.screen() || wants_details(options)) return false;
   return options.sort_by.empty() || name_columns(report.spec(), *report.screen());
@@ -249,11 +249,11 @@ int print_noise(const Report& report, const std::string& files, const Options& o
   return page(options, noise_text(report, *noise, files, layout, limit));
 }
 
-// What a thread takes in a file, roughly.
+// Approximate size of a thread in a file, in bytes.
 constexpr std::size_t kTextOfThread = 2700;
 
-// A snapshot of this host. It may ask for as much as if it came from a file: the one that it is
-// compared with gets no more for it.
+// Takes a snapshot of this host. Its memory limit is computed as if it had come from a file, so
+// that the snapshot that it is compared with gets the usual limit.
 Result<Snapshot> take_now(const Options& options) {
   auto registry = load_metrics(options, Load::Capture);
   if (!registry) return registry.error();
@@ -264,7 +264,7 @@ Result<Snapshot> take_now(const Options& options) {
   return now;
 }
 
-// Which keys a map has, only its rows say.
+// Only the rows of a map contain its keys.
 bool needs_all_rows(const Options& options) {
   return std::ranges::any_of(std::array{ReportKind::Show, ReportKind::Compare}, [&](auto kind) {
     const auto asked = read_asked(options, kind);
@@ -282,9 +282,10 @@ Result<Report> make_report(const ReportFiles& loaded, const Spec& spec, LateRuns
       runs, [&](std::size_t run) { return late.take(run); }, spec, loaded.knowledge());
 }
 
-// None if rows that were to be read later turned out to be others.
+// Returns none if the rows of a file, which are read later, no longer fit its outline.
 std::optional<int> report_on(const Options& options, const Teller& tell, Rows rows) {
-  // Which plugins filled what is asked of the files; those that are here only know rules.
+  // --plugins selects metrics by the plugins that filled them in the files. The installed plugins
+  // only provide rules, so all are loaded.
   Options every_plugin = options;
   every_plugin.plugins.reset();
   Sides sides;

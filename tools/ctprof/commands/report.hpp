@@ -1,10 +1,10 @@
-// ctprof show and ctprof compare: from options and files to a printed report; `ctprof report` makes
-// the same one a page (page_file.cc). And the files of a report, which help and metric-list read
-// too. What their arguments mean is up to sides.hpp.
+// ctprof show and ctprof compare: reads files, builds a report and prints it. `ctprof report`
+// writes the same report as a page (page_file.cc). ReportFiles is also used by help and
+// metric-list. sides.hpp interprets the arguments.
 //
-// A file of ours describes its own columns, so plugins are loaded only if one is needed: all of
-// them for a file without a registry, or for a rule that is not built in. The layout is always
-// loaded: it types the columns of files without a registry.
+// A file written by ctprof describes its own columns, so plugins are loaded only if necessary: all
+// of them for a file without a registry, or for a rule that is not built in. The layout plugin is
+// always loaded: it types the columns of files without a registry.
 
 #pragma once
 
@@ -25,18 +25,18 @@
 
 namespace ctprof::cli {
 
-// The plugins that it takes to reduce captures: their layouts, and all of them once a capture needs
-// one.
+// The plugins that are necessary to aggregate captures: layouts first, and all of them as soon as a
+// capture needs one.
 class PluginsOnDemand {
  public:
   static Result<PluginsOnDemand> open(const Options& options);
 
-  // It types the columns of files without a registry.
+  // Types the columns of files without a registry.
   const Vocabulary& vocabulary() const { return layouts_.vocabulary(); }
-  // Whether the captures need all of them; if so, those are loaded, and refused ones are noted.
-  // Threads: one at a time.
+  // Returns whether the captures need all plugins. If so, loads them and prints notes about refused
+  // ones. Threads: one at a time.
   Result<bool> need_all(std::span<const Snapshot> captures);
-  // Refers to this object. REQUIRES: all are loaded if they are asked for.
+  // The result refers to this object. REQUIRES: all plugins are loaded if `of_all` is true.
   Knowledge knowledge(bool of_all) const;
 
  private:
@@ -50,18 +50,18 @@ class PluginsOnDemand {
 
 class ReportFiles {
  public:
-  // Reads snapshots and windows; the vocabulary types the columns of files without a registry.
+  // Reads snapshots and windows. `vocabulary` types the columns of files without a registry.
   using Read = std::function<Result<std::vector<Snapshot>>(const Vocabulary& vocabulary)>;
-  // Makes differences of windows. The error is that of reading, or of the plugins where they are
-  // needed. Refused plugins are noted only then.
+  // Reads captures and computes the differences of windows. Returns the error of reading, or of
+  // loading plugins if they are needed. Notes refused plugins only in that case.
   static Result<ReportFiles> load(const Read& read, const Options& options);
   // Reads one file.
   static Result<ReportFiles> load(const std::string& file, const Options& options);
 
   const std::vector<Snapshot>& snapshots() const { return snapshots_; }
-  // A report owns what it says of them.
+  // Frees the snapshots. A report owns everything that it shows.
   void let_snapshots_go() { snapshots_.clear(); }
-  // Refers to this object.
+  // The result refers to this object.
   Knowledge knowledge() const { return plugins_.knowledge(needs_all_); }
   const Vocabulary& vocabulary() const { return plugins_.vocabulary(); }
 
@@ -73,18 +73,20 @@ class ReportFiles {
   std::vector<Snapshot> snapshots_;
 };
 
-// What the options ask of a report (report_spec.cc).
+// Returns the report that the options request (report_spec.cc).
 Result<Spec> spec_of(const Options& options, ReportKind kind);
-// Whether they ask for the tables of --details, by that name or by what only these have; and
-// whether these may be printed, not the first screen alone.
+// wants_details(): whether the options request the tables of --details, by that option or by one
+// that only affects them. tells_tables(): whether these tables may be printed, not only the first
+// screen.
 bool wants_details(const Options& options);
 bool tells_tables(const Options& options);
 
-// Tells a report, and returns the exit status. `files`: a name for each side.
+// Prints a report and returns the exit status. `files` has one name per side.
 using Teller = std::function<int(const Report& report, std::span<const std::string> files,
                                  const ColumnChoice& columns)>;
 
-// Reads what the options name, makes a report of it and has it told; returns the exit status.
+// Reads the files that the options name, builds a report and passes it to `tell`. Returns the exit
+// status.
 int report_on(const Options& options, const Teller& tell);
 
 }  // namespace ctprof::cli

@@ -11,7 +11,7 @@
 namespace ctprof::cli {
 namespace {
 
-// More lines than this are for a program; --limit 0 lifts it.
+// Default number of text lines. --limit 0 removes the limit, for use by programs.
 constexpr std::size_t kTextLimit = 500;
 
 }  // namespace
@@ -28,7 +28,7 @@ bool tells_tables(const Options& options) {
 
 namespace {
 
-// What is written in the grammar of expressions.
+// Adds the options whose values are expressions.
 Result<void> add_expressions(Spec& spec, const Options& options, ReportKind kind) {
   for (const std::string& text : options.where)
     if (auto added = add_condition(spec.where, text); !added) return added.error();
@@ -80,7 +80,7 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
   if (auto added = add_expressions(spec, options, kind); !added) return added.error();
   const bool text = options.format == Format::Text;
   spec.busiest = options.format == Format::Json;
-  const bool page = options.verb == "report";  // it has limits of its own
+  const bool page = options.verb == "report";  // it has its own limits
   spec.limit = options.limit.value_or(text && !page ? kTextLimit : 0);
   spec.moved_only = text;
   spec.folds_waits = text && !page;

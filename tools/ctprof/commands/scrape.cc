@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kLeastNs = 1'000'000'000, kMostNs = 60'000'000'000;
 
-// What is read of the host. Of one key of a map it is the map.
+// Returns the metrics to read. For one key of a map, reads the map.
 std::optional<std::vector<std::string>> metrics_to_read(const Registry& registry,
                                                         const ScrapeOptions& options) {
   if (options.all_metrics) return std::nullopt;
@@ -51,7 +51,7 @@ Result<Scraper> Scraper::begin(const Registry& registry, ScrapeOptions options) 
   return Scraper(registry, std::move(options), std::move(*session));
 }
 
-// The window stays the session's, which goes on from its end: what is made of differences is a
+// The session owns the window and continues from its end, so the differences are computed in a
 // copy.
 Result<void> Scraper::take_window() {
   const auto lap = session_.lap();

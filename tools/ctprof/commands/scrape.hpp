@@ -1,10 +1,10 @@
-// What `export --to prometheus --listen` answers: what happened on this host since it was started,
-// group by group, as counters that only grow.
+// The content of `export --to prometheus --listen`: counters for each group since this process
+// started. They only grow.
 //
-// Each answer reads the host, but never sooner than a second after the last reading: until then the
-// answer is the last one. A window lasts from one reading to the next, so that threads that ended
-// in between are counted, and its figures are added to those before. If nobody asks, the host is
-// read once a minute, so that what is remembered of threads that ended stays small.
+// Each request reads the host, but at most once per second: until then the response repeats the
+// previous one. A window lasts from one reading to the next, so that threads that exit in between
+// are counted; its metrics are added to the totals. Without requests the host is read once a
+// minute, which bounds the memory for exited threads.
 //
 // Threads: one.
 
@@ -33,16 +33,16 @@ struct ScrapeOptions {
 
 class Scraper {
  public:
-  // Reads the host for the first time. REQUIRES: the registry outlives this.
+  // Reads the host for the first time. REQUIRES: the registry outlives this object.
   static Result<Scraper> begin(const Registry& registry, ScrapeOptions options);
 
-  // Takes in what ended meanwhile; to be called a few times a second.
+  // Drains the records of exited threads. Must be called a few times per second.
   Result<void> drain();
-  // The figures until now, in that form. The error is that of reading the host.
+  // Returns the totals so far in that form. Fails if the host could not be read.
   Result<std::string> text(Exposition form);
 
   const std::vector<Refusal>& refused() const { return session_.refused(); }
-  // How many groups are left out by the last answer, and their series.
+  // The groups that the last response omitted, and their number of series.
   const SeriesCut& cut() const { return cut_; }
 
  private:
@@ -55,8 +55,9 @@ class Scraper {
   std::vector<DerivedDef> derived_;
   SeriesTotals totals_;
   SeriesCut cut_;
-  std::optional<Error> failed_;                   // the last reading
-  std::uint64_t may_read_ns_ = 0, must_read_ns_;  // from when on, by the monotonic clock
+  std::optional<Error> failed_;                   // error of the last reading
+  std::uint64_t may_read_ns_ = 0, must_read_ns_;  // earliest and latest time of the next reading,
+                                                  // by the monotonic clock
 };
 
 }  // namespace ctprof::cli

@@ -1,5 +1,5 @@
-// Files that are made of a window's call stacks: pictures, what other people's tools read, and the
-// file itself with more names.
+// Writes files from a window's call stacks: flame graphs, formats of other tools, and the same file
+// with more function names.
 
 #pragma once
 
@@ -13,18 +13,18 @@
 
 namespace ctprof::cli {
 
-// Writes the stacks of the file's window, those of --metric or all, in that form. Returns the bytes
-// that were written.
+// Writes the stacks of the file's window in the specified form: those of --metric, or all. Returns
+// the number of bytes written.
 Result<std::uint64_t> export_stacks(const std::string& file, const StackForm& form,
                                     const Target& target, const Options& options);
 
-// The form of that name, or null.
+// Returns the form with that name, or null.
 const StackForm* find_stack_form(std::string_view name);
 
-// Whether all that --debug-dir names are directories, asked with the user's own rights.
+// Checks with the user's own privileges that all arguments of --debug-dir are directories.
 Result<void> check_debug_directories(const Options& options);
-// The same for a verb that records. Says where --debug-dir is ignored: with capabilities of its
-// file, ctprof reads nothing for others that they point at.
+// Does the same for a command that records. Prints a note if --debug-dir is ignored: with file
+// capabilities ctprof does not read files that the user selects.
 Result<void> check_names(const Options& options);
 
 }  // namespace ctprof::cli

@@ -1,4 +1,4 @@
-// ctprof symbolize: names for functions in a file's call stacks that had none where it was
+// ctprof symbolize: adds names to functions in a file's call stacks that had none when it was
 // recorded.
 
 #include <fcntl.h>
@@ -36,7 +36,8 @@ namespace ctprof::cli {
 namespace {
 
 constexpr std::size_t kShownModules = 5;
-// Until a file system is taken not to answer; a file of 500 MiB takes five seconds over a network.
+// After this time a file system counts as unresponsive. A file of 500 MiB takes five seconds over a
+// network.
 constexpr std::chrono::seconds kPatience{10};
 
 bool has_stacks(const Snapshot& window) {
@@ -45,7 +46,7 @@ bool has_stacks(const Snapshot& window) {
   });
 }
 
-// A file of several windows is not written anew with one of them.
+// Refuses a file of several windows, because replacing it by one of them would lose the others.
 Result<Snapshot> load(const std::string& file, const Vocabulary& vocabulary) {
   auto runs = load_runs(file, vocabulary);
   if (!runs) return runs.error();
@@ -81,7 +82,8 @@ std::string in_words(const Nameless& nameless, const StackTable& table) {
   return printable(line) + "\n";
 }
 
-// What has no name still, by the modules whose files would have to be found.
+// Lists the frames that still have no name, by module, so that the user can find the modules'
+// files.
 std::string unnamed_in_words(const StackTable& table, const StackNames& names) {
   if (names.unnamed == 0) return {};
   std::string text = "still without a name:\n";
@@ -110,7 +112,8 @@ void note_missing(const Options& options, const StackNames& names, const Patient
   if (!names.beyond_limits.empty()) note(options, unnamed_for_limits(names.beyond_limits));
 }
 
-// Of this boot: process numbers of another one belong to other processes.
+// Whether the window was recorded during this boot. After another boot, process ids belong to other
+// processes.
 bool is_of_this_boot(const Snapshot& window) {
   sdk::TextFile file;
   const auto boot = file.read(AT_FDCWD, "/proc/sys/kernel/random/boot_id");
@@ -118,7 +121,8 @@ bool is_of_this_boot(const Snapshot& window) {
          sdk::trimmed(boot.value) == sdk::trimmed(window.meta.boot_id);
 }
 
-// By directories that the user named, else what the process left in /tmp.
+// Returns sources of names: the directories that the user named, then the maps that exited
+// processes left in /tmp.
 NameSources sources_of(const Snapshot& window, DebugFiles& files) {
   NameSources sources = sources_here(files, window.pools->stacks.table);
   const bool is_own_boot = is_of_this_boot(window) && !runs_privileged();
@@ -132,7 +136,7 @@ NameSources sources_of(const Snapshot& window, DebugFiles& files) {
   return sources;
 }
 
-// $DEBUGINFOD_URLS, where the user asks for it.
+// Opens the servers in $DEBUGINFOD_URLS if the user requested them.
 Result<std::unique_ptr<Debuginfod>> open_servers(const Options& options) {
   if (!options.record.names.debuginfod) return std::unique_ptr<Debuginfod>();
   return Debuginfod::open({.stop = interrupted_flag()});

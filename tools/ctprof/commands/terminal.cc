@@ -1,7 +1,7 @@
 #define NCURSES_NOMACROS 1
 #include <curses.h>
 #include <term.h>
-// They are names of ours, too.
+// ncurses defines these as macros; this file uses them as names.
 #undef lines
 #undef columns
 
@@ -32,7 +32,8 @@
 namespace ctprof::live {
 namespace {
 
-// What puts the terminal right again: for a handler, which can neither allocate nor ask.
+// State that restores the terminal. A signal handler uses it, so it needs no allocation and no
+// query.
 struct Remedy {
   int fd = -1;
   termios modes{};
@@ -40,10 +41,10 @@ struct Remedy {
   std::size_t size = 0;
 };
 Remedy g_remedy;
-// Ends reports of a mouse, in either form that ncurses begins them.
+// Disables mouse reports, in both forms that ncurses enables.
 constexpr std::string_view kMouseOff = "\033[?1006;1000l";
-std::atomic<bool> g_goes_on{false};     // it was stopped, and goes on
-std::atomic<bool> g_is_resized{false};  // since it was looked at
+std::atomic<bool> g_goes_on{false};     // the process continued after a stop
+std::atomic<bool> g_is_resized{false};  // since the last check
 
 void put_right() {
   if (g_remedy.fd < 0) return;
@@ -59,18 +60,18 @@ void on_resize(int) { g_is_resized = true; }
 void on_end(int signal) {
   if (cli::is_own_process()) put_right();
   ::signal(signal, SIG_DFL);
-  ::raise(signal);  // it is blocked until this returns
+  ::raise(signal);  // it is blocked until this handler returns
 }
 
 void add_to_remedy(const char* capability) {
   const char* text = ::tigetstr(capability);
   if (!text || text == reinterpret_cast<const char*>(-1)) return;
-  // Delays ("$<5>") are for printers.
+  // Stops at a delay ("$<5>"), which only printers need.
   for (; *text && *text != '$' && g_remedy.size < g_remedy.text.size(); ++text)
     g_remedy.text[g_remedy.size++] = *text;
 }
 
-// Terminals that have no mouse could print what they do not know.
+// Adds the sequence only for terminals with a mouse: others could print it.
 void add_mouse_to_remedy() {
   const char* const key = ::tigetstr("kmous");
   if (!key || key == reinterpret_cast<const char*>(-1)) return;
@@ -78,7 +79,7 @@ void add_mouse_to_remedy() {
     if (g_remedy.size < g_remedy.text.size()) g_remedy.text[g_remedy.size++] = letter;
 }
 
-// Letters beyond ASCII are written as UTF-8, as everything that ctprof prints, whatever the locale.
+// Selects a UTF-8 locale for ncurses, because ctprof prints UTF-8 in every locale.
 class Utf8 {
  public:
   explicit Utf8(locale_t locale) : before_(locale ? ::uselocale(locale) : nullptr) {}
@@ -116,15 +117,15 @@ void write_whole(int fd, std::string_view text) {
       pollfd room{fd, POLLOUT, 0};
       ::poll(&room, 1, -1);
     } else if (errno != EINTR) {
-      return;  // it is gone, which whoever waits for keys will see
+      return;  // the terminal is closed; the wait for keys detects it
     }
   }
 }
 
-// While it lives, what is written to `output` goes into `memory`; then to the terminal, at once.
-// ncurses (6.4) writes every move of the cursor by itself, a hundred times for a picture, and a
-// terminal would show it piece by piece. Nobody stops us meanwhile: who does has the modes of
-// `output` changed first.
+// Collects in `memory` what is written to `output`, and sends it to the terminal in one piece when
+// destroyed. ncurses (6.4) writes each cursor movement separately, about a hundred times per
+// screen, and a terminal would show the parts. SIGTSTP is blocked meanwhile, because its handler
+// would change the modes of `output`.
 class AtOnce {
  public:
   AtOnce(int output, int terminal, int memory)
@@ -179,10 +180,10 @@ std::optional<Special> special_of(wint_t code) {
   }
 }
 
-// What is reported of a mouse.
+// Mouse events that ncurses reports to this program.
 constexpr mmask_t kMouseEvents = BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED;
 
-// None for what is not reported, such as a button that is released.
+// Returns none for unused events, such as the release of a button.
 std::optional<MouseEvent> mouse_event() {
   MEVENT event{};
   if (::getmouse(&event) != OK || event.x < 0 || event.y < 0) return std::nullopt;
@@ -197,7 +198,7 @@ std::optional<MouseEvent> mouse_event() {
   return found;
 }
 
-// curses counts lines and columns in 16 bits with a sign.
+// curses stores lines and columns as signed 16-bit numbers.
 constexpr unsigned kMostCells = 32'767;
 
 bool is_known_kind(const char* kind, int terminal) {
@@ -205,7 +206,7 @@ bool is_known_kind(const char* kind, int terminal) {
   return kind && ::setupterm(kind, terminal, &status) == OK;
 }
 
-// Why curses did not take the terminal: it gives no reason.
+// Returns why curses did not open the terminal: curses reports no reason.
 Error why_not_opened(const char* kind, int terminal) {
   winsize size{};
   ::ioctl(terminal, TIOCGWINSZ, &size);
@@ -228,7 +229,7 @@ struct Terminal::Screen {
   locale_t locale = nullptr;
   std::FILE* input = nullptr;
   std::FILE* output = nullptr;
-  sdk::Fd terminal, memory;  // where `output` leads, and where it does while a picture is drawn
+  sdk::Fd terminal, memory;  // where `output` leads, normally and during draw()
   ::SCREEN* screen = nullptr;
   struct sigaction continued {
   }, resized{};
@@ -254,8 +255,9 @@ struct Terminal::Screen {
     if (locale) ::freelocale(locale);
   }
 
-  // A handler that is there before ncurses begins is left alone. ncurses' own asks for the size
-  // when the next picture is written, which is into memory: it would get none, and not ask again.
+  // ncurses keeps a handler that was installed before it starts. Its own handler would query the
+  // size when the next screen is written; `output` is a memory file then, so the query would fail
+  // and not be repeated.
   void watch_size() {
     struct sigaction action {};
     ::sigemptyset(&action.sa_mask);
@@ -313,7 +315,7 @@ Result<Terminal> Terminal::open(int input, int output) {
   ::keypad(stdscr, TRUE);
   ::nodelay(stdscr, TRUE);
   ::curs_set(0);
-  ::mouseinterval(0);  // a press is an event; nothing waits for a second one
+  ::mouseinterval(0);  // a press is an event; do not wait for a second click
   g_remedy = remedy;
   for (const char* capability : {"sgr0", "rmkx", "cnorm", "rmcup"}) add_to_remedy(capability);
   add_mouse_to_remedy();

@@ -1,7 +1,8 @@
-// The terminal of `ctprof live`: the only file that knows ncurses.
+// The terminal of `ctprof live`. Only this file uses ncurses.
 //
-// While it lives, the screen is ours. When it goes, or a signal ends the program, the terminal is
-// as it was; Ctrl-Z and `fg` give it back and take it again. There is one at a time.
+// The object controls the screen while it exists. Its destructor, or a signal that ends the
+// program, restores the terminal. Ctrl-Z also restores it, and `fg` takes control again. Only one
+// object may exist at a time.
 //
 // Threads: one.
 
@@ -19,21 +20,21 @@ namespace ctprof::live {
 
 class Terminal {
  public:
-  // Fails where nothing is known of the terminal (TERM). REQUIRES: both are one terminal.
+  // Fails if the terminal type (TERM) is unknown. REQUIRES: both descriptors are one terminal.
   static Result<Terminal> open(int input, int output);
   Terminal(Terminal&&) noexcept;
   ~Terminal();
 
   Size size() const;
   void draw(std::span<const Line> lines);
-  // The next key, or what the mouse did, if there is something already.
+  // Returns the next key or mouse event if one is available.
   std::optional<Input> input();
-  // Whether the terminal reports clicks and the wheel; otherwise it selects text. It begins
-  // without. Terminals that cannot report them go on as they are.
+  // Selects whether the terminal reports clicks and the wheel; otherwise the mouse selects text.
+  // Initially off. Terminals without a mouse ignore this.
   void use_mouse(bool is_used);
-  // Everything is drawn anew the next time.
+  // Makes the next draw() redraw the whole screen.
   void forget();
-  // Whether who typed has gone away.
+  // Whether the terminal was closed.
   bool is_gone() const;
 
  private:

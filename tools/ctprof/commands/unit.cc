@@ -24,7 +24,7 @@
 #include "tools/ctprof/commands/version.cc"
 #include "tools/ctprof/commands/window_store.cc"
 
-// Last, because the headers of ncurses define common words as macros.
+// Last, because ncurses headers define common words as macros.
 #ifdef CTPROF_NCURSES
 #include "tools/ctprof/commands/live.cc"
 #include "tools/ctprof/commands/terminal.cc"

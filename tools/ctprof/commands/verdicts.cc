@@ -16,7 +16,8 @@ Verdict judge(const ProbedField& field, const ProbedOffer& offer) {
   return {&field, &offer, "also available", chosen->plugin->name + " is preferred"};
 }
 
-// Of a metric that a recorder records. Neither capture nor record starts it by itself.
+// Judges an offer for a metric of a recorder. Neither capture nor record starts a recorder by
+// itself.
 Verdict judge_recorder(const ProbedField& field, const ProbedOffer& offer) {
   Verdict verdict = judge(field, offer);
   verdict.on_request = true;
@@ -65,7 +66,7 @@ std::string text_of_refused(const Registry& registry) {
 
 namespace {
 
-// The first item that `is_it`; if there is none, appends what `make` returns.
+// Returns the first item for which `is_it` is true; if there is none, appends the result of `make`.
 template <class Item, class IsIt, class Make>
 Item& found_or_made(std::vector<Item>& items, IsIt is_it, Make make) {
   const auto it = std::find_if(items.begin(), items.end(), is_it);
@@ -116,8 +117,8 @@ Gain& gain_by(std::vector<Gain>& gains, const Remedy& remedy, const Plugin& plug
   return gain;
 }
 
-// Whether this remedy alone is not enough: another source of the metric lacks something that no
-// capability gives, so this source will lack it too.
+// Whether this remedy is not sufficient: another source of the metric lacks something that no
+// capability provides, so this source will lack it too.
 bool needs_more_than(const Remedy& remedy, const ProbedField& field) {
   return remedy.kind == CTPROF_REMEDY_CAPABILITIES &&
          std::any_of(field.offers.begin(), field.offers.end(), [](const ProbedOffer& offer) {

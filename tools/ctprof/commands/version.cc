@@ -1,4 +1,4 @@
-// ctprof version: which one, and with --build what it was built with.
+// ctprof version: prints the version, and with --build how it was built.
 
 #include "core/base/version.hpp"
 
@@ -23,7 +23,7 @@ constexpr std::string_view kCompiler = __VERSION__;
 constexpr std::string_view kCompiler = "GCC " __VERSION__;
 #endif
 
-// "6.1.158" of the number that the kernel's headers give.
+// Formats LINUX_VERSION_CODE of the kernel headers, for example "6.1.158".
 std::string kernel_headers() {
   constexpr unsigned kCode = LINUX_VERSION_CODE;
   return std::to_string(kCode >> 16) + "." + std::to_string(kCode >> 8 & 0xff) + "." +
@@ -36,7 +36,7 @@ struct BuildFact {
   std::string value;
 };
 
-// To add a fact, add a line.
+// To add a fact about the build, add a line.
 std::array<BuildFact, 7> build_facts() {
   return {{{"compiler", "compiler", std::string(kCompiler)},
            {"build_type", "build type", CTPROF_BUILD_TYPE},

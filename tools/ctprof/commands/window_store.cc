@@ -13,8 +13,8 @@
 #include "core/archive/when.hpp"
 #include "core/file/columns/allowance.hpp"
 #include "core/file/file.hpp"
-#include "core/file/write/destination.hpp"
 #include "core/file/layout/limits.hpp"
+#include "core/file/write/destination.hpp"
 #include "core/file/write/out_file.hpp"
 #include "core/render/terminal_text.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -25,7 +25,7 @@
 namespace ctprof::cli {
 namespace {
 
-// Of a new directory.
+// Permissions of a new directory.
 constexpr mode_t kOnlyOwnerWrites = 0755;
 
 Result<void> make_archive_directory(const std::string& path) {
@@ -72,7 +72,7 @@ class ArchiveStore final : public WindowStore {
     note_all(archive_.finish());
     return {};
   }
-  // Each window is kept already.
+  // Each window is already stored.
   Result<void> rescue() override { return {}; }
   std::uint64_t last_bytes() const override { return archive_.last_bytes(); }
   std::string limits() const override { return "; kept are " + in_words(options_.always.rules); }
@@ -91,11 +91,11 @@ class ArchiveStore final : public WindowStore {
 
 class FileStore final : public WindowStore {
  public:
-  // `file` is that of the target's destination.
+  // `file` was created at the target's destination. The target outlives it.
   FileStore(const Options& options, std::unique_ptr<Target> target, OutFile file)
       : options_(options), target_(std::move(target)), file_(std::move(file)) {}
 
-  // Nothing that a reader refuses is added, and nothing of a block that was not written whole.
+  // Adds neither a block that a reader would refuse nor a partly written block.
   Result<void> keep(const Snapshot& window) override {
     const auto block = block_of(window, options_.jobs);
     if (!block) return block.error();
@@ -131,7 +131,7 @@ class FileStore final : public WindowStore {
   }
 
  private:
-  // A stream keeps what it got.
+  // Has no effect on a stream, which keeps the bytes.
   void cut_back(std::uint64_t bytes) {
     if (::ftruncate(file_.descriptor(), static_cast<off_t>(bytes)) != 0) return;
     ::lseek(file_.descriptor(), static_cast<off_t>(bytes), SEEK_SET);
@@ -148,7 +148,7 @@ class FileStore final : public WindowStore {
 Result<std::unique_ptr<WindowStore>> open_file_store(const Options& options) {
   auto target = target_of(options);
   if (!target) return target.error();
-  // The file refers to its destination, which therefore moves before the file is made.
+  // The file refers to its destination, so the target is moved to its final place first.
   auto kept = std::make_unique<Target>(std::move(*target));
   std::optional<OutFile> file;
   const auto made = without_privileges([&]() -> Result<void> {

@@ -1,5 +1,5 @@
-// Where the windows of `record --every` go: a directory that is kept within an age and a size
-// (core/archive), or one file of all windows, which a recording of a given duration fills.
+// Stores the windows of `record --every`: in a directory that is limited by age and size
+// (core/archive), or in one file with all windows, which requires --duration.
 
 #pragma once
 
@@ -16,13 +16,13 @@ namespace ctprof::cli {
 class WindowStore {
  public:
   virtual ~WindowStore() = default;
-  // Adds a window, and notes which ones had to go or are missing. An error ends the recording.
+  // Adds a window, and notes windows that were deleted or are missing. An error ends the recording.
   virtual Result<void> keep(const Snapshot& window) = 0;
-  // After the last window. Without it, a file does not get its name.
+  // Called after the last window. Without it, a file does not get its final name.
   virtual Result<void> finish() = 0;
-  // Instead of that after an error: keeps the windows that were added, if there are any.
+  // Called instead of finish() after an error: keeps the windows that were added, if any.
   virtual Result<void> rescue() = 0;
-  // Bytes of the last window that was added.
+  // Size in bytes of the last added window.
   virtual std::uint64_t last_bytes() const = 0;
   // What a second interrupt loses (signals.hpp).
   virtual std::string interrupt_loss() const = 0;
@@ -30,13 +30,13 @@ class WindowStore {
   virtual std::string limits() const = 0;
 };
 
-// Whether -o names one file: it ends as names of recordings do, and --duration is given.
+// Whether -o names a single file: its name has the suffix of recordings, and --duration is set.
 bool records_one_file(const Options& options);
 
-// Whether the options fit the kind of store that -o names.
+// Checks that the options fit the kind of store that -o names.
 Result<void> check_store(const Options& options);
 
-// With the user's own rights. `options` outlives the store.
+// Opens the store with the user's own privileges. REQUIRES: `options` outlives the store.
 Result<std::unique_ptr<WindowStore>> open_store(const Options& options);
 
 }  // namespace ctprof::cli

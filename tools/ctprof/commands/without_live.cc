@@ -1,4 +1,4 @@
-// ctprof live, where it was built without ncurses.
+// The live command of a ctprof that was built without ncurses.
 
 #include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/runtime/output.hpp"

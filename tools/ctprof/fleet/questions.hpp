@@ -7,7 +7,7 @@
 
 namespace ctprof::cli {
 
-// What the package can be asked.
+// A query of the package.
 struct FleetQuestion {
   std::string_view name, arguments, what;
 };

@@ -13,7 +13,7 @@
 namespace ctprof::cli {
 namespace {
 
-// Nobody asks for a snapshot of this host.
+// Tables never need a snapshot of this host.
 Result<Snapshot> no_capture_for_tables() { return Error{"tables require existing captures"}; }
 
 Result<Snapshot> window_between(const Options& options, const Vocabulary& vocabulary) {
@@ -64,7 +64,8 @@ Result<Captures::Told> Captures::load(std::size_t source, const TakeCapture& tak
   return Told{};
 }
 
-// Whether that was enough: a file of one window tells its columns before its rows.
+// Returns whether the outline was sufficient. A file with one window stores its columns before its
+// rows.
 bool Captures::look_at_outline(std::size_t source,
                                const std::function<void(const Snapshot&)>& look) const {
   if (span_ || files_[source] == "-") return false;
@@ -75,8 +76,8 @@ bool Captures::look_at_outline(std::size_t source,
   return true;
 }
 
-// Of one file the error is its own. Where there are more, one that cannot be read is left out, but
-// for the last if nothing could be read.
+// For one file, returns its error. For several, skips unreadable ones, and returns the last error
+// if none could be read.
 Result<void> Captures::each_source(const std::function<Result<void>(std::size_t)>& visit,
                                    bool tells_failures) {
   std::size_t visited = 0;
@@ -93,7 +94,7 @@ Result<void> Captures::each_source(const std::function<Result<void>(std::size_t)
   return visited > 0 ? Result<void>() : last;
 }
 
-// Standard input cannot be read again, and one capture need not be.
+// Keeps standard input, which cannot be read again, and a single capture, which need not be.
 Result<void> Captures::outlines(const std::function<void(const Snapshot&)>& look) {
   for (const Snapshot& capture : kept_) look(capture);
   if (is_kept_) return {};

@@ -1,15 +1,15 @@
-// The captures that an argument of `export` names, one after the other, for tables.
+// Iterates over the captures that an argument of `export` names, for tables.
 //
 //   FILE         every capture in it, snapshots and windows
-//   FILE#N       that one
+//   FILE#N       only that capture
 //   A..B         two snapshots of one boot: the window between them
 //   DIR          those of its files, by name; of `record --interleave`, those of both sides
 //   DIR of --every   its windows, or those of --since and --until
 //
-// Only one is in memory at a time, but for those of standard input. In a directory, files that
-// cannot be read are told and left out; so is a capture that was there before.
+// Only one capture is in memory at a time, except for standard input. In a directory, unreadable
+// files are reported and skipped, and so are duplicate captures.
 //
-// Not here: what fits show and compare (sides.hpp).
+// See also: combinations that show and compare accept (sides.hpp).
 
 #pragma once
 
@@ -35,12 +35,12 @@ class Captures {
   // REQUIRES: options and vocabulary outlive this.
   static Result<Captures> find(const Options& options, const Vocabulary& vocabulary);
 
-  // Calls look(capture) for each, windows made of differences; rows may be missing. What cannot be
-  // read is passed over here, unless nothing can.
+  // Calls look(capture) for each capture, with differences instead of the two ends of a window.
+  // Rows may be missing. Skips unreadable captures, and fails only if all are unreadable.
   Result<void> outlines(const std::function<void(const Snapshot&)>& look);
-  // Calls take(capture) for each, windows made of differences, and without names where the user
-  // asks for that. Tells what a reader should know. Fails where nothing can be read. REQUIRES:
-  // called once.
+  // Calls take(capture) for each capture, with differences instead of the two ends of a window, and
+  // with pseudonyms if the user requested them. Prints notes about the captures. Fails if nothing
+  // can be read. REQUIRES: called once.
   Result<void> take(const TakeCapture& take);
 
  private:
@@ -50,7 +50,7 @@ class Captures {
   std::size_t sources() const { return span_ ? span_->size() : files_.size(); }
   using Told = std::vector<std::string>;
   void tell(const Told& sentences) const;
-  // Returns what is left out at the source's end.
+  // Returns the notes about an incomplete end of the source.
   Result<Told> load(std::size_t source, const TakeCapture& take) const;
   bool look_at_outline(std::size_t source, const std::function<void(const Snapshot&)>& look) const;
   Result<void> each_source(const std::function<Result<void>(std::size_t)>& visit,
@@ -62,12 +62,13 @@ class Captures {
   const Vocabulary* vocabulary_;
   std::vector<std::string> files_;
   std::optional<SpanWindows> span_;
-  std::vector<Snapshot> kept_;  // what is not read again: the only capture, or standard input
-  Told told_;                   // of its end
+  std::vector<Snapshot> kept_;  // captures that are not read again: the only one, or those of
+                                // standard input
+  Told told_;                   // notes about the end of the source
   bool is_kept_ = false;
   std::optional<KeyedHash::Key> key_;  // of pseudonyms
-  std::set<std::string> taken_;        // captures, by their id
-  bool is_stopped_ = false;            // by who takes them
+  std::set<std::string> taken_;        // ids of the captures so far
+  bool is_stopped_ = false;            // because take() returned an error
 };
 
 }  // namespace ctprof::cli

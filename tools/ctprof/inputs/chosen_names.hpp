@@ -1,5 +1,5 @@
-// Names of files that the user did not specify: the newest recording here, and what a page or a
-// picture of a file is called.
+// Chooses file names that the user did not specify: the newest recording in the working directory,
+// and the output name of a page or flame graph.
 
 #pragma once
 
@@ -11,12 +11,12 @@
 
 namespace ctprof::cli {
 
-// The file in the working directory that ends in .ctprof.zst and was written last; of equals the
-// first by name. None: there is none.
+// Returns the most recently written file in the working directory whose name ends in .ctprof.zst.
+// If several have that time, returns the first by name. Returns none if no such file exists.
 std::optional<std::string> newest_recording();
 
-// The options with an output: what was specified, or "run.html" of "runs/run.ctprof.zst". `suffix`
-// has the dot. REQUIRES: there is an argument.
+// Returns the options with an output name: the specified one, or "run.html" for
+// "runs/run.ctprof.zst". `suffix` includes the dot. REQUIRES: at least one argument.
 Options with_output(Options options, std::string_view suffix);
 
 }  // namespace ctprof::cli

@@ -22,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "HASH HASH\n", of the runs and of --about.
+// "HASH HASH\n": hashes of the runs and of --about.
 constexpr std::size_t kHash = 16, kLine = 2 * kHash + 2;
-// A file with more lines loses the older half.
+// If a file has more lines, the older half is removed.
 constexpr std::size_t kMostLines = 4096;
 constexpr const char* kName = "compared";
 
@@ -44,13 +44,14 @@ std::string hash_text(std::uint64_t number) {
   return text.data();
 }
 
-// Whether only this user and root decide what the directory contains.
+// Whether only this user and root can change the contents of the directory.
 bool is_own_directory(const fs::path& path) {
   const sdk::Fd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   return directory && why_not_own_directory(path, directory.get()).empty();
 }
 
-// Empty: there is none, or it is somebody else's, as HOME can be under sudo.
+// Returns an empty path if there is none, or if HOME belongs to another user, for example under
+// sudo.
 fs::path state_directory() {
   const char* state = std::getenv("XDG_STATE_HOME");
   if (state && *state == '/') return fs::path(state) / "ctprof";
@@ -59,7 +60,7 @@ fs::path state_directory() {
   return fs::path(home) / ".local/state/ctprof";
 }
 
-// Creates what is missing below a directory of this user.
+// Creates missing directories below a directory of this user.
 sdk::Fd open_state_directory() {
   const fs::path path = state_directory();
   if (path.empty()) return sdk::Fd();
@@ -73,7 +74,8 @@ sdk::Fd open_state_directory() {
   return sdk::Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-// Of this user, and locked against another comparison; none: there cannot be one.
+// Opens the file of this user and locks it against concurrent comparisons. Returns an invalid
+// descriptor if that is not possible.
 sdk::Fd open_state_file() {
   const sdk::Fd directory = open_state_directory();
   if (!directory) return sdk::Fd();
@@ -84,7 +86,7 @@ sdk::Fd open_state_file() {
   return ::flock(file.get(), LOCK_EX) == 0 ? std::move(file) : sdk::Fd();
 }
 
-// Whole lines; of a larger file, the first ones.
+// Returns whole lines; for an oversized file, the first ones.
 std::string text_of(int file) {
   std::string text(2 * kMostLines * kLine, '\0');
   const ssize_t size = ::pread(file, text.data(), text.size(), 0);
@@ -92,7 +94,7 @@ std::string text_of(int file) {
   return text;
 }
 
-// Writes the lines, without the older half if there are too many, and the new one.
+// Writes the lines and the new one. Omits the older half if there are too many.
 void write_lines(int file, std::string_view lines, const std::string& added) {
   const std::size_t count = lines.size() / kLine;
   const std::size_t left_out = count < kMostLines ? 0 : count / 2 * kLine;

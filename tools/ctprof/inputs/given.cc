@@ -25,14 +25,14 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// A file that is there, or one of its captures.
+// Whether the argument names an existing file, or one of its captures.
 bool names_file(const std::string& argument) {
   const std::string path = name_of_capture(argument).path;
   return argument == "-" || (!path.empty() && exists(path) && !is_directory(path));
 }
 
-// In the order of their names. Others may put what they like into a directory: a pipe would hold us
-// up.
+// Returns the files in the order of their names. Skips everything but regular files: reading a pipe
+// that another user created could block ctprof.
 Result<std::vector<std::string>> files_in(const std::string& directory) {
   std::error_code failed;
   std::vector<std::string> files;
@@ -49,7 +49,7 @@ Result<std::vector<std::string>> files_in(const std::string& directory) {
   return files;
 }
 
-// Where `..` stands between two files that are there.
+// Returns the positions of each `..` between the names of two existing files.
 std::vector<std::size_t> places_to_split(const std::string& text) {
   std::vector<std::size_t> places;
   for (auto at = text.find(kPairMark); at != text.npos; at = text.find(kPairMark, at + 1))
@@ -58,8 +58,8 @@ std::vector<std::size_t> places_to_split(const std::string& text) {
   return places;
 }
 
-// A directory of `record --every`. Which windows are to be runs, its files do not say: `noise`
-// takes them as they are.
+// Whether the argument is a directory of `record --every`. Such a directory does not define runs,
+// so `noise` reads its files one by one.
 bool is_span(const std::string& text, const Options& options) {
   return options.verb != "noise" && is_directory(text) && is_archive(text);
 }
@@ -89,7 +89,7 @@ Result<Given> look_up(const std::string& text, const Options& options, const Spa
 
 using Arguments = std::vector<std::string>;
 
-// The two sides that `record --interleave` left in a directory; none if it has no such.
+// Returns the two sides in a directory of `record --interleave`, or none for another directory.
 std::optional<std::vector<Arguments>> sides_in(const std::string& directory) {
   const std::string in = directory + (directory.ends_with('/') ? "" : "/");
   const std::string a = in + "a", b = in + "b";
@@ -97,8 +97,8 @@ std::optional<std::vector<Arguments>> sides_in(const std::string& directory) {
   return std::vector<Arguments>{{a}, {b}};
 }
 
-// Replaces a directory of `record --interleave` that is the only argument: by two sides for verbs
-// that compare, by two arguments of one side for tables, which have no sides.
+// Replaces a directory of `record --interleave` that is the only argument: by two sides for
+// commands that compare, and by two arguments of one side for tables, which have no sides.
 void take_sides(std::vector<Arguments>& asked, const Options& options) {
   const bool compares =
       options.verb == "compare" || options.verb == "report" || options.verb == "flame";
@@ -121,7 +121,7 @@ Result<Given> look_up_one(const std::string& argument, const Options& options) {
   return Given{argument, Form::File, {argument}, {}};
 }
 
-// The arguments of each side, looked up. Standard input can be read once.
+// Resolves the arguments of each side. Standard input can be read only once.
 Result<std::vector<std::vector<Given>>> look_up(const Options& options) {
   std::vector<Arguments> asked = options.vs;
   if (asked.empty())

@@ -1,6 +1,6 @@
-// What the arguments of show and compare name: files that are there.
+// Resolves the arguments of show and compare to existing files.
 //
-// Not here: reading them, and what they mean together (sides.hpp).
+// See also: loaded.hpp (reads the files), sides.hpp (combines them).
 
 #pragma once
 
@@ -14,30 +14,30 @@
 
 namespace ctprof::cli {
 
-// Between the two files of a pair.
+// Separates the two files of a pair.
 inline constexpr std::string_view kPairMark = "..";
 
-// Span: a directory that `record --every` fills.
+// Span: windows of a directory that `record --every` fills.
 enum class Form { File, Pair, Directory, Span };
 
-// An argument, and the files that it stands for: one, the two of A..B, or those of a directory in
-// the order of their names. Of a span it is the directory.
+// An argument and its files: one, the two of A..B, or those of a directory in the order of their
+// names. For a span, the only entry is the directory.
 struct Given {
   std::string text;
   Form form = Form::File;
   std::vector<std::string> files;
-  Span span{};  // that is asked for
+  Span span{};  // the requested time range
 };
 
-// The arguments of each side. One that exists is a path; else it is split at a `..` where both
-// halves are files. Fails where it can be split at several places, where a directory has no file of
-// ours, and where standard input would be read twice. A file that is not there is found out when it
-// is read. --since and --until fit directories of `record --every` alone. A directory of `record
-// --interleave` is two sides for compare, report and flame, and two directories of one side for
-// export.
+// Resolves the arguments of each side. An argument that exists is a path; otherwise it is split at
+// a `..` between two existing files. Fails if it can be split at several places, if a directory
+// contains no ctprof file, or if standard input would be read twice. A missing file is detected
+// only when it is read. --since and --until apply only to directories of `record --every`. A
+// directory of `record --interleave` becomes two sides for compare, report and flame, and two
+// directories of one side for export.
 Result<std::vector<std::vector<Given>>> look_up(const Options& options);
 
-// The same of one argument, for verbs that take one file: a file, or a span.
+// Resolves one argument for commands that take one file: a file or a span.
 Result<Given> look_up_one(const std::string& argument, const Options& options);
 
 }  // namespace ctprof::cli

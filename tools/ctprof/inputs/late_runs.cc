@@ -20,7 +20,7 @@ bool is_same(const DerivedDef& a, const DerivedDef& b) {
   return a.name == b.name && a.expression == b.expression;
 }
 
-// Whether a report that was planned by the one fits the other.
+// Whether a report that was planned for `outline` fits `run`.
 bool has_columns_of(const Snapshot& run, const Snapshot& outline) {
   const auto same = [](const auto& a, const auto& b) { return is_same(a, b); };
   for (std::size_t entity = 0; entity < kEntities; ++entity)
@@ -36,8 +36,7 @@ Result<std::shared_ptr<const Snapshot>> LateRuns::take(std::size_t run) {
   auto read = naming({&file, 1}, "reading", [&] { return load_file(file, *vocabulary_); });
   if (!read) return read.error();
   if (read->window) to_differences(*read);
-  // What there is to tell of a file, such as an end that is torn off, is told where it is read
-  // whole.
+  // Notes about a file, such as a truncated end, are reported when the file is read as a whole.
   if (!read->window || !read->told.empty() || !has_columns_of(*read, outlines_[run])) {
     any_unlike_ = true;
     return error("reading", file, "it changed while it was read");

@@ -1,6 +1,6 @@
-// Runs of which a report has seen the outlines, read whole when it asks for them.
+// Loads runs on demand for a report that so far has only their outlines.
 //
-// So many runs are compared in the memory of a few.
+// Thus many runs can be compared in the memory of a few.
 
 #pragma once
 
@@ -18,16 +18,17 @@ namespace ctprof::cli {
 
 class LateRuns {
  public:
-  // The outlines are made of differences already; `files` are theirs. REQUIRES: all outlive this.
+  // The outlines already hold differences; `files` are their files. REQUIRES: all arguments outlive
+  // this object.
   LateRuns(std::span<const Snapshot> outlines, std::span<const std::string> files,
            const Vocabulary& vocabulary)
       : outlines_(outlines), files_(files), vocabulary_(&vocabulary) {}
 
-  // Reads a run, and makes differences of it. It is an error if the file has other columns than its
-  // outline. Threads: any.
+  // Reads a run and computes its differences. Fails if the columns of the file differ from those of
+  // its outline. Threads: any.
   Result<std::shared_ptr<const Snapshot>> take(std::size_t run);
-  // Whether that happened: what is right was found by a wrong plan, and has to be read once more,
-  // all at once.
+  // Whether take() failed because a file differs from its outline. The report then used a wrong
+  // plan, and all runs must be read again, completely and together.
   bool any_unlike() const { return any_unlike_; }
 
  private:

@@ -39,7 +39,7 @@ struct Read {
   std::string name;  // of a span; empty otherwise
 };
 
-// What is missing in the span is told of its first run.
+// Notes about missing windows are attached to the first run.
 Result<Read> read_span_of(const Given& given, const Vocabulary& vocabulary) {
   auto spanned = read_span(given.text, given.span, vocabulary);
   if (!spanned) return spanned.error();
@@ -59,7 +59,7 @@ Result<Read> read_source(const Source& source, const Vocabulary& vocabulary) {
   return Read{std::move(*runs), {}};
 }
 
-// Reads the files with the user's own rights, a few at the same time.
+// Reads the files with the user's own privileges, a few concurrently.
 Result<std::vector<Read>> read_all(std::span<const Source> sources, const Vocabulary& vocabulary) {
   std::vector<std::optional<Result<Read>>> found(sources.size());
   const auto read = [&]() -> Result<void> {
@@ -100,7 +100,7 @@ bool can_be_read_again(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// So few runs are read at once, whatever their size.
+// Up to this number, runs are read as a whole immediately, whatever their size.
 constexpr std::size_t kFewRuns = 2;
 
 bool has_form(std::span<const Source> sources, Form form) {

@@ -1,6 +1,6 @@
-// What arguments name, read: files, and windows out of a directory of `record --every`.
+// Reads the files of arguments, and windows from a directory of `record --every`.
 //
-// Not here: which files arguments name (given.hpp), what they mean together (sides.hpp).
+// See also: given.hpp (resolves arguments to files), sides.hpp (combines them).
 
 #pragma once
 
@@ -19,7 +19,7 @@ namespace ctprof::cli {
 
 using Runs = std::vector<Snapshot>;
 
-// An argument, read. That of a span is named with the times of what was found.
+// An argument with its data. The text of a span includes the times of its windows.
 struct Loaded {
   Given given;
   std::vector<Runs> files;
@@ -27,17 +27,17 @@ struct Loaded {
 
 using LoadedSide = std::vector<Loaded>;
 
-// Reads all files of all sides' arguments with the user's own rights, a few at the same time.
+// Reads all files of all sides' arguments with the user's own privileges, a few concurrently.
 Result<std::vector<LoadedSide>> load_all(std::vector<std::vector<Given>> sides,
                                          const Vocabulary& vocabulary, const Options& options);
 
-// Outlines of all files; none where some of them can only be read whole. What is wrong with a file
-// is found out when it is.
+// Returns the outlines of all files, or none if some file can only be read as a whole. Errors in a
+// file are reported when it is read as a whole.
 std::optional<std::vector<LoadedSide>> load_outlines(std::span<const std::vector<Given>> sides,
                                                      const Options& options);
 
-// The one snapshot or window of an argument, for verbs that take one: of a span, the whole. The
-// error says so where it is several.
+// Reads the only snapshot or window of an argument, for commands that take one; the windows of a
+// span are joined. Fails with an explanation if there are several.
 Result<Snapshot> load_one(const std::string& argument, const Vocabulary& vocabulary,
                           const Options& options);
 

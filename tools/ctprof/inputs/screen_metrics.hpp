@@ -1,5 +1,5 @@
-// What verbs that show the first screen share: the metrics that are read for it again and again,
-// and the command that its findings name.
+// Shared by commands that show the first screen: the metrics that it needs, and the command that
+// its findings recommend.
 
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace ctprof::cli {
 
-// The command that findings of waits name.
+// The command that findings about waits recommend.
 inline constexpr std::string_view kRecordWaits = "ctprof record --recorders off-cpu -d 5s";
 
-// The columns of the screen, what explains the CPU time, and the state.
+// Returns the metrics of the screen's columns, of CPU accounting, and the thread state.
 inline std::vector<std::string> metrics_of_screen(const Registry& registry) {
   std::vector<std::string> names;
   for (const Field& field : registry.fields())

@@ -19,7 +19,7 @@
 namespace ctprof::cli {
 namespace {
 
-// The only run of a file; none if it holds several.
+// Returns the only run of a file, or an error if the file holds several.
 Result<Snapshot> only_run(Runs runs, const std::string& file) {
   if (runs.size() == 1) return std::move(runs.front());
   return error(
@@ -48,7 +48,7 @@ Result<Snapshot> window_of_pair(Loaded& pair) {
                         pair.given.files[1]);
 }
 
-// Of lifetimes a window is what stands at its end.
+// For --lifetime, a window is represented by the state at its end.
 Result<Snapshot> end_of_pair(Loaded& pair) {
   auto ends = ends_of_pair(pair);
   if (!ends) return ends.error();
@@ -61,7 +61,7 @@ Result<Snapshot> end_of_pair(Loaded& pair) {
 struct Side {
   std::string name;
   Runs runs;
-  std::vector<std::string> files;  // of each run
+  std::vector<std::string> files;  // for each run
 };
 
 bool is_snapshot(const Side& side) { return side.runs.size() == 1 && !side.runs.front().window; }
@@ -78,7 +78,7 @@ std::vector<Side> only(Side side) {
   return sides;
 }
 
-// Adds the runs that an argument stands for.
+// Adds the runs of an argument.
 Result<void> add_runs(Side& side, Loaded& loaded, bool lifetime) {
   const auto add = [&](Snapshot run, const std::string& file) {
     side.runs.push_back(std::move(run));
@@ -96,7 +96,7 @@ Result<void> add_runs(Side& side, Loaded& loaded, bool lifetime) {
   return {};
 }
 
-// A side of more arguments is named by the first of them.
+// If a side has more arguments, its name mentions only the first.
 constexpr std::size_t kMostNamedArguments = 3;
 
 // "a, b, c", "a and 7 others"
@@ -137,7 +137,7 @@ bool are_of_one_boot(std::span<const Side> sides) {
          of_one_boot(sides[0].runs.front().meta, sides[1].runs.front().meta);
 }
 
-// Two snapshots of one boot are a window.
+// Converts two snapshots of one boot to a window.
 Result<std::vector<Side>> as_window(std::vector<Side> sides) {
   const std::string before = sides[0].name, after = sides[1].name;
   auto window =
@@ -162,7 +162,7 @@ Error unlike(const Side& first, const Side& second) {
                    "snapshot fits the end of a window");
 }
 
-// All runs of a side are the one or the other.
+// Checks that all runs of a side are windows, or all are snapshots.
 Result<void> check_alike(const Side& side) {
   const auto first = side.runs.begin();
   const auto other = std::ranges::find_if(
@@ -176,7 +176,7 @@ Result<void> check_alike(const Side& side) {
                    " a snapshot; the runs of a side are all the one or all the other");
 }
 
-// Windows are compared with windows, and snapshots with snapshots.
+// Checks that windows are compared with windows, and snapshots with snapshots.
 Result<void> check_alike(std::span<const Side> sides) {
   for (const Side& side : sides) {
     if (auto alike = check_alike(side); !alike) return alike;
@@ -206,7 +206,8 @@ bool compares_one(const Options& options) {
   return options.verb == "compare" && options.arguments.size() == 1 && options.vs.empty();
 }
 
-// What one window, or A..B, was at its begin and at its end. `asked` was read twice.
+// Returns the state at the begin and at the end of one window or A..B. `read` holds the same
+// argument twice.
 Result<std::vector<Side>> both_ends(std::vector<LoadedSide> read) {
   Loaded &first = read[0].front(), &again = read[1].front();
   std::vector<Side> sides;

@@ -19,7 +19,7 @@
 namespace ctprof::cli {
 namespace {
 
-// Workers that read windows to see their figures; each holds one window.
+// Worker threads that read windows for their figures. Each holds one window in memory.
 constexpr unsigned kSeriesReaders = 4;
 constexpr std::size_t kFiguresAtOnce = 256;
 
@@ -34,7 +34,7 @@ struct SpanRead {
   std::vector<std::string> remarks;  // about windows that cannot be read
 };
 
-// The figures of each window, in their order. A window that cannot be read leaves a gap.
+// Returns the figures of each window in order. A window that cannot be read leaves a gap.
 Result<WindowSeries> series_of(SpanRead& span, const Vocabulary& vocabulary) {
   WindowSeries series;
   std::size_t unread = 0;
@@ -55,7 +55,7 @@ Result<WindowSeries> series_of(SpanRead& span, const Vocabulary& vocabulary) {
 
 using ReadWindow = std::function<Result<Snapshot>(std::size_t)>;
 
-// The blocks as runs. Fails if the threads that exited take too much memory.
+// Builds one run per block. Fails if the exited threads need too much memory.
 Result<Runs> runs_of(std::span<const WindowRange> blocks, const ReadWindow& read,
                      const std::string& name, SpanPart part) {
   std::size_t memory = 0;
@@ -127,7 +127,7 @@ Result<std::optional<std::vector<LoadedSide>>> spans_in_blocks(
   return loaded;
 }
 
-// All windows of the side, in the order of its arguments; they are moved out.
+// Moves all windows out of the side, in the order of its arguments.
 Runs take_windows(LoadedSide& side) {
   Runs windows;
   for (Loaded& one : side)

@@ -1,4 +1,4 @@
-// The options of `record --every`, and those by which other verbs find what it recorded.
+// The options of `record --every`, and those that select from its directory in other commands.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace ctprof::cli {
 
 struct AlwaysOptions {
-  std::uint64_t every_ns = 0;  // 0: not asked for
+  std::uint64_t every_ns = 0;  // 0: not requested
   KeepRules rules{7ULL * 86400 * 1'000'000'000, 2ULL << 30};
   bool dry_run = false;
 };
@@ -21,7 +21,7 @@ struct AlwaysOptions {
 // The error is one sentence that names the valid form.
 Result<AlwaysOptions> read_always_options(const OptionValues& given);
 
-// Of --since and --until; the first of each is for the first side, and so on.
+// Reads --since and --until. The first occurrence of each applies to the first side, and so on.
 Result<std::vector<Span>> read_spans(const OptionValues& given);
 
 }  // namespace ctprof::cli

@@ -1,4 +1,4 @@
-// Options that give an amount, such as a length of time or a size, within a range.
+// Options with an amount in a range, such as a length of time or a size.
 
 #pragma once
 
@@ -12,14 +12,14 @@
 namespace ctprof::cli {
 
 struct Range {
-  std::uint64_t least, most;  // both may be given
-  const char* words;          // that name it, as people write it: "a time from 1s to 1h"
+  std::uint64_t least, most;  // inclusive
+  const char* words;          // describes the range to users: "a time from 1s to 1h"
 };
 
-// What a text comes to; 0: it is none.
+// Parses an amount. Returns 0 if the text is invalid.
 using ReadAmount = std::uint64_t (*)(std::string_view text);
 
-// Stores the amount that stands last, if the option was given. The error says what is wanted.
+// Stores the last specified amount, if there is one. The error describes the valid range.
 template <class Number>
 Result<void> read_amount(const OptionValues& given, const char* name, const Range& range,
                          ReadAmount read, Number& out) {

@@ -12,10 +12,10 @@ namespace {
 
 namespace po = boost::program_options;
 
-// The options of record have groups in its help; the rest are in the last one.
+// A group of record's options in its help. The last group takes the remaining options.
 struct OptionGroup {
   std::string_view caption;
-  std::string_view options;  // without short names
+  std::string_view options;  // long names only
 };
 constexpr std::array kRecordGroups{
     OptionGroup{"When and where", "duration,output,repeat,every,keep,max-size,dry-run,interleave"},

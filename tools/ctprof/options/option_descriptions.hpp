@@ -1,4 +1,4 @@
-// The options of a verb as Boost.Program_options parses and prints them.
+// The options of a command in the form that Boost.Program_options parses and prints.
 
 #pragma once
 
@@ -7,11 +7,12 @@
 
 namespace ctprof::cli {
 
-// Those that the verb takes; empty: all. `caption`: of one group of record's; empty: all of them.
+// Describes the options of a command, or all options if `verb` is empty. `caption` selects one help
+// group of record; empty selects all groups.
 boost::program_options::options_description describe(std::string_view verb,
                                                      std::string_view caption = {});
 
-// The list of a verb's options for its help text; of all options if `verb` is empty.
+// Returns the options of a command for its help text, or all options if `verb` is empty.
 std::string options_help(const std::string& verb);
 
 }  // namespace ctprof::cli

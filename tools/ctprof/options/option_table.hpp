@@ -1,6 +1,6 @@
-// The table of all options. What is not in it is no option.
+// The table of all options of all commands.
 //
-// Not here: their form and their values (options.hpp), what they do (the verbs).
+// See also: parsing and values of options (options.hpp), the effects of options (the commands).
 
 #pragma once
 
@@ -9,13 +9,14 @@
 
 namespace ctprof::cli {
 
-// Of options that every verb takes.
+// Commands of options that every command takes.
 inline constexpr std::string_view kEvery =
     "capture,record,live,show,compare,noise,report,flame,symbolize,export,metric-list,plugins,"
     "plugin,doctor,config,completion,version,"
     "help";
 
-// `verbs` are those that take it; `value` is what stands for the value in help; null: a switch.
+// An option. `verbs` lists the commands that take it. `value` names its value in the help; null
+// means that the option is a switch.
 struct OptionInfo {
   const char* name;  // "long,s"
   const char* value;

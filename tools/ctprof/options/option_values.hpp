@@ -17,9 +17,11 @@ using OptionValues = boost::program_options::variables_map;
 
 bool has_option(const OptionValues& values, const char* option);
 
-// In the order of the command line. REQUIRES: has_option(), and the option takes a value.
+// Returns all values in the order of the command line. REQUIRES: has_option(), and the option takes
+// a value.
 const std::vector<std::string>& all_values(const OptionValues& values, const char* option);
-// The last one, which counts where an option takes one value. REQUIRES: as all_values().
+// Returns the last value, which applies if an option takes one value. REQUIRES: as for
+// all_values().
 const std::string& last_value(const OptionValues& values, const char* option);
 
 // "invalid --color 'alwys' (choose auto, always, never) (did you mean 'always'?)"

@@ -27,10 +27,10 @@ namespace {
 
 namespace po = boost::program_options;
 
-// Of --repeat: files in one directory.
+// Limit of --repeat, because each window is a file in one directory.
 constexpr std::uint64_t kMostWindows = 99'999;
 
-// "a,b,c" of all occurrences of an option; an empty entry is an error.
+// Splits the lists "a,b,c" of all occurrences of an option. An empty entry is an error.
 Result<std::vector<std::string>> list_of(std::string_view option,
                                          const std::vector<std::string>& values) {
   std::vector<std::string> items;
@@ -54,7 +54,7 @@ constexpr Range kDurations{1'000'000, 366ULL * 86400 * 1'000'000'000,
                            "a time from 1ms to 366d (10s, 500ms, 2m, 1h30m)"};
 constexpr Range kHistories{1ULL << 20, 16ULL << 30, "a size from 1M to 16G"};
 
-// Fills Options from what program_options found.
+// Fills Options from the values that program_options parsed.
 class OptionsReader {
  public:
   explicit OptionsReader(const OptionValues& given) : given_(given) {}
@@ -150,7 +150,7 @@ class OptionsReader {
     }
   }
 
-  // Windows of no given length would not be over.
+  // Requires --duration: a window without a length would never end.
   void read_repeat(std::uint64_t repeat) {
     options_.repeat = repeat;
     if (repeat < 1 || repeat > kMostWindows)
@@ -160,7 +160,7 @@ class OptionsReader {
       fail({"--repeat needs the length of each window, as in --repeat 8 -d 5s"});
   }
 
-  // "/a.slice/" and "a.slice" are "/a.slice".
+  // "/a.slice/" and "a.slice" mean "/a.slice".
   void read_cgroup() {
     if (!has("cgroup")) return;
     std::string& path = options_.cgroup = last("cgroup");
@@ -169,7 +169,7 @@ class OptionsReader {
     if (!path.starts_with('/')) path.insert(0, "/");
   }
 
-  // "0.05" or "5%", above zero.
+  // Parses a fraction above 0: "0.05" or "5%".
   void read_fraction(const char* name, double most, double& out) {
     if (!has(name)) return;
     const std::string& text = last(name);
@@ -218,7 +218,7 @@ class OptionsReader {
     take(read_plugin_options(given_), options_.plugin);
   }
 
-  // Where call stacks get names from.
+  // Reads the options that control symbolization.
   void read_names() {
     if (has("debug-dir")) options_.record.names.debug_directories = all("debug-dir");
     options_.record.names.inlines = has("inlines");
@@ -229,7 +229,7 @@ class OptionsReader {
         fail({"--" + std::string(option) + " requires recorders, such as --recorders on-cpu"});
   }
 
-  // Sets `out` to the choice named; the table gives the words in the order of the enum.
+  // Sets `out` to the selected choice. `words` lists the names in the order of the enumerators.
   template <class Enum, std::size_t N>
   void read_choice(const char* name, const std::array<std::string, N>& words, Enum& out) {
     if (!has(name)) return;
@@ -240,7 +240,8 @@ class OptionsReader {
       fail(no_choice(name, last(name), words));
   }
 
-  // One look at all who sleep, beside a snapshot; rows have no place for it.
+  // Records the stacks of sleeping threads once, beside a snapshot. The rows layout cannot store
+  // them.
   void read_stacks() {
     if (has("layout") && options_.layout == FileLayout::Rows)
       fail({"--stacks needs --layout columns: rows have no place for call stacks"});
@@ -269,7 +270,7 @@ Error unknown_option(const std::string& given) {
   return {"unknown option '" + given + "'" + nearest_hint(given, names)};
 }
 
-// Options that the verb does not take are an error, not ignored.
+// Rejects options that the command does not take.
 Result<void> check_verb_takes(const Options& options, const po::variables_map& given) {
   for (const OptionInfo& option : kOptions) {
     const std::string name(long_name(option));
@@ -285,7 +286,8 @@ Result<void> check_verb_takes(const Options& options, const po::variables_map& g
   return {};
 }
 
-// Which arguments stand before the first --vs, and which behind each. The first word is the verb.
+// Assigns each argument to a side: before the first --vs, or after one of them. The first word is
+// the command.
 void sort_by_side(const po::parsed_options& parsed, Options& options) {
   options.arguments.clear();
   bool is_verb = true;
@@ -298,7 +300,7 @@ void sort_by_side(const po::parsed_options& parsed, Options& options) {
   }
 }
 
-// What looks like an option is no file behind --vs.
+// Reports an option directly after --vs as an error: --vs requires a file.
 Result<void> check_vs(std::span<const char* const> words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (std::string_view(words[i]) != "--vs") continue;
@@ -309,7 +311,7 @@ Result<void> check_vs(std::span<const char* const> words) {
   return {};
 }
 
-// Of --interleave 'A' 'B' the second word is an argument, for the parser.
+// For the parser, the second word of --interleave 'A' 'B' is an argument.
 Result<void> take_commands(Options& options) {
   if (options.interleave.empty()) return {};
   if (options.interleave.size() != 1 || options.arguments.size() != 1)
@@ -361,7 +363,8 @@ Result<Options> parse_options(int argc, const char* const* argv,
                                 [](const char* word) { return std::string_view(word) == "--"; });
   auto options = parse_words(static_cast<int>(end - argv), argv, settings);
   if (end == argv + argc) return options;
-  // Behind -- stands a command with options of its own; for other verbs, words that are no options.
+  // For record, `--` precedes a command with options of its own; for other commands, words that are
+  // not options.
   if (!options || options->verb != "record") return parse_words(argc, argv, settings);
   if (end + 1 == argv + argc) return Error{"missing the command behind --"};
   options->command.assign(end + 1, argv + argc);

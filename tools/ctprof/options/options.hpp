@@ -1,7 +1,7 @@
-// The command line, parsed and checked for form. What an option means is up to the verb.
+// Parses the command line and checks its form. The commands define what an option does.
 //
-// One table lists every option with the verbs that take it. An option means the same under every
-// verb, and may come before or after it.
+// One table lists every option with the commands that take it. An option means the same for every
+// command, and may precede or follow the command.
 
 #pragma once
 
@@ -29,11 +29,11 @@ enum class Format { Text, Json, Csv };
 enum class Color { Auto, Always, Never };
 
 struct Options {
-  std::string verb;                    // empty: none was given
+  std::string verb;                    // empty: none
   std::vector<std::string> arguments;  // files, mostly
-  // Of each --vs, and of what stands behind it until the next; `arguments` are those before.
+  // The arguments after each --vs, up to the next; `arguments` are those before the first.
   std::vector<std::vector<std::string>> vs;
-  std::string command_line;  // as a shell would read it
+  std::string command_line;  // quoted for a shell
   bool lifetime = false;
   bool help = false;
   bool version = false;
@@ -52,28 +52,28 @@ struct Options {
   std::string output;
   FileLayout layout = FileLayout::Rows;
   std::optional<Level> level;  // none: fast for record, full for capture
-  std::string to;              // of export
+  std::string to;              // for export
   TableOptions tables;
   bool redact = false;
-  std::string redact_key;  // a file
-  std::string metric;      // of stacks
+  std::string redact_key;  // path of the key file
+  std::string metric;      // a metric of call stacks
   bool idle = false;
   bool root_below = false;
   std::vector<std::uint64_t> pids;
   std::optional<std::vector<std::string>> metrics;
-  unsigned jobs = 0;              // 0: what the host can spare
+  unsigned jobs = 0;              // 0: as many as there are idle CPUs
   std::string cgroup;             // only processes in it or below it; empty: all
-  std::uint64_t duration_ns = 0;  // of record; 0: until something else ends it
-  std::uint64_t repeat = 0;       // windows back to back, into a directory; 0: one, into a file
+  std::uint64_t duration_ns = 0;  // of record; 0: until an interrupt or the command's exit
+  std::uint64_t repeat = 0;       // consecutive windows into a directory; 0: one into a file
   std::size_t history_bytes = 128u << 20;  // of live
-  std::vector<std::string> command;        // behind --
-  // Commands of both sides, each run before a run of its side; empty: all runs are of one side.
+  std::vector<std::string> command;        // the words after --
+  // One command for each side, which runs before each run of its side; empty: one side.
   std::vector<std::string> interleave;
-  std::optional<PairMark> pair;  // of one of these runs
-  RecordOptions record;          // of record: call stacks
-  PluginOptions plugin;          // of plugin
+  std::optional<PairMark> pair;  // of one interleaved run
+  RecordOptions record;          // call stacks, for record
+  PluginOptions plugin;          // of the plugin command
   AlwaysOptions always;          // of record --every
-  std::vector<Span> spans;       // of each side; the last one is for those behind it, too
+  std::vector<Span> spans;       // one for each side; the last one also applies to later sides
   bool sync = true;
   bool hostname = true;
   bool verbose = false;
@@ -90,27 +90,27 @@ struct Options {
   std::vector<std::string> derive;
   std::vector<std::string> fail_on;
   std::string about;                   // empty: none
-  double alpha = 0.05, min_shift = 0;  // fractions, as Bar has them
+  double alpha = 0.05, min_shift = 0;  // fractions, as in Bar
   double shift = 0;                    // of noise; 0: none
   std::string sort_by;
   bool rate = false;
   std::string display_format;          // empty: the default
-  std::optional<std::string> columns;  // instead of a format
+  std::optional<std::string> columns;  // instead of display_format
   bool wrap = false;
   bool details = false;
   bool csv_safe = false;
-  std::optional<std::uint64_t> limit;  // 0: none
+  std::optional<std::uint64_t> limit;  // 0: no limit
 };
 
-// Where nothing stands before --vs, or nothing behind it.
+// The error for a --vs without arguments before or after it.
 Error needs_both_sides();
 
-// Options on the command line win over settings. The error is one sentence that names the valid
+// Options on the command line override settings. The error is one sentence that names the valid
 // form.
 Result<Options> parse_options(int argc, const char* const* argv,
                               const std::vector<SettingsSource>& settings);
 
-// The words as a shell would read them: "ctprof show 'my file'".
+// Quotes the words for a shell: "ctprof show 'my file'".
 std::string in_shell(int argc, const char* const* argv);
 
 }  // namespace ctprof::cli

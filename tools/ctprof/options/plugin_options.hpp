@@ -17,8 +17,8 @@ inline constexpr std::array<std::string_view, 4> kPluginSources{"thread", "proce
                                                                 "host"};
 
 struct PluginOptions {
-  std::string language = "c++";   // of `new`: a name in plugin_languages()
-  std::string source = "thread";  // of `new`: a name in plugin_sources()
+  std::string language = "c++";   // of `new`: one of kPluginLanguages
+  std::string source = "thread";  // of `new`: one of kPluginSources
   bool as_root = false;           // of `check`: do not become nobody
 };
 

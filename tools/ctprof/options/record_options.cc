@@ -26,7 +26,7 @@ constexpr Range kPasses{1, 250, "a number of looks a second from 1 to 250"};
 constexpr Range kSamplingPeriods{10'000, 10'000'000'000, "a time from 10us to 10s"};
 constexpr Range kBudgets{100, 1'000'000, "a share of all CPUs from 0.01% to 100%"};
 
-// "1%", "0.5%"; 0: it is none.
+// Parses "1%" or "0.5%" as parts per million. Returns 0 if the text is not a percentage.
 std::uint64_t ppm_of(std::string_view text) {
   constexpr double kPpmOfPercent = 1e4, kMost = 1e9;
   char* end = nullptr;

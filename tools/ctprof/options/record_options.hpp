@@ -1,4 +1,4 @@
-// The options of `record` that are about call stacks: which recorders, and how they sample.
+// Reads the options of `record` for call stacks: the recorders, and how they sample.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace ctprof::cli {
 
-// The error is one sentence that names the valid form.
+// Returns an error of one sentence that names the valid form if an option is invalid.
 Result<RecordOptions> read_record_options(const OptionValues& given);
 
 }  // namespace ctprof::cli

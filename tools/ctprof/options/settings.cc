@@ -29,15 +29,16 @@ namespace po = boost::program_options;
 constexpr const char* kHostFile = "/etc/ctprof/ctprof.conf";
 constexpr std::string_view kInHome = "/ctprof/ctprof.conf";
 
-// Of a file. Somebody's notes are longer than their settings.
+// Largest file in bytes. A longer file is probably not a configuration file.
 constexpr std::size_t kMostBytes = 64 << 10;
 
-// Files of their own, questions, and what must be said each time or is not meant.
+// Options that cannot be set permanently: outputs, selections for one run, and options that must be
+// typed each time.
 constexpr std::string_view kNotSet =
     "output,to,vs,pid,interleave,repeat,every,dry-run,since,until,force,redact,redact-key,build,"
     "json-schema,version,help";
 
-// Of a switch.
+// Values of a switch.
 constexpr const char* kOn = "true";
 constexpr const char* kOff = "false";
 
@@ -54,8 +55,8 @@ std::vector<std::string> names_of_options() {
   return names;
 }
 
-// What is wrong with it, empty if nothing. A switch that is on has no values afterwards, one that
-// is off the value "false".
+// Returns what is wrong with the setting, or an empty string. Afterwards a switch that is on has no
+// values, and one that is off has the value "false".
 std::string check(Setting& setting) {
   const OptionInfo* option = find_option(setting.option);
   if (!option)
@@ -76,7 +77,8 @@ std::string check(Setting& setting) {
 
 // --- files ---
 
-// Why root does not follow it, empty if it does: whoever can write it could give root orders.
+// Returns why root must not use this file, or an empty string. Any user who can write it could
+// control root's commands.
 std::string mistrust(const struct stat& file) {
   if (::geteuid() != 0) return {};
   if (file.st_uid != 0)
@@ -87,7 +89,7 @@ std::string mistrust(const struct stat& file) {
   return {};
 }
 
-// The text of a file that is open.
+// Reads an open file.
 Result<std::string> text_of(int fd, const std::string& path) {
   std::string text(kMostBytes + 1, '\0');
   std::size_t size = 0;
@@ -107,8 +109,8 @@ Error in_line(const std::string& path, std::size_t line, const std::string& why)
   return {path + ", line " + std::to_string(line) + ": " + why};
 }
 
-// The line without its comment and the blanks around it. A comment begins at a # that stands first,
-// or behind a blank and outside of quotes, so that values may have one.
+// Removes the comment and the surrounding blanks. A comment begins at a # at the start of the line,
+// or after a blank and outside quotes, so that values may contain a #.
 std::string_view meant(std::string_view line) {
   bool is_quoted = false;
   for (std::size_t at = 0; at < line.size(); ++at) {
@@ -123,13 +125,13 @@ std::string_view meant(std::string_view line) {
   return sdk::trimmed(line);
 }
 
-// "show" of "[show]", none of another line. REQUIRES: it was trimmed.
+// Returns "show" for "[show]", and none for other lines. REQUIRES: the line is trimmed.
 std::optional<std::string> section_in(std::string_view line) {
   if (line.size() < 2 || line.front() != '[' || line.back() != ']') return std::nullopt;
   return std::string(sdk::trimmed(line.substr(1, line.size() - 2)));
 }
 
-// The setting of one line. REQUIRES: it was trimmed, and is not empty.
+// Parses the setting in one line. REQUIRES: the line is trimmed and not empty.
 Result<Setting> setting_in(std::string_view line) {
   const auto equals = line.find('=');
   const std::string option(sdk::trimmed(line.substr(0, equals)));
@@ -138,7 +140,7 @@ Result<Setting> setting_in(std::string_view line) {
   return Setting{option, {}, {std::string(sdk::trimmed(line.substr(equals + 1)))}, {}};
 }
 
-// Lines of one option, for one verb, are one setting.
+// Merges lines for the same option and command into one setting.
 void add(std::vector<Setting>& settings, Setting setting) {
   const auto same = std::ranges::find_if(settings, [&](const Setting& known) {
     return known.option == setting.option && known.verb == setting.verb;
@@ -177,7 +179,7 @@ Result<SettingsSource> read_file(const std::string& path, WhyUnknownCommand why_
   SettingsSource source{path, "not there", false, {}, {}};
   const sdk::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return source;
-  // By sudo and the like somebody has a home that is another's.
+  // With sudo, HOME may be that of another user, whose file this user cannot read.
   if (!file && errno == EACCES)
     return SettingsSource{path, "this user may not read it", false, {}, {}};
   struct stat facts {};
@@ -197,7 +199,8 @@ Result<SettingsSource> read_file(const std::string& path, WhyUnknownCommand why_
   return source;
 }
 
-// Empty: there is none. A path that is not absolute is none, as its standard has it.
+// Returns an empty string if there is no such path. Relative paths are ignored, as the XDG Base
+// Directory Specification requires.
 std::string file_of_user() {
   const char* config = std::getenv("XDG_CONFIG_HOME");
   if (config && *config == '/') return config + std::string(kInHome);
@@ -209,7 +212,7 @@ std::string file_of_user() {
 
 constexpr std::string_view kPrefix = "CTPROF_";
 
-// Why nothing comes of a variable, empty if something does or it is not ours.
+// Returns why a variable is ignored, or an empty string if it is used or is not one of ctprof's.
 std::string why_ignored(const std::string& variable) {
   if (!variable.starts_with(kPrefix) || std::ranges::count(kOtherVariables, variable) > 0)
     return {};
@@ -239,7 +242,7 @@ std::vector<std::string> ignored_variables() {
 Result<SettingsSource> read_environment() {
   SettingsSource source{"environment", "read", false, {}, ignored_variables()};
   for (const OptionInfo& option : kOptions) {
-    // CTPROF_PLUGIN_PATH is a list, and one of directories that need not be there (options.cc).
+    // CTPROF_PLUGIN_PATH is a list of directories, which need not exist (options.cc).
     if (!can_be_set(option) || long_name(option) == "plugin-path") continue;
     const std::string variable = variable_of(long_name(option));
     const char* value = std::getenv(variable.c_str());
@@ -295,15 +298,15 @@ std::vector<Setting> settings_of(std::string_view verb,
 
 namespace {
 
-// Of `record` and `live`: how recorders sample says nothing where there are none.
+// Options of `record` and `live` that have no effect without recorders.
 constexpr std::string_view kForRecorders =
     "freq,sleepers-freq,offcpu-period,offcpu-stacks,budget,max-depth,unwind,stack-bytes,ring,"
     "debug-dir,inlines";
 
-// The same without --every.
+// Options of `record` that have no effect without --every.
 constexpr std::string_view kForAlways = "keep,max-size";
 
-// The second stands in place of the first.
+// Pairs: a setting, and the option on the command line that overrides it.
 constexpr std::array<std::pair<std::string_view, const char*>, 3> kInPlaceOf{
     {{"columns", "display-format"}, {"display-format", "columns"}, {"layout", "stacks"}}};
 
@@ -313,7 +316,7 @@ bool stands_back(const Setting& setting, const po::variables_map& given) {
   });
 }
 
-// Takes out what is not for this command line.
+// Removes the settings that do not apply to this command line.
 void keep_fitting(std::vector<Setting>& settings, std::string_view verb,
                   const po::variables_map& given) {
   std::erase_if(settings, [&](const Setting& one) {

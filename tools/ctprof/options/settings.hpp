@@ -1,19 +1,19 @@
-// Settings: options that somebody gave once and for all, rather than on each command line.
+// Settings: options with a permanent value, instead of one on each command line.
 //
-// They come from, and the first that has one wins:
+// They come from three places. The first place that sets an option wins:
 //
 //   CTPROF_FREQ=499                        the environment: --freq, in capitals, _ for -
-//   $XDG_CONFIG_HOME/ctprof/ctprof.conf    the user's file; ~/.config where that is not set
+//   $XDG_CONFIG_HOME/ctprof/ctprof.conf    the user's file; ~/.config if the variable is not set
 //   /etc/ctprof/ctprof.conf                the host's file
 //
-// A file has lines `option = value`, or `[verb]` above the lines that are for that verb alone, and
-// comments behind a `#` that begins a line, or follows a blank outside of quotes. A switch is
-// `true` or `false`; an option that may be repeated has a line for each value. An option that a
-// verb does not take is left alone there, and one on the command line wins over all of these.
+// A file has lines `option = value`. Lines below `[command]` are for that command only. A comment
+// starts at a `#` that begins a line or follows a blank outside quotes. A switch is `true` or
+// `false`; an option that can be repeated has one line per value. A command ignores settings of
+// options that it does not take. An option on the command line overrides all settings.
 //
-// A ctprof with capabilities of its executable (AT_SECURE) has no settings.
+// A ctprof with file capabilities (AT_SECURE) has no settings.
 //
-// Not here: what options mean (options.hpp), telling settings (config.cc).
+// See also: the meaning of options (options.hpp), printing settings (config.cc).
 
 #pragma once
 
@@ -27,52 +27,55 @@
 
 namespace ctprof::cli {
 
-// Variables of the environment that are no options; pager.cc and options.cc read them.
+// Environment variables with the prefix CTPROF_ that are not options. pager.cc and options.cc read
+// them.
 inline constexpr const char* kOtherVariables[] = {"CTPROF_PAGER", "CTPROF_PLUGIN_PATH"};
 
 struct Setting {
-  std::string option;  // its long name
-  std::string verb;    // it is for; empty: all that take it
+  std::string option;  // long name
+  std::string verb;    // the command that it is for; empty: all commands that take the option
   std::vector<std::string> values;
   std::string origin;  // "/etc/ctprof/ctprof.conf, line 3", "CTPROF_FREQ"
 };
 
-// A place where settings may stand.
+// A place that can contain settings.
 struct SettingsSource {
   std::string name;                  // a path, or "environment"
   std::string state;                 // "read", "not there", or why it was refused
-  bool refused = false;              // for whom it belongs to
-  std::vector<Setting> settings;     // those for one verb first
-  std::vector<std::string> ignored;  // what looks like a setting and is none: a sentence each
+  bool refused = false;              // because the wrong user owns or can write it
+  std::vector<Setting> settings;     // those for one command first
+  std::vector<std::string> ignored;  // one sentence for each name that looks like a setting but is
+                                     // none
 };
 
-// All places, the strongest first. A file that root may not rely on, since somebody else could have
-// written it, is refused and not read. Fails where a file that counts cannot be read or has a line
-// that says nothing: the error names both.
+// Reads all places, in order of decreasing precedence. As root, refuses a file that other users
+// could have written, and does not read it. Fails if a relevant file cannot be read or has an
+// invalid line; the error names the file and the line.
 //
-// `why_unknown_command` returns an empty text for a command, else the reason why a section of that
-// name has no effect.
+// `why_unknown_command` returns an empty text for a command, otherwise the reason why a section of
+// that name has no effect.
 using WhyUnknownCommand = std::string (*)(const std::string& name);
 Result<std::vector<SettingsSource>> read_settings(WhyUnknownCommand why_unknown_command);
 
-// What counts for a verb, each option once. REQUIRES: `sources` as read_settings() returns them.
+// Returns the settings that apply to a command, each option once. REQUIRES: `sources` as
+// read_settings() returns them.
 std::vector<Setting> settings_of(std::string_view verb, const std::vector<SettingsSource>& sources);
 
-// Adds to `given`, the options of a command line, those that are set for its verb. Left out is what
-// only goes with an option that is not there (--freq without --recorders), and what another option
-// on the command line stands in place of. `described` are all options. Keeps what was added, for
-// origins_in().
+// Adds to `given`, the options of a command line, the settings for its command. Skips settings that
+// need an option that is not set (--freq without --recorders), and those that another option on the
+// command line overrides. `described` are all options. Stores the added settings for origins_in().
 void add_settings(std::string_view verb, const std::vector<SettingsSource>& sources,
                   const OptionDescriptions& described, OptionValues& given);
 
-// Whether an option can be set at all: not so what one command line is about, such as its output.
+// Whether an option can have a setting. Options that concern a single command line, such as its
+// output, cannot.
 bool can_be_set(const OptionInfo& option);
 
-// "CTPROF_GROUP_BY" of "group-by".
+// Returns "CTPROF_GROUP_BY" for "group-by".
 std::string variable_of(std::string_view option);
 
-// " (--freq is set in /etc/ctprof/ctprof.conf, line 3)" for each option that add_settings() added
-// and the sentence names: whoever did not type an option must learn who did.
+// Returns " (--freq is set in /etc/ctprof/ctprof.conf, line 3)" for each option that add_settings()
+// added and the sentence names, so that the user learns where the option comes from.
 std::string origins_in(std::string_view sentence);
 
 }  // namespace ctprof::cli

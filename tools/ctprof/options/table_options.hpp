@@ -1,4 +1,4 @@
-// The options of `export` that are about tables and Prometheus.
+// The options of `export` for tables and Prometheus.
 
 #pragma once
 
@@ -13,16 +13,16 @@
 namespace ctprof::cli {
 
 struct TableOptions {
-  std::vector<Entity> entities{};  // of --rows; none: not said
+  std::vector<Entity> entities{};  // from --rows; empty: not specified
   bool is_long = false;
-  bool is_said = false;              // --rows
-  std::uint64_t most_series = 5000;  // 0: any number
+  bool is_said = false;              // whether --rows was specified
+  std::uint64_t most_series = 5000;  // 0: no limit
   std::string listen{};              // [ADDR:]PORT or unix:PATH; empty: a file is written
   std::string token_file{};          // of --listen; empty: none
   bool is_public = false;            // of --listen
 };
 
-// What --rows takes.
+// Returns the words that --rows accepts.
 std::vector<std::string> row_words();
 
 // The error is one sentence that names the valid form.

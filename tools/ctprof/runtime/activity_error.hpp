@@ -12,15 +12,14 @@
 
 namespace ctprof::cli {
 
-// What main() reports and ends with: something was thrown, and it is known which files it was
-// about.
+// An exception for main() to report: something was thrown while the named files were processed.
 class Trouble : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Runs `work` and returns what it returns. Turns what it throws, a fault or a lack of memory, into
-// a Trouble that begins with `activity` and the files; lets PluginThrew through.
+// Runs `work` and returns its result. Converts exceptions (faults, lack of memory) to a
+// NamedFailure whose message begins with `operation` and the files. Does not catch PluginThrew.
 template <class Work>
 auto naming(std::span<const std::string> files, const std::string& activity, Work work) {
   std::string about = activity;

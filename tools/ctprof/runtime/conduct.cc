@@ -25,15 +25,15 @@ constexpr std::uint64_t kFirstLook = 4500 * kNsPerMs;
 constexpr std::uint64_t kSecondLook = 500 * kNsPerMs;
 constexpr std::uint64_t kLate = 1000 * kNsPerMs;
 constexpr std::uint64_t kMostOfIt = 2500 * kNsPerMs;  // of a limit, spent waiting for a CPU
-constexpr int kMostLimits = 12;  // in a row, for code that the machine holds up
+constexpr int kMostLimits = 12;                       // restarts while the machine delays the code
 
-// Few programs use real-time signals, and those that do start from the lowest.
+// Few programs use real-time signals, and those that do start with the lowest.
 int limit_signal() { return SIGRTMAX - 2; }
 
 timer_t g_timer{};
 bool g_has_timer = false;
 
-// What the time is for; read by the handler.
+// The call that the timer limits. The signal handler reads these.
 std::atomic<const CallOwner*> g_owner{nullptr};
 std::atomic<const char*> g_function{""};
 std::atomic<bool> g_ends{false};
@@ -84,7 +84,7 @@ void on_time(int, siginfo_t*, void* context) {
   const std::uint64_t now = monotonic_ns(), due = g_due;
   const bool is_limited = g_owner.load() || g_ends;
   if (!is_own_process() || !is_limited || now < due) {
-    // It belongs to a call that has returned since.
+    // The timer belongs to a call that has returned since.
   } else if (now - due > kLate) {
     look_in(kFirstLook, false);
   } else if (!g_looked) {
@@ -142,7 +142,7 @@ namespace {
 struct Fault {
   int signal;
   std::string_view name;
-  bool comes_again;  // when the instruction that raised it runs once more
+  bool comes_again;  // when the instruction that raised it runs again
 };
 constexpr std::array kFaults{
     Fault{SIGSEGV, "segmentation fault", true},
@@ -154,7 +154,7 @@ constexpr std::array kFaults{
     Fault{SIGSYS, "forbidden system call", false},
 };
 
-// Room for the largest frame that a processor's registers need, and our handler.
+// Large enough for the largest signal frame with all processor registers, and for our handler.
 constexpr std::size_t kStackSize = 64 * 1024;
 constexpr std::size_t kSignalStacks = 64;
 alignas(64) std::array<std::array<std::byte, kStackSize>, kSignalStacks> g_stacks;
@@ -168,7 +168,8 @@ const Fault& fault_of(int signal) {
   return kFaults.front();
 }
 
-// A signal handler of one plugin may run, and crash, while another one is called.
+// Whether another plugin's code crashed. A signal handler of one plugin may run while a function of
+// another one is being called.
 bool is_in_anothers_code(const CallOwner& called, const ucontext_t& context) {
   const CallOwner* owner = owner_of_instruction(context);
   return owner && owner->file != called.file;
@@ -198,7 +199,7 @@ void say_fault(const Fault& fault, const ucontext_t& context) {
   line.say();
 }
 
-// A signal that another process sent is no plugin's fault.
+// Whether another process sent the signal. Then no plugin caused it.
 bool is_sent_by_another(const siginfo_t& info) {
   return info.si_code <= 0 && info.si_pid != ::getpid();
 }
@@ -206,7 +207,8 @@ bool is_sent_by_another(const siginfo_t& info) {
 void on_crash(int signal, siginfo_t* info, void* context) {
   const Fault& fault = fault_of(signal);
   if (is_own_process() && !is_sent_by_another(*info)) {
-    // The first thread to crash prints; others that crash meanwhile wait for the end.
+    // The first thread that crashes prints; threads that crash meanwhile wait until the process
+    // ends.
     while (g_said.exchange(true)) ::pause();
     do_last_act();
     say_fault(fault, *static_cast<const ucontext_t*>(context));
@@ -227,7 +229,7 @@ bool is_default(int signal) {
          now.sa_handler == SIG_DFL;
 }
 
-// Leaves a handler that is already there, a sanitizer's for example, in place.
+// Keeps handlers that are already installed, for example those of a sanitizer.
 void handle_crashes() {
   struct sigaction action {};
   action.sa_sigaction = &on_crash;
@@ -237,8 +239,8 @@ void handle_crashes() {
     if (is_default(fault.signal)) ::sigaction(fault.signal, &action, nullptr);
 }
 
-// Gives the calling thread a stack for signal handlers, so that a thread that overflowed its own
-// stack can be named too. Does nothing beyond kSignalStacks, or if the thread has one already.
+// Gives the calling thread a stack for signal handlers, so that the plugin is also named after a
+// stack overflow. Does nothing beyond kSignalStacks, or if the thread has such a stack already.
 void use_signal_stack(std::size_t number) {
   stack_t now{};
   if (number >= kSignalStacks || ::sigaltstack(nullptr, &now) != 0 ||
@@ -263,8 +265,8 @@ void use_signal_stack(std::size_t number) {
   ::_exit(kFailed);
 }
 
-// Runs when something calls exit(). At our own end, and in a process that a plugin forked, there is
-// nothing to say.
+// Runs when something calls exit(). Does nothing when ctprof itself exits, or in a process that a
+// plugin forked.
 void at_exit() {
   if (g_ending || !is_own_process()) return;
   const CallSlot* slot = current_call();
@@ -276,7 +278,7 @@ void at_thread_end(const CallOwner& owner, const char* function) {
   refuse_end(&owner, function, " terminated a thread of ctprof (pthread_exit)");
 }
 
-// The first stack is the main thread's, which may wait for another that has the first number.
+// The first stack belongs to the main thread, so thread `number` uses the next one.
 void begin_thread(std::size_t number) { use_signal_stack(number + 1); }
 
 }  // namespace

@@ -14,10 +14,11 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr std::size_t kPacked = 64 << 10;  // of a file; a frame's first block may be as long
-constexpr std::size_t kHead = 512;         // of what is in it
+constexpr std::size_t kPacked = 64 << 10;  // bytes read from a file; the first block of a zstd
+                                           // frame may be as long
+constexpr std::size_t kHead = 512;         // bytes of content searched for signatures
 
-// What the first bytes of a zstd file unfold to; empty where they are none.
+// Decompresses the first bytes of a zstd file. Returns an empty string if it is not one.
 std::string unpacked(std::string_view packed) {
   const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
                                                                         &ZSTD_freeDCtx);
@@ -40,7 +41,7 @@ bool is_of(const FileKind& kind, std::string_view bytes) {
   });
 }
 
-// Of a regular file that can be read.
+// REQUIRES: `file` is a regular file. Returns an empty string if it cannot be read.
 std::string first_bytes(const sdk::Fd& file) {
   std::string bytes(kPacked, '\0');
   const ssize_t size = file ? ::pread(file.get(), bytes.data(), bytes.size(), 0) : -1;

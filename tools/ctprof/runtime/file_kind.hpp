@@ -1,5 +1,5 @@
-// Whether what stands where a verb writes may be replaced: an older file of the same kind is, any
-// other asks for --force. A name mistyped behind -o costs nobody their notes.
+// Decides whether a command may replace an existing output file. It may replace a file of the same
+// kind; any other file requires --force. This protects the user's files against a mistyped -o.
 
 #pragma once
 
@@ -11,19 +11,20 @@
 
 namespace ctprof::cli {
 
-// What a verb writes, and by which of its first bytes it is known.
+// A kind of output file, and the bytes near its start that identify it.
 struct FileKind {
   std::string_view noun;                    // "snapshot"
-  std::array<std::string_view, 2> marks{};  // one of them is there; both empty: nobody can tell
-  bool is_packed = false;                   // by zstd: the marks are in what it unfolds to
+  std::array<std::string_view, 2> marks{};  // a file contains one of them; both empty: the kind has
+                                            // no signature
+  bool is_packed = false;                   // by zstd: the signatures are in the decompressed data
 };
 
 inline constexpr FileKind kSnapshotFile{"snapshot", {"{\""}, true};
 inline constexpr FileKind kPageFile{"page or picture of ctprof's",
                                     {"name=\"generator\" content=\"ctprof\"", "class=\"flame"}};
 
-// The error says that --force replaces it. What is not there, is empty or is no regular file is
-// fine.
+// Fails with an error that suggests --force if the existing file is of another kind. Succeeds if
+// the file is missing, empty or not a regular file.
 Result<void> check_replaced(const Destination& place, const FileKind& kind);
 
 }  // namespace ctprof::cli

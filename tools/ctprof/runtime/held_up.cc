@@ -28,7 +28,8 @@ int open_schedstat(pid_t thread) {
   return ::open(path.data(), O_RDONLY | O_CLOEXEC);
 }
 
-// ns that a thread waited for a CPU since it began; 0 where the kernel does not tell.
+// Returns the ns that a thread has waited for a CPU since it started; 0 if the kernel does not
+// report it.
 std::uint64_t waited_so_far(pid_t thread) {
   const int file = open_schedstat(thread);
   if (file < 0) return 0;

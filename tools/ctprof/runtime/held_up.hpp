@@ -1,10 +1,10 @@
-// Whether the machine, rather than the code that runs, took the time: a thread that waits for a
-// CPU, or for what is read from a disk, is not at fault.
+// Detects whether the machine, rather than the running code, used the elapsed time: the thread
+// waited for a CPU, or the process read from a disk.
 //
-//   held_up.begin();                            // the time starts, in the thread that is timed
-//   if (held_up.since_asked()) ...              // it has passed: did the machine take it?
+//   held_up.begin();                            // in the thread that is timed
+//   if (held_up.since_asked(most)) ...          // the time has passed: did the machine use it?
 //
-// Every function is safe in a signal handler. begin() costs two system calls.
+// Every function is safe in a signal handler. begin() makes two system calls.
 
 #pragma once
 
@@ -16,12 +16,12 @@ namespace ctprof::cli {
 
 class HeldUp {
  public:
-  // From here on the calling thread is looked at.
+  // Starts to observe the calling thread.
   void begin();
 
-  // Since begin(), or since the last call: did the thread wait for a CPU for `most` ns or longer
-  // (/proc/PID/task/TID/schedstat, second figure), or did this process read from a disk
-  // (getrusage: major faults, blocks)? False where the kernel does not tell. Keeps errno.
+  // Whether, since begin() or the last call, the thread waited for a CPU for `most` ns or longer
+  // (/proc/PID/task/TID/schedstat, second value), or this process read from a disk (getrusage:
+  // major faults, blocks). False if the kernel does not report these values. Preserves errno.
   bool since_asked(std::uint64_t most);
 
  private:

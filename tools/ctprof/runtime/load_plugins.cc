@@ -12,7 +12,8 @@
 namespace ctprof::cli {
 namespace {
 
-// An option that leads nowhere is a mistake; the environment may name what another host has.
+// A missing directory in an option is an error. The environment may name directories that exist
+// only on other hosts.
 std::vector<std::string> plugin_directories(const Options& options) {
   std::vector<std::string> directories = options.plugin_path;
   for (const std::string& directory : options.plugin_path_of_environment)
@@ -20,7 +21,7 @@ std::vector<std::string> plugin_directories(const Options& options) {
   return directories;
 }
 
-// Notes what was asked for and is ignored.
+// Prints notes about requested plugin directories that are ignored.
 void note_ignored(const Options& options) {
   if (runs_privileged() && !options.plugin_path.empty())
     note(options,
@@ -31,8 +32,8 @@ void note_ignored(const Options& options) {
       note(options, "CTPROF_PLUGIN_PATH: looking for plugins in " + open.error().text);
 }
 
-// Whether a capture or window may need a plugin that has nothing but recorders: to record, to say
-// that a metric is a recorder's, or to take an option.
+// Whether a capture or window may need a plugin that contains only recorders: to record, to report
+// that a metric belongs to a recorder, or to accept a plugin option.
 bool may_record(const Options& options) {
   return !options.record.recorders.empty() || options.metrics || !options.set.empty();
 }

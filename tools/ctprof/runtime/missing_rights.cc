@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t kLongestCommand = 300;
 
-// The words that this process was started with, for a shell; empty where they cannot be printed.
+// Returns the command line of this process, quoted for a shell. Returns an empty string if it
+// cannot be printed.
 std::string own_command() {
   sdk::TextFile file;
   const auto words = file.read(AT_FDCWD, "/proc/self/cmdline");
@@ -28,7 +29,7 @@ std::string own_command() {
   return command.size() > kLongestCommand || printable(command) != command ? "" : command;
 }
 
-// No line is printed that would run the user's COMMAND as root, or that cannot work.
+// Never suggests a command that would run the user's COMMAND as root, or that cannot work.
 std::string remedy_for(const Options& options) {
   if (!options.command.empty() || !sudo_would_work()) return "; see `ctprof doctor`";
   const std::string command = own_command();

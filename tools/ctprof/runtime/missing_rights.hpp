@@ -1,5 +1,5 @@
-// The notes of a snapshot for a user who lacks capabilities: one line with the command that helps,
-// instead of a note of each source.
+// Selects the notes of a snapshot to print for a user who lacks capabilities: one line with a
+// command that helps replaces the notes of the individual sources.
 //
 //   cannot read exited threads, 36 metrics and values of other users' processes: Permission denied;
 //   run as root: sudo ctprof record -d 10s (ctprof doctor lists more)
@@ -18,8 +18,8 @@
 
 namespace ctprof::cli {
 
-// The notes to print. They are those of the snapshot with -v, for root, and for a ctprof that has
-// capabilities by its file: these users need each reason.
+// Returns the notes to print. With -v, for root, and for a ctprof with file capabilities, these are
+// the notes of the snapshot, because such users need each reason.
 std::vector<std::string> notes_for_user(const Snapshot& snapshot, const Options& options);
 
 }  // namespace ctprof::cli

@@ -56,7 +56,7 @@ winsize terminal_size() {
   return size;
 }
 
-// COLUMNS, where it is a number of a sensible size; else 0.
+// Returns COLUMNS if it is a number in a sensible range, otherwise 0.
 unsigned width_of_environment() {
   constexpr unsigned kNarrowest = 20, kWidest = 10'000;
   const char* const text = std::getenv("COLUMNS");

@@ -17,8 +17,8 @@
 
 namespace ctprof::cli {
 
-// Moves standard output. Opens /dev/null on those of descriptors 0 to 2 that are closed, so that no
-// file of ours gets their numbers. REQUIRES: called once, before anything else.
+// Moves standard output. Opens /dev/null on closed descriptors among 0 to 2, so that no file of
+// ctprof gets these numbers. REQUIRES: called once, before anything else.
 void keep_output();
 
 // The descriptor of standard output, or -1 if it was closed.
@@ -27,7 +27,7 @@ int output_fd();
 // Whether `path` is a name of standard output, such as "-" or /dev/stdout.
 bool names_output(std::string_view path);
 
-// Writes all of `text`. Returns 0, or errno.
+// Writes all of `text`. Returns 0 or errno.
 int write_all(int fd, std::string_view text);
 
 inline constexpr int kFine = 0;
@@ -38,12 +38,12 @@ inline constexpr int kPartial = 3;
 // Prints the error as one line on standard error. Returns kFailed.
 int fail(const Error& error);
 int fail(std::string_view sentence);
-// Writes `text` to standard error, unchanged.
+// Writes `text` to standard error without changes.
 void say(std::string_view text);
 // Prints a line on standard error, unless --quiet.
 void note(const Options& options, std::string_view sentence);
 
-// Writes to standard output. Returns kFine, also if the reader has gone away, or fails.
+// Writes to standard output. Returns kSuccess, also if the reader has closed the pipe, or kFailed.
 int print(std::string_view text);
 
 // A line of progress on standard error that the next one, or a message, replaces. Printable text.
@@ -53,11 +53,11 @@ void clear_progress();
 // The same, safe in a handler of a signal that ends the program.
 void clear_progress_in_handler();
 
-// Whether text on standard output may be coloured.
+// Whether text on standard output may be colored.
 bool use_color(const Options& options);
-// The width of the terminal; 0 if standard output is not one.
+// Returns the width of the terminal in columns; 0 if standard output is not one.
 unsigned terminal_width();
-// Its lines; 24 if standard output is not one.
+// Returns the height of the terminal in lines; 24 if standard output is not one.
 unsigned terminal_lines();
 
 }  // namespace ctprof::cli

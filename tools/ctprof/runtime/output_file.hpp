@@ -1,5 +1,5 @@
-// Files for other programs than ctprof that a verb writes as text: pictures, pages, stacks in other
-// tools' formats.
+// Writes text files for programs other than ctprof: flame graphs, HTML pages, and call stacks in
+// the formats of other tools.
 
 #pragma once
 
@@ -23,7 +23,7 @@ class FileSink final : public Sink {
   OutFile* file_;
 };
 
-// Calls write(sink), and gives the file its name. Returns its size.
+// Calls write(sink) and then gives the file its final name. Returns the file size in bytes.
 template <class Write>
 Result<std::uint64_t> write_to(const Target& target, const Options& options, const Write& write) {
   auto file = OutFile::create(target.destination, output_fd());
@@ -34,7 +34,8 @@ Result<std::uint64_t> write_to(const Target& target, const Options& options, con
   return file->bytes();
 }
 
-// Tells, unless --quiet, what was written, on the stream that the file itself does not use.
+// Prints the name and size of the written file unless --quiet is set. Uses the stream that the file
+// itself does not use.
 int tell_written(const Options& options, const Target& target, std::uint64_t bytes);
 
 }  // namespace ctprof::cli

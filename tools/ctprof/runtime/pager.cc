@@ -23,15 +23,15 @@ namespace {
 
 constexpr const char* kForShells = "|&;<>()$`\\\"' \t\n*?[#~=%";
 
-// Empty: none.
+// Returns an empty string for no pager.
 std::string pager_of_environment() {
   for (const char* name : {"CTPROF_PAGER", "PAGER"})
     if (const char* pager = std::getenv(name)) return std::string_view(pager) == "cat" ? "" : pager;
   return "less";
 }
 
-// As long as it lives, signals of the terminal, and that the pager was left, do not end us; nor
-// does anything else before the pager is done with the terminal.
+// Blocks signals of the terminal, and SIGPIPE from a pager that was quit, while it exists. Thus
+// nothing ends ctprof before the pager has released the terminal.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -58,7 +58,8 @@ class HeldSignals {
   sigset_t before_;
 };
 
-// Runs the pager on our terminal, with `input` as its standard input. None where that cannot be.
+// Starts the pager on ctprof's terminal, with `input` as its standard input. Returns none on
+// failure.
 std::optional<pid_t> start(std::string pager, int input, const sigset_t& signals) {
   ::setenv("LESS", "FRX", 0);
   ::setenv("LV", "-c", 0);
@@ -88,7 +89,7 @@ bool ended_well(pid_t pid) {
   return status == 0;
 }
 
-// Whether the text was shown, as far as somebody wanted to see it.
+// Returns whether the pager showed the text, or as much of it as the user wanted to see.
 bool show_by(std::string pager, std::string_view text) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -97,7 +98,7 @@ bool show_by(std::string pager, std::string_view text) {
   const auto pid = start(std::move(pager), out.get(), held.before());
   if (!pid) return false;
   out.reset();
-  write_all(in.get(), text);  // a pager that was left takes no more
+  write_all(in.get(), text);  // a pager that was quit reads no more
   in.reset();
   return ended_well(*pid) || HeldSignals::was_interrupted();
 }

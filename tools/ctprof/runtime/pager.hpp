@@ -1,10 +1,11 @@
-// Long text on a terminal is read in a pager, as with git.
+// Shows long text on a terminal in a pager, as git does.
 //
-// CTPROF_PAGER names it, else PAGER, else it is less; one with blanks or other letters that mean
-// something to a shell is run by sh. Empty or `cat` is none. LESS and LV, where they are not set,
-// let it end by itself if the text fits the terminal, leave the text there, and keep colours. There
-// is none where standard output is no terminal, under --no-pager, nor where ctprof has
-// capabilities of its file: they are not for programs that the environment names.
+// The pager is CTPROF_PAGER, then PAGER, then less. If its command contains blanks or characters
+// that are special to a shell, sh runs it. An empty string or `cat` disables the pager. LESS and
+// LV, unless they are set, make the pager exit immediately if the text fits the terminal, leave the
+// text on the screen, and keep colors. There is no pager if standard output is not a terminal, with
+// --no-pager, or if ctprof has file capabilities: programs that the environment names must not get
+// them.
 
 #pragma once
 
@@ -14,9 +15,10 @@
 
 namespace ctprof::cli {
 
-// Writes text for people to standard output, by the pager if there is one, and returns when that
-// has ended. A pager that cannot be run, or fails, is done without; one that was left before the
-// end is fine. Ctrl-C is for the pager meanwhile. Returns kFine, or fails as print() does.
+// Writes text for people to standard output, through the pager if there is one, and returns when
+// the pager exits. If the pager cannot be run or fails, prints the text directly. Quitting the
+// pager early is not an error. Meanwhile Ctrl-C affects only the pager. Returns kFine, or fails
+// like print().
 int page(const Options& options, std::string_view text);
 
 }  // namespace ctprof::cli

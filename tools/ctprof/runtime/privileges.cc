@@ -16,7 +16,7 @@
 namespace ctprof::cli {
 namespace {
 
-// A longer name loses its middle.
+// A longer name is shortened in the middle.
 constexpr std::size_t kMostNameInLoss = 700;
 
 using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
@@ -32,8 +32,7 @@ Result<void> set_capabilities(Sets sets) { return call(SYS_capset, "dropping", s
 
 }  // namespace
 
-// What is neither permitted nor inheritable any more, the kernel takes out of the ambient set by
-// itself.
+// The kernel removes from the ambient set by itself what is no longer permitted and inheritable.
 Result<void> drop_privileges() {
   if (!runs_privileged()) return {};
   return set_capabilities({});
@@ -58,7 +57,7 @@ Error cannot_write_here(const Options& options) {
   return {"a snapshot is binary; use -o FILE, or redirect standard output"};
 }
 
-// With the user's own rights.
+// Opens the destination with the user's own privileges.
 Result<Destination> open_destination(const std::string& path) {
   std::optional<Destination> destination;
   const auto found = without_privileges([&]() -> Result<void> {

@@ -1,14 +1,14 @@
-// What ctprof does with the user's own rights: the capabilities that the executable gave it, when
-// it drops them, and the place where a command writes its file.
+// Separates the capabilities of the executable from the user's own privileges: when ctprof drops
+// the capabilities, and where a command writes its file.
 //
-// The capabilities are for reading threads that the kernel hides from whoever started ctprof, not
-// for opening files that the user names: otherwise a ctprof with cap_dac_read_search would show
-// anybody everybody's snapshots. Verbs that do not read the kernel drop them first, and capture
-// keeps them only while it reads. A process that got nothing from its file (AT_SECURE is 0) keeps
-// what its user has.
+// The capabilities are for reading threads that the kernel hides from the user, not for opening
+// files that the user names. Otherwise a ctprof with cap_dac_read_search would show every user the
+// snapshots of all others. Commands that do not read the kernel drop the capabilities first;
+// capture keeps them only while it reads. A process that got no capabilities from its file
+// (AT_SECURE is 0) keeps those of its user.
 //
-// setuid executables are not supported. Other threads keep what they have: they open nothing that
-// the user names.
+// setuid executables are not supported. Other threads keep their capabilities, because they open no
+// files that the user names.
 
 #pragma once
 
@@ -22,31 +22,33 @@
 
 namespace ctprof::cli {
 
-// Drops them for good.
+// Drops the capabilities permanently.
 Result<void> drop_privileges();
 
-// Runs `activity` without them, and returns what it returns.
+// Runs `activity` without the capabilities and returns its result.
 Result<void> without_privileges(const std::function<Result<void>()>& activity);
 
-// What -o names, or standard output.
+// The file that -o names, or standard output.
 struct Target {
   Destination destination;
   bool is_stdout;
   std::string name;  // as reported
 };
 
-// What a second interrupt loses (set_interrupt_loss): before the file is written, and meanwhile,
-// when it may have its name already. "nothing was written to 'run.ctprof.zst'"
+// Return what a second interrupt would lose (set_interrupt_loss). unwritten() is for the time
+// before the file is written: "nothing was written to 'run.ctprof.zst'". half_written() is for the
+// time while it is written, when the file may already have its final name.
 std::string unwritten(const Target& target);
 std::string half_written(const Target& target);
 
-// Finds it before the work that would be lost otherwise, with the user's own rights: whoever starts
-// a ctprof with capabilities writes only where they may themselves. Fails where -o is missing,
-// names the terminal, cannot be written, or is another kind of file, unless --force was said.
+// Opens the target before the work that would otherwise be lost, with the user's own privileges: a
+// ctprof with capabilities writes only where its user may. Fails if -o is missing, names the
+// terminal, cannot be written, or names another kind of file without --force.
 Result<Target> target_of(const Options& options, const FileKind& kind = kSnapshotFile);
 
-// The same in two steps, for whoever has better to do between them: a place that can be written,
-// and whether what is there may be replaced, for which it is unpacked.
+// Do the same in two steps, for callers with work to do in between: the first finds a writable
+// place, the second checks whether an existing file may be replaced, for which it decompresses the
+// file.
 Result<Target> open_target(const Options& options);
 Result<void> check_replaced(const Target& target, const Options& options,
                             const FileKind& kind = kSnapshotFile);

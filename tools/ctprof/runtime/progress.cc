@@ -33,7 +33,7 @@ Busy::Busy(const Options& options, std::string what) : what_(std::move(what)) {
   try {
     thread_ = std::thread(&Busy::run, this);
   } catch (const std::system_error&) {
-    return;  // nobody is told then
+    return;  // no progress is shown then
   }
 }
 

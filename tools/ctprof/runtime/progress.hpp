@@ -1,12 +1,12 @@
-// What keeps a person waiting, on one line of their terminal that is written over and over.
+// Shows on one line of the terminal which operation is in progress. The line is rewritten in place.
 //
 //   const Busy busy(options, "reading 8 files");   // after a second: "reading 8 files, 1.0 s"
 //
-// Nothing is shown where standard error is no terminal, or with --quiet. Whatever else is said
-// takes the line's place first (clear_progress, which say() calls).
+// Nothing is shown if standard error is not a terminal, or with --quiet. Other output clears the
+// line first (clear_progress, which say() calls).
 //
-// Threads: any. A Busy has a thread of its own; a ctprof with capabilities has none, since a thread
-// keeps those that it began with.
+// Threads: any. A Busy has a thread of its own. In a ctprof with file capabilities it has none,
+// because a new thread would keep these capabilities.
 
 #pragma once
 
@@ -21,12 +21,12 @@
 
 namespace ctprof::cli {
 
-// Whether anybody sees it.
+// Whether progress is visible.
 bool shows_progress(const Options& options);
 // "2.0 s"
 std::string in_seconds(std::uint64_t ns);
 
-// Says, from the first second on, that something is being done, and for how long.
+// Shows, after the first second, an operation and its duration so far.
 class Busy {
  public:
   Busy(const Options& options, std::string what);

@@ -29,20 +29,21 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPython = "python3";
-// Ends with 1 where there is no DuckDB. The empty entry is the working directory, whose files are
-// not to be taken for it.
+// Exits with status 1 if DuckDB is missing. Removes the empty entry from sys.path, because it is
+// the working directory, whose files must not be imported.
 constexpr const char* kLooksForDuckDb =
     "import sys\n"
     "sys.path = [p for p in sys.path if p]\n"
     "import importlib.util\n"
     "sys.exit(importlib.util.find_spec('duckdb') is None)\n";
-// In a place of its own: pip is not let into the Python of a system.
+// Installs into a virtual environment, because pip does not modify a system Python.
 constexpr const char* kGetDuckDb =
     "python3 -m venv ~/duckdb && ~/duckdb/bin/pip install duckdb && export "
     "PATH=~/duckdb/bin:$PATH";
 
-// PYTHONPATH=$PYTHONPATH:/lib begins with an empty entry where it was unset: the working directory,
-// whose files may be anybody's. So is what a relative one leads to.
+// Removes empty and relative entries from PYTHONPATH, because other users may control the files
+// there. PYTHONPATH=$PYTHONPATH:/lib begins with an empty entry, the working directory, if it was
+// unset.
 void forget_relative_paths() {
   const char* given = std::getenv("PYTHONPATH");
   if (!given) return;
@@ -65,8 +66,8 @@ Error no_duckdb() {
           " (on Debian: apt-get install python3-venv first)"};
 }
 
-// As long as it lives, what would end us waits to be passed on; and that nobody reads what we write
-// is an errno.
+// Blocks signals while it exists, so that they can be forwarded to Python. Also blocks SIGPIPE, so
+// that writing to a closed pipe returns EPIPE.
 class PassedSignals {
  public:
   PassedSignals() {
@@ -88,7 +89,7 @@ class PassedSignals {
   int fd() const { return fd_.get(); }
   const sigset_t& before() const { return before_; }
 
-  // What the terminal sends, it has sent to the process itself.
+  // Forwards signals. Skips those of the terminal, which the process has received itself.
   void pass_on(pid_t pid) const {
     signalfd_siginfo info;
     while (::read(fd_.get(), &info, sizeof info) == sizeof info)
@@ -100,7 +101,8 @@ class PassedSignals {
   sdk::Fd fd_;
 };
 
-// Starts python3 with these words; `input` and `output` are its own, where they are any.
+// Starts python3 with these arguments. `input` and `output` replace its standard streams if they
+// are valid descriptors.
 Result<pid_t> start(std::vector<std::string> words, int input, int output,
                     const sigset_t& signals) {
   std::vector<char*> arguments;
@@ -138,7 +140,7 @@ Result<void> look_for_duckdb() {
   return {};
 }
 
-// Passes signals on to a process until told that it has ended.
+// Forwards signals to a process until it is destroyed, after the process has exited.
 class Passing {
  public:
   Passing(const PassedSignals& signals, pid_t pid)
@@ -163,8 +165,8 @@ class Passing {
   std::thread thread_;
 };
 
-// Until it has ended. It is not collected yet, so that its number is nobody else's while signals
-// are passed on.
+// Waits until the process exits. Does not reap it, so that its process id cannot be reused while
+// signals are forwarded.
 void wait_for_end(pid_t pid) {
   siginfo_t info;
   while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
@@ -179,7 +181,7 @@ class PipeSink final : public Sink {
     is_gone_ = failed == EPIPE;
     return failed == 0 ? Result<void>() : errno_error("writing to", kPython, failed);
   }
-  // Whether nobody reads any more.
+  // Whether the reader has closed the pipe.
   bool is_gone() const { return is_gone_; }
 
  private:
@@ -191,7 +193,8 @@ Result<void> feed(const PythonEnds& ends, sdk::Fd in, pid_t pid) {
   PipeSink sink(in.get());
   const auto fed = ends.feed(sink);
   if (fed || sink.is_gone()) return {};
-  ::kill(pid, SIGKILL);  // before the end of its input, which would look like all of it
+  ::kill(pid, SIGKILL);  // before its input ends, because Python would accept partial input as
+                         // complete
   return fed;
 }
 
@@ -225,7 +228,7 @@ std::string python_package() {
   const fs::path here = program_directory();
   if (here.empty()) return {};
   std::error_code error;
-  // A build tree has a link to the sources beside the program.
+  // A build tree contains a link to the sources beside the program.
   if (fs::exists(here / "../../build.ninja", error)) return (here / "python_package").string();
   fs::path prefix = here;
   for (const fs::path& part : fs::path(CTPROF_BUILD_BIN_DIR))
@@ -245,7 +248,8 @@ Result<void> find_python(const std::string& script) {
   if (::access(file.c_str(), R_OK) != 0)
     return errno_error("looking for ctprof's Python package", file, errno);
   forget_relative_paths();
-  // The package looks for itself: a process more is a fifth of what a ranking takes.
+  // The package itself checks for DuckDB: another process would add a fifth to the time of a
+  // ranking.
   return script.empty() ? Result<void>() : look_for_duckdb();
 }
 
@@ -253,7 +257,8 @@ Result<int> run_python(std::vector<std::string> arguments, const PythonEnds& end
   if (auto found = find_python(ends.script); !found) return found.error();
   const std::string package = python_package();
   std::vector<std::string> words{kPython, "-B"};
-  if (ends.script.empty()) words.emplace_back("-S");  // the package does without, if it can
+  // Without the `site` module, which the package loads only if necessary.
+  if (ends.script.empty()) words.emplace_back("-S");
   words.push_back(ends.script.empty() ? package : package + "/" + ends.script);
   words.insert(words.end(), std::make_move_iterator(arguments.begin()),
                std::make_move_iterator(arguments.end()));

@@ -1,13 +1,13 @@
-// Python at work for ctprof: `export --to parquet` and `fleet` are done by a package of ours, on
-// DuckDB.
+// Runs Python for ctprof: a package in the source tree implements `export --to parquet` and `fleet`
+// with DuckDB.
 //
 // The package is a directory that `python3 DIRECTORY SUBCOMMAND...` runs: /usr/share/ctprof/fleet
-// where ctprof is installed, tools/fleet of the sources where it runs from a build tree. Python is
-// the `python3` of PATH, so that a virtual environment with its own DuckDB counts. It has our
-// environment, working directory and standard error.
+// if ctprof is installed, and tools/fleet of the sources if it runs from a build tree. Python is
+// the `python3` in PATH, so a virtual environment with its own DuckDB works. Python inherits
+// ctprof's environment, working directory and standard error.
 //
-// A ctprof with capabilities of its file (AT_SECURE) starts none: which Python runs, and what that
-// loads, is the choice of whoever calls it.
+// A ctprof with file capabilities (AT_SECURE) does not start Python, because its caller controls
+// which Python runs and what that loads.
 
 #pragma once
 
@@ -20,35 +20,35 @@
 
 namespace ctprof::cli {
 
-// The directory of the package, or "" where ctprof does not know where it stands itself.
+// Returns the directory of the package, or "" if ctprof cannot determine its own location.
 std::string python_package();
 
 struct PythonEnds {
-  // A file of the package that is run rather than the package itself.
+  // a file of the package to run instead of the package itself
   std::string script = {};
-  // Writes what Python reads on its standard input, in the calling thread. None: Python has ours.
-  // If it fails, Python is ended, and the error is that of run_python(). That Python takes no more
-  // is no failure of run_python(): the status tells what became of it.
+  // Writes the standard input of Python, in the calling thread. None: Python inherits ctprof's. If
+  // it fails, Python is killed and run_python() returns the error. If Python stops reading,
+  // run_python() does not fail: the exit status reports the result.
   std::function<Result<void>(Sink&)> feed = {};
-  // Python's standard output; -1: what ctprof's own was.
+  // Python's standard output; -1: ctprof's original standard output.
   int output = -1;
 };
 
-// Whether run_python() could start anything, before work that would be lost otherwise. Fails with a
-// sentence for the user where there is no python3 or no DuckDB for it (the sentence says how to get
-// that; without a script the package says so itself), where the package or that file of it is not
-// there, or under AT_SECURE.
+// Checks that run_python() can start, before work that would otherwise be lost. Fails with a
+// message for the user if python3 or its DuckDB is missing (the message says how to install it;
+// without a script the package itself reports a missing DuckDB), if the package or that file of it
+// is missing, or under AT_SECURE.
 Result<void> find_python(const std::string& script = {});
 
 // Runs SUBCOMMAND (the first of `arguments`) of the package with the others, and waits for it.
-// Returns the status that Python ended with, as a shell has it: 128 and the number of the signal
-// that killed it; what was wrong, Python said itself. Fails with a sentence for the user where
-// there is no python3 or no DuckDB for it (the sentence says how to get that), where the package is
-// not there, or under AT_SECURE.
+// Returns the exit status of Python as a shell reports it: 128 plus the signal number if a signal
+// killed it. Python has printed its own errors. Fails with a message for the user if python3 or its
+// DuckDB is missing (the message says how to install it), if the package is missing, or under
+// AT_SECURE.
 //
-// Signals: Ctrl-C at the terminal is Python's, and so is a SIGINT, SIGQUIT, SIGTERM or SIGHUP that
-// somebody sends to ctprof. ctprof itself lives until Python has ended.
-// REQUIRES: no other thread of ours runs.
+// Signals: Python receives Ctrl-C from the terminal, and each SIGINT, SIGQUIT, SIGTERM or SIGHUP
+// that is sent to ctprof. ctprof runs until Python has exited.
+// REQUIRES: no other thread of this process runs.
 Result<int> run_python(std::vector<std::string> arguments, const PythonEnds& ends = {});
 
 }  // namespace ctprof::cli

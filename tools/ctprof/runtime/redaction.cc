@@ -15,7 +15,7 @@
 namespace ctprof::cli {
 namespace {
 
-// What takes longer to guess than there is time.
+// Shortest key in bytes. A key of this length cannot be guessed in practice.
 constexpr std::size_t kLeastKey = 16;
 constexpr std::size_t kMostKey = 4096;
 

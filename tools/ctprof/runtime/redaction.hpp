@@ -1,4 +1,4 @@
-// --redact: pseudonyms in what is exported.
+// --redact: pseudonyms in exported files.
 
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace ctprof::cli {
 
-// Redacts the snapshot where that is asked for, and tells, unless --quiet, what became of it. Fails
-// where there is no key to be had.
+// Redacts the snapshot if the options request it, and prints a summary unless --quiet is set. Fails
+// if no key is available.
 Result<void> redact_as_asked(Snapshot& snapshot, const Vocabulary& known, const Options& options);
 
-// The same in two steps, for several captures that are to have the same pseudonyms: what they are
-// made by, none where nothing is to be redacted; and what is done to each.
+// Do the same in two steps, for several captures that share their pseudonyms. key_of_redaction()
+// returns the key, or none if nothing is to be redacted; redact_with() redacts one capture.
 Result<std::optional<KeyedHash::Key>> key_of_redaction(const Options& options);
 void redact_with(const KeyedHash::Key& key, Snapshot& snapshot, const Vocabulary& known,
                  const Options& options);

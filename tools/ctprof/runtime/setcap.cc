@@ -21,7 +21,8 @@
 namespace ctprof::cli {
 namespace {
 
-// By number, as setcap and include/uapi/linux/capability.h call them, without "cap_".
+// Indexed by capability number. Names as in setcap and include/uapi/linux/capability.h, without
+// "cap_".
 constexpr std::array<std::string_view, 41> kCapabilities{"chown",
                                                          "dac_override",
                                                          "dac_read_search",
@@ -97,7 +98,7 @@ Mask bounding_set() {
   return mask;
 }
 
-// What the file gives already. Numbers on disk are little-endian.
+// The capabilities that the file already grants. Numbers on disk are little-endian.
 Mask permitted_by_file(const std::string& path) {
   std::array<unsigned char, sizeof(vfs_ns_cap_data)> data{};
   if (::getxattr(path.c_str(), "security.capability", data.data(), data.size()) <
@@ -111,7 +112,8 @@ Mask permitted_by_file(const std::string& path) {
   return word(kPermittedLow) | word(kPermittedHigh) << 32;
 }
 
-// The path of the file that we were started from; empty if it is gone.
+// Returns the path of the running executable, or an empty string if that file was deleted or
+// replaced.
 std::string executable() {
   std::array<char, PATH_MAX> path;
   const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
@@ -134,7 +136,7 @@ bool is_in_first_user_namespace() {
 
 bool has_no_new_privs() { return ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1; }
 
-// Why capabilities of the file would have no effect; empty where they would not.
+// Returns why file capabilities would have no effect, or an empty string if they would have one.
 std::string obstacle(const std::string& path) {
   if (!is_in_first_user_namespace())
     return "ctprof runs in a user namespace of its own, where capabilities are not the host's: "

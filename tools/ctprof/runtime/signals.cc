@@ -17,8 +17,7 @@
 namespace ctprof::cli {
 namespace {
 
-// So many words of the stack are looked at; what runs at the end of a program is not far from
-// there.
+// Number of stack words to search. Code that runs at program exit is near the start of the stack.
 constexpr std::size_t kMostWords = 8192;
 
 pid_t g_process = 0;
@@ -39,7 +38,7 @@ Registers registers_of([[maybe_unused]] const ucontext_t& context) {
 #endif
 }
 
-// Copies by a system call: a stack that overflowed ends in memory that cannot be read.
+// Copies with a system call, because a stack that overflowed ends in unreadable memory.
 std::size_t copy(std::uintptr_t from, std::array<std::uintptr_t, 64>& words) {
   const iovec into{words.data(), sizeof words};
   const iovec source{reinterpret_cast<void*>(from), sizeof words};
@@ -61,7 +60,7 @@ const CallOwner* owner_on_stack(std::uintptr_t stack) {
 
 std::atomic<void (*)()> g_last_act{nullptr};
 
-// Written by one thread. A handler that runs meanwhile reads a size of 0.
+// Written by one thread. A handler that runs during the write reads a size of 0.
 std::array<char, 1024> g_loss;
 std::atomic<std::size_t> g_loss_size{0};
 
@@ -85,7 +84,7 @@ void on_interrupt(int signal) {
     remove_doomed_files();
     tell_loss();
     ::signal(signal, SIG_DFL);
-    ::raise(signal);  // it is blocked until this returns
+    ::raise(signal);  // it is blocked until this handler returns
   }
   errno = number;
 }

@@ -1,9 +1,9 @@
-// What the signal handlers share: which process and thread they run in, whose code was interrupted,
-// and how to print a line; and Ctrl-C, for who wants to be told of it.
+// Shared by the signal handlers: the process and thread in which they run, the owner of the
+// interrupted code, and printing a line. Also handles Ctrl-C.
 //
-// Everything here but take_interrupts() and remember_own_process() is safe in a signal handler. A
-// child that a plugin forks inherits our handlers and must not print anything in our name, so a
-// handler asks is_own_process() first.
+// All functions except take_interrupts() and remember_own_process() are safe in a signal handler. A
+// child that a plugin forks inherits ctprof's handlers and must not print anything, so a handler
+// calls is_own_process() first.
 
 #pragma once
 
@@ -24,36 +24,37 @@ namespace ctprof::cli {
 
 sigset_t signal_set(std::initializer_list<int> signals);
 
-// From now on the first SIGINT or SIGTERM only makes interrupted_fd() readable. A second one, of
-// either, removes files under construction and ends the program as if nobody had handled it. Fails
-// where no more files can be opened. REQUIRES: called once.
+// Installs handlers: the first SIGINT or SIGTERM only makes interrupted_fd() readable. A second one
+// removes files under construction and ends the program as if the signal were not handled. Fails if
+// no descriptor is available. REQUIRES: called once.
 Result<void> take_interrupts();
-// What a second interrupt loses, such as "nothing was written to 'run.zst'": it prints the sentence
-// before it ends the program. Empty: it prints nothing. Printable text; a long one loses its end.
+// Sets what a second interrupt loses, such as "nothing was written to 'run.zst'". The sentence is
+// printed before the program ends. Empty: nothing is printed. The text must be printable; a long
+// one is truncated.
 void set_interrupt_loss(std::string_view sentence);
-// For poll(2); nothing is to be read.
+// For poll(2). Do not read from it.
 int interrupted_fd();
 bool is_interrupted();
-// The same, for work that is to end then.
+// Becomes true at the first interrupt, for work that must stop then.
 const std::atomic<bool>* interrupted_flag();
 
-// What a signal handler does before it says why the program ends, and ends it: whoever has changed
-// the terminal puts it right. Null: nothing. It is done once.
+// Sets the action that a signal handler runs before it reports why the program ends, such as
+// restoring the terminal. Null: none. It runs once.
 void set_last_act(void (*act)());
 void do_last_act();
 
-// Remembers this process and where the main thread's stack begins. REQUIRES: called from main().
+// Remembers this process and the start of the main thread's stack. REQUIRES: called from main().
 void remember_own_process(const void* stack_begin);
 bool is_own_process();
 bool is_main_thread();
 
-// The plugin whose code the signal interrupted, by the program counter; on the main thread also by
-// the return addresses on its stack. Null if it was no plugin's code.
+// Returns the plugin whose code the signal interrupted, according to the program counter; on the
+// main thread also according to the return addresses on its stack. Null if it was no plugin's code.
 const CallOwner* owner_of_context(const ucontext_t& context);
-// The same by the program counter alone.
+// Does the same, but only with the program counter.
 const CallOwner* owner_of_instruction(const ucontext_t& context);
 
-// One line on standard error, built without allocating, without a locale, and written by one call.
+// One line on standard error. It is built without allocations or a locale, and written by one call.
 class SignalLine {
  public:
   SignalLine() { *this << "ctprof: "; }
@@ -73,15 +74,14 @@ class SignalLine {
     if (!owner.source.empty()) *this << " of ", name(owner.source);
     return *this;
   }
-  // A name from outside: what is not plain ASCII is shown as "\xff".
+  // Appends a name from outside. Bytes that are not printable ASCII are shown as "\xff".
   SignalLine& name(std::string_view text) {
     for (const char letter : text)
       is_plain(letter) ? put(letter) : escape(static_cast<unsigned char>(letter));
     return *this;
   }
 
-  // Writes the line to standard error, in the place of progress that is shown there. REQUIRES:
-  // last.
+  // Writes the line to standard error and clears the progress line first. REQUIRES: called last.
   void say();
 
  private:
@@ -100,7 +100,7 @@ class SignalLine {
   std::size_t size_ = 0;
 };
 
-// What to do about a plugin that does not let ctprof work.
+// Tells the user what to do about a plugin that prevents ctprof from working.
 inline constexpr std::string_view kDoWithout =
     "; take that file away, or name the plugins to use with --plugins";
 

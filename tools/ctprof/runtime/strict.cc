@@ -13,7 +13,7 @@
 namespace ctprof::cli {
 namespace {
 
-// In the sentence; notes have them all.
+// Limit for the message. The notes list all of them.
 constexpr std::size_t kMostTold = 4;
 
 std::string with_others(const std::string& first, std::size_t all, std::string_view noun) {
@@ -44,7 +44,8 @@ void Shortfall::add(const Snapshot& snapshot) {
   if (snapshot.window) add_ends(*snapshot.window);
 }
 
-// Those that nobody could fill: all of them, if they were named, else those that need rights.
+// Adds metrics without a source: all of them if the user named metrics, otherwise those that need
+// more privileges.
 void Shortfall::add_metrics(const Snapshot& snapshot) {
   std::map<std::string, std::vector<std::string>> by_reason;
   for (const Table& table : snapshot.tables)
@@ -58,7 +59,7 @@ void Shortfall::add_metrics(const Snapshot& snapshot) {
     add(with_others(names.front(), names.size(), "metric") + ": " + reason);
 }
 
-// Cells of metrics that were named.
+// Adds metrics that the user named and that have denied cells.
 void Shortfall::add_denied(const Table& table) {
   for (const Column& column : table.columns) {
     const auto denied = std::ranges::count(column.gaps(), static_cast<ctprof_gap>(Gap::Denied));

@@ -1,16 +1,16 @@
-// --strict: what was asked for and could not be had, gathered while a verb works, for the exit
-// status and one sentence.
+// --strict: collects requested data that is missing while a command works, for the exit status and
+// one message.
 //
 //   Shortfall shortfall(options);
 //   shortfall.add_refused(*registry);
 //   shortfall.add(*snapshot);
 //   return shortfall.tell(kFine);  // kPartial, if anything is missing
 //
-// What counts: plugins that were refused, sources that took no part or failed, metrics that were
-// named or need more rights, threads that ended unseen, and samples that a recorder lost. What a
-// kernel does not have counts only where it was named.
+// Data is missing if plugins were refused, sources were unusable or failed, metrics were requested
+// by name or need more privileges, threads exited unseen, or a recorder lost samples. A metric that
+// the kernel does not support counts only if the user named it.
 //
-// Without --strict nothing is gathered, and notes tell all of this as they do anyway.
+// Without --strict nothing is collected; notes report all of this in any case.
 
 #pragma once
 
@@ -30,14 +30,14 @@ class Shortfall {
   explicit Shortfall(const Options& options) : options_(&options) {}
 
   void add_refused(const Registry& registry) { add(registry.refused()); }
-  // Sources that took no part, plugins that were refused.
+  // Adds sources that take no part, and plugins that were refused.
   void add(const std::vector<Refusal>& refusals);
   void add(const Snapshot& snapshot);
   void add(const RecordedWindow& recorded);
 
   bool is_wanted() const { return options_->strict; }
-  // Says what is missing in one sentence, also with --quiet. Returns kPartial if anything is, and
-  // `status` else, or if that is something other than kFine.
+  // Prints one message about all missing data, also with --quiet. Returns kPartial if data is
+  // missing and `status` is kFine, and `status` otherwise.
   int tell(int status) const;
 
  private:
@@ -47,7 +47,7 @@ class Shortfall {
   void add_ends(const Window& window);
 
   const Options* options_;
-  std::vector<std::string> missing_;  // each once
+  std::vector<std::string> missing_;  // without duplicates
 };
 
 }  // namespace ctprof::cli

@@ -40,7 +40,7 @@ std::string size_in_words(std::uint64_t bytes) {
   if (bytes < 1024) return std::to_string(bytes) + " B";
   double value = static_cast<double>(bytes);
   std::size_t unit = 0;
-  // The step is taken after rounding: never "1024.0 KiB".
+  // Selects the unit after rounding, so that "1024.0 KiB" never appears.
   while (value >= 1023.95 && unit + 1 < kUnits.size()) value /= 1024, ++unit;
   return one_decimal(value, kUnits[unit]);
 }

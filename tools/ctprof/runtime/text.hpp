@@ -1,4 +1,4 @@
-// Text for people: counts, times and sizes in words, and lines that fit the terminal.
+// Formats text for people: counts, times and sizes in words, and lines that fit the terminal.
 
 #pragma once
 
@@ -11,20 +11,21 @@ namespace ctprof::cli {
 
 // "12,345"
 std::string with_separators(std::uint64_t number);
-// "1 thread", "12,345 threads"; `plural` if an s is not enough.
+// "1 thread", "12,345 threads". `plural` is the plural if adding an s is not enough.
 std::string count(std::uint64_t number, std::string_view noun, std::string_view plural = {});
 // "12.3 ms"
 std::string milliseconds(std::uint64_t nanoseconds);
 // "512 B", "12.3 KiB", "4.5 MiB"
 std::string size_in_words(std::uint64_t bytes);
 
-// Joins and wraps words. Lines are indented by `indent`, those after the first by `hanging` more.
+// Joins words and wraps them. Lines are indented by `indent`, those after the first by `hanging`
+// more.
 std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
                     std::size_t hanging = 0);
-// The same for the words of a sentence.
+// Does the same for the words of a sentence.
 std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t width,
                     std::size_t hanging);
-// The width of the terminal, or a default if there is none.
+// Returns the width of the terminal in columns, or a default without a terminal.
 std::size_t text_width();
 
 }  // namespace ctprof::cli

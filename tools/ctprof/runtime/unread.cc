@@ -23,7 +23,7 @@ bool is_failure(Gap gap) {
          gap == Gap::Busy || gap == Gap::SourceFailed;
 }
 
-// The rows of a process, as the column of process ids has them one after the other.
+// The rows of a process, which are consecutive in the column of process ids.
 struct Process {
   std::size_t first;
   std::size_t last;
@@ -38,8 +38,8 @@ std::vector<Process> processes_of(std::span<const std::uint64_t> tgids) {
   return processes;
 }
 
-// Why no thread of the process has a value: the first failure found; None: some have one, or
-// there is no failure.
+// Returns the first failure among the threads of the process. Returns None if a thread has a value
+// or no cell has a failure.
 Gap why_unread(const Column& column, const Process& process) {
   Gap failure = Gap::None;
   for (std::size_t row = process.first; row < process.last; ++row) {
@@ -49,14 +49,15 @@ Gap why_unread(const Column& column, const Process& process) {
   return failure;
 }
 
-// Metrics of one plugin that failed in the same way for the same processes share a sentence.
+// Identifies metrics of one plugin that failed in the same way for the same processes; they share a
+// sentence.
 struct Failure {
   std::string plugin;
   Gap gap;
   std::vector<std::size_t> processes;
   auto operator<=>(const Failure&) const = default;
 };
-using Failures = std::map<Failure, std::vector<std::string>>;  // to metrics
+using Failures = std::map<Failure, std::vector<std::string>>;  // to metric names
 
 void add_failures(const Column& column, const std::vector<Process>& processes, Failures& failures) {
   std::map<Gap, std::vector<std::size_t>> unread;

@@ -1,5 +1,6 @@
-// What a capture has not: processes that could not be read, named on request (-v), for a busy host
-// has many, and the file gives the gap of each cell anyway; and metrics that its level left out.
+// Describes data that a capture lacks: processes that could not be read, and metrics that the level
+// left out. The processes are named only with -v, because a busy host has many and the file records
+// the gap of each cell anyway.
 
 #pragma once
 
@@ -10,17 +11,17 @@
 
 namespace ctprof::cli {
 
-// For each plugin and gap one sentence with the processes of which no thread has a value and at
-// least one has that gap, though the metric could be read here:
+// Returns one sentence for each plugin and gap. It lists the processes of which no thread has a
+// value and at least one thread has that gap, although the metric is readable on this host:
 //
 //   jemalloc-ptrace: allocated_bytes and 1 other metric: Unsupported for redis[812], envoy[99]
 //
-// Ended threads and what cannot be had of a process (NotApplicable) are no failures. What was asked
-// of the processes, and how often it failed, is in the sources' own notes.
+// Exited threads and values that do not apply to a process (NotApplicable) are not failures. The
+// notes of the sources report how often reading a process failed.
 std::vector<std::string> unread_processes(const Snapshot& snapshot);
 
-// "; without 3 costly metrics (--level full)": what the level left out, for the line that a verb
-// ends with; empty if nothing was.
+// "; without 3 expensive metrics (--level full)": the metrics that the level left out, for the last
+// line of a command. Empty if none were.
 std::string without_costly(const Meta& meta);
 
 }  // namespace ctprof::cli
