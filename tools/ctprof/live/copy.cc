@@ -44,10 +44,10 @@ class Copier {
 
   const Snapshot& from_;
   Snapshot& to_;
-  std::array<std::vector<Id>, kStorages> known_;  // what an id is in the copy
+  std::array<std::vector<Id>, kStorages> known_;  // maps an id to its id in the copy
 };
 
-// All but the columns of rows at the end.
+// Copies everything except the columns of rows at the opening.
 Window frame_of(const Window& window) {
   Window copy;
   copy.opened = window.opened;
@@ -60,7 +60,7 @@ Window frame_of(const Window& window) {
   copy.partial = window.partial;
   copy.host = window.host;
   copy.notes = window.notes;
-  copy.opening_only = window.opening_only;  // nobody changes it
+  copy.opening_only = window.opening_only;  // shared, because it never changes
   return copy;
 }
 

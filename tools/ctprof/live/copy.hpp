@@ -1,8 +1,9 @@
-// A copy of a window, for who makes differences of it while the session goes on with its own.
+// Copies a window, so that differences can be computed while the session continues with the
+// original.
 //
-// It is what writing the window's file and reading it would give, without the text: cells are
-// copied by the column, ids looked up once for each text, bitset or map. Of what only files have,
-// such as keys that nobody knows, it has nothing.
+// The result equals that of writing the window to a file and reading it, without the text: cells
+// are copied per column, and ids are translated once per text, bitset or map. The copy has no data
+// that occurs only in files, such as unknown keys.
 
 #pragma once
 
@@ -12,7 +13,8 @@
 
 namespace ctprof::live {
 
-// None where the window has call stacks: these are read from its file. REQUIRES: window.window.
+// Returns none if the window has call stacks: these must be read from its file. REQUIRES:
+// window.window.
 std::optional<Snapshot> copy_of(const Snapshot& window);
 
 }  // namespace ctprof::live

@@ -13,7 +13,7 @@
 namespace ctprof::live {
 namespace {
 
-// Shorter bars are too coarse to read, longer ones take the space of text.
+// Shorter bars are too coarse to read; longer ones take space from the text.
 constexpr std::size_t kLeastBar = 8, kMostBar = 40;
 constexpr std::size_t kLeastSmallBar = 4, kMostSmallBar = 10;
 constexpr std::size_t kPressures = 3;
@@ -67,7 +67,7 @@ void add_cpu(std::vector<std::string>& lines, const WindowFacts& window, std::si
   lines.push_back(label + bar(parts, std::min(width - taken, kMostBar)) + " " + text);
 }
 
-// A piece of the second line: words, a bar of this share if there is room for it, a figure.
+// A part of the second line: text, a bar of this share if it fits, and a value.
 struct Piece {
   std::string before, after;
   double share;
@@ -109,7 +109,7 @@ void add_memory(std::vector<std::string>& lines, const RunFacts& run, std::size_
   const std::size_t large = pieces.size() - small;
   const std::size_t free = width - std::min(taken, width);
   const bool has_bars = free >= large * kLeastBar + small * kLeastSmallBar;
-  // Half of what is left is for the bar of the memory, and never less than its minimum.
+  // The memory bar gets half of the free width, and never less than its minimum.
   const std::size_t for_small = free - std::min(free, large * kLeastBar);
   const std::size_t of_small =
       small == 0 ? 0
@@ -128,7 +128,7 @@ void add_memory(std::vector<std::string>& lines, const RunFacts& run, std::size_
 
 // "   load 9.6   iowait 12 %"
 std::string load_text(const HostLoad& load) {
-  constexpr double kLeastShare = 0.0005;  // what is shown as 0.1 %
+  constexpr double kLeastShare = 0.0005;  // shown as 0.1 %
   std::string text;
   if (load.load) text += "   load " + short_figure(*load.load);
   for (const auto& [name, share] :

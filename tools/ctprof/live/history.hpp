@@ -1,5 +1,5 @@
-// The last windows, each as a file in columns holds it, but in memory: at most ten minutes of them,
-// and at most so many bytes.
+// The most recent windows, in memory, in the format of a columns file. Limited to ten minutes and
+// to a number of bytes.
 //
 // Threads: one.
 
@@ -14,8 +14,8 @@ namespace ctprof::live {
 
 // One window. Copies share its bytes.
 struct Sample {
-  std::uint64_t number = 0;     // from 1 on, without gaps
-  std::uint64_t closed_ns = 0;  // when, as people set their clocks
+  std::uint64_t number = 0;     // consecutive, from 1
+  std::uint64_t closed_ns = 0;  // wall-clock time in ns
   std::uint64_t length_ns = 0;
   std::shared_ptr<const std::string> bytes;
 };
@@ -26,21 +26,21 @@ class History {
 
   explicit History(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // Drops the oldest ones that have no room any more; the newest stays in any case. REQUIRES: its
-  // number is the next.
+  // Removes the oldest windows that exceed the limits, but never the newest. REQUIRES: the sample's
+  // number is the next one.
   void add(Sample sample);
 
   bool empty() const { return samples_.empty(); }
   // REQUIRES: not empty.
   const Sample& oldest() const { return samples_.front(); }
   const Sample& newest() const { return samples_.back(); }
-  // Null if it is not there any more, or not yet.
+  // Returns null if the window was removed or does not exist yet.
   const Sample* find(std::uint64_t number) const;
 
-  // Of all windows that are there.
+  // The total length of the stored windows.
   std::uint64_t length_ns() const { return length_ns_; }
   std::size_t bytes() const { return bytes_; }
-  // Whether room, rather than time, decides which window is the oldest.
+  // Whether the size, rather than the time, limits the history.
   bool lacks_room() const { return lacks_room_; }
 
  private:

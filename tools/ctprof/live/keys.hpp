@@ -1,7 +1,7 @@
-// The keys of `ctprof live`: one table, of which the screen of help and the line at the bottom are
-// made, and by which keys become deeds.
+// The keys of `ctprof live` in one table, which defines the actions of keys, the help screen and
+// the line at the bottom.
 //
-// Not here: what a deed does (view.hpp), how a terminal tells of keys (terminal.hpp).
+// See also: the effects of actions (view.hpp), input from the terminal (terminal.hpp).
 
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace ctprof::live {
 
-// What a terminal tells beside letters. No letter of Unicode has these numbers.
+// Keys and events that are not characters. The values are outside the range of Unicode.
 enum class Special : char32_t {
   Up = 0x110000,
   Down,
@@ -27,12 +27,12 @@ enum class Special : char32_t {
   Enter,
   Escape,
   Backspace,
-  Resized,  // or started again after it was stopped: everything is to be drawn anew
+  Resized,  // also after continuing from a stop; the screen must be redrawn
 };
 using Key = char32_t;
 constexpr Key key(Special special) { return static_cast<Key>(special); }
 
-// What a mouse did, at a place of the screen, from 0 on.
+// A mouse event at a position of the screen, counted from 0.
 struct MouseEvent {
   enum class Kind : std::uint8_t { Press, WheelUp, WheelDown };
   Kind kind = Kind::Press;
@@ -75,16 +75,16 @@ enum class Deed : std::uint8_t {
 
 struct KeyInfo {
   Deed deed;
-  Key key, other;          // 0: there is no other
-  std::string_view shown;  // as people call them
-  std::string_view brief;  // at the bottom of the screen; empty: not there
+  Key key, other;          // 0: no second key
+  std::string_view shown;  // name in the help
+  std::string_view brief;  // word at the bottom of the screen; empty: omitted
   std::string_view help;
 };
 std::span<const KeyInfo> keys();
 
 Deed deed_of(Key key);
 
-// "? help  q quit  g group ...", as much as fits.
+// Returns "? help  q quit  g group ...", as much as fits.
 std::string key_line(std::size_t width);
 
 }  // namespace ctprof::live

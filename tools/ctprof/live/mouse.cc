@@ -1,4 +1,5 @@
-// What a mouse does to a view: clicks on headings sort, clicks on rows select, the wheel scrolls.
+// Mouse input of a view: a click on a heading sorts, a click on a row selects it, the wheel
+// scrolls.
 
 #include <algorithm>
 #include <string>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::ptrdiff_t kWheelLines = 3;
 
-// The label of a table's heading that is nearest to the column of the screen, and its number.
+// A label in a table heading, and its position in the heading.
 struct Label {
   std::string_view text;
   std::size_t number = 0;
@@ -50,7 +51,7 @@ void View::toggle_mouse() {
   message_ = uses_mouse_ ? "the mouse is on" : "the mouse is off: the terminal selects text";
 }
 
-// The chosen row stays on the screen.
+// Keeps the selected row on the screen.
 void View::scroll(std::ptrdiff_t by) {
   if (over_ != Over::Nothing || level_ == Level::Thread) return move(by);
   if (rows_.empty()) return;
@@ -70,7 +71,7 @@ void View::press(const MouseEvent& event) {
     choose(drawn_.first + below - 1);
 }
 
-// Sorts by the column that was clicked; where it is the order already, reverses it.
+// Sorts by the clicked column. If the rows are already sorted by it, reverses the order.
 void View::sort_at(std::size_t column) {
   const auto [text, number] = label_at(drawn_.heading, column);
   const std::string label = number == 0 ? std::string(kByName) : std::string(text);

@@ -1,4 +1,4 @@
-// Pages of a view, which scroll: help, findings, a thread, a comparison of two windows.
+// Scrollable pages of a view: help, findings, a thread, a comparison of two windows.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ namespace ctprof::live {
 namespace {
 
 constexpr std::size_t kHistoryColumns = 30, kNarrowHistory = 12, kWide = 100;
-// Wider names and values lose their middles.
+// Wider names and values are shortened in the middle.
 constexpr std::size_t kWidestName = 32, kWidestValue = 24, kLeastDescription = 12;
 
 struct FigureLine {
@@ -32,7 +32,7 @@ std::string blanks(std::size_t width, std::string_view text) {
   return std::string(width - std::min(display_width(text), width), ' ');
 }
 
-// Names and values are whole; the description has what is left of the width, and loses its end.
+// The description gets the remaining width and is truncated.
 std::vector<std::string> figure_table(const std::vector<FigureLine>& table, std::size_t history,
                                       std::size_t width) {
   std::size_t name = 0, value = 0;
@@ -54,7 +54,7 @@ std::vector<std::string> figure_table(const std::vector<FigureLine>& table, std:
 
 }  // namespace
 
-// As many of the lines as fit, from where the user scrolled to. A last line counts those below.
+// Returns as many lines as fit, from the scroll position on. The last line counts those below.
 std::vector<Line> View::scrolled(std::vector<Line> lines, std::size_t room) {
   room_ = std::max<std::size_t>(room, 3) - 2;
   most_scroll_ = lines.size() - std::min(lines.size(), room);
@@ -81,7 +81,7 @@ std::vector<Line> View::help_lines(Size size) {
   return lines;
 }
 
-// All findings in full, with commands for a file of the window.
+// Lists all findings in full. FILE in their commands represents a file of the window.
 std::vector<Line> View::findings_page(Size size) const {
   std::vector<Line> lines{{"findings of this window, " + axis_word_of(axis()), Look::Heading}};
   const std::string files[] = {"FILE"};
@@ -102,7 +102,8 @@ std::vector<Line> View::findings_page(Size size) const {
   return lines;
 }
 
-// "worker   state R   %CPU 14.8   %wait 86.3 ..."; empty where the thread is in no row.
+// Returns "worker   state R   %CPU 14.8   %wait 86.3 ...", or an empty string if the thread has no
+// row.
 std::string View::thread_line() const {
   if (threads_.empty()) return {};
   const ThreadRow& thread = threads_.front();

@@ -1,4 +1,4 @@
-// Words and lines that pictures of a view consist of.
+// Texts and lines for the screens of a view.
 
 #pragma once
 
@@ -12,16 +12,16 @@
 
 namespace ctprof::live {
 
-// "20:31:05": the local time of day.
+// Returns the local time of day: "20:31:05".
 std::string clock_time(std::uint64_t wall_ns);
-// "9:59": minutes and seconds.
+// Returns minutes and seconds: "9:59".
 std::string minutes(std::uint64_t ns);
-// "processes by name"
+// Returns the name of an axis: "processes by name".
 std::string axis_word_of(GroupBy axis);
-// Adds the lines of the text that are not empty.
+// Adds the nonempty lines of the text.
 void add_text(std::vector<Line>& lines, std::string_view text, Look look = Look::Plain);
-// The text in at most `width` columns; an ellipsis replaces the end of what is too long. REQUIRES:
-// printable text.
+// Truncates the text to at most `width` columns; an ellipsis replaces the end. REQUIRES: printable
+// text.
 std::string cut_to(std::string_view text, std::size_t width);
 void append(std::vector<Line>& to, std::vector<Line> more);
 

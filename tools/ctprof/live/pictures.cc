@@ -1,4 +1,4 @@
-// Pictures of a view: lines of text for a terminal of that size.
+// The screens of a view: lines of text for a terminal of a given size.
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,8 @@
 namespace ctprof::live {
 namespace {
 
-// The findings above the table take this many lines, or fewer where there is little space for the
-// table, or none. The numbers of lines are those without keys and a message.
+// Number of lines for findings above the table; smaller screens show fewer findings, or none. The
+// screen heights exclude the lines for keys and the message.
 constexpr std::size_t kFindingLines = 3, kFindingLinesOfFew = 2;
 constexpr std::size_t kManyLines = 28, kFewestLines = 14;
 
@@ -92,7 +92,7 @@ std::vector<Line> View::head(Size size) {
   return lines;
 }
 
-// The first findings, cut at their ends to a line each; a single one has all the lines.
+// Shows the first findings, truncated to one line each. A single finding may use all lines.
 std::vector<Line> View::finding_lines(Size size) const {
   std::vector<Line> lines;
   const auto& findings = shown_.findings;
@@ -110,7 +110,7 @@ std::vector<Line> View::finding_lines(Size size) const {
   return lines;
 }
 
-// "held, 0:12 ago   processes by name, by score   history 2:13   A 20:30:55"
+// Returns "held, 0:12 ago   processes by name, by score   history 2:13   A 20:30:55".
 std::string View::state_line() const {
   std::string line = "now";
   const Sample* shown = history_->find(shown_.number);
@@ -138,7 +138,7 @@ std::string View::state_line() const {
 
 // --- tables
 
-// The row that the table begins with, so that the chosen one is in it.
+// Scrolls so that the selected row is visible, and returns the first row of the table.
 std::size_t View::first_row(std::size_t room) {
   room_ = std::max<std::size_t>(room, 1);
   Place& now = place();
@@ -148,7 +148,7 @@ std::size_t View::first_row(std::size_t room) {
   return now.top = std::min(now.top, last);
 }
 
-// Why a table is empty.
+// Explains why a table is empty.
 std::string View::no_rows() const {
   if (hidden_ > 0) return "kernel threads are hidden; K shows them";
   if (level_ == Level::Threads)
@@ -157,7 +157,7 @@ std::string View::no_rows() const {
   return filter_.empty() ? "all is quiet" : "no group that does something has that in its name";
 }
 
-// REQUIRES: lines of a table, with rows from that one on.
+// REQUIRES: `lines` are a heading and the rows from `first` on.
 void View::mark_table(std::vector<Line>& lines, std::size_t first, std::size_t count) {
   if (lines.empty()) return;
   lines.front().look = Look::Heading;
@@ -170,14 +170,15 @@ void View::mark_table(std::vector<Line>& lines, std::size_t first, std::size_t c
 
 std::vector<Line> View::group_table(Size size) {
   if (rows_.empty()) return {{no_rows(), Look::Faint}};
-  // The head of the table, and what is said below.
+  // Two lines are for the heading of the table and for the note below it.
   const std::size_t room = size.lines - std::min<std::size_t>(size.lines, 2);
   const std::size_t first = first_row(room), count = std::min(rows_.size() - first, room_);
   const bool is_rearranged = !order().by.empty() || order().is_reversed || !filter_.empty();
   std::vector<ScreenRow> shown;
   for (std::size_t at = first; at < first + count; ++at) {
     shown.push_back(screen()->rows[rows_[at].at]);
-    if (is_rearranged || at == first) shown.back().depth = 0;  // its parent is not above it
+    // Do not indent a row whose parent is not directly above it.
+    if (is_rearranged || at == first) shown.back().depth = 0;
   }
   const ScreenTableText table = screen_table(*shown_.report, shown, {.width = size.columns});
   std::vector<Line> lines;
@@ -209,7 +210,7 @@ std::vector<Line> View::thread_table(Size size) {
   std::vector<TextColumn> columns{{"thread", Align::Left, 8, false},
                                   {"tid", Align::Right, 0, false},
                                   {"state", Align::Left, 0, true}};
-  std::vector<std::size_t> told;  // columns of the screen that threads have
+  std::vector<std::size_t> told;  // columns of the screen for which a thread has a value
   for (std::size_t at = 0; at < screen()->columns.size(); ++at)
     if (std::ranges::any_of(threads_,
                             [&](const ThreadRow& one) { return !std::isnan(one.figures[at]); })) {

@@ -1,4 +1,4 @@
-// The rows of a view: which groups and threads there are, and their order.
+// The rows of a view: the groups and threads that are listed, and their order.
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace ctprof::live {
 namespace {
 
-// Words that the order is selected by, beside the labels of the screen's columns.
+// Sort words besides the labels of the screen's columns.
 constexpr std::string_view kByThreads = "threads", kByTid = "tid", kByState = "state";
 
 std::string in_lower_case(std::string_view text) {
@@ -27,7 +27,7 @@ std::size_t column_of(const Screen& screen, std::string_view label) {
   return static_cast<std::size_t>(it - screen.columns.begin());
 }
 
-// The largest share of the machine that the thread has.
+// The largest share of the machine that the thread uses.
 double score_of(const Screen& screen, const ThreadRow& thread) {
   double score = 0;
   for (std::size_t at = 0; at < screen.columns.size(); ++at) {
@@ -42,7 +42,7 @@ bool is_kernel(const ScreenRow& row) {
   return threads.all() > 0 && threads.kernel == threads.all();
 }
 
-// Rows without a figure are the last in either order.
+// Rows without a value are last in both orders.
 template <class Rows, class FigureOf>
 void order_by_figure(Rows& rows, bool is_reversed, FigureOf figure_of) {
   std::ranges::stable_sort(rows, {}, [&](const auto& row) {

@@ -17,7 +17,7 @@
 namespace ctprof::live {
 namespace {
 
-// Windows are many and small: little is gained by more.
+// Compression level. Windows are many and small, so a higher level gains little.
 constexpr int kLevel = 1;
 
 using Bytes = std::shared_ptr<const std::string>;
@@ -39,13 +39,13 @@ Result<sdk::Fd> make_memory() {
   return memory;
 }
 
-// What the window is as a file.
+// The window in the format of a file.
 struct Written {
   Bytes bytes;
   std::size_t text_bytes = 0;
 };
 
-// `memory` is what it passes through.
+// `memory` is a temporary file.
 Result<Written> in_memory(const Snapshot& window, const Registry& registry, int memory) {
   if (::ftruncate(memory, 0) != 0 || ::lseek(memory, 0, SEEK_SET) != 0)
     return errno_error("emptying", "a file in memory", errno);
@@ -67,7 +67,7 @@ Result<Sampler> Sampler::begin(const Registry& registry, CaptureOptions options)
   auto memory = make_memory();
   if (!memory) return memory.error();
   options.window = true;
-  if (options.jobs == 0) options.jobs = 1;  // a window's work is too little to be shared
+  if (options.jobs == 0) options.jobs = 1;  // a window takes too little work to be shared
   options.metrics = cli::metrics_of_screen(registry);
   options.level = ctprof::Level::Fast;
   options.all_cgroups = false;

@@ -1,8 +1,8 @@
-// Takes the windows that `ctprof live` shows: back to back, of the whole host, with the metrics
-// that the screen needs; and, while somebody looks at one thread, windows of its process alone with
-// every metric that is cheap to read.
+// Takes the windows that `ctprof live` shows: consecutive windows of the whole host with the
+// metrics of the screen. While one thread is shown, also takes windows of its process with every
+// inexpensive metric.
 //
-// A window is kept as a file in columns holds it, in memory; nothing is ever written to a disk.
+// Windows are stored in memory, in the format of a columns file. Nothing is written to disk.
 //
 // Threads: one.
 
@@ -23,16 +23,17 @@ namespace ctprof::live {
 
 class Sampler {
  public:
-  // Reads the host: the first window begins. `options`: what else is asked, such as recorders.
-  // REQUIRES: the registry outlives this.
+  // Reads the host and opens the first window. `options`: further selections, such as recorders.
+  // REQUIRES: the registry outlives this object.
   static Result<Sampler> begin(const Registry& registry, CaptureOptions options);
 
-  // Takes in what ended meanwhile, and what recorders have gathered.
+  // Drains the records of exited threads and of the recorders.
   void drain() { session_.drain(); }
-  // The window until now; the next one begins.
+  // Closes the current window and opens the next one.
   Result<Sample> next();
-  // That window, made of differences, as it would be read of the sample; none where reading is what
-  // has to be done. REQUIRES: next() returned one, and nobody has taken it yet.
+  // Returns the window of the last next() with computed differences, as reading its sample would
+  // give it. Returns none if the sample must be read instead. REQUIRES: called at most once after
+  // each successful next().
   std::optional<Snapshot> latest() const;
 
   const std::vector<Refusal>& refused() const { return session_.refused(); }
@@ -43,25 +44,25 @@ class Sampler {
 
   const Registry* registry_;
   Session session_;
-  sdk::Fd memory_;  // a file without a disk
+  sdk::Fd memory_;  // an anonymous file in memory
   std::uint64_t number_ = 0;
-  const Snapshot* latest_ = nullptr;  // the session's
-  std::size_t text_bytes_ = 0;        // of its file
+  const Snapshot* latest_ = nullptr;  // owned by the session
+  std::size_t text_bytes_ = 0;        // of the window's file
 };
 
 class ProcessSampler {
  public:
   explicit ProcessSampler(const Registry& registry) : registry_(&registry) {}
 
-  // Whose windows are wanted from now on; none: nobody's. What cannot be read is left out: a
-  // process may have ended.
+  // Selects the process to observe from now on; none: no process. Ignores errors: the process may
+  // have exited.
   void watch(const std::optional<ThreadId>& thread);
-  // Takes in the threads that exited meanwhile.
+  // Drains the records of exited threads.
   void drain() {
     if (session_) session_->drain();
   }
-  // The window of that process until now, made of differences; the next one begins. None if there
-  // is none.
+  // Closes the current window of the process, computes its differences, and opens the next one.
+  // Returns none if no process is observed.
   std::optional<Snapshot> next();
 
  private:

@@ -17,8 +17,8 @@
 namespace ctprof::live {
 namespace {
 
-constexpr std::size_t kMostValue = 200;  // bytes of a text, a map or an array
-constexpr std::size_t kMostStacks = 12;  // of a metric, in one window
+constexpr std::size_t kMostValue = 200;  // bytes of a text, map or array
+constexpr std::size_t kMostStacks = 12;  // per metric and window
 constexpr std::size_t kMostStackText = 400;
 
 template <class Number>

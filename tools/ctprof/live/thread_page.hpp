@@ -1,8 +1,8 @@
-// Every metric of one thread and of its process, with what it was in the windows before; and its
-// call stacks, where a recorder told them.
+// Every metric of one thread and of its process, with the values in previous windows, and the
+// thread's call stacks if a recorder is active.
 //
-// Windows of the whole host have what the screen needs; a window of the thread's process alone, of
-// the same time, has the rest. Both are put together by the number of the window.
+// Windows of the whole host contain the metrics of the screen. Windows of the thread's process,
+// taken at the same time, contain the others. Both are combined by the number of the window.
 //
 // Threads: one.
 
@@ -22,35 +22,37 @@ namespace ctprof::live {
 
 struct ThreadFigure {
   std::string metric;
-  std::string value;        // for people, printable
-  std::string description;  // of the metric
-  double number = 0;        // NaN: it is none
+  std::string value;        // as shown, printable
+  std::string description;  // description of the metric
+  double number = 0;        // NaN: not a number
   bool is_of_process = false;
   bool is_headline = false;  // a column of the screen
-  bool is_known = false;     // otherwise `value` says why not
+  bool is_known = false;     // otherwise `value` contains the reason
 };
 
 class ThreadPage {
  public:
-  // So many windows are kept.
+  // Number of windows that are stored.
   static constexpr std::size_t kMostPoints = 120;
 
   explicit ThreadPage(ThreadId thread) : thread_(thread) {}
   const ThreadId& thread() const { return thread_; }
 
-  // Adds what the window has of the thread; of what is known already this is the later word.
+  // Adds the window's data of the thread. New values replace older ones of the same window.
+  // REQUIRES: a window with computed differences.
   // REQUIRES: a window made of differences.
   void take(std::uint64_t number, const Snapshot& window);
-  // Whether that window was taken, whatever it had.
+  // Whether that window was added, with or without the thread.
   bool has(std::uint64_t number) const { return points_.count(number) > 0; }
 
-  // In that window: columns of the screen first, then what else is known of the thread, then of its
-  // process, and last what is not known. Empty: it was not there.
+  // Returns the figures of that window: first screen columns, then other known figures of the
+  // thread, then those of its process, and then unknown ones. Empty if the thread did not exist.
   std::vector<ThreadFigure> figures(std::uint64_t number) const;
-  // Its stacks in that window, the heaviest first, in lines that are no wider.
+  // Returns the thread's stacks in that window, heaviest first, as lines of at most `width`
+  // columns.
   std::vector<std::string> stacks(std::uint64_t number, std::size_t width) const;
-  // "▁▂▁▇█": the metric in so many windows until that one, the highest of them as high as can be.
-  // Blank where it is not known.
+  // Returns "▁▂▁▇█": the metric in the given number of windows up to that one, scaled to the
+  // highest value. Unknown values are blank.
   std::string history(const std::string& metric, std::uint64_t number, std::size_t windows) const;
 
  private:
@@ -60,7 +62,7 @@ class ThreadPage {
   };
   struct Point {
     std::map<std::string, ThreadFigure> figures;
-    std::map<std::string, std::vector<Stack>> stacks;  // by metric, the heaviest first
+    std::map<std::string, std::vector<Stack>> stacks;  // by metric, heaviest first
   };
   void take_row(Point& point, const Snapshot& window, Entity entity, std::uint32_t row);
   void take_stacks(Point& point, const Snapshot& window, const Column& column, std::uint32_t row);
@@ -69,7 +71,7 @@ class ThreadPage {
   std::map<std::uint64_t, Point> points_;
 };
 
-// "▁▂▁▇█" of these; NaN is blank.
+// Returns a sparkline of the numbers: "▁▂▁▇█". NaN is blank.
 std::string sparkline(std::span<const double> numbers);
 
 }  // namespace ctprof::live

@@ -35,7 +35,7 @@ std::vector<ThreadId> ids_of(const Snapshot& window) {
   return ids;
 }
 
-// A figure of the screen, of one thread.
+// Returns the value of a screen column for one thread, or NaN.
 double figure_at(const PlannedMetric& metric, const Column* column, std::uint32_t row,
                  double seconds) {
   if (!column || column->def().storage != Storage::U64 || !column->has_value(row) || seconds <= 0)

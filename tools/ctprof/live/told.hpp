@@ -1,5 +1,5 @@
-// What is told of windows of a history: the report that `show` or `compare` would make of them,
-// and the threads of one of its groups.
+// Builds the reports of windows in the history, as `show` and `compare` would print them, and lists
+// the threads of one group.
 //
 // Threads: one.
 
@@ -21,7 +21,7 @@
 
 namespace ctprof::live {
 
-// A thread for as long as it lives; numbers alone are given away again.
+// Identifies a thread during its lifetime. Ids without the start time are reused.
 struct ThreadId {
   std::uint64_t tgid = 0, tid = 0, start = 0;
   auto operator<=>(const ThreadId&) const = default;
@@ -29,27 +29,28 @@ struct ThreadId {
 
 struct ThreadRow {
   ThreadId id;
-  std::string name;             // as the system has it
-  std::string state;            // empty: not known
-  bool is_born = false;         // inside of the window
-  bool has_ended = false;       // likewise
-  bool is_kernel = false;       // a thread of the kernel
-  std::vector<double> figures;  // by column of the screen, as that has them; NaN: not known
+  std::string name;             // as reported by the kernel
+  std::string state;            // empty: unknown
+  bool is_born = false;         // started inside the window
+  bool has_ended = false;       // exited inside the window
+  bool is_kernel = false;       // a kernel thread
+  std::vector<double> figures;  // by column of the screen, in its units; NaN: unknown
 };
 
 class Teller {
  public:
-  // `spec`: what else is asked, but for its axis. REQUIRES: the registry outlives this.
+  // `spec`: the report's options, except the axis. REQUIRES: the registry outlives this object.
   Teller(const Registry& registry, std::span<const std::string> recorders, Spec spec);
 
-  // The window as it was written: to be joined with others, or told.
+  // Returns the window as it was written, for joining or reporting.
   Result<Snapshot> load(const Sample& sample) const;
-  // The same, made of differences.
+  // Does the same, and computes the differences.
   Result<Snapshot> differences(const Sample& sample) const;
-  // Of one window, or of two that are compared. REQUIRES: they are made of differences.
+  // Reports on one window, or compares two. REQUIRES: windows with computed differences.
   Result<Report> report(std::span<const Snapshot* const> windows, GroupBy axis) const;
-  // The threads of the window that are in the group of that name, in no order, by the columns of
-  // the report's screen. REQUIRES: a report of that window alone, by that axis.
+  // Returns the threads of the window that belong to the group with that name, unordered. Their
+  // figures are those of the report's screen columns. REQUIRES: a report of only that window, with
+  // that axis.
   std::vector<ThreadRow> threads(const Snapshot& window, const Report& report, GroupBy axis,
                                  const std::string& group) const;
 
@@ -59,7 +60,7 @@ class Teller {
   Spec spec_;
 };
 
-// The row of the thread, if the window has it.
+// Returns the row of the thread, or none if the window does not contain it.
 std::optional<std::uint32_t> row_of(const Snapshot& window, const ThreadId& thread);
 
 }  // namespace ctprof::live

@@ -1,4 +1,4 @@
-// All sources of tools/ctprof/live, which are compiled as one.
+// All sources of tools/ctprof/live, compiled as one translation unit.
 
 #include "tools/ctprof/live/copy.cc"
 #include "tools/ctprof/live/heading.cc"

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array kAxes{GroupBy::Pcomm, GroupBy::Cgroup, GroupBy::Comm, GroupBy::Pid};
 constexpr std::size_t kMostFilter = 100;    // bytes
 constexpr std::int64_t kMuch = 20;          // windows
-constexpr std::uint64_t kPageWindows = 40;  // that a thread's history shows
+constexpr std::uint64_t kPageWindows = 40;  // length of a thread's history on its page
 
 void append_utf8(std::string& text, Key key) {
   const auto put = [&](Key byte) { text += static_cast<char>(byte); };
@@ -121,7 +121,7 @@ void View::descend() {
   if (over_ != Over::Nothing || place().chosen >= rows_.size()) return;
   const Row row = rows_[place().chosen];
   place().id = row.id;
-  place().is_moved = true;  // who comes back finds it again
+  place().is_moved = true;  // so that the user finds it again when going back
   if (level_ == Level::Groups) {
     group_ = row.id;
     level_ = Level::Threads;
@@ -166,7 +166,7 @@ void View::move(std::ptrdiff_t by) {
   choose(moved(place().chosen, rows_.size() - 1));
 }
 
-// It stays chosen wherever it moves.
+// The row stays selected when it moves.
 void View::choose(std::size_t row) {
   place().chosen = row;
   place().id = rows_[row].id;
@@ -222,7 +222,7 @@ void View::compare() {
   }
 }
 
-// All from one mark to the other, or the window that is shown.
+// Selects all windows between the marks, or the shown window.
 void View::want() {
   if (history_->empty()) return;
   std::uint64_t first = number(), last = first;
@@ -239,7 +239,7 @@ void View::want() {
   wanted_ = std::move(samples);
 }
 
-// --- what is shown
+// --- the shown window
 
 void View::refresh() {
   if (held_ && !history_->empty() && *held_ < history_->oldest().number) {
@@ -282,7 +282,7 @@ void View::tell() {
     shown_.findings.push_back(finding_sentence(finding));
 }
 
-// Takes what the history still has of the windows that are drawn.
+// Adds the windows of the page that the history still contains.
 void View::fill_page() {
   if (!page_) return;
   const std::uint64_t last = number();

@@ -1,16 +1,16 @@
-// What somebody sees of a history, and what their keys do to it. Knows no terminal: keys come in, a
-// picture comes out.
+// The user interface of the history, independent of a terminal: it receives keys and returns
+// screens.
 //
 //   view.take(U'g');
 //   draw(view.picture({.lines = 24, .columns = 80}));
 //
-// From groups one descends to the threads of a group, and from there to one thread. Whatever the
-// level, the window that is shown is the newest, or one that is held. A row that was chosen stays
-// chosen wherever it moves; until somebody moves, the first one is.
+// The user descends from groups to the threads of a group, and from there to one thread. Each
+// level shows the newest window, or a fixed one after the user paused or stepped back. A selected
+// row stays selected when it moves; until the user selects one, the first row is selected.
 //
-// Here:       the state and the keys (view.cc), the rows (rows.cc), pictures of it (pictures.cc,
-//             pages.cc), the mouse (mouse.cc).
-// Not here:   the history and its windows (history.hpp), what is told of them (told.hpp).
+// Contents: the state and the keys (view.cc), the rows (rows.cc), the screens (pictures.cc,
+// pages.cc), the mouse (mouse.cc).
+// See also: the history and its windows (history.hpp), their reports (told.hpp).
 //
 // Threads: one.
 
@@ -35,7 +35,7 @@ namespace ctprof::live {
 enum class Look : std::uint8_t { Plain, Heading, Chosen, Faint, Loud };
 
 struct Line {
-  std::string text;  // printable, and no wider than was asked
+  std::string text;  // printable, and at most as wide as the screen
   Look look = Look::Plain;
 };
 
@@ -45,70 +45,71 @@ struct Size {
 };
 inline constexpr Size kLeastSize{10, 40};
 
-// Lengths of a window that can be selected. The shortest takes twice the CPU time of the default;
-// of the longest, ten fill the history.
+// Selectable window lengths. The shortest takes twice the CPU time of the default; ten of the
+// longest fill the history.
 inline constexpr std::array<std::uint64_t, 7> kIntervalsMs{500,    1000,   2000,  5000,
                                                            10'000, 30'000, 60'000};
 inline constexpr std::size_t kDefaultInterval = 1;
 // "0.5 s", "10 s"
 std::string interval_in_words(std::uint64_t ns);
 
-// The word that orders rows by their names.
+// The sort word that orders rows by name.
 inline constexpr std::string_view kByName = "name";
 
 class View {
  public:
-  // REQUIRES: both outlive this.
+  // REQUIRES: both arguments outlive this object.
   View(const Teller& teller, const History& history) : teller_(&teller), history_(&history) {}
 
   void take(Key key);
-  // Its place is one of the picture that was drawn last.
+  // The event's position refers to the last screen.
   void take(const MouseEvent& event);
-  // The history has another window. `latest`: the same, made of differences, if that is at hand.
+  // Must be called when the history has a new window. `latest`: the same window with computed
+  // differences, if available.
   void take_window(std::optional<Snapshot> latest = {});
-  // Whether it shows the newest window, whichever that is.
+  // Whether the view shows the newest window.
   bool follows() const { return !held_; }
-  // What the watched thread's process did in the newest window; made of differences.
+  // Adds the newest window of the observed thread's process, with computed differences.
   void take_process(const Snapshot& window);
-  // A sentence that stands there until the next key.
+  // Shows a message until the next key.
   void say(std::string sentence) { message_ = std::move(sentence); }
 
-  // As many lines as asked, at most.
+  // Returns the screen: at most size.lines lines.
   std::vector<Line> picture(Size size);
 
   bool quits() const { return quits_; }
-  // Whether the terminal reports the mouse, instead of selecting text.
+  // Whether the terminal should report the mouse instead of selecting text.
   bool uses_mouse() const { return uses_mouse_; }
-  // The thread whose every metric is shown, as long as it is.
+  // The thread whose metrics are all shown; none at other levels.
   std::optional<ThreadId> watched() const;
-  // How long windows are from now on.
+  // The length of windows from now on.
   std::uint64_t interval_ns() const;
-  // The windows that somebody wants in a file, once: one, or all between the marks.
+  // Returns once the windows that the user wants to write: one, or all between the marks.
   std::optional<std::vector<Sample>> take_wanted() { return std::exchange(wanted_, std::nullopt); }
 
  private:
   enum class Level : std::uint8_t { Groups, Threads, Thread };
   enum class Over : std::uint8_t { Nothing, Help, Comparison, Findings };
 
-  // A line that can be chosen.
+  // A selectable line.
   struct Row {
     std::string id;
     ThreadId thread{};   // at Level::Threads
-    std::size_t at = 0;  // in what is shown
+    std::size_t at = 0;  // index in the shown report or in threads_
   };
   struct Place {
     std::size_t chosen = 0, top = 0;
     std::string id;
     bool is_moved = false;
   };
-  // The table of the last picture; without one there are no rows.
+  // The table of the last screen. Without a table there are no rows.
   struct Drawn {
-    std::size_t line = 0;              // of its heading
-    std::size_t first = 0, count = 0;  // in rows_
+    std::size_t line = 0;              // of the heading
+    std::size_t first = 0, count = 0;  // range in rows_
     std::string heading;
   };
   struct Order {
-    std::string by;  // a label or another word of sort_words(); empty: by score
+    std::string by;  // a column label or another word of sort_words(); empty: by score
     bool is_reversed = false;
   };
   struct Shown {
@@ -117,7 +118,7 @@ class View {
     std::optional<Snapshot> window;
     std::optional<Report> report;
     std::string trouble;
-    std::vector<std::string> findings;  // a sentence each
+    std::vector<std::string> findings;  // one sentence each
   };
   struct Compared {
     std::uint64_t a = 0, b = 0;
@@ -127,7 +128,7 @@ class View {
   };
 
   GroupBy axis() const;
-  std::uint64_t number() const;  // of the window that is shown; 0: there is none
+  std::uint64_t number() const;  // of the shown window; 0: none
   const Screen* screen() const { return shown_.report ? shown_.report->screen() : nullptr; }
   Place& place() { return places_[static_cast<std::size_t>(level_)]; }
 
@@ -180,7 +181,7 @@ class View {
   std::string state_line() const;
   std::vector<Line> finding_lines(Size size) const;
   std::string no_rows() const;
-  // A figure of a thread, as the screen's column shows it.
+  // Formats a thread's value like the column of the screen.
   std::string column_text(std::size_t column, double figure) const;
   void mark_table(std::vector<Line>& lines, std::size_t first, std::size_t count);
   std::vector<Line> group_table(Size size);
@@ -200,9 +201,9 @@ class View {
   Level level_ = Level::Groups;
   Over over_ = Over::Nothing;
   std::size_t axis_ = 0;
-  std::array<Order, 2> orders_;  // of groups, of threads
+  std::array<Order, 2> orders_;  // of groups and of threads
   bool hides_kernel_threads_ = false, uses_mouse_ = true;
-  std::size_t hidden_ = 0;                   // rows of kernel threads
+  std::size_t hidden_ = 0;                   // number of rows of kernel threads
   std::size_t interval_ = kDefaultInterval;  // in kIntervalsMs
   std::string filter_;
   bool is_typing_ = false;
@@ -218,7 +219,7 @@ class View {
 
   Shown shown_;
   Compared compared_;
-  std::vector<ThreadRow> threads_;  // of the group, or only the one that is shown
+  std::vector<ThreadRow> threads_;  // of the group, or only the shown thread
   std::vector<Row> rows_;
   Drawn drawn_;
 };
