@@ -39,7 +39,7 @@ namespace fs = std::filesystem;
 constexpr ::uid_t kNobody = 65534;
 constexpr std::chrono::seconds kPatience{120};
 constexpr ::rlim_t kCpuSeconds = 60, kDescriptors = 4096;
-// Of what the child prints; the rest is dropped.
+// Limit in bytes for the output of the child; the rest is dropped.
 constexpr std::size_t kMostText = 1 << 20;
 
 struct Report {
@@ -47,7 +47,7 @@ struct Report {
   bool has_end = false;
 };
 
-// A directory of its own for the plugin, so that no other file is loaded.
+// A new directory that contains only a copy of the plugin, so that no other file is loaded.
 class PluginCopy {
  public:
   static Result<PluginCopy> make(const fs::path& file) {
@@ -82,8 +82,8 @@ void set_limit(int resource, ::rlim_t most) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
 }
 
-// In the child: drops privileges, and starts the checks. Returns only on failure. A change of user
-// resets the signal that the kernel sends when the parent exits.
+// In the child: drops privileges and starts the checks. Returns only on failure. Changing the user
+// clears the parent death signal, so it is set afterwards.
 void become_child(const std::vector<std::string>& words, int out, int err, bool as_root,
                   ::pid_t parent) {
   ::setpgid(0, 0);
@@ -115,7 +115,7 @@ struct Pipe {
   }
 };
 
-// Reads both until they are closed, or until kPatience has passed: false.
+// Reads both pipes until they are closed. Returns false if that takes longer than kPatience.
 bool drain(std::array<const sdk::Fd*, 2> from, std::array<std::string, 2>& texts) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + kPatience;
@@ -239,8 +239,8 @@ std::string json_of(const std::string& file, const Report& report) {
   return std::string(out.view());
 }
 
-// Names the plugin as the user does, rather than by its copy; leaves out what ctprof says to a user
-// who only wants to go on.
+// Replaces the path of the copy by the plugin's own name, and removes advice that only helps users
+// of ctprof.
 void tidy(std::vector<std::string>& sentences, const std::string& path, const std::string& file) {
   constexpr std::string_view kAdvice = "; take that file away";
   for (std::string& sentence : sentences) {

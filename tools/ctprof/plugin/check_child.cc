@@ -1,6 +1,6 @@
-// What `ctprof plugin check` does in the child process: loads the plugin beside ctprof's own,
-// probes it, and captures its metrics several times. Each line on standard output is a fault, a
-// note or a cost, with its kind in front (check.hpp).
+// The child process of `ctprof plugin check`. It loads the plugin beside ctprof's own, probes it,
+// and captures its metrics several times. Each line on standard output is a fault, a note or a
+// cost, prefixed by its kind (check.hpp).
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -36,12 +36,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Captures; after the first two, a sound plugin keeps no more than before.
+// Number of captures. After the first two, a correct plugin allocates no additional resources.
 constexpr int kRounds = 6, kSettled = 2;
-// Growth of allocations per capture below which it is noise of ctprof itself.
+// Growth of allocations per capture, in bytes, below which it is noise of ctprof itself.
 constexpr std::size_t kNoise = 16 * 1024;
 
-// 100 percent in hundredths, as a GaugeRatio100 is stored.
+// 100 percent in hundredths, the unit of a GaugeRatio100.
 constexpr std::uint64_t kWhole = 10'000;
 
 class Findings {
@@ -69,7 +69,7 @@ bool has_children() {
   return false;
 }
 
-// What a process keeps from one capture to the next.
+// Resources that the process holds after a capture.
 struct Kept {
   std::size_t descriptors = count_descriptors();
   std::size_t bytes = ::mallinfo2().uordblks;
@@ -97,7 +97,7 @@ bool is_filled_by(const Column& column, const Plugin& plugin) {
   return column.provenance.plugin == plugin.name;
 }
 
-// Why a value cannot be of its newtype, or "".
+// Returns why a value is invalid for its newtype, or "".
 std::string objection(const Column& column, std::uint32_t row) {
   const MetricDef& def = column.def();
   if (def.storage == Storage::F64 && !std::isfinite(column.f64()[row])) return "is not a number";
@@ -117,8 +117,8 @@ void check_values(const Column& column, Findings& findings) {
       return findings.fault("a value of '" + column.def().name + "' " + why);
 }
 
-// A key of each row, which is the same in each capture: the id of a thread or process, else the
-// number of the row.
+// Returns a key for each row that is the same in each capture: the id of the thread or process,
+// otherwise the row number.
 std::vector<std::uint64_t> keys_of(const Snapshot& snapshot, Entity entity) {
   const Table& table = snapshot.table(entity);
   const Column* id = table.find_u64(entity == Entity::Thread ? kTid : kProcessTgid);
@@ -159,7 +159,7 @@ void check_tables(const Snapshot& before, const Snapshot& after, const Plugin& p
     }
 }
 
-// How long reading one small file of /proc takes.
+// Returns the time to read one small file in /proc.
 std::uint64_t file_read_ns() {
   constexpr int kReads = 200;
   sdk::TextFile file;
@@ -193,7 +193,7 @@ void report_costs(const Snapshot& snapshot, const Plugin& plugin, Findings& find
   }
 }
 
-// Notes metrics that the plugin takes from another one, and sources that a capture does not run.
+// Notes metrics for which the plugin replaces another one, and sources that a capture does not run.
 void report_roles(const Probed& probed, const Plugin& plugin, Findings& findings) {
   for (const ProbedField& field : probed.fields())
     if (const ProbedOffer* chosen = field.chosen(); chosen && chosen->plugin == &plugin)
@@ -213,7 +213,7 @@ bool is_about(const Refusal& refusal, const std::string& path, const Plugin* plu
                      refusal.what.starts_with(plugin->path) || refusal.what == plugin->name));
 }
 
-// Metrics of the plugin that a capture takes from it; notes why it does not take others.
+// Returns the metrics that a capture reads from the plugin, and notes why it does not use others.
 std::vector<std::string> metrics_to_capture(const Probed& probed, const Plugin& plugin,
                                             Findings& findings) {
   std::vector<std::string> metrics;

@@ -28,7 +28,7 @@ Result<void> write_file_of(const fs::path& path, const std::string& text) {
   return out ? Result<void>() : error("writing", path.string(), std::strerror(errno));
 }
 
-// Nothing that exists is changed.
+// Fails if the directory exists, so that no existing file is changed.
 Result<void> create_directory_of(const std::string& name) {
   std::error_code failed;
   const bool is_new = fs::create_directory(name, failed);

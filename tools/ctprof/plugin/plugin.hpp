@@ -13,7 +13,7 @@ namespace ctprof::cli {
 
 int run_plugin(const Options& options);
 
-// The subcommands; REQUIRES: options.arguments begins with the subcommand.
+// Runs a subcommand. REQUIRES: options.arguments begins with the subcommand.
 int run_plugin_new(const Options& options);
 
 }  // namespace ctprof::cli

@@ -21,15 +21,15 @@ constexpr std::array kLanguages{
 };
 static_assert(std::ranges::equal(kLanguages, kPluginLanguages, {}, &Language::name));
 
-// A kind of source, with a metric that every kernel has. `cc` and `c` parts go into the templates.
+// A kind of source, with a metric that every kernel has. The `cc` and `c` parts fill the templates.
 struct Source {
   std::string_view name, base, stage, cc_entity, c_entity;
   std::string_view suffix, what, newtype, rule;
-  std::string_view headline;                  // its label, order and kind of figure; or empty
-  std::string_view file, key, separator;      // where the number is
-  std::string_view directory;                 // member of ctprof_host
-  std::string_view cc_probe, cc_loop;         // reads the file, once and for each row
-  std::string_view c_probe, c_row, c_inputs;  // makes its path, once and for each row
+  std::string_view headline;                  // label, order and kind of value; empty: no headline
+  std::string_view file, key, separator;      // location of the number
+  std::string_view directory;                 // a member of ctprof_host
+  std::string_view cc_probe, cc_loop;         // read the file: once, and for each row
+  std::string_view c_probe, c_row, c_inputs;  // make its path: once, and for each row
   std::string_view group_by, expected, missing;
 };
 
@@ -173,7 +173,7 @@ static_assert(std::ranges::equal(kSources, kPluginSources, {}, &Source::name));
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
-// The template with a value for each @word@. What is no word stays as it is.
+// Replaces each @word@ of the template by its value. Unknown words remain unchanged.
 std::string filled_in(std::string_view form, const Words& words) {
   std::string text;
   while (!form.empty()) {

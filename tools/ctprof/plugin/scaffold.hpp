@@ -1,5 +1,4 @@
-// The files of a new plugin, as text: a template for each language, filled in for each kind of
-// source.
+// The files of a new plugin as text: one template per language, filled in for each kind of source.
 //
 // To add a kind of source, add a line to kSources in scaffold.cc. To add a language, add a template
 // and a line to kLanguages. Both names also belong to plugin_options.hpp.
@@ -17,10 +16,10 @@ struct ScaffoldFile {
   std::string text;
 };
 
-// Whether a plugin can have this name: its metrics and its file begin with it.
+// Whether a plugin can have this name, which is also the prefix of its metrics and file.
 bool is_plugin_name(std::string_view name);
 
-// REQUIRES: all three are valid.
+// Returns the files of the plugin. REQUIRES: all three arguments are valid.
 std::vector<ScaffoldFile> scaffold(std::string_view name, std::string_view language,
                                    std::string_view source);
 

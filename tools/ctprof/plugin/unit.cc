@@ -1,4 +1,4 @@
-// All sources of tools/ctprof/plugin, which are compiled as one.
+// All sources of tools/ctprof/plugin, compiled as one translation unit.
 
 #include "tools/ctprof/plugin/check.cc"
 #include "tools/ctprof/plugin/check_child.cc"
