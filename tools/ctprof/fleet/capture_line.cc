@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kShown[] = {"percent", "rate", "level"};
 constexpr std::string_view kEntries[] = {"mean", "range", "group"};
 
-// A host's context is some thirty facts; a file may claim any number, of any length.
+// A host's context has about thirty facts, but a file may contain any number, of any length.
 constexpr std::size_t kMostFacts = 512, kLongestFact = 8192, kMostFactBytes = 128 << 10;
 
 void flag(JsonWriter& out, std::string_view name, bool is_set) {
@@ -118,8 +118,7 @@ void write_counts(const Snapshot& capture, JsonWriter& out) {
         [&](const std::string& metric) { out.text(metric); });
 }
 
-// Texts, numbers, true and false; what is a list, or an object with a longer name than is sensible,
-// stays JSON in a text.
+// Writes strings, numbers and booleans as they are. Lists and objects become JSON text in a string.
 void write_fact(std::string_view json, JsonWriter& out) {
   json.starts_with('[') || json.starts_with('{') ? out.text(json) : out.made(json);
 }
@@ -149,7 +148,7 @@ void write_facts(const Snapshot& capture, JsonWriter& out) {
   out.member("facts_left_out", left_out);
 }
 
-// In the order of the definitions, which have the names.
+// In the order of the definitions, which contain the names.
 void write_totals(const CapturePlan& plan, const CaptureFigures& figures, JsonWriter& out) {
   const auto write = [&](const CapturePlan::Numbered& one) { write_json(figures.total(one), out); };
   array(out, "totals", plan.numbered(), write);

@@ -1,4 +1,4 @@
-// A capture as a line of JSON, as `ctprof fleet read` writes it.
+// Writes a capture as a line of JSON for `ctprof fleet read`.
 
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace ctprof::cli {
 
-// {"registry": 3, "metrics": [...]}: what captures of this plan refer to.
+// Writes {"registry": 3, "metrics": [...]}, to which captures of this plan refer.
 void write_definitions(const CapturePlan& plan, std::size_t registry, JsonWriter& out);
 
-// The members of a capture's line, but for those that say where it was read, each with its comma.
+// Writes the members of a capture's line, except those about its file, each followed by a comma.
 void write_capture(const Snapshot& capture, const CapturePlan& plan, const CaptureFigures& figures,
                    std::size_t registry, JsonWriter& out);
 

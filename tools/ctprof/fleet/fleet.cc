@@ -23,7 +23,7 @@ constexpr Plumbing kPlumbing[] = {{"read", &run_fleet_read},
                                   {"match", &run_fleet_match},
                                   {"parse", &run_fleet_parse}};
 
-// The package calls back the ctprof that it was started by.
+// Sets CTPROF, by which the package finds the ctprof that started it.
 int run_package(std::span<const char* const> words) {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);

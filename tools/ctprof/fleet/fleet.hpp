@@ -1,20 +1,20 @@
-// ctprof fleet: thousands of captures, asked as one.
+// ctprof fleet: queries over thousands of captures.
 //
-// What is ctprof's own business is done here, and written once: reading files, reducing rows to
-// groups by the metrics' rules, the statistics, the grammar of expressions. The index and its
-// questions are a Python package on DuckDB (tools/fleet). It calls ctprof back for the former, by
-// four subcommands that are between ctprof and its package of the same version, and may change
-// with any:
+// ctprof implements the parts that need its own code: reading files, aggregating rows to groups by
+// the metrics' rules, the statistics, and the grammar of expressions. The index and the queries are
+// a Python package on DuckDB (tools/fleet). The package calls ctprof through four subcommands. They
+// are an interface between ctprof and its package of the same version, and may change with any
+// version:
 //
-//   ctprof fleet read  [--group-by KEY] [--jobs N]   paths, a NUL behind each -> figures
-//   ctprof fleet judge                               figures of hosts -> how sure differences are
+//   ctprof fleet read  [--group-by KEY] [--jobs N]   paths, each followed by a NUL -> figures
+//   ctprof fleet judge                               figures of hosts -> p values, intervals
 //   ctprof fleet match                               names of groups -> those of --about
 //   ctprof fleet parse EXPR                          an expression -> a tree
 //
-// All text is JSON in UTF-8, an object a line. What is written, the package's README has whole.
-// Everything else that stands behind `fleet` is the package's.
+// All text is JSON in UTF-8, one object per line. README.md describes it completely. The package
+// handles all other arguments of `fleet`.
 //
-// Not here: how to start the package (tools/ctprof/runtime/python.hpp).
+// See also: tools/ctprof/runtime/python.hpp (starts the package).
 
 #pragma once
 
@@ -24,13 +24,13 @@
 
 namespace ctprof::cli {
 
-// The verb, where it does not come first.
+// Reports that options must follow the word `fleet`.
 int run_fleet(const Options& options);
 
-// `words`: what stands behind `fleet`. Returns the exit status.
+// `words`: the arguments after `fleet`. Returns the exit status.
 int run_fleet_words(std::span<const char* const> words);
 
-// The plumbing. `words`: what stands behind the subcommand.
+// The internal subcommands. `words`: the arguments after the subcommand.
 int run_fleet_read(std::span<const char* const> words);
 int run_fleet_judge(std::span<const char* const> words);
 int run_fleet_match(std::span<const char* const> words);

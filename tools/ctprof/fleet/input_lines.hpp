@@ -1,4 +1,4 @@
-// Standard input of `judge` and `match`: lines of JSON, and the condition of --about.
+// Reads the standard input of `judge` and `match`: lines of JSON, and the condition of --about.
 
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace ctprof::cli {
 
-// Lines of standard input. Threads: one.
+// The lines of standard input. Threads: one.
 class InputLines {
  public:
-  // None at the end; the error is one where a line is longer than that.
+  // Returns none at the end. Fails if a line has more than `most` bytes.
   Result<std::optional<std::string>> line(std::size_t most);
-  // "line 3", the one that was read last.
+  // The number of the last line: "line 3".
   std::string place() const { return "line " + std::to_string(number_); }
 
  private:
@@ -30,8 +30,8 @@ class InputLines {
 
 Result<boost::json::object> object_in(const std::string& line);
 
-// The condition on names of groups: the member `about`, which names groups as `axis` does. None
-// where it is null or missing.
+// Returns the condition on group names: the member `about`, in which `axis` names the group.
+// Returns none if it is null or missing.
 Result<std::optional<Condition>> about_in(const boost::json::object& object);
 
 }  // namespace ctprof::cli

@@ -1,5 +1,5 @@
-// ctprof fleet judge: how sure the differences between two sides of hosts are, by figures that
-// somebody else has. What is done with them is what compare does with those of runs.
+// ctprof fleet judge: computes the significance of differences between two sides of hosts, from
+// figures in its input. It treats hosts as compare treats runs.
 
 #include <algorithm>
 #include <boost/json/value.hpp>
@@ -27,11 +27,11 @@ namespace {
 
 namespace json = boost::json;
 
-// As much as is held in 256 MiB, whatever shape it has.
+// Limits that keep the memory below 256 MiB for any shape of the input.
 constexpr std::uint64_t kMostHosts = 1'000'000;
 constexpr std::size_t kMostFigures = std::size_t{1} << 25;
 constexpr std::size_t kMostRows = 100'000;
-// Of a line beside its figures, and of each of these.
+// Bytes of a line without its figures, and bytes per figure.
 constexpr std::size_t kLineBytes = 1 << 16, kFigureBytes = 32;
 
 struct Question {
@@ -40,7 +40,7 @@ struct Question {
   statistics::Design design;
 };
 
-// NaN where there is none, or something else.
+// Returns NaN if the member is missing or not a number.
 double number_at(const json::object& object, std::string_view key) {
   const json::value* found = object.if_contains(key);
   return found && found->is_number() ? found->to_number<double>() : std::nan("");
@@ -70,7 +70,7 @@ Result<Question> question_in(const std::string& line) {
   return question;
 }
 
-// Names of groups and metrics, under numbers.
+// Assigns numbers to names of groups and metrics.
 class Names {
  public:
   std::uint32_t number(std::string_view name) {
@@ -118,7 +118,7 @@ class Judge {
     if (beyond && beyond->is_bool() && beyond->get_bool()) beyond_.insert(row.group);
     row.adds_up = !adds_up || !adds_up->is_bool() || adds_up->get_bool();
     if (!(row.floor >= 0) || std::isinf(row.floor)) return Error{"needs a floor of 0 or more"};
-    // Optional: older programs do not have it.
+    // Optional, because older programs do not write it.
     if (const double resolution = number_at(*object, "resolution"); std::isfinite(resolution))
       row.resolution = std::max(resolution, 0.0);
     return take_figures(*object, std::move(row));
@@ -126,7 +126,7 @@ class Judge {
 
   int tell() {
     if (any_twice()) return fail("fleet judge: a group has a metric twice");
-    // What a row is of how many hosts, and their medians, is known before its figures are let go.
+    // Computes the number of hosts and the medians of each row before the figures are freed.
     std::map<RowFamily::Row, Sides> sides;
     for (const RowFigures& row : rows_)
       if (can_be_judged(row)) sides.emplace(RowFamily::Row{row.group, row.metric}, sides_of(row));
@@ -206,7 +206,7 @@ class Judge {
     out.raw("}\n");
   }
 
-  // Rows of the family of --about are marked, and follow those of all groups.
+  // Rows of the family of --about are marked, and follow the rows of all groups.
   void write_rows(const RowFamily& family, const std::map<RowFamily::Row, Sides>& sides,
                   bool is_about, JsonWriter& out) const {
     const auto proofs = family.proofs(question_.bar);
@@ -250,7 +250,7 @@ class Judge {
     out.put('\n');
   }
 
-  // Null where it is not finite.
+  // Writes null if the number is not finite.
   static void write(JsonWriter& out, std::string_view key, double number) {
     out.key(key);
     write_json(number, out);
@@ -260,7 +260,7 @@ class Judge {
   Question question_;
   Names groups_, metrics_;
   std::vector<RowFigures> rows_;
-  std::set<std::uint32_t> beyond_;  // groups that only the family of --about has
+  std::set<std::uint32_t> beyond_;  // groups that belong only to the family of --about
 };
 
 int fail_at(const InputLines& input, const Error& error) {

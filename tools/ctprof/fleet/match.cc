@@ -1,4 +1,4 @@
-// ctprof fleet match: which names of groups --about selects.
+// ctprof fleet match: prints the group names that --about selects.
 
 #include <span>
 #include <string>
@@ -13,7 +13,7 @@
 namespace ctprof::cli {
 namespace {
 
-// Names of groups are paths, or names of processes and threads.
+// Group names are paths, or names of processes and threads, so longer lines are invalid.
 constexpr std::size_t kMostLineOfMatch = 1 << 20;
 
 // Adds the line's group to the output if the condition selects it.

@@ -1,4 +1,4 @@
-// ctprof fleet parse: an expression of ours as a tree, for whoever computes it elsewhere.
+// ctprof fleet parse: prints an expression as a tree, so that another program can compute it.
 
 #include <cstddef>
 #include <span>

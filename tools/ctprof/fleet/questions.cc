@@ -3,7 +3,7 @@
 namespace ctprof::cli {
 namespace {
 
-// The package's verbs, in the order of its own help.
+// The commands of the package, in the order of its help.
 constexpr FleetQuestion kQuestions[] = {
     {"index", "DIR|GLOB|FILE...", "read files into a table beside them, each once"},
     {"rank", "[METRIC|EXPR]", "hosts by a figure, the most unusual first"},

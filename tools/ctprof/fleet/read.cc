@@ -1,7 +1,7 @@
-// ctprof fleet read: what each of many files comes to.
+// ctprof fleet read: prints the figures of each of many files.
 //
-// A few files are at work at a time, each on one thread from its bytes to its lines, and let go
-// then; lines of one file are written together.
+// A few files are processed concurrently, each on one thread from reading to printing, and then
+// freed. The lines of one file are written together.
 
 #include <malloc.h>
 #include <unistd.h>
@@ -31,11 +31,12 @@
 namespace ctprof::cli {
 namespace {
 
-// Each has a file in memory.
+// Each job has a file in memory.
 constexpr unsigned kMostJobs = 64;
-// Beyond these a plan is forgotten, and its number never used again.
+// Older plans are dropped, and their numbers are not reused.
 constexpr std::size_t kMostPlans = 64;
-// Of one file. A small file can hold any number of captures, for it is compressed.
+// Output limit in bytes for one file. A small file can contain any number of captures, because it
+// is compressed.
 constexpr std::size_t kMostBytes = 128 << 20;
 
 struct Asked {
@@ -95,14 +96,14 @@ std::vector<std::string_view> paths_in(std::string_view text) {
   return paths;
 }
 
-// Standard output, whole lines at a time. Threads: any.
+// Writes whole lines to standard output. Threads: any.
 class Lines {
  public:
   void write(std::string_view lines) {
     const std::lock_guard lock(mutex_);
     if (!failed_) failed_ = write_all(output_fd(), lines);
   }
-  // Whether it takes more.
+  // Whether standard output still accepts data.
   bool may_go_on() const { return !failed_; }
   int status() const {
     const int failed = failed_;
@@ -121,13 +122,13 @@ struct NumberedPlan {
   std::size_t number;
 };
 
-// The plans of captures that were met. Threads: any.
+// The plans of the captures so far. Threads: any.
 class Plans {
  public:
   Plans(const Spec& spec, PluginsOnDemand& plugins, Lines& lines)
       : spec_(&spec), plugins_(&plugins), lines_(&lines) {}
 
-  // The plan of the capture; what it is about was written when it was made.
+  // Returns the plan of the capture. Writes its definitions when it creates one.
   Result<std::shared_ptr<const NumberedPlan>> of(const Snapshot& capture) {
     const std::lock_guard lock(mutex_);
     for (const auto& known : known_)
@@ -154,13 +155,13 @@ class Plans {
   std::size_t next_ = 0;
 };
 
-// One file, on one thread.
+// Processes one file on one thread.
 class OneFile {
  public:
   OneFile(std::size_t index, std::string path, const Vocabulary& vocabulary, Plans& plans)
       : index_(index), path_(std::move(path)), vocabulary_(&vocabulary), plans_(&plans) {}
 
-  // Its lines.
+  // Returns the lines of the file.
   std::string read() {
     try {
       read_captures();
@@ -206,7 +207,7 @@ class OneFile {
   void take(Snapshot capture) {
     if (bytes_ > kMostBytes) return void(++left_out_);
     if (capture.window) to_differences(capture);
-    // Nobody asks what gauges were when the window opened.
+    // The values of gauges at the opening are not needed.
     if (capture.window) {
       for (Opening& opening : capture.window->openings) opening.columns.clear();
       capture.window->opening_only.reset();
@@ -239,9 +240,10 @@ class OneFile {
   JsonWriter out_{Escape::Unshowable};
 };
 
-// The system takes memory back page by page, and gives it again page by page for the next file.
+// Keeps freed memory: otherwise the kernel would reclaim it page by page and provide it again page
+// by page for the next file.
 void keep_memory() {
-  constexpr int kMostMapped = 32 << 20;  // the largest that is accepted
+  constexpr int kMostMapped = 32 << 20;  // the largest accepted value
   constexpr int kKept = 256 << 20;
   ::mallopt(M_MMAP_THRESHOLD, kMostMapped);
   ::mallopt(M_TRIM_THRESHOLD, kKept);

@@ -1,4 +1,4 @@
-// All sources of tools/ctprof/fleet, which are compiled as one.
+// All sources of tools/ctprof/fleet, compiled as one translation unit.
 
 #include "tools/ctprof/fleet/capture_line.cc"
 #include "tools/ctprof/fleet/fleet.cc"
