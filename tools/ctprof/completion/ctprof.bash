@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Completion of ctprof's command line for bash; `ctprof complete` knows all that can stand there.
+# Completion of ctprof's command line for bash. `ctprof complete` prints the candidates.
 
 _ctprof() {
   local words word cur
@@ -19,7 +19,7 @@ _ctprof() {
       *) COMPREPLY+=("$word") ;;
     esac
   done < <("$1" complete "${words[@]:1}" 2>/dev/null)
-  # Readline takes what stands behind the last = or : for the word.
+  # Readline treats the text after the last = or : as the word to complete.
   local known=${COMP_WORDBREAKS//[^=:]/}
   if [ -n "$known" ] && [[ $cur == *["$known"]* ]]; then
     COMPREPLY=("${COMPREPLY[@]#"${cur%"${cur##*["$known"]}"}"}")

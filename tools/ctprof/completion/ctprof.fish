@@ -1,4 +1,4 @@
-# Completion of ctprof's command line for fish; `ctprof complete` knows all that can stand there.
+# Completion of ctprof's command line for fish. `ctprof complete` prints the candidates.
 
 function __ctprof_complete
     set -l words (commandline -opc)

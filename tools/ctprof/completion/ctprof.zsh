@@ -1,9 +1,9 @@
 #compdef ctprof
-# Completion of ctprof's command line for zsh; `ctprof complete` knows all that can stand there.
+# Completion of ctprof's command line for zsh. `ctprof complete` prints the candidates.
 
 _ctprof() {
   local line word
-  local -a told shown unfinished
+  local -a complete shown unfinished
   for line in "${(@f)$("${(Q)words[1]}" complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
     word=${line%%$'\t'*}
     case $word in
@@ -11,11 +11,11 @@ _ctprof() {
       :files) [[ $PREFIX == --*=* ]] && compset -P '--*='; _files ;;
       :directories) [[ $PREFIX == --*=* ]] && compset -P '--*='; _files -/ ;;
       *=) unfinished+=("$word") ;;
-      *) told+=("$word") shown+=("${line//$'\t'/  -- }") ;;
+      *) complete+=("$word") shown+=("${line//$'\t'/  -- }") ;;
     esac
   done
   (( $#unfinished )) && compadd -S '' -- "${unfinished[@]}"
-  (( $#told )) && compadd -l -d shown -- "${told[@]}"
+  (( $#complete )) && compadd -l -d shown -- "${complete[@]}"
   return 0
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes a man page of a README: headings, paragraphs, lists, tables and code, as these trees have them.
+"""Converts README files to a man page: headings, paragraphs, lists, tables and code, in the style of this tree.
 
-    from_markdown.py NAME SECTION "what it is" VERSION DATE FILE.md... OUT
+    from_markdown.py NAME SECTION "short description" VERSION DATE FILE.md... OUT
 
-Tables of what is in which file of the tree, and how to add to it, are for those who have the tree.
+Omits tables of files and instructions for additions, which concern only developers of the tree.
 """
 
 import re
@@ -18,7 +18,7 @@ def plain(text):
 
 
 def inline(text):
-    """Code and strong words are bold; of links the text remains."""
+    """Prints code and strong words in bold, and only the text of links."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
     parts = re.split(r"`([^`]+)`|\*\*([^*]+)\*\*", text)
     out = ""
@@ -40,7 +40,7 @@ def row(line):
 
 
 def blocks(lines):
-    """(kind, lines) of what belongs together."""
+    """Yields (kind, lines) for each block of consecutive lines of one kind."""
     block, kind, fenced = [], None, False
     for line in [*lines, ""]:
         if line.startswith("```"):
@@ -73,7 +73,7 @@ def page_of(lines):
         elif kind == "code":
             out += code([line[4:] for line in block])
         elif kind == "table":
-            for line in block[2:]:  # below the heads of its columns
+            for line in block[2:]:  # below the table heading
                 out += row(line)
         elif kind == "item":
             out += [".IP \\(bu 2", inline(" ".join(part.strip() for part in block)[2:])]
@@ -83,7 +83,7 @@ def page_of(lines):
 
 
 def for_readers(path):
-    """Without what is about the tree's own files; the title is a heading among others."""
+    """Returns the lines without parts about the tree's own files. The title becomes an ordinary heading."""
     with open(path, encoding="utf-8") as file:
         text = "#" + file.read()
     text = re.sub(r"^\| lives here.*?\n\n.*?\n\n", "", text, flags=re.M | re.S)

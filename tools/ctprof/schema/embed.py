@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes schemas.hpp: each verb's schema as text, with those definitions of common.json that it uses.
+"""Writes schemas.hpp: each command's schema as text, with the definitions of common.json that it uses.
 
-    embed.py common.json VERB.json... schemas.hpp
+    embed.py common.json COMMAND.json... schemas.hpp
 """
 
 import json
@@ -28,7 +28,7 @@ PREFIX = "#/$defs/"
 
 
 def references(part):
-    """Names of all definitions that a piece of schema refers to."""
+    """Returns the names of all definitions to which a part of a schema refers."""
     if isinstance(part, list):
         return {name for item in part for name in references(item)}
     if not isinstance(part, dict):
