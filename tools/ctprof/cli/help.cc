@@ -156,7 +156,7 @@ int run_metric_list(const Options& options) {
 
 int print_schema(std::string_view verb) {
   const auto schema = std::find_if(std::begin(kSchemas), std::end(kSchemas),
-                                   [&](const Schema& s) { return s.verb == verb; });
+                                   [&](const Schema& s) { return s.command == verb; });
   return schema == std::end(kSchemas) ? fail("no schema exists for '" + std::string(verb) + "'")
                                       : print(schema->text);
 }

@@ -19,7 +19,7 @@ std::string usage_of(const Verb& verb);
 // Returns the text of `ctprof COMMAND --help`: summary, example, usage, options.
 std::string help_of(const Verb& verb);
 
-// Implements `ctprof help METRIC [FILE]`: prints the page and returns kFine. If no such metric
+// Implements `ctprof help METRIC [FILE]`: prints the page and returns kSuccess. If no such metric
 // exists, fails and suggests the nearest commands and metrics. REQUIRES: options.arguments begins
 // with the metric.
 int help_on_metric(const Options& options);

@@ -8,7 +8,8 @@
 namespace ctprof::cli {
 
 // Records until it is interrupted, or for --duration; then ends and stores the open window. With
-// --dry-run only prints a forecast. Returns the exit status. REQUIRES: options.always.every_ns > 0.
+// --dry-run only prints a forecast. Returns the exit status. REQUIRES: options.continuous.every_ns
+// > 0.
 int run_always(const Options& options);
 
 }  // namespace ctprof::cli

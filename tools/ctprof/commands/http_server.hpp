@@ -61,7 +61,7 @@ class HttpServer {
 
   // The listening address, with the port that the kernel assigned if 0 was specified; or unix:PATH.
   const std::string& name() const { return name_; }
-  // Serves for at most `timeout_ms`, or until `interrupt` becomes readable.
+  // Serves for at most `timeout_ms`, or until `interrupt_fd` becomes readable.
   Result<void> serve(int interrupt, int timeout_ms);
 
  private:

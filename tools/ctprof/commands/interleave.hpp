@@ -26,8 +26,8 @@ bool second_goes_first(std::uint64_t seed, std::uint64_t pair);
 using RecordRun = std::function<Result<void>(const Options& options)>;
 
 // Records options.repeat pairs into DIR/a and DIR/b. Stops at the first command that cannot be run
-// or fails, and when interrupted; finished runs are kept. REQUIRES: two commands; take_interrupts()
-// was called.
+// or fails, and when interrupted; finished runs are kept. REQUIRES: two commands;
+// install_interrupt_handlers() was called.
 Result<void> interleave(const Options& options, const RecordRun& record);
 
 }  // namespace ctprof::cli

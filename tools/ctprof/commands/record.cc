@@ -49,7 +49,7 @@ constexpr int kCommandEndsMs = 300;
 // Shows the progress of the recording on a terminal.
 class Progress {
  public:
-  // `what` describes the operation: "recording".
+  // `activity` describes the operation: "recording".
   Progress(const Options& options, std::string what)
       : shows_(shows_progress(options)), what_(std::move(what)) {}
   ~Progress() { clear_progress(); }

@@ -266,10 +266,11 @@ Result<Snapshot> take_now(const Options& options) {
 
 // Only the rows of a map contain its keys.
 bool needs_all_rows(const Options& options) {
-  return std::ranges::any_of(std::array{ReportKind::Show, ReportKind::Compare}, [&](auto kind) {
-    const auto asked = read_asked(options, kind);
-    return asked && names_keys(asked->spec);
-  });
+  return std::ranges::any_of(std::array{ReportKind::Show, ReportKind::Compare},
+                             [&](ReportKind kind) {
+                               const auto asked = read_asked(options, kind);
+                               return asked && names_keys(asked->spec);
+                             });
 }
 
 Result<Report> make_report(const ReportFiles& loaded, const Spec& spec, LateRuns& late,

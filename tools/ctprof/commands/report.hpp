@@ -36,7 +36,7 @@ class PluginsOnDemand {
   // Returns whether the captures need all plugins. If so, loads them and prints notes about refused
   // ones. Threads: one at a time.
   Result<bool> need_all(std::span<const Snapshot> captures);
-  // The result refers to this object. REQUIRES: all plugins are loaded if `of_all` is true.
+  // The result refers to this object. REQUIRES: all plugins are loaded if `of_all_plugins` is true.
   Knowledge knowledge(bool of_all) const;
 
  private:
@@ -76,7 +76,7 @@ class ReportFiles {
 // Returns the report that the options request (report_spec.cc).
 Result<Spec> spec_of(const Options& options, ReportKind kind);
 // wants_details(): whether the options request the tables of --details, by that option or by one
-// that only affects them. tells_tables(): whether these tables may be printed, not only the first
+// that only affects them. prints_tables(): whether these tables may be printed, not only the first
 // screen.
 bool wants_details(const Options& options);
 bool tells_tables(const Options& options);
@@ -85,8 +85,8 @@ bool tells_tables(const Options& options);
 using Teller = std::function<int(const Report& report, std::span<const std::string> files,
                                  const ColumnChoice& columns)>;
 
-// Reads the files that the options name, builds a report and passes it to `tell`. Returns the exit
-// status.
+// Reads the files that the options name, builds a report and passes it to `printer`. Returns the
+// exit status.
 int report_on(const Options& options, const Teller& tell);
 
 }  // namespace ctprof::cli

@@ -66,7 +66,8 @@ std::string text_of_refused(const Registry& registry) {
 
 namespace {
 
-// Returns the first item for which `is_it` is true; if there is none, appends the result of `make`.
+// Returns the first item for which `matches` is true; if there is none, appends the result of
+// `make_item`.
 template <class Item, class IsIt, class Make>
 Item& found_or_made(std::vector<Item>& items, IsIt is_it, Make make) {
   const auto it = std::find_if(items.begin(), items.end(), is_it);

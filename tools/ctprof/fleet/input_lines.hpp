@@ -15,7 +15,7 @@ namespace ctprof::cli {
 // The lines of standard input. Threads: one.
 class InputLines {
  public:
-  // Returns none at the end. Fails if a line has more than `most` bytes.
+  // Returns none at the end. Fails if a line has more than `max_bytes` bytes.
   Result<std::optional<std::string>> line(std::size_t most);
   // The number of the last line: "line 3".
   std::string place() const { return "line " + std::to_string(number_); }

@@ -35,7 +35,7 @@ class Captures {
   // REQUIRES: options and vocabulary outlive this.
   static Result<Captures> find(const Options& options, const Vocabulary& vocabulary);
 
-  // Calls look(capture) for each capture, with differences instead of the two ends of a window.
+  // Calls visit(capture) for each capture, with differences instead of the two ends of a window.
   // Rows may be missing. Skips unreadable captures, and fails only if all are unreadable.
   Result<void> outlines(const std::function<void(const Snapshot&)>& look);
   // Calls take(capture) for each capture, with differences instead of the two ends of a window, and

@@ -1,6 +1,6 @@
 // Resolves the arguments of show and compare to existing files.
 //
-// See also: loaded.hpp (reads the files), sides.hpp (combines them).
+// See also: loaded_arguments.hpp (reads the files), sides.hpp (combines them).
 
 #pragma once
 

@@ -27,7 +27,7 @@ class LateRuns {
   // Reads a run and computes its differences. Fails if the columns of the file differ from those of
   // its outline. Threads: any.
   Result<std::shared_ptr<const Snapshot>> take(std::size_t run);
-  // Whether take() failed because a file differs from its outline. The report then used a wrong
+  // Whether load_run() failed because a file differs from its outline. The report then used a wrong
   // plan, and all runs must be read again, completely and together.
   bool any_unlike() const { return any_unlike_; }
 

@@ -1,6 +1,6 @@
 // Reads the files of arguments, and windows from a directory of `record --every`.
 //
-// See also: given.hpp (resolves arguments to files), sides.hpp (combines them).
+// See also: capture_arguments.hpp (resolves arguments to files), sides.hpp (combines them).
 
 #pragma once
 

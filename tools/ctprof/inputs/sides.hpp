@@ -10,8 +10,8 @@
 // Two snapshots of one boot are also a window if they are two arguments.
 //
 // Contents: reading the arguments, building windows from snapshots, checking which forms can be
-// combined. See also: files of arguments (given.hpp), differences and figures (core/window,
-// core/compare), the report (report.cc).
+// combined. See also: files of arguments (capture_arguments.hpp), differences and figures
+// (core/window, core/compare), the report (report.cc).
 
 #pragma once
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Key ctrl(char letter) { return static_cast<Key>(letter & 0x1f); }
 
-// In the order of the help. To add a key, add a line here, and its effect to View::act.
+// In the order of the help. To add a key, add a line here, and its effect to View::perform.
 constexpr std::array kKeys{
     KeyInfo{Deed::Quit, U'q', 0, "q", "quit", "quit; so does Ctrl-C"},
     KeyInfo{Deed::Help, U'?', U'h', "? h", "help", "show this, or leave it"},

@@ -31,9 +31,9 @@ class Sampler {
   void drain() { session_.drain(); }
   // Closes the current window and opens the next one.
   Result<Sample> next();
-  // Returns the window of the last next() with computed differences, as reading its sample would
-  // give it. Returns none if the sample must be read instead. REQUIRES: called at most once after
-  // each successful next().
+  // Returns the window of the last close_window() with computed differences, as reading its sample
+  // would give it. Returns none if the sample must be read instead. REQUIRES: called at most once
+  // after each successful close_window().
   std::optional<Snapshot> latest() const;
 
   const std::vector<Refusal>& refused() const { return session_.refused(); }

@@ -2,15 +2,15 @@
 // screens.
 //
 //   view.take(U'g');
-//   draw(view.picture({.lines = 24, .columns = 80}));
+//   draw(view.render({.lines = 24, .columns = 80}));
 //
 // The user descends from groups to the threads of a group, and from there to one thread. Each
 // level shows the newest window, or a fixed one after the user paused or stepped back. A selected
 // row stays selected when it moves; until the user selects one, the first row is selected.
 //
-// Contents: the state and the keys (view.cc), the rows (rows.cc), the screens (pictures.cc,
+// Contents: the state and the keys (view.cc), the rows (rows.cc), the screens (rendering.cc,
 // pages.cc), the mouse (mouse.cc).
-// See also: the history and its windows (history.hpp), their reports (told.hpp).
+// See also: the history and its windows (history.hpp), their reports (window_reports.hpp).
 //
 // Threads: one.
 
@@ -174,7 +174,7 @@ class View {
   void order_threads();
   void find_thread();
 
-  // pictures.cc
+  // rendering.cc
   std::vector<Line> whole_picture(Size size);
   std::vector<Line> body(Size size);
   std::vector<Line> head(Size size);

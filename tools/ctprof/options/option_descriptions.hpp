@@ -7,12 +7,12 @@
 
 namespace ctprof::cli {
 
-// Describes the options of a command, or all options if `verb` is empty. `caption` selects one help
-// group of record; empty selects all groups.
+// Describes the options of a command, or all options if `command` is empty. `caption` selects one
+// help group of record; empty selects all groups.
 boost::program_options::options_description describe(std::string_view verb,
                                                      std::string_view caption = {});
 
-// Returns the options of a command for its help text, or all options if `verb` is empty.
+// Returns the options of a command for its help text, or all options if `command` is empty.
 std::string options_help(const std::string& verb);
 
 }  // namespace ctprof::cli

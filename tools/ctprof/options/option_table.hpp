@@ -15,7 +15,7 @@ inline constexpr std::string_view kEvery =
     "plugin,doctor,config,completion,version,"
     "help";
 
-// An option. `verbs` lists the commands that take it. `value` names its value in the help; null
+// An option. `commands` lists the commands that take it. `value` names its value in the help; null
 // means that the option is a switch.
 struct OptionInfo {
   const char* name;  // "long,s"

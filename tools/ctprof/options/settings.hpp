@@ -61,9 +61,10 @@ Result<std::vector<SettingsSource>> read_settings(WhyUnknownCommand why_unknown_
 // read_settings() returns them.
 std::vector<Setting> settings_of(std::string_view verb, const std::vector<SettingsSource>& sources);
 
-// Adds to `given`, the options of a command line, the settings for its command. Skips settings that
-// need an option that is not set (--freq without --recorders), and those that another option on the
-// command line overrides. `described` are all options. Stores the added settings for origins_in().
+// Adds to `values`, the options of a command line, the settings for its command. Skips settings
+// that need an option that is not set (--freq without --recorders), and those that another option
+// on the command line overrides. `described` are all options. Stores the added settings for
+// describe_origins().
 void add_settings(std::string_view verb, const std::vector<SettingsSource>& sources,
                   const OptionDescriptions& described, OptionValues& given);
 

@@ -1,8 +1,8 @@
 // Detects whether the machine, rather than the running code, used the elapsed time: the thread
 // waited for a CPU, or the process read from a disk.
 //
-//   held_up.begin();                            // in the thread that is timed
-//   if (held_up.since_asked(most)) ...          // the time has passed: did the machine use it?
+//   machine_delay.begin();                      // in the thread that is timed
+//   if (machine_delay.was_delayed(min_wait_ns)) // the time has passed: did the machine use it?
 //
 // Every function is safe in a signal handler. begin() makes two system calls.
 
@@ -19,7 +19,8 @@ class HeldUp {
   // Starts to observe the calling thread.
   void begin();
 
-  // Whether, since begin() or the last call, the thread waited for a CPU for `most` ns or longer
+  // Whether, since begin() or the last call, the thread waited for a CPU for `min_wait_ns` ns or
+  // longer
   // (/proc/PID/task/TID/schedstat, second value), or this process read from a disk (getrusage:
   // major faults, blocks). False if the kernel does not report these values. Preserves errno.
   bool since_asked(std::uint64_t most);

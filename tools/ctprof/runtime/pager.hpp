@@ -17,7 +17,7 @@ namespace ctprof::cli {
 
 // Writes text for people to standard output, through the pager if there is one, and returns when
 // the pager exits. If the pager cannot be run or fails, prints the text directly. Quitting the
-// pager early is not an error. Meanwhile Ctrl-C affects only the pager. Returns kFine, or fails
+// pager early is not an error. Meanwhile Ctrl-C affects only the pager. Returns kSuccess, or fails
 // like print().
 int page(const Options& options, std::string_view text);
 

@@ -35,9 +35,10 @@ struct Target {
   std::string name;  // as reported
 };
 
-// Return what a second interrupt would lose (set_interrupt_loss). unwritten() is for the time
-// before the file is written: "nothing was written to 'run.ctprof.zst'". half_written() is for the
-// time while it is written, when the file may already have its final name.
+// Return what a second interrupt would lose (set_interrupt_loss). describe_unwritten() is for the
+// time before the file is written: "nothing was written to 'run.ctprof.zst'".
+// describe_partial_write() is for the time while it is written, when the file may already have its
+// final name.
 std::string unwritten(const Target& target);
 std::string half_written(const Target& target);
 

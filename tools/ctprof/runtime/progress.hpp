@@ -1,12 +1,13 @@
 // Shows on one line of the terminal which operation is in progress. The line is rewritten in place.
 //
-//   const Busy busy(options, "reading 8 files");   // after a second: "reading 8 files, 1.0 s"
+//   const ActivityProgress progress(options, "reading 8 files");
+//   // after a second: "reading 8 files, 1.0 s"
 //
 // Nothing is shown if standard error is not a terminal, or with --quiet. Other output clears the
-// line first (clear_progress, which say() calls).
+// line first (clear_progress, which print_to_stderr() calls).
 //
-// Threads: any. A Busy has a thread of its own. In a ctprof with file capabilities it has none,
-// because a new thread would keep these capabilities.
+// Threads: any. An ActivityProgress has a thread of its own. In a ctprof with file capabilities it
+// has none, because a new thread would keep these capabilities.
 
 #pragma once
 

@@ -16,7 +16,7 @@ namespace ctprof::cli {
 // if no key is available.
 Result<void> redact_as_asked(Snapshot& snapshot, const Vocabulary& known, const Options& options);
 
-// Do the same in two steps, for several captures that share their pseudonyms. key_of_redaction()
+// Do the same in two steps, for several captures that share their pseudonyms. load_redaction_key()
 // returns the key, or none if nothing is to be redacted; redact_with() redacts one capture.
 Result<std::optional<KeyedHash::Key>> key_of_redaction(const Options& options);
 void redact_with(const KeyedHash::Key& key, Snapshot& snapshot, const Vocabulary& known,

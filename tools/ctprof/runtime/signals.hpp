@@ -1,9 +1,9 @@
 // Shared by the signal handlers: the process and thread in which they run, the owner of the
 // interrupted code, and printing a line. Also handles Ctrl-C.
 //
-// All functions except take_interrupts() and remember_own_process() are safe in a signal handler. A
-// child that a plugin forks inherits ctprof's handlers and must not print anything, so a handler
-// calls is_own_process() first.
+// All functions except install_interrupt_handlers() and remember_own_process() are safe in a signal
+// handler. A child that a plugin forks inherits ctprof's handlers and must not print anything, so a
+// handler calls is_own_process() first.
 
 #pragma once
 

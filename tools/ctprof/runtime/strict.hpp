@@ -4,7 +4,7 @@
 //   Shortfall shortfall(options);
 //   shortfall.add_refused(*registry);
 //   shortfall.add(*snapshot);
-//   return shortfall.tell(kFine);  // kPartial, if anything is missing
+//   return shortfall.report(kSuccess);  // kDataMissing, if anything is missing
 //
 // Data is missing if plugins were refused, sources were unusable or failed, metrics were requested
 // by name or need more privileges, threads exited unseen, or a recorder lost samples. A metric that
@@ -36,8 +36,8 @@ class Shortfall {
   void add(const RecordedWindow& recorded);
 
   bool is_wanted() const { return options_->strict; }
-  // Prints one message about all missing data, also with --quiet. Returns kPartial if data is
-  // missing and `status` is kFine, and `status` otherwise.
+  // Prints one message about all missing data, also with --quiet. Returns kDataMissing if data is
+  // missing and `status` is kSuccess, and `status` otherwise.
   int tell(int status) const;
 
  private:

@@ -17,7 +17,7 @@ HEADER = """// Made by embed.py.
 namespace ctprof::cli {{
 
 struct Schema {{
-  std::string_view verb, text;
+  std::string_view command, text;
 }};
 inline constexpr Schema kSchemas[] = {{
 {schemas}}};
@@ -54,9 +54,9 @@ def main(common_path, *paths):
     common, *schemas, out = load(common_path), *paths
     entries = ""
     for path in schemas:
-        verb = os.path.splitext(os.path.basename(path))[0]
+        command = os.path.splitext(os.path.basename(path))[0]
         text = json.dumps(with_definitions(load(path), common), indent=2)
-        entries += f'    {{"{verb}", R"schema({text}\n)schema"}},\n'
+        entries += f'    {{"{command}", R"schema({text}\n)schema"}},\n'
     with open(out, "w", encoding="utf-8") as file:
         file.write(HEADER.format(schemas=entries))
 
