@@ -103,7 +103,7 @@ class Kept(Fleet):
         self.assertIn("is of another version", self.run_fleet("rank", status=2).stderr)
         self.assertIn("of another version (0", self.run_fleet("index", ".").stderr)
         self.assertEqual(self.table(), whole)
-        self.assertIn("groups by pcomm and is made anew, by all", self.run_fleet("index", ".", "--group-by", "all").stderr)
+        self.assertIn("groups by pcomm and is rebuilt with groups by all", self.run_fleet("index", ".", "--group-by", "all").stderr)
         self.assertNotEqual(self.table(), whole)
         self.assertEqual(self.index()["read"], 0)
 
@@ -111,7 +111,7 @@ class Kept(Fleet):
         self.without_index()
         self.index()
         os.chmod(self.top / INDEX, 0o777)
-        self.assertIn("others may write", self.run_fleet("rank", status=2).stderr)
+        self.assertIn("other users may write", self.run_fleet("rank", status=2).stderr)
         os.chmod(self.top / INDEX, 0o700)
         if os.geteuid() == 0:
             os.chown(self.top / INDEX, 12345, 12345)

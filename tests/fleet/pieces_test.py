@@ -14,7 +14,7 @@ import unittest
 
 sys.path.insert(0, os.environ["FLEET"])
 
-from ctprof_fleet import command, index, metrics, output, parts, place, printable, walk, when  # noqa: E402
+from ctprof_fleet import command, index, index_directory, metrics, output, printable, tasks, times, walk  # noqa: E402
 from ctprof_fleet.errors import FleetError  # noqa: E402
 
 
@@ -26,20 +26,20 @@ class Moments(unittest.TestCase):
                               ("today", "2026-11-23 00:00:00"), ("yesterday", "2026-11-22 00:00:00"), ("2026-11-01", "2026-11-01 00:00:00"),
                               ("2026-11-01T15:00:30", "2026-11-01 15:00:30"), ("2026-11-01 15:00", "2026-11-01 15:00:00")):
             with self.subTest(asked):
-                self.assertEqual(when.parse_when(asked, now).strftime("%Y-%m-%d %H:%M:%S"), wanted)
-        self.assertEqual(when.parse_when("2026-11-01 15:00Z").isoformat(), "2026-11-01T15:00:00+00:00")
-        self.assertEqual(when.parse_when("@1790000000").timestamp(), 1790000000)
+                self.assertEqual(times.parse_time(asked, now).strftime("%Y-%m-%d %H:%M:%S"), wanted)
+        self.assertEqual(times.parse_time("2026-11-01 15:00Z").isoformat(), "2026-11-01T15:00:00+00:00")
+        self.assertEqual(times.parse_time("@1790000000").timestamp(), 1790000000)
 
     def test_others_are_refused(self):
         for asked in ("", "soon", "25:00", "2026-13-01", "10 parsecs ago", "@x", "2026-11-01Z", "9" * 400 + " d ago"):
-            with self.subTest(asked), self.assertRaisesRegex(FleetError, "is no moment"):
-                when.parse_when(asked)
+            with self.subTest(asked), self.assertRaisesRegex(FleetError, "is not a valid time"):
+                times.parse_time(asked)
 
 
 class Text(unittest.TestCase):
     def test_names_are_text(self):
-        self.assertEqual(printable.clean("a\nb\x1b[31m\u202e\u200bc"), "a\\u{a}b\\u{1b}[31m\\u{202e}\\u{200b}c")
-        self.assertEqual(printable.clean("日本 ü"), "日本 ü")
+        self.assertEqual(printable.escape_hidden("a\nb\x1b[31m\u202e\u200bc"), "a\\u{a}b\\u{1b}[31m\\u{202e}\\u{200b}c")
+        self.assertEqual(printable.escape_hidden("日本 ü"), "日本 ü")
 
     def test_figures(self):
         for value, unit, wanted in ((0, "", "0"), (7, "", "7"), (999, "", "999"), (1820, "", "1.82K"), (147, "", "147"), (12345678, "", "12.3M"),
@@ -49,17 +49,17 @@ class Text(unittest.TestCase):
                                     (float("nan"), "", "-"), (float("inf"), "percent", "-"), (0.00123, "", "0.0012"),
                                     (-1820, "", "-1.82K"), (999.7, "", "1.00K")):
             with self.subTest(value=value, unit=unit):
-                self.assertEqual(printable.number(value, unit), wanted)
+                self.assertEqual(printable.format_number(value, unit), wanted)
 
     def test_programs_get_what_they_can_read(self):
         written = io.StringIO()
         out = output.Output("json", written)
-        out.csv(["a\rb", "c"], [("d\re", 1.5), ('f"g', None)])
+        out.write_csv(["a\rb", "c"], [("d\re", 1.5), ('f"g', None)])
         self.assertEqual(written.getvalue(), '"a\rb",c\n"d\re",1.5\n"f""g",\n')
         written.truncate(0)
         written.seek(0)
         value = {"h": "\x1b[31m \x7f \x9b \u202e \U000e0001 ü日", "i": [1.5, float("inf"), (float("nan"),)]}
-        out.json(value)
+        out.write_json(value)
         self.assertEqual(json.loads(written.getvalue()), {"schema": 1, "h": value["h"], "i": [1.5, None, [None]]})
         self.assertFalse(set(written.getvalue()) & set("\x1b\x7f\x9b\u202e\U000e0001"))
         self.assertIn("ü日", written.getvalue())
@@ -68,7 +68,7 @@ class Text(unittest.TestCase):
         texts = ["=1+1", "+1", "-1", "@A1", "  =1", "\t=1", "\r=1", "a=1", "", "svc"]
         for is_csv_safe, marked in ((False, 0), (True, 7)):
             written = io.StringIO()
-            output.Output("csv", written, is_csv_safe=is_csv_safe).csv(["=host", "n"], [(text, -1) for text in texts])
+            output.Output("csv", written, is_csv_safe=is_csv_safe).write_csv(["=host", "n"], [(text, -1) for text in texts])
             rows = list(csv.reader(io.StringIO(written.getvalue(), newline="")))
             self.assertEqual(rows[0], ["'=host" if is_csv_safe else "=host", "n"])
             self.assertEqual([row[0] for row in rows[1:]], ["'" + text if at < marked else text for at, text in enumerate(texts)])
@@ -84,18 +84,18 @@ class Text(unittest.TestCase):
             table = printable.Table(["group", "kernel", "one", "two", "three"], texts=2)
             table.add("x" * 4096, "日本語" * 20, "1.82K", "46.7", "812Mi")
             table.add("short", "6.1", "1", "2", "3")
-            lines, gone = table.lines(columns)
+            lines, gone = table.layout(columns)
             with self.subTest(columns):
                 self.assertEqual(gone, [])
                 self.assertEqual(len(lines), 3)
-                self.assertLessEqual(max(map(printable.width, lines)), columns)
+                self.assertLessEqual(max(map(printable.display_width, lines)), columns)
                 self.assertTrue(lines[1].endswith("1.82K  46.7  812Mi"))
 
     def test_columns_that_go_are_named(self):
         table = printable.Table(["host", *[f"figure{n}" for n in range(10)]])
         table.add("a", *["123"] * 10)
-        lines, gone = table.lines(40)
-        self.assertLessEqual(max(map(printable.width, lines)), 40)
+        lines, gone = table.layout(40)
+        self.assertLessEqual(max(map(printable.display_width, lines)), 40)
         self.assertEqual(gone[-1], "figure9")
         self.assertIn("figure0", lines[0])
 
@@ -113,7 +113,7 @@ class Files(unittest.TestCase):
             path.write_text("x")
 
     def found(self, *arguments):
-        return walk.walk(arguments or [str(self.top)], str(self.top), str(self.top / place.NAME))
+        return walk.find_files(arguments or [str(self.top)], str(self.top), str(self.top / index_directory.NAME))
 
     def test_what_counts(self):
         self.make("a.ctprof.zst", "deep/er/b.ctprof.zst", "other.txt", ".hidden.ctprof.zst", ".partial/c.ctprof.zst", ".ctprof-fleet/d.ctprof.zst",
@@ -122,7 +122,7 @@ class Files(unittest.TestCase):
         self.assertEqual(list(self.found(str(self.top / "other.txt")).files), ["other.txt"])
         self.assertEqual(sorted(self.found(str(self.top / "**/*.zst")).files), ["a.ctprof.zst", "deep/er/b.ctprof.zst",
                                                                                "new\nline 'quoted\" [x]*.ctprof.zst"])
-        with self.assertRaisesRegex(FleetError, "no file like"):
+        with self.assertRaisesRegex(FleetError, "no file matches"):
             self.found(str(self.top / "*.none"))
         with self.assertRaisesRegex(FleetError, "No such file"):
             self.found(str(self.top / "none"))
@@ -136,11 +136,11 @@ class Files(unittest.TestCase):
         (pathlib.Path(os.fsdecode(os.fsencode(self.top) + b"/\xff.ctprof.zst"))).write_text("x")
         found = self.found()
         self.assertEqual(list(found.files), ["real.ctprof.zst"])
-        why = dict(found.left_out)
+        why = dict(found.excluded)
         self.assertEqual(why["pipe.ctprof.zst"], "a pipe, not a file")
         self.assertEqual(why["link.ctprof.zst"], "a symbolic link, not a file")
-        self.assertEqual([reason for name, reason in found.left_out if "\udcff" in name], ["its name is not UTF-8, so the index cannot hold it"])
-        self.assertEqual(len(found.left_out), 3)
+        self.assertEqual([reason for name, reason in found.excluded if "\udcff" in name], ["its name is not UTF-8, so the index cannot hold it"])
+        self.assertEqual(len(found.excluded), 3)
 
     def test_patterns_follow_no_links(self):
         self.make("a/b/c.ctprof.zst", "d[x]/e.ctprof.zst")
@@ -148,16 +148,16 @@ class Files(unittest.TestCase):
         os.symlink(".", self.top / "two")
         for pattern, wanted in (("**/*.zst", ["a/b/c.ctprof.zst", "d[x]/e.ctprof.zst"]), ("a/**/*.zst", ["a/b/c.ctprof.zst"]),
                                 ("**/b/**/*.zst", ["a/b/c.ctprof.zst"]), ("*/*.zst", ["d[x]/e.ctprof.zst"])):
-            self.assertEqual(sorted(set(map(os.path.realpath, walk.matches(str(self.top / pattern))))),
+            self.assertEqual(sorted(set(map(os.path.realpath, walk.glob_matches(str(self.top / pattern))))),
                              [os.path.realpath(self.top / name) for name in wanted], pattern)
         with contextlib.chdir(self.top):
-            self.assertEqual(sorted(walk.matches("**/*.zst")), ["a/b/c.ctprof.zst", "d[x]/e.ctprof.zst"])
+            self.assertEqual(sorted(walk.glob_matches("**/*.zst")), ["a/b/c.ctprof.zst", "d[x]/e.ctprof.zst"])
 
     def test_depth_has_an_end(self):
         self.make("/".join(["d"] * (walk.MAX_DEPTH + 1)) + "/a.ctprof.zst", "b.ctprof.zst")
         found = self.found()
         self.assertEqual(list(found.files), ["b.ctprof.zst"])
-        self.assertIn("directories deep", found.left_out[0][1])
+        self.assertIn("directories deep", found.excluded[0][1])
 
 
 class Index(unittest.TestCase):
@@ -172,37 +172,37 @@ class Index(unittest.TestCase):
         self.kept.write_text("dear")
 
     def test_what_takes_its_place_is_left_alone(self):
-        opened = place.Place(self.top / "index")
-        opened.make()
+        opened = index_directory.IndexDirectory(self.top / "index")
+        opened.create()
         (self.top / "index").rename(self.top / "aside")
         os.symlink(self.other, self.top / "index")
         opened.write_about({"schema": 0})
-        with opened.locked(alone=True):
-            opened.clear()
+        with opened.locked(exclusive=True):
+            opened.remove_contents()
         opened.write_about({"schema": 1})
         self.assertEqual(sorted(str(path.relative_to(self.other)) for path in self.other.rglob("*")), ["buckets", "buckets/letter.parquet", "locks"])
-        self.assertEqual(opened.about(), {"schema": 1})
+        self.assertEqual(opened.read_about(), {"schema": 1})
         self.assertRegex((self.top / "aside" / "about.json").read_text(), "1")
-        with self.assertRaisesRegex(FleetError, "is no directory"):
-            place.Place(self.top / "index").make()
+        with self.assertRaisesRegex(FleetError, "is not a directory"):
+            index_directory.IndexDirectory(self.top / "index").create()
 
     def test_what_is_none_is_left_alone(self):
         (self.other / "locks").rmdir()
         (self.other / "about.json").write_text('{"schema": "of another program"}')
-        self.assertEqual(index.where(["."], str(self.other)).path, str(self.other / place.NAME))
-        mine = place.Place(self.top / "mine")
-        mine.make()
+        self.assertEqual(index.choose_directory(["."], str(self.other)).path, str(self.other / index_directory.NAME))
+        mine = index_directory.IndexDirectory(self.top / "mine")
+        mine.create()
         (self.top / "mine" / "buckets" / "notes.txt").write_text("mine")
         (self.top / "mine" / "buckets" / "000000-00.parquet").write_text("")
-        mine.clear()
+        mine.remove_contents()
         self.assertEqual(os.listdir(mine.buckets), ["notes.txt"])
-        self.assertEqual(index.where(["."], str(self.top / "mine")).path, str(self.top / "mine"))
+        self.assertEqual(index.choose_directory(["."], str(self.top / "mine")).path, str(self.top / "mine"))
 
     @unittest.skipIf(os.geteuid() == 0, "root may look anywhere")
     def test_what_may_not_be_looked_at_is_none(self):
-        (self.other / place.NAME).mkdir(mode=0)
+        (self.other / index_directory.NAME).mkdir(mode=0)
         with self.assertRaisesRegex(FleetError, "there is no index"):
-            place.find(str(self.other))
+            index_directory.find_index(str(self.other))
 
 
 class Work(unittest.TestCase):
@@ -215,16 +215,16 @@ class Work(unittest.TestCase):
             wanted = {"same": (1, old, 7), "changed": (2, old * 2, 8), "new": (3, old, 9)}
             known = [("000005-01", "same", 1, old, 7), ("000005-01", "changed", 1, old, 8), ("000005-01", "gone", 1, old, 1),
                      ("000005-01", "elsewhere", 1, old, 2)]
-            todo, gone = parts.parts_of("slot", known, wanted, base)
+            todo, gone = tasks.plan_tasks("slot", known, wanted, base)
         self.assertEqual(gone, ["gone"])
-        forgotten, *read = [(part.name[:6], part.replaced, list(part.looks)) for part in todo]
+        forgotten, *read = [(task.name[:6], task.removed_files, list(task.file_states)) for task in todo]
         self.assertEqual(forgotten, ("000005", ["changed", "gone"], []))
-        self.assertEqual(sorted(read), sorted((parts.bucket_of(file, wanted[file][1])[:6], [], [file]) for file in ("new", "changed")))
+        self.assertEqual(sorted(read), sorted((tasks.bucket_of(file, wanted[file][1])[:6], [], [file]) for file in ("new", "changed")))
 
     def test_parts_are_small(self):
-        todo = parts.parts_to_read("slot", {f"{n:04d}": (1, 1, n) for n in range(1000)})
-        self.assertLessEqual(max(len(part.looks) for part in todo), parts.PART_FILES)
-        self.assertEqual(sorted(file for part in todo for file in part.looks), [f"{n:04d}" for n in range(1000)])
+        todo = tasks.plan_reading("slot", {f"{n:04d}": (1, 1, n) for n in range(1000)})
+        self.assertLessEqual(max(len(task.file_states) for task in todo), tasks.TASK_FILES)
+        self.assertEqual(sorted(file for task in todo for file in task.file_states), [f"{n:04d}" for n in range(1000)])
 
 
 class Expressions(unittest.TestCase):

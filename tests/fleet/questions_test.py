@@ -117,7 +117,7 @@ class Asked(Fleet):
             self.assertAlmostEqual(row["value"], both["run_time_ns"][row["host"]] * 1e7 / both["voluntary_csw"][row["host"]], 3)
         self.assertEqual(len(self.asked("rank", "max(run_time_ns, 1) * 2", "--limit", 3)["rows"]), 3)
         for words, why in ((["run_time_ns", "--group", "slep"], "no capture has a group 'slep'; did you mean"),
-                           (["--group", "*" * 40], "ctprof fleet top lists those")):
+                           (["--group", "*" * 40], "ctprof fleet top lists the groups")):
             self.assertIn(why, self.run_fleet("rank", *words, status=2).stderr)
         for asked, why in (("run_time", "did you mean run_time_ns"), ("run_time_ns /", "run_time_ns /"),
                            ("nosuch + 1", "no capture has a metric 'nosuch'")):
@@ -127,7 +127,7 @@ class Asked(Fleet):
         first, last = self.sql("SELECT min(captured_at), max(captured_at) FROM captures")[0]
         self.assertEqual(self.asked("rank", "--until", "2001-01-01")["scope"]["captures"], 0)
         self.assertEqual(self.asked("rank", "--since", "2001-01-01")["scope"]["captures"], 40)
-        self.assertIn("no moment", self.run_fleet("rank", "--since", "soon", status=2).stderr)
+        self.assertIn("not a valid time", self.run_fleet("rank", "--since", "soon", status=2).stderr)
         middle = self.sql("SELECT strftime(median(captured_at::TIMESTAMP), '%Y-%m-%d %H:%M:%SZ') FROM captures")[0][0]
         earlier, later = (self.asked("top", word, middle)["scope"]["captures"] for word in ("--until", "--since"))
         self.assertGreaterEqual(earlier + later, 40)
@@ -227,7 +227,7 @@ class Asked(Fleet):
                 shutil.copy(file, place)
             self.asked("index", place)
             text = self.run_fleet("rank", "run_time_ns", "--index", place).stdout
-            self.assertIn("no value: 1 host (1 of snapshots alone, which tell lifetimes)", text)
+            self.assertIn("no value: 1 host (1 with only snapshots, which contain lifetime totals)", text)
             self.assertEqual(len(self.asked("rank", "rss_bytes", "--index", place)["rows"]), 4)
 
 
@@ -272,11 +272,11 @@ class Compared(Fleet):
             question = ["compare", "--by", "kernel", "--index", place]
             rows = self.asked(*question)["candidates"][0]["rows"]
             few = shutil.copytree(fleets.PACKAGE, f"{place}/few")
-            evidence = f"{few}/ctprof_fleet/evidence.py"
-            with open(evidence, encoding="utf-8") as file:
+            module = f"{few}/ctprof_fleet/significance.py"
+            with open(module, encoding="utf-8") as file:
                 text = file.read()
-            with open(evidence, "w", encoding="utf-8") as file:
-                file.write(text.replace("MOST_GROUPS = 400", "MOST_GROUPS = 1"))
+            with open(module, "w", encoding="utf-8") as file:
+                file.write(text.replace("MAX_GROUPS = 400", "MAX_GROUPS = 1"))
 
             def asked(*words):
                 done = subprocess.run([sys.executable, few, *question, *words], capture_output=True, text=True, check=True,
@@ -292,8 +292,8 @@ class Compared(Fleet):
             self.assertEqual({row["group"] for row in beside["about"]}, {other})
             self.assertIn("use --format json", asked("--format", "csv", "--about", other)[1])
             for form in ("text", "json"):
-                self.assertIn("no judged group matches --about absent", asked("--format", form, "--about", "absent")[0])
-            self.assertIn("no judged group matches --about absent", asked("--format", "csv", "--about", "absent")[1])
+                self.assertIn("no tested group matches --about absent", asked("--format", form, "--about", "absent")[0])
+            self.assertIn("no tested group matches --about absent", asked("--format", "csv", "--about", "absent")[1])
 
     def test_nothing_is_found_where_there_is_none(self):
         proven, text = self.judged(None)

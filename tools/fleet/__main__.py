@@ -1,16 +1,16 @@
-"""`python3 DIRECTORY ARGS...`: what `ctprof fleet` starts, and whatever else of ctprof is written in Python."""
+"""The entry point of the package: `ctprof fleet` runs `python3 DIRECTORY ARGS...`."""
 
 import os
 import signal
 import sys
 
-# At once, whatever it is at: an index is made to be killed. An exception on its way through DuckDB, while that is loaded, would be abort().
+# Exits immediately: an index stays valid when its writer is killed. An exception that passes through DuckDB while it loads would call abort().
 signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
 
 
-def compiled():
-    """Where the compiled modules are kept, which makes each start 50 ms shorter: beside the sources a package manager counts the files,
-    so in the user's cache. Nowhere, if that is not the user's own: what is there is run."""
+def bytecode_directory():
+    """Returns the directory for compiled modules, which make each start 50 ms shorter, or None. It is in the user's cache, because a package
+    manager tracks the files beside the sources. None if the cache does not belong to the user, because compiled modules are executed."""
     home = os.environ.get("HOME", "")
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
     try:
@@ -20,11 +20,11 @@ def compiled():
     return os.path.join(cache, "ctprof", "python") if is_own else None
 
 
-sys.pycache_prefix = compiled()
+sys.pycache_prefix = bytecode_directory()
 sys.dont_write_bytecode = sys.pycache_prefix is None
 
 from ctprof_fleet.command import main  # noqa: E402
 
 status = main(sys.argv[1:])
-# What is left is memory, which the system takes back all at once.
+# Skips the cleanup of the interpreter: the kernel reclaims all memory at once, which is faster.
 os._exit(status)

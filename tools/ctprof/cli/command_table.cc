@@ -49,7 +49,7 @@ constexpr std::array kVerbs{
          "convert a file to tables, profiles or other formats, or remove names from it; with "
          "--listen serve Prometheus",
          "ctprof export run.ctprof.zst --to ktstr -o run.ktstr.zst", &run_export, 1},
-    Verb{"fleet", "hosts,cluster,index,rank,sql", "QUESTION [OPTION...]",
+    Verb{"fleet", "hosts,cluster,index,rank,sql", "SUBCOMMAND [OPTION...]",
          "query recordings of thousands of hosts", "ctprof fleet compare --by kernel", &run_fleet,
          kAnyNumber},
     Verb{"metric-list", "list,ls,metrics,events,fields", "[FILE]",

@@ -79,11 +79,11 @@ std::string keys_help() {
 }
 
 std::string questions_help() {
-  std::string text = "Questions:\n";
+  std::string text = "Subcommands:\n";
   for (const FleetQuestion& question : fleet_questions())
     text += list_line(std::string(question.name) + " " + std::string(question.arguments), 28,
                       question.what);
-  return text + "\n`ctprof fleet rank --help` has the options of rank, and so on.\n";
+  return text + "\n`ctprof fleet SUBCOMMAND --help` describes the options of a subcommand.\n";
 }
 
 TextLayout text_layout(const Options& options) { return {text_width(), use_color(options)}; }

@@ -186,7 +186,7 @@ std::string page_of(const Verb& verb) {
   page.heading("EXAMPLES");
   page.example(verb.example);
   const bool asks = verb.run == &run_fleet;
-  page.heading(asks ? "QUESTIONS" : "OPTIONS");
+  page.heading(asks ? "SUBCOMMANDS" : "OPTIONS");
   for (const OptionInfo& option : kOptions)
     if (is_listed(option.verbs, verb.name)) page.option(option);
   for (const FleetQuestion& question : asks ? fleet_questions() : std::span<const FleetQuestion>())

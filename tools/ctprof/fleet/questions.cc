@@ -5,13 +5,12 @@ namespace {
 
 // The commands of the package, in the order of its help.
 constexpr FleetQuestion kQuestions[] = {
-    {"index", "DIR|GLOB|FILE...", "read files into a table beside them, each once"},
-    {"rank", "[METRIC|EXPR]", "hosts by a figure, the most unusual first"},
-    {"compare", "--by FACT",
-     "hosts of one kernel (or another fact) with those of another, and how sure the difference is"},
-    {"top", "[METRIC]", "groups over all hosts"},
-    {"show", "HOST [-- OPTION...]", "what a host was doing: its newest capture, opened by ctprof"},
-    {"sql", "[QUERY]", "a query of your own"},
+    {"index", "DIR|GLOB|FILE...", "read new files into an index beside them"},
+    {"rank", "[METRIC|EXPR]", "rank hosts by a metric, the most unusual first"},
+    {"compare", "--by FACT", "compare hosts by a fact such as the kernel, with p values"},
+    {"top", "[METRIC]", "rank groups over all hosts"},
+    {"show", "HOST [-- OPTION...]", "open the newest capture of a host"},
+    {"sql", "[QUERY]", "run an SQL query on the index"},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-"""Thousands of captures where they lie: a table beside them, and questions to it.
+"""An index of thousands of captures, stored beside the files, and queries over it.
 
-What is ctprof's business (reading files, reducing rows to groups by the metrics' rules, the statistics, the grammar of
-expressions) is asked of ctprof itself, by its plumbing: `ctprof fleet read`, `judge` and `parse`. What is here keeps the
-table and asks questions of it, with DuckDB. tools/fleet/README.md says which module does what.
+ctprof itself implements reading files, aggregating rows to groups by the metrics' rules, the statistics and the grammar of
+expressions. The package runs it through internal subcommands: `ctprof fleet read`, `judge`, `match` and `parse`. The package
+stores the index and queries it with DuckDB. tools/fleet/README.md describes the modules.
 """

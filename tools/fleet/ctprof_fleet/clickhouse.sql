@@ -1,8 +1,8 @@
--- The table of `ctprof fleet` in ClickHouse: the same rows, and views of the same names and columns, so that the same queries answer.
+-- The index of `ctprof fleet` in ClickHouse: the same rows, and views with the same names and columns, so that the same queries work.
 --
 --   INSERT INTO stored SELECT * FROM file('/srv/fleet/.ctprof-fleet/buckets/*.parquet', Parquet);
 --
--- Files that changed since are rows twice then: TRUNCATE TABLE stored before the next INSERT, or fill another table and exchange the two.
+-- A second INSERT duplicates files that changed: run TRUNCATE TABLE stored first, or fill another table and exchange the two.
 
 CREATE TABLE stored (
     row LowCardinality(String), file Nullable(String), size Nullable(Int64), mtime_ns Nullable(Int64), inode Nullable(UInt64),

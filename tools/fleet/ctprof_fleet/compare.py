@@ -1,122 +1,128 @@
-"""`compare`: hosts of one kernel, or of another fact, with those of another."""
+"""`compare`: compares hosts by a fact, such as the kernel release."""
 
 from .cohorts import Cohorts
 from .errors import FleetError
-from .evidence import MOST_GROUPS, Figures
-from .printable import Table, clean, count, number
-from .question import Question
+from .significance import MAX_GROUPS, HostFigures
+from .printable import Table, escape_hidden, format_count, format_number
+from .query import Query
 
-# Facts that go along with the sides, and are named.
-MOST_ALONG = 6
-# What a row of `ctprof fleet judge` says; the figures are medians.
-OF_ROWS = ("group", "metric", "shift", "low", "high", "p", "proven", "baseline", "candidate", "with_baseline", "with_candidate")
-CSV = ("baseline", "candidate", *OF_ROWS[:7], "baseline_median", "candidate_median", "with_baseline", "with_candidate")
+# Number of other differing facts that are listed.
+MAX_DIFFERING_FACTS = 6
+# Members of a row of `ctprof fleet judge`. Figures are medians.
+ROW_KEYS = ("group", "metric", "shift", "low", "high", "p", "proven", "baseline", "candidate", "with_baseline", "with_candidate")
+CSV_COLUMNS = ("baseline", "candidate", *ROW_KEYS[:7], "baseline_median", "candidate_median", "with_baseline", "with_candidate")
 
 
 def run(options, output):
     if not 0 < options.alpha <= 0.5:
         raise FleetError("compare: --alpha is above 0 and at most 0.5")
-    with Question(options) as question:
-        known = question.metrics()
-        cohorts = Cohorts(question, options.by, options.baseline)
-        cohorts.draw()
-        about = (options.about, question.place.about().get("group_by"))
-        figures = Figures(question.table, known.headlines, question.where, about) if cohorts.candidates and known.headlines else None
-        judged = [(side, *figures.judge(cohorts, side, (options.alpha, options.min_shift), *about)) for side in cohorts.candidates] if figures else []
+    with Query(options) as index_query:
+        known = index_query.load_metrics()
+        cohorts = Cohorts(index_query, options.by, options.baseline)
+        cohorts.draw_hosts()
+        about = (options.about, index_query.index_dir.read_about().get("group_by"))
+        figures = HostFigures(index_query.table, known.headlines, index_query.condition, about) if cohorts.candidates and known.headlines else None
+        bar = (options.alpha, options.min_shift)
+        results = [(side, *figures.judge(cohorts, side, bar, *about)) for side in cohorts.candidates] if figures else []
         notes = cohorts.notes() + known.notes()
-        if figures and figures.groups > MOST_GROUPS:
-            notes.append(f"of {count(figures.groups, 'group')} the {MOST_GROUPS} that come to most are judged")
+        if figures and figures.groups > MAX_GROUPS:
+            notes.append(f"only the {MAX_GROUPS} largest of {format_count(figures.groups, 'group')} are tested")
         about_notes = []
         if figures and figures.not_tested:
-            about_notes.append(f"{count(figures.not_tested, 'group')} of --about that come to least are not tested")
+            about_notes.append(f"the {format_count(figures.not_tested, 'smallest group')} of --about are not tested")
         if options.about:
-            about_notes += [f"no judged group matches --about {options.about} ({clean(cohorts.fact)} {clean(side)})" for side, _, _, rows in judged if not rows]
-        answer = Answer(question, options, cohorts, judged, {metric.name: metric for metric in known.headlines}, notes, about_notes)
-        answer.tell(output)
-    return 1 if options.fail_on_proven and any(row["proven"] for _, _, *families in judged for rows in families for row in rows) else 0
+            about_notes += [f"no tested group matches --about {options.about} ({escape_hidden(cohorts.fact)} {escape_hidden(side)})"
+                            for side, _, _, rows in results if not rows]
+        answer = Answer(index_query, options, cohorts, results, {metric.name: metric for metric in known.headlines}, notes, about_notes)
+        answer.write(output)
+    return 1 if options.fail_on_proven and any(row["proven"] for _, _, *families in results for rows in families for row in rows) else 0
 
 
-def by_evidence(rows):
-    """Where nothing is proven, by the p that a row has by itself."""
+def sort_by_significance(rows):
+    """Sorts rows by p value, or by the unadjusted p value if nothing is significant."""
     p = "p" if any(row["proven"] for row in rows) else "p_alone"
     return sorted(rows, key=lambda row: (not row["proven"], row[p], -abs(row["shift"] or 0), row["group"], row["metric"]))
 
 
 class Answer:
-    def __init__(self, question, options, cohorts, judged, headlines, notes, about_notes):
-        self.question, self.options, self.cohorts, self.headlines = question, options, cohorts, headlines
+    def __init__(self, index_query, options, cohorts, results, headlines, notes, about_notes):
+        self.index_query, self.options, self.cohorts, self.headlines = index_query, options, cohorts, headlines
         self.notes, self.about_notes = notes + about_notes, about_notes
-        self.judged = [(side, family, by_evidence(rows), by_evidence(about)) for side, family, rows, about in judged]
+        self.results = [(side, family, sort_by_significance(rows), sort_by_significance(about)) for side, family, rows, about in results]
 
-    def tell(self, output):
+    def write(self, output):
         if output.format == "csv":
-            output.csv(CSV, [(self.cohorts.baseline, side, *(row[key] for key in OF_ROWS)) for side, _, rows, _ in self.judged for row in rows])
+            output.write_csv(CSV_COLUMNS, [(self.cohorts.baseline, side, *(row[key] for key in ROW_KEYS))
+                                           for side, _, rows, _ in self.results for row in rows])
             self.note_about(output)
         elif output.format == "json":
-            output.json(self.as_json())
+            output.write_json(self.to_json())
         else:
-            self.tell_people(output)
+            self.write_text(output)
 
     def note_about(self, output):
-        """CSV has no notes, and only the rows of all groups."""
-        if any(about for _, _, _, about in self.judged):
-            output.note(f"CSV does not contain the rows of --about {self.options.about}; use --format json")
+        """Prints notes on standard error, because CSV contains only the rows of all groups."""
+        if any(about for _, _, _, about in self.results):
+            output.print_note(f"CSV does not contain the rows of --about {self.options.about}; use --format json")
         for note in self.about_notes:
-            output.note(note)
+            output.print_note(note)
 
-    def as_json(self):
+    def to_json(self):
         sizes = self.cohorts.sizes
-        return {"scope": self.question.scope, "by": self.cohorts.fact, "notes": self.notes,
+        return {"scope": self.index_query.scope, "by": self.cohorts.fact, "notes": self.notes,
                 "baseline": {"value": self.cohorts.baseline, "hosts": sizes[self.cohorts.baseline]},
                 "candidates": [{"value": side, "hosts": sizes[side], "family": family, "rows": rows,
-                                **({"about": about} if self.options.about else {}), "along": self.along_as_json(side)}
-                               for side, family, rows, about in self.judged]}
+                                **({"about": about} if self.options.about else {}), "along": self.differing_facts_to_json(side)}
+                               for side, family, rows, about in self.results]}
 
-    def along_as_json(self, side):
-        return [{"fact": fact, "apart": apart, "baseline": base, "candidate": other} for fact, apart, base, other in self.cohorts.along(side)]
+    def differing_facts_to_json(self, side):
+        return [{"fact": fact, "apart": apart, "baseline": base, "candidate": other}
+                for fact, apart, base, other in self.cohorts.differing_facts(side)]
 
-    def tell_people(self, output):
-        scope = self.question.scope
-        output.line(self.question.heading(scope))
-        if not self.judged:
-            output.sentence(f"nothing to compare: of {clean(self.cohorts.fact)} there is {clean(self.cohorts.baseline)} alone "
-                            f"({count(self.cohorts.sizes[self.cohorts.baseline], 'host')})")
-        for side, family, rows, about in self.judged:
-            self.tell_side(output, side, family, rows, about)
+    def write_text(self, output):
+        scope = self.index_query.scope
+        output.write_line(self.index_query.heading(scope))
+        if not self.results:
+            output.write_sentence(f"nothing to compare: the only value of {escape_hidden(self.cohorts.fact)} is "
+                                  f"{escape_hidden(self.cohorts.baseline)} ({format_count(self.cohorts.sizes[self.cohorts.baseline], 'host')})")
+        for side, family, rows, about in self.results:
+            self.write_side(output, side, family, rows, about)
         for note in self.notes:
-            output.sentence(note)
-        self.question.also(output, scope)
+            output.write_sentence(note)
+        self.index_query.write_captures_without_host(output, scope)
 
-    def tell_side(self, output, side, family, rows, about):
+    def write_side(self, output, side, family, rows, about):
         sizes, base = self.cohorts.sizes, self.cohorts.baseline
         proven = sum(row["proven"] for row in rows)
-        output.sentence(f"{clean(self.cohorts.fact)} {clean(side)} ({count(sizes[side], 'host')}) against {clean(base)} "
-                        f"({count(sizes[base], 'host')}): {proven or 'nothing'} proven of {count(len(rows), 'row')}")
+        output.write_sentence(f"{escape_hidden(self.cohorts.fact)} {escape_hidden(side)} ({format_count(sizes[side], 'host')}) "
+                              f"against {escape_hidden(base)} ({format_count(sizes[base], 'host')}): "
+                              f"{proven or 'nothing'} proven of {format_count(len(rows), 'row')}")
         if about:
             found = sum(row["proven"] for row in about)
-            output.sentence(f"--about {clean(self.options.about)}: {found} of {count(len(about), 'row')} {'is' if found == 1 else 'are'} significant "
-                            f"(p is adjusted for these {count(len(about), 'row')} only)")
-            output.table(self.as_table(about))
-            output.sentence("all groups:")
+            output.write_sentence(f"--about {escape_hidden(self.options.about)}: {found} of {format_count(len(about), 'row')} "
+                                  f"{'is' if found == 1 else 'are'} significant (p is adjusted for these {format_count(len(about), 'row')} only)")
+            output.write_table(self.to_table(about))
+            output.write_sentence("all groups:")
         shown = rows[:self.options.limit] if self.options.limit else rows
         if shown:
-            output.table(self.as_table(shown))
-        output.sentence(self.how_sure(family, side, len(rows)))
+            output.write_table(self.to_table(shown))
+        output.write_sentence(self.significance_note(family, side, len(rows)))
         if len(shown) < len(rows):
-            output.sentence(f"not shown: {count(len(rows) - len(shown), 'more row')} (--limit)")
-        self.tell_along(output, side)
+            output.write_sentence(f"not shown: {format_count(len(rows) - len(shown), 'more row')} (--limit)")
+        self.write_differing_facts(output, side)
 
-    def as_table(self, rows):
+    def to_table(self, rows):
         table = Table(["group", "", "baseline", "candidate", "shift", "interval", "p", "hosts"], texts=2)
         for row in rows:
             metric = self.headlines[row["metric"]]
             unit = metric.shown_unit()
-            table.add(row["group"], metric.heading(), number(row["baseline"], unit), ("" if row["proven"] else "~") + number(row["candidate"], unit),
+            candidate = ("" if row["proven"] else "~") + format_number(row["candidate"], unit)
+            table.add(row["group"], metric.heading(), format_number(row["baseline"], unit), candidate,
                       *shift_and_interval(row), f"{row['p']:.2g}", f"{row['with_baseline']}+{row['with_candidate']}")
         return table
 
-    def how_sure(self, family, side, rows):
-        sides = f"{self.cohorts.drawn(self.cohorts.baseline)} + {self.cohorts.drawn(side)} hosts"
+    def significance_note(self, family, side, rows):
+        sides = f"{self.cohorts.count_drawn(self.cohorts.baseline)} + {self.cohorts.count_drawn(side)} hosts"
         alpha = f"{self.options.alpha:g}"
         if family["smallest_p"] > self.options.alpha:
             enough = family.get("enough_runs")
@@ -124,23 +130,24 @@ class Answer:
         labellings = f"all {family['labellings']}" if family["all"] else f"{family['labellings']} random"
         least = f" to shift by {self.options.min_shift * 100:.3g}% or more" if self.options.min_shift else ""
         return (f"~: not proven by {sides} at {alpha}{least} ({labellings} labellings; p is adjusted for "
-                f"{count(rows, 'row')}, intervals are each row's own)")
+                f"{format_count(rows, 'row')}, intervals are each row's own)")
 
-    def tell_along(self, output, side):
-        """What else could be the reason."""
-        along = self.cohorts.along(side)
-        if along:
-            said = [f"{clean(fact)} {clean(base or '-')[:40]} → {clean(other or '-')[:40]}" for fact, _, base, other in along[:MOST_ALONG]]
-            more = f", and {len(along) - MOST_ALONG} more facts" if len(along) > MOST_ALONG else ""
-            output.sentence(f"these hosts also differ in {', '.join(said)}{more}: any of it may be the reason")
-        first, second = self.cohorts.spans(side)
+    def write_differing_facts(self, output, side):
+        """Writes other facts that differ between the sides and could explain a difference."""
+        differing_facts = self.cohorts.differing_facts(side)
+        if differing_facts:
+            texts = [f"{escape_hidden(fact)} {escape_hidden(base or '-')[:40]} → {escape_hidden(other or '-')[:40]}"
+                     for fact, _, base, other in differing_facts[:MAX_DIFFERING_FACTS]]
+            more = f", and {len(differing_facts) - MAX_DIFFERING_FACTS} more facts" if len(differing_facts) > MAX_DIFFERING_FACTS else ""
+            output.write_sentence(f"these hosts also differ in {', '.join(texts)}{more}: each of these may be the reason")
+        first, second = self.cohorts.time_spans(side)
         if first[1] < second[0] or second[1] < first[0]:
-            output.sentence(f"they were captured at different times ({first[0]} to {first[1]}, and {second[0]} to {second[1]} UTC), "
-                            "which may be the reason, too")
+            output.write_sentence(f"they were captured at different times ({first[0]} to {first[1]}, and {second[0]} to {second[1]} UTC), "
+                            "which may also be the reason")
 
 
 def shift_and_interval(row):
-    """As fractions of the baseline; where that is zero, of the floor of the headline. `--min-shift` applies to this interval."""
+    """Formats fractions of the baseline, or of the headline's floor if the baseline is zero. `--min-shift` applies to this interval."""
     without_floor = row["without_floor"]
     shown = row if without_floor["shift"] is None else without_floor
     return shift(shown["shift"]), interval(shown)

@@ -1,4 +1,4 @@
-"""DuckDB, as this package uses it: in memory, without extensions from elsewhere, and within limits."""
+"""DuckDB connections: in memory, without installing extensions, and with limits."""
 
 import functools
 import os
@@ -6,36 +6,36 @@ import sys
 
 from .errors import FleetError
 
-# In a place of its own: pip is not let into the Python of a system.
-HOW_TO_GET_IT = ("this is done by DuckDB, which python3 does not have: python3 -m venv ~/duckdb && ~/duckdb/bin/pip install duckdb && "
+# Installs into a virtual environment, because pip does not modify a system Python.
+DUCKDB_MISSING = ("this is done by DuckDB, which python3 does not have: python3 -m venv ~/duckdb && ~/duckdb/bin/pip install duckdb && "
                  "export PATH=~/duckdb/bin:$PATH (on Debian: apt-get install python3-venv first)")
 
-# What DuckDB may take before it writes to disk what it cannot hold. Python, the reader and the file cache come on top.
+# Memory limits of DuckDB, which then spills to disk. Python, the reader process and the page cache need additional memory.
 INDEX_MEMORY = "384MB"
 QUESTION_MEMORY = "600MB"
 
-# Nanoseconds since 1970 that are a moment: until April 2262, a day before 64 bits end.
+# Latest valid time in nanoseconds since 1970: April 2262, a day before the end of the 64-bit range.
 LAST_NS = 2 ** 63 - 1 - 86_400 * 10 ** 9
 
 
 @functools.cache
 def duckdb_module():
-    """The module, which takes a tenth of a second to load and is loaded only where it is needed."""
-    found = imported()
-    if not found and sys.flags.no_site:  # As ctprof starts us.
+    """Returns the module. Loading takes a tenth of a second, so it is loaded only if necessary."""
+    found = import_duckdb()
+    if not found and sys.flags.no_site:  # ctprof starts Python with -S.
         import site
         site.main()
-        found = imported()
+        found = import_duckdb()
     if not found:
-        raise FleetError(HOW_TO_GET_IT)
+        raise FleetError(DUCKDB_MISSING)
     return found
 
 
-def imported():
-    """None where it is nowhere in Python's path, to which `site` adds the directories of packages and runs whatever other packages want to be
-    run at every start, which may take as long as a ranking. Where PYTHONPATH has DuckDB, that is not needed."""
+def import_duckdb():
+    """Returns DuckDB, or None if it is not in Python's path. The module `site` adds package directories to the path, but also runs startup code
+    of other packages, which may take as long as a ranking. It is not needed if DuckDB is in PYTHONPATH."""
     try:
-        import _duckdb  # All that is used here; what else the package `duckdb` loads takes longer than a ranking.
+        import _duckdb  # Sufficient for this package. The rest of `duckdb` takes longer to load than a ranking.
         if hasattr(_duckdb, "connect"):
             return _duckdb
     except ImportError:
@@ -48,7 +48,7 @@ def imported():
 
 
 def connect(spill, memory=QUESTION_MEMORY, threads=None):
-    """A database in memory. What does not fit goes into the directory `spill`, which DuckDB makes and takes away."""
+    """Connects to a database in memory. DuckDB creates the directory `spill` for data that does not fit, and removes it."""
     settings = {"memory_limit": memory, "temp_directory": spill, "max_temp_directory_size": "20GB",
                 "autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "threads": str(threads or os.cpu_count() or 1)}
     connection = duckdb_module().connect(":memory:", config=settings)
@@ -56,30 +56,29 @@ def connect(spill, memory=QUESTION_MEMORY, threads=None):
     return connection
 
 
-def text(value):
-    """A string as SQL writes it."""
+def sql_string(value):
+    """Returns an SQL string literal."""
     return "'" + str(value).replace("'", "''") + "'"
 
 
-def name(value):
-    """A column's name as SQL writes it."""
+def sql_name(value):
+    """Returns a quoted SQL identifier."""
     return '"' + str(value).replace('"', '""') + '"'
 
 
-def moment(column):
-    """A moment of nanoseconds since 1970, which a file may say anything of: none where DuckDB has none."""
+def sql_timestamp(column):
+    """Returns SQL for a timestamp from nanoseconds since 1970. Values outside the range of DuckDB, which a file may contain, become NULL."""
     return f"CASE WHEN {column} BETWEEN {-LAST_NS} AND {LAST_NS} THEN make_timestamp_ns({column}) END"
 
 
-def texts(values):
-    return "[" + ", ".join(text(value) for value in values) + "]"
+def sql_list(values):
+    return "[" + ", ".join(sql_string(value) for value in values) + "]"
 
 
-def read_parquet(paths, more=""):
-    """Of these files, whose strings would be patterns: what is special in one is taken as it is. A directory that is called KEY=VALUE would
-    otherwise be a column."""
-    return f"read_parquet({file_list(paths)}, hive_partitioning = false{more})"
+def read_parquet_sql(paths, more=""):
+    """Returns SQL that reads these files. Escapes patterns in their names, and prevents that a directory KEY=VALUE adds a column."""
+    return f"read_parquet({sql_file_list(paths)}, hive_partitioning = false{more})"
 
 
-def file_list(paths):
-    return texts("".join(f"[{c}]" if c in "*?[" else c for c in path) for path in paths)
+def sql_file_list(paths):
+    return sql_list("".join(f"[{c}]" if c in "*?[" else c for c in path) for path in paths)

@@ -1,16 +1,16 @@
-"""How an operation ends that could not be done."""
+"""Errors of operations."""
 
 
 class FleetError(Exception):
-    """One sentence for the user: what was tried, on what, why it failed, what to do. Exit status 2."""
+    """One sentence for the user: what failed, on what, why, and what to do. The exit status is 2."""
 
 
-def reason(error):
-    """What the system said, without numbers and paths."""
+def system_reason(error):
+    """Returns the text of a system error without its number and path."""
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
-def nearest(word, known):
-    """What was likely meant, or None."""
-    import difflib  # Loaded where there is a mistake.
+def find_nearest(word, known):
+    """Returns the known word that is most similar, or None."""
+    import difflib  # Loaded only after an error.
     return next(iter(difflib.get_close_matches(word, known, 1)), None)

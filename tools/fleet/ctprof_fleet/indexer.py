@@ -1,8 +1,8 @@
-"""`index` at work: the table is brought up to date, and every file read once.
+"""Updates the index: reads each new or changed file once.
 
-A slot is worked on by one indexer at a time. One that is taken is left for later, when there will be nothing to do. Parts are read in
-batches, a process each, and written by a thread of its own while the next ones are being read. A process that is killed loses what it
-was reading; what it left is taken away by who has the slot next.
+Only one indexer works on a slot at a time. A locked slot is processed later, when usually nothing is left to do. Tasks are read in
+batches, one process per batch, and a separate thread writes them while the next batch is read. A killed process loses the files that it
+was reading; the next owner of the slot's lock removes its unfinished files.
 """
 
 import collections
@@ -14,159 +14,159 @@ import time
 from . import bucket
 from .database import INDEX_MEMORY, connect, duckdb_module
 from .errors import FleetError
-from .parts import PART_FILES, SLOTS, parts_of, slot_of
-from .place import SUFFIX
-from .reader import Crash, Reader, Reading
-from .views import unreadable
+from .tasks import TASK_FILES, SLOTS, plan_tasks, slot_of
+from .index_directory import SUFFIX
+from .reader import ReaderCrash, Reader, FileReading
+from .views import read_error_text
 
-# What of a part is kept in memory; beyond it what was read is written and the rest is a part of its own.
-PART_BYTES = 64 << 20
+# Memory limit of a task in bytes. Beyond it, the files that have been read are written, and the others become a new task.
+TASK_BYTES = 64 << 20
 
 
 class Slot:
-    """A slot that is locked until all its parts are written."""
+    """A slot that is locked until all its tasks are written."""
 
     def __init__(self, number, lock):
         self.number, self.lock, self.unwritten = number, lock, 0
 
-    def is_written(self):
+    def finish_task(self):
         self.unwritten -= 1
         if self.unwritten == 0:
             self.lock.close()
 
 
 class Indexer:
-    def __init__(self, place, found, options, progress):
-        self.place, self.progress, self.options = place, progress, options
+    def __init__(self, index_dir, found, options, progress):
+        self.index_dir, self.progress, self.options = index_dir, progress, options
         self.wanted = collections.defaultdict(dict)
-        for file, look in found.files.items():
-            self.wanted[slot_of(file)][file] = look
-        self.read_files, self.gone, self.told = 0, [], []
+        for file, state in found.files.items():
+            self.wanted[slot_of(file)][file] = state
+        self.read_files, self.missing, self.notes = 0, [], []
         self.batch, self.writing = [], {}
-        self.connection = connect(place.spill(), INDEX_MEMORY)
+        self.connection = connect(index_dir.spill_directory(), INDEX_MEMORY)
         self.writer = concurrent.futures.ThreadPoolExecutor(1)
 
     def run(self):
         try:
-            waiting = [slot for slot in self.slots_with_work() if not self.work_on(slot, wait=False)]
+            waiting = [slot for slot in self.slots_with_work() if not self.process_slot(slot, wait=False)]
             self.finish_batch()
             for slot in waiting:
-                self.work_on(slot, wait=True)
+                self.process_slot(slot, wait=True)
                 self.finish_batch()
         except duckdb_module().Error as error:
-            raise FleetError(unreadable(self.place, error)) from error
+            raise FleetError(read_error_text(self.index_dir, error)) from error
         finally:
             self.writer.shutdown(cancel_futures=True)
             self.connection.close()
 
     def slots_with_work(self):
-        """Looked at without locks: most slots of a table that is up to date need none."""
+        """Returns slots with work, without locking them: most slots of a current index need no lock."""
         known = collections.defaultdict(list)
-        for row in self.known_of(self.place.bucket_files()):
+        for row in self.read_known_files(self.index_dir.bucket_files()):
             known[slot_of(row[1])].append(row)
-        leftovers = {int(file.removesuffix(".new")[-2:]) for file in self.place.leftovers()}
-        todo = {slot: parts_of(slot, known[slot], self.wanted[slot], self.place.base)[0] for slot in range(SLOTS)}
-        self.progress.total = sum(len(part.looks) for parts in todo.values() for part in parts)
+        leftovers = {int(file.removesuffix(".new")[-2:]) for file in self.index_dir.unfinished_files()}
+        todo = {slot: plan_tasks(slot, known[slot], self.wanted[slot], self.index_dir.base)[0] for slot in range(SLOTS)}
+        self.progress.total = sum(len(task.file_states) for tasks in todo.values() for task in tasks)
         slots = [slot for slot in todo if slot in leftovers or todo[slot]]
-        first = time.monotonic_ns() // 1_000_000 % max(len(slots), 1)  # So that several indexers do not begin with the same one.
+        first = time.monotonic_ns() // 1_000_000 % max(len(slots), 1)  # Several indexers begin with different slots.
         return slots[first:] + slots[:first]
 
-    def known_of(self, files):
-        rows = bucket.known_files(self.connection, files)
+    def read_known_files(self, files):
+        rows = bucket.read_known_files(self.connection, files)
         return [(path.rsplit("/", 1)[-1].removesuffix(SUFFIX), *row) for path, *row in rows]
 
-    def work_on(self, number, wait):
-        """Whether the slot could be had."""
+    def process_slot(self, number, wait):
+        """Processes a slot. Returns False if another process has locked it."""
         with contextlib.ExitStack() as stack:
-            if not stack.enter_context(self.place.locked(f"locks/{number:02d}", alone=True, wait=wait)):
+            if not stack.enter_context(self.index_dir.locked(f"locks/{number:02d}", exclusive=True, wait=wait)):
                 return False
-            for leftover in self.place.leftovers(number):
+            for leftover in self.index_dir.unfinished_files(number):
                 os.unlink(leftover)
             slot = Slot(number, stack)
-            known = self.known_of(self.place.bucket_files(number))
-            parts, gone = parts_of(slot, known, self.wanted[number], self.place.base)
-            if parts:
+            known = self.read_known_files(self.index_dir.bucket_files(number))
+            tasks, missing = plan_tasks(slot, known, self.wanted[number], self.index_dir.base)
+            if tasks:
                 slot.lock = stack.pop_all()
-        self.gone += gone
-        slot.unwritten = len(parts)
-        self.take(parts)
+        self.missing += missing
+        slot.unwritten = len(tasks)
+        self.add_tasks(tasks)
         return True
 
-    def take(self, parts):
-        for part in parts:
-            if part.looks:
-                self.batch.append(part)
-                if sum(len(one.looks) for one in self.batch) >= PART_FILES:
+    def add_tasks(self, tasks):
+        for task in tasks:
+            if task.file_states:
+                self.batch.append(task)
+                if sum(len(one.file_states) for one in self.batch) >= TASK_FILES:
                     self.read_batch()
             else:
-                self.write(part)
+                self.write(task)
 
     def read_batch(self):
         batch, self.batch = self.batch, []
-        part_of = {file: part for part in batch for file in part.looks}
-        self.read(list(part_of), part_of)
+        task_of = {file: task for task in batch for file in task.file_states}
+        self.read(list(task_of), task_of)
 
-    def read(self, files, part_of):
-        """With one process. If that crashes, halves of what it did not do are read, until the file that did it is alone."""
+    def read(self, files, task_of):
+        """Reads files with one process. If it crashes, reads the halves of the remaining files separately until the responsible file is isolated."""
         if not files:
             return
         left = dict.fromkeys(files)
-        reader = Reader(self.place.base, self.options, files)
+        reader = Reader(self.index_dir.base, self.options, files)
         try:
             while left:
-                file, reading = reader.next()
+                file, reading = reader.next_file()
                 del left[file]
-                self.take_reading(part_of[file], file, reading, reader)
-        except Crash as crash:
+                self.add_reading(task_of[file], file, reading, reader)
+        except ReaderCrash as crash:
             rest = list(left)
             if len(rest) == 1:
-                self.take_reading(part_of[rest[0]], rest[0], Reading(f"reading it, ctprof was {crash}"), reader)
+                self.add_reading(task_of[rest[0]], rest[0], FileReading(f"reading it, ctprof was {crash}"), reader)
                 return
-            self.read(rest[:len(rest) // 2], part_of)
-            self.read(rest[len(rest) // 2:], part_of)
+            self.read(rest[:len(rest) // 2], task_of)
+            self.read(rest[len(rest) // 2:], task_of)
         finally:
-            reader.end()
+            reader.stop()
 
-    def take_reading(self, part, file, reading, reader):
-        part.add(file, reading)
+    def add_reading(self, task, file, reading, reader):
+        task.add(file, reading)
         self.read_files += 1
-        self.told += [(file, told) for told in reading.told]
+        self.notes += [(file, note) for note in reading.notes]
         self.progress.step()
-        part.definitions |= reader.definitions
-        if part.is_read():
-            self.write(part)
-        elif part.bytes > PART_BYTES:
-            part.slot.unwritten += 1
-            self.write(part.cut())
-            self.await_writer(0)
+        task.definitions |= reader.definitions
+        if task.is_read():
+            self.write(task)
+        elif task.bytes > TASK_BYTES:
+            task.slot.unwritten += 1
+            self.write(task.split_read_files())
+            self.wait_for_writer(0)
 
     def finish_batch(self):
         self.read_batch()
-        self.await_writer(0)
+        self.wait_for_writer(0)
 
-    def write(self, part):
-        self.writing[self.writer.submit(self.write_part, part)] = part
-        self.await_writer(PART_FILES)
+    def write(self, task):
+        self.writing[self.writer.submit(self.write_task, task)] = task
+        self.wait_for_writer(TASK_FILES)
 
-    def await_writer(self, most_files):
-        """Until no more files than that wait to be written."""
-        while self.writing and (most_files == 0 or sum(len(part.looks) for part in self.writing.values()) > most_files):
+    def wait_for_writer(self, most_files):
+        """Waits until at most that many files are waiting to be written."""
+        while self.writing and (most_files == 0 or sum(len(task.file_states) for task in self.writing.values()) > most_files):
             first = next(iter(self.writing))
             first.result()
-            self.writing.pop(first).slot.is_written()
+            self.writing.pop(first).slot.finish_task()
 
-    def write_bucket(self, connection, part):
-        bucket.write(connection, self.place.bucket(part.name), files=part.file_rows(), captures=part.lines(),
-                     registries=part.definition_rows(), replaced=part.replaced)
+    def write_bucket(self, connection, task):
+        bucket.write(connection, self.index_dir.bucket(task.name), files=task.file_rows(), captures=task.lines(),
+                     registries=task.definition_rows(), replaced=task.removed_files)
 
-    def write_part(self, part):
-        """In the writer's thread."""
+    def write_task(self, task):
+        """Writes a task. Runs in the writer thread."""
         try:
             with self.connection.cursor() as connection:
                 try:
-                    self.write_bucket(connection, part)
+                    self.write_bucket(connection, task)
                 except (duckdb_module().InvalidInputException, duckdb_module().ConversionException, duckdb_module().OutOfMemoryException):
-                    part.leave_out(lambda lines: bucket.is_sound(connection, lines))
-                    self.write_bucket(connection, part)
+                    task.exclude_unstorable(lambda lines: bucket.is_storable(connection, lines))
+                    self.write_bucket(connection, task)
         except (duckdb_module().Error, OSError) as error:
-            raise FleetError(f"writing the index '{self.place.path}': {self.place.named(error)}") from error
+            raise FleetError(f"writing the index '{self.index_dir.path}': {self.index_dir.describe_error(error)}") from error

@@ -1,119 +1,119 @@
-"""The metrics that captures define, and figures of them in SQL.
+"""The metrics that captures define, and their figures in SQL.
 
-A figure is what can be compared between hosts. What counts up is per second of its window, and in percent of one CPU where ctprof shows
-it so; a snapshot tells lifetimes, which have no such figure. Levels are as they are. Expressions are parsed by ctprof; a missing input or
-a division by zero gives no value, and `name?` counts as zero as long as any other input is there.
+A figure is a value that can be compared between hosts. Counters are per second of their window, and in percent of one CPU if ctprof shows
+them so; counters of a snapshot are lifetime totals and have no figure. Levels are unchanged. ctprof parses expressions; a missing input or
+a division by zero gives no value, and `name?` counts as zero as long as any other input exists.
 """
 
 import functools
 import json
 
-from .database import text
-from .errors import FleetError, nearest
-from .printable import clean
-from .plumbing import ask
+from .database import sql_string
+from .errors import FleetError, find_nearest
+from .printable import escape_hidden
+from .subcommands import run_subcommand
 
-KEYS = ("unit", "family", "entity")
+IDENTIFYING_KEYS = ("unit", "family", "entity")
 PERCENT, RATE, LEVEL = "percent", "rate", "level"
 
 
 class Metric:
-    """As captures define it."""
+    """A metric as captures define it."""
 
     def __init__(self, definition):
         self.name = definition["name"]
         self.unit = definition.get("unit") or ""
-        self.counts_up = definition.get("family") == "cumulative"
+        self.is_counter = definition.get("family") == "cumulative"
         headline = definition.get("headline") or {}
         self.label = headline.get("label")
         self.order = headline.get("order") or 0
-        self.shown = headline.get("shown") or (RATE if self.counts_up else LEVEL)
-        self.floor = headline.get("floor") or 0  # In the metric's unit, per second of what counts up.
-        self.entry = headline.get("entry")  # What brings its rows into a family (core/compare/evidence/row_family.hpp).
+        self.shown = headline.get("shown") or (RATE if self.is_counter else LEVEL)
+        self.floor = headline.get("floor") or 0  # In the metric's unit; of counters per second.
+        self.entry = headline.get("entry")  # When its rows join a family (core/compare/evidence/row_family.hpp).
         self.adds_up = definition.get("adds_up", True)
         self.definition = definition
-        self.places = {}  # (In the totals, among those of headlines): of captures of which registries.
+        self.positions = {}  # (Position in the totals, position in those of headlines): ids of registries.
 
     def total(self):
-        """In SQL, over a capture's row."""
-        is_short = all(among for _, among in self.places)
-        where = " ".join(f"WHEN registry IN ({', '.join(map(text, registries))}) THEN {among if is_short else at}"
-                         for (at, among), registries in self.places.items())
+        """Returns SQL for the total in a capture's row."""
+        is_short = all(among for _, among in self.positions)
+        where = " ".join(f"WHEN registry IN ({', '.join(map(sql_string, registries))}) THEN {among if is_short else at}"
+                         for (at, among), registries in self.positions.items())
         return f"{'headlines' if is_short else 'totals'}[CASE {where} END]"
 
     def is_headline(self):
         return self.label is not None
 
     def heading(self):
-        return self.label or (self.name + "/s" if self.counts_up else self.name)
+        return self.label or (self.name + "/s" if self.is_counter else self.name)
 
     def shown_unit(self):
-        """In which its figures are told."""
+        """Returns the unit in which its figures are shown."""
         return PERCENT if self.shown == PERCENT else self.unit
 
     def scale(self):
-        """From a sum per second to what is told: from ns to percent of a CPU."""
+        """Returns the factor from the stored unit per second to the shown unit: from ns to percent of a CPU."""
         return 1e-7 if self.shown == PERCENT else 1
 
-    def told_floor(self):
+    def shown_floor(self):
         return self.floor * self.scale()
 
     def resolution(self, seconds):
-        """The smallest difference of two figures of captures of so many seconds: one count, byte, page or 1 us (Rollup::resolution)."""
+        """Returns the smallest difference of two figures of captures of that length: one count, byte, page or 1 us (Rollup::resolution)."""
         if self.definition.get("derived"):
             return 0
-        unit = {"ns": 1000, "bytes": 1 if self.counts_up else 4096}.get(self.unit, 1)
-        return unit / seconds * self.scale() if self.counts_up else unit
+        unit = {"ns": 1000, "bytes": 1 if self.is_counter else 4096}.get(self.unit, 1)
+        return unit / seconds * self.scale() if self.is_counter else unit
 
 
 class Metrics:
     def __init__(self, table):
         self.table = table
-        self.by_name, self.in_conflict = {}, set()
-        for registry, known in table.rows("SELECT DISTINCT registry, metrics FROM seen WHERE row = 'registry' ORDER BY registry"):
+        self.by_name, self.conflicting = {}, set()
+        for registry, known in table.fetch_rows("SELECT DISTINCT registry, metrics FROM seen WHERE row = 'registry' ORDER BY registry"):
             headlines = 0
             for at, definition in enumerate(json.loads(known), 1):
                 headlines += definition.get("headline") is not None
                 self.add(definition, registry, (at, headlines if definition.get("headline") is not None else None))
 
-    def add(self, definition, registry, place):
+    def add(self, definition, registry, position):
         before = self.by_name.setdefault(definition["name"], Metric(definition))
-        before.places.setdefault(place, []).append(registry)
-        if any(before.definition.get(key) != definition.get(key) for key in KEYS):
-            self.in_conflict.add(before.name)
+        before.positions.setdefault(position, []).append(registry)
+        if any(before.definition.get(key) != definition.get(key) for key in IDENTIFYING_KEYS):
+            self.conflicting.add(before.name)
 
     @functools.cached_property
     def headlines(self):
-        found = [metric for metric in self.by_name.values() if metric.is_headline() and metric.name not in self.in_conflict]
+        found = [metric for metric in self.by_name.values() if metric.is_headline() and metric.name not in self.conflicting]
         return sorted(found, key=lambda metric: (metric.order, metric.name))
 
     def notes(self):
-        return [f"captures disagree on what {clean(name)} is, so it is left out" for name in sorted(self.in_conflict)
+        return [f"captures define {escape_hidden(name)} differently, so it is left out" for name in sorted(self.conflicting)
                 if self.by_name[name].is_headline()]
 
-    def named(self, name):
-        if name in self.in_conflict:
-            raise FleetError(f"captures disagree on what metric '{clean(name)}' is, so their figures cannot be compared")
+    def find(self, name):
+        if name in self.conflicting:
+            raise FleetError(f"captures define metric '{escape_hidden(name)}' differently, so their figures cannot be compared")
         if name in self.by_name:
             return self.by_name[name]
-        near = nearest(name, self.by_name)
-        raise FleetError(f"no capture has a metric '{clean(name)}'" + (f"; did you mean {clean(near)}?" if near else ""))
+        nearest = find_nearest(name, self.by_name)
+        raise FleetError(f"no capture has a metric '{escape_hidden(name)}'" + (f"; did you mean {escape_hidden(nearest)}?" if nearest else ""))
 
-    def headline(self, name):
-        metric = self.named(name)
+    def find_headline(self, name):
+        metric = self.find(name)
         if not metric.is_headline():
-            raise FleetError(f"of groups the index has headlines alone, and {clean(name)} is none: "
+            raise FleetError(f"the index stores only headlines of groups, and {escape_hidden(name)} is not one; use one of "
                              + ", ".join(one.name for one in self.headlines))
         return metric
 
-    def figure(self, asked, group=None):
-        """What `asked`, a metric or an expression, is in SQL over the view `counted`."""
-        if asked in self.by_name or asked in self.in_conflict:
-            metric = self.headline(asked) if group is not None else self.named(asked)
-            return Figure(metric.heading(), metric.shown_unit(), sql_of(metric, group), metric)
-        parsed = parse(asked)
-        inputs = {name: self.headline(name) if group is not None else self.named(name) for name in parsed["metrics"]}
-        return Figure(asked, "", expression_sql(parsed["expression"], lambda name: per_second(inputs[name], group)), None)
+    def make_figure(self, expression, group=None):
+        """Returns the figure for a metric or an expression, with SQL over the view `counted`."""
+        if expression in self.by_name or expression in self.conflicting:
+            metric = self.find_headline(expression) if group is not None else self.find(expression)
+            return Figure(metric.heading(), metric.shown_unit(), figure_sql(metric, group), metric)
+        parsed = parse_expression(expression)
+        inputs = {name: self.find_headline(name) if group is not None else self.find(name) for name in parsed["metrics"]}
+        return Figure(expression, "", expression_sql(parsed["expression"], lambda name: rate_sql(inputs[name], group)), None)
 
 
 class Figure:
@@ -121,48 +121,48 @@ class Figure:
         self.heading, self.unit, self.sql, self.metric = heading, unit, sql, metric
 
 
-def raw(metric, group):
-    """What the capture has: of its whole, or of a group. A group that is not there is zero where the capture measures the metric."""
+def raw_sql(metric, group):
+    """Returns SQL for the value of a capture, or of a group. A missing group is zero if the capture measures the metric."""
     if group is None:
         return metric.total()
-    name = text(metric.name)
-    nth = f"list_position(groups, {text(group)})"
+    name = sql_string(metric.name)
+    nth = f"list_position(groups, {sql_string(group)})"
     return f"CASE WHEN {nth} > 0 THEN figures[{name}][{nth}] WHEN {metric.total()} IS NOT NULL THEN 0 END"
 
 
-def per_second(metric, group=None, value=None):
-    value = value or raw(metric, group)
-    return f"({value}) / CASE WHEN kind = 'window' AND seconds > 0 THEN seconds END" if metric.counts_up else f"({value})"
+def rate_sql(metric, group=None, value=None):
+    value = value or raw_sql(metric, group)
+    return f"({value}) / CASE WHEN kind = 'window' AND seconds > 0 THEN seconds END" if metric.is_counter else f"({value})"
 
 
-def sql_of(metric, group=None, value=None):
-    """As ctprof shows it."""
+def figure_sql(metric, group=None, value=None):
+    """Returns SQL for the figure as ctprof shows it."""
     scale = metric.scale()
-    return per_second(metric, group, value) + (f" * {scale!r}" if scale != 1 else "")
+    return rate_sql(metric, group, value) + (f" * {scale!r}" if scale != 1 else "")
 
 
-def parse(asked):
-    """By ctprof, whose grammar it is."""
-    status, answer, said = ask("parse", asked)
+def parse_expression(expression):
+    """Parses an expression with `ctprof fleet parse`."""
+    status, answer, message = run_subcommand("parse", expression)
     if status != 0:
-        raise FleetError(said or f"'{clean(asked)}' is neither a metric nor an expression")
+        raise FleetError(message or f"'{escape_hidden(expression)}' is neither a metric nor an expression")
     return json.loads(answer)
 
 
 def expression_sql(tree, value_of):
-    """Optional inputs that are missing are zero, as long as any input is there."""
-    leaves = list(inputs(tree))
+    """Returns SQL for an expression. Missing optional inputs are zero, as long as any input exists."""
+    leaves = list(input_nodes(tree))
     required = [f"{value_of(leaf['metric'])} IS NOT NULL" for leaf in leaves if not leaf.get("optional")]
     optional = [value_of(leaf["metric"]) for leaf in leaves if leaf.get("optional")]
     there = " AND ".join(required) if required else f"coalesce({', '.join(optional)}) IS NOT NULL" if optional else "true"
     return f"CASE WHEN {there} THEN {node_sql(tree, value_of)} END"
 
 
-def inputs(tree):
+def input_nodes(tree):
     if "metric" in tree:
         yield tree
     for part in tree.get("of", ()):
-        yield from inputs(part)
+        yield from input_nodes(part)
 
 
 def node_sql(tree, value_of):

@@ -1,4 +1,4 @@
-"""Where answers go: text for people, or JSON or CSV for programs."""
+"""Writes results: text for people, JSON or CSV for programs."""
 
 import itertools
 import json
@@ -6,12 +6,12 @@ import sys
 
 from . import printable
 
-# Of the JSON of every verb; a change of meaning counts it up.
+# Version of the JSON of all subcommands. Increase it when a member changes its meaning.
 SCHEMA = 1
 
 
-class Rows:
-    """Lines that end as ours do; the writer quotes what its own ends are made of, and a carriage return must be quoted."""
+class CsvRows:
+    """Ends CSV rows by a newline. The csv writer itself must end them by \\r\\n, so that it quotes fields with a carriage return."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -21,7 +21,7 @@ class Rows:
 
 
 def looks_like_formula(value):
-    """Whether a spreadsheet would take the text for a formula, as `ctprof show --csv-safe` decides it."""
+    """Returns whether a spreadsheet would interpret the text as a formula, by the rule of `ctprof show --csv-safe`."""
     return isinstance(value, str) and (value.startswith(("\t", "\r")) or value.lstrip(" ").startswith(("=", "+", "-", "@")))
 
 
@@ -30,33 +30,33 @@ class Output:
         self.format, self.stream, self.is_csv_safe = form, stream or sys.stdout, is_csv_safe
         self.columns = printable.terminal_width()
 
-    def line(self, text=""):
+    def write_line(self, text=""):
         self.stream.write(text + "\n")
 
-    def sentence(self, text):
-        for line in printable.wrapped(text, self.columns):
-            self.line(line)
+    def write_sentence(self, text):
+        for line in printable.wrap(text, self.columns):
+            self.write_line(line)
 
-    def table(self, table):
-        """Its lines; and which columns had no room."""
-        lines, gone = table.lines(self.columns)
+    def write_table(self, table):
+        """Writes the table, and the names of the columns that did not fit."""
+        lines, omitted = table.layout(self.columns)
         for line in lines:
-            self.line(line)
-        if gone:
-            self.sentence("not shown for width: " + ", ".join(gone))
+            self.write_line(line)
+        if omitted:
+            self.write_sentence("not shown for width: " + ", ".join(omitted))
 
     @staticmethod
-    def note(text):
-        """About the answer, not a part of it."""
-        print(f"ctprof: {printable.clean(text)}", file=sys.stderr)
+    def print_note(text):
+        """Prints a note about the result on standard error."""
+        print(f"ctprof: {printable.escape_hidden(text)}", file=sys.stderr)
 
-    def json(self, value):
-        text = json.dumps({"schema": SCHEMA} | printable.finite(value), ensure_ascii=False, allow_nan=False, default=str)
-        self.stream.write(printable.escaped(text) + "\n")
+    def write_json(self, value):
+        text = json.dumps({"schema": SCHEMA} | printable.replace_non_finite(value), ensure_ascii=False, allow_nan=False, default=str)
+        self.stream.write(printable.escape_json(text) + "\n")
 
-    def csv(self, headings, rows):
-        import csv  # Loaded where it is asked for.
-        writer = csv.writer(Rows(self.stream))
+    def write_csv(self, headings, rows):
+        import csv  # Loaded only for CSV output.
+        writer = csv.writer(CsvRows(self.stream))
         for row in itertools.chain([headings], rows):
             writer.writerow([self.csv_field(value) for value in row])
 

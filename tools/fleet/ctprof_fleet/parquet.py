@@ -1,8 +1,8 @@
-"""Rows of `ctprof export` as Parquet: what `export --to parquet` starts.
+"""Writes rows of `ctprof export` as Parquet. `ctprof export --to parquet` runs this script.
 
-Standard input has a line that says which columns there are, {"columns": [[NAME, TYPE], ...]} with DuckDB's types, and then rows
-as objects, one a line. Standard output gets the file, zstd inside, as it is made: rows are not gathered in memory. Whoever started
-this ends it where the input ends before its time, and gives the file its name.
+The first line of standard input describes the columns: {"columns": [[NAME, TYPE], ...]} with DuckDB's types. Each further line is a
+row as an object. The file, compressed with zstd, is streamed to standard output: rows are not collected in memory. The parent process
+kills this script if the input is incomplete, and gives the file its name.
 """
 
 import json
@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-# A row with all its maps; one thread has a few KiB.
+# Largest row with all its maps, in bytes. A thread has a few KiB.
 LONGEST_ROW = 64 << 20
 MEMORY = "1GB"
 TYPES = re.compile(r"[A-Z0-9_]+(\[\]|\([A-Z0-9_, ]+\))?")
@@ -20,44 +20,45 @@ def quoted(text, mark):
     return mark + text.replace(mark, 2 * mark) + mark
 
 
-def first_line(fd):
-    """The line, and nothing of what is behind it, which somebody else will read."""
+def read_first_line(fd):
+    """Reads exactly one line, because DuckDB reads the rest of the input."""
     line = bytearray()
     while not line.endswith(b"\n"):
         byte = os.read(fd, 1)
         if not byte:
-            raise EOFError("the input ends before its columns")
+            raise EOFError("the input ends before the line that describes its columns")
         line += byte
     return line
 
 
-def zoned(kind, connection):
-    """Older versions of DuckDB have a moment with a time zone in microseconds only."""
+def supported_type(kind, connection):
+    """Returns the type, or TIMESTAMPTZ (microseconds) in older versions of DuckDB, which lack TIMESTAMPTZ_NS."""
     if kind != "TIMESTAMPTZ_NS":
         return kind
     known = connection.execute("SELECT count(*) FROM duckdb_types() WHERE lower(type_name) = 'timestamptz_ns'").fetchone()[0]
     return kind if known else "TIMESTAMPTZ"
 
 
-def columns_of(line, connection):
-    """DuckDB's struct of columns: {'tid': 'UBIGINT', ...} To it, and to most who read Parquet, `TID` would be that once more: the first stays."""
+def column_struct(line, connection):
+    """Returns DuckDB's struct of columns: {'tid': 'UBIGINT', ...}. DuckDB and most readers of Parquet ignore case in names, so that only the
+    first of several equal names is kept."""
     columns = {}
     for name, kind in json.loads(line)["columns"]:
         if not TYPES.fullmatch(kind):
-            raise ValueError(f"there is no type '{kind}'")
-        kind = zoned(kind, connection)
+            raise ValueError(f"unknown type '{kind}'")
+        kind = supported_type(kind, connection)
         first = columns.setdefault(name.lower(), (name, kind))
         if first[0] is not name:
-            print(f"ctprof: left out {ascii(name)}, whose name readers of Parquet do not tell from {ascii(first[0])}", file=sys.stderr)
+            print(f"ctprof: left out {ascii(name)}: readers of Parquet cannot distinguish its name from {ascii(first[0])}", file=sys.stderr)
     return "{" + ", ".join(f"{quoted(name, chr(34))}: {quoted(kind, chr(39))}" for name, kind in columns.values()) + "}"
 
 
-def write(source, target):
+def write_parquet(source, target):
     import duckdb
     settings = {"memory_limit": MEMORY, "temp_directory": "", "autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-    line = first_line(source)
+    line = read_first_line(source)
     with duckdb.connect(":memory:", config=settings) as connection:
-        columns = columns_of(line, connection)
+        columns = column_struct(line, connection)
         connection.execute(
             f"COPY (SELECT * FROM read_json('/dev/fd/{source}', format = 'newline_delimited', compression = 'none', "
             f"maximum_object_size = {LONGEST_ROW}, columns = {columns})) "
@@ -66,16 +67,16 @@ def write(source, target):
 
 def main():
     try:
-        write(sys.stdin.fileno(), sys.stdout.fileno())
+        write_parquet(sys.stdin.fileno(), sys.stdout.fileno())
     except KeyboardInterrupt:
         return 130
-    except Exception as error:  # whatever DuckDB does not take
+    except Exception as error:  # any error of DuckDB
         print(f"ctprof: writing Parquet: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
 
 
 if __name__ == "__main__":
-    # The directory of this file has modules that are not to be taken for others of their names.
+    # Removes the directory of this file from the path: its modules must not replace others of the same name.
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""Text for people: names that are safe to print, figures as ctprof writes them, tables that fit."""
+"""Text for people: names that are safe to print, numbers in ctprof's format, tables that fit the terminal."""
 
 import json
 import math
@@ -7,133 +7,136 @@ import re
 import sys
 import unicodedata
 
-# What changes how the text around it is shown, and what cannot be seen.
-HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-LONGEST_NAME = 48
+# Unicode categories of characters that are invisible or change how other text is shown.
+HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+MAX_NAME_WIDTH = 48
 
 
-def clean(name):
-    """On one line, with what has no place in a terminal as \\u{...}."""
-    return "".join(f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in HIDDEN else c for c in str(name))
+def escape_hidden(name):
+    """Returns the text on one line, with hidden characters as \\u{...}."""
+    return "".join(f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in HIDDEN_CATEGORIES else c for c in str(name))
 
 
-def escaped(made):
-    """JSON, with what has no place in a terminal as \\uXXXX."""
-    return re.sub(r"[^\n\x20-\x7e]", lambda found: json.dumps(found[0])[1:-1] if unicodedata.category(found[0]) in HIDDEN else found[0], made)
+def escape_json(text):
+    """Returns JSON text with hidden characters as \\uXXXX."""
+    def escape(found):
+        return json.dumps(found[0])[1:-1] if unicodedata.category(found[0]) in HIDDEN_CATEGORIES else found[0]
+
+    return re.sub(r"[^\n\x20-\x7e]", escape, text)
 
 
-def finite(value):
-    """What is no number is nothing, as JSON has it."""
+def replace_non_finite(value):
+    """Replaces NaN and infinities by None, which JSON can represent."""
     if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
+        return {key: replace_non_finite(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(one) for one in value]
+        return [replace_non_finite(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def wide(c):
+def character_width(c):
     return 0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
 
 
-def width(text):
-    return len(text) if text.isascii() else sum(map(wide, text))
+def display_width(text):
+    return len(text) if text.isascii() else sum(map(character_width, text))
 
 
-def cut(text, columns):
-    """At most so wide; what is cut shows."""
-    if width(text) <= columns:
+def truncate(text, columns):
+    """Truncates text to a width in columns. An ellipsis marks the end."""
+    if display_width(text) <= columns:
         return text
     kept, used = [], 0
     for c in text:
-        if used + wide(c) > columns - 1:
+        if used + character_width(c) > columns - 1:
             break
         kept.append(c)
-        used += wide(c)
+        used += character_width(c)
     return "".join(kept) + "…"
 
 
-def count(number, one, many=None):
+def format_count(number, one, many=None):
     return f"{number:,} {one if number == 1 else many or one + 's'}".replace(",", " ") if number >= 10_000 else \
         f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def three_digits(value):
+def format_three_digits(value):
     size = abs(value)
     return f"{value:.0f}" if size >= 99.95 else f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
 
 
-def scaled(value, step, suffixes):
+def format_scaled(value, step, suffixes):
     size, at = abs(value), 0
     while size >= 999.5 and at < len(suffixes) - 1:
         size, value, at = size / step, value / step, at + 1
     if value == 0:
         return "0"
-    digits = f"{value:.0f}" if at == 0 and (abs(value) >= 99.95 or value == int(value)) else three_digits(value)
+    digits = f"{value:.0f}" if at == 0 and (abs(value) >= 99.95 or value == int(value)) else format_three_digits(value)
     return digits + suffixes[at]
 
 
-def number(value, unit=""):
-    """Three digits and a suffix: 1.82K, 9.95Ki. A gap is a dash."""
+def format_number(value, unit=""):
+    """Formats a number with three digits and a suffix: 1.82K, 9.95Ki. A gap is a dash."""
     if value is None or not math.isfinite(value):
         return "-"
     if unit == "bytes":
-        return scaled(value, 1024, ["", "Ki", "Mi", "Gi", "Ti", "Pi"])
+        return format_scaled(value, 1024, ["", "Ki", "Mi", "Gi", "Ti", "Pi"])
     if unit == "percent":
         return f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.1f}"
     if value != 0 and abs(value) < 0.1:
         return f"{value:.2g}"
-    return scaled(value, 1000, ["", "K", "M", "G", "T", "P"])
+    return format_scaled(value, 1000, ["", "K", "M", "G", "T", "P"])
 
 
 def terminal_width():
-    """Of the terminal or as COLUMNS says; without either, any."""
+    """Returns the width of the terminal or COLUMNS, otherwise 120."""
     if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
-        import shutil  # Loaded where there is a terminal.
+        import shutil  # Loaded only for a terminal.
         return shutil.get_terminal_size((80, 24)).columns
     return 120
 
 
 class Table:
-    """Columns two blanks apart. The first `texts` columns are names, to the left; the others figures, to the right."""
+    """A table with two blanks between columns. The first `texts` columns are left-aligned names, the others right-aligned numbers."""
 
     def __init__(self, headings, texts=1):
         self.headings, self.texts, self.rows = headings, texts, []
 
     def add(self, *cells):
-        self.rows.append([clean(cell) for cell in cells])
+        self.rows.append([escape_hidden(cell) for cell in cells])
 
-    def lines(self, columns):
-        """In so many columns: names are cut first, then columns go from the right; returns lines, and the headings that went."""
+    def layout(self, columns):
+        """Returns lines of at most `columns` columns, and the omitted headings. Truncates names first, then omits columns from the right."""
         shown = len(self.headings)
         while True:
             table = [row[:shown] for row in [self.headings, *self.rows]]
-            widths = [max(width(row[at]) for row in table) for at in range(shown)]
-            self.squeeze(widths, columns)
+            widths = [max(display_width(row[at]) for row in table) for at in range(shown)]
+            self.shrink_names(widths, columns)
             if sum(widths) + 2 * (shown - 1) <= columns or shown <= self.texts + 1:
-                return [self.line(row, widths) for row in table], self.headings[shown:]
+                return [self.format_row(row, widths) for row in table], self.headings[shown:]
             shown -= 1
 
-    def squeeze(self, widths, columns):
+    def shrink_names(self, widths, columns):
         for at in range(self.texts):
-            widths[at] = min(widths[at], LONGEST_NAME)
-        over = sum(widths) + 2 * (len(widths) - 1) - columns
+            widths[at] = min(widths[at], MAX_NAME_WIDTH)
+        excess = sum(widths) + 2 * (len(widths) - 1) - columns
         for at in reversed(range(self.texts)):
-            less = min(max(over, 0), max(widths[at] - 12, 0))
+            less = min(max(excess, 0), max(widths[at] - 12, 0))
             widths[at] -= less
-            over -= less
+            excess -= less
 
-    def line(self, row, widths):
-        cells = [cut(cell, room) for cell, room in zip(row, widths)]
-        padded = [cell + " " * (room - width(cell)) if at < self.texts else " " * (room - width(cell)) + cell
-                  for at, (cell, room) in enumerate(zip(cells, widths))]
+    def format_row(self, row, widths):
+        cells = [truncate(cell, cell_width) for cell, cell_width in zip(row, widths)]
+        padded = [cell + " " * (cell_width - display_width(cell)) if at < self.texts else " " * (cell_width - display_width(cell)) + cell
+                  for at, (cell, cell_width) in enumerate(zip(cells, widths))]
         return "  ".join(padded).rstrip()
 
 
-def wrapped(sentence, columns):
-    """A sentence on as many lines as it takes."""
+def wrap(sentence, columns):
+    """Returns the lines of a wrapped sentence."""
     lines, line = [], ""
     for word in sentence.split(" "):
-        if line and width(line) + 1 + width(word) > columns:
+        if line and display_width(line) + 1 + display_width(word) > columns:
             lines.append(line)
             line = word
         else:

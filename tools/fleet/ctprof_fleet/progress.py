@@ -1,4 +1,4 @@
-"""What is going on, on a terminal, of what takes longer than a second."""
+"""Shows the progress of an operation on a terminal after one second."""
 
 import sys
 import time

@@ -1,7 +1,7 @@
 """A process that reads files: `ctprof fleet read`.
 
-It is given paths and answers with lines as files are done. What a file came to is a Reading: its lines about captures nearly as they
-came (they go on into the table, which is better at JSON), and sentences.
+It receives paths and prints lines as files are done. A FileReading is the result for one file: its lines about captures, which are stored
+in the table nearly unchanged because DuckDB parses JSON faster, and its messages.
 """
 
 import hashlib
@@ -11,121 +11,121 @@ import signal
 import subprocess
 import threading
 
-from .errors import FleetError, reason
-from .plumbing import ctprof
+from .errors import FleetError, system_reason
+from .subcommands import ctprof_path
 
-# {"registry":3,"metrics":[...]}: what captures of this process refer to; or {"index":7,"file":"...", ...: of the path with that index.
-REGISTRY = re.compile(rb'\{"registry":([0-9]+),')
-OF_FILE = re.compile(rb'\{"index":([0-9]+),')
-ITS_REGISTRY = re.compile(rb'"registry":([0-9]+),"metrics_left_out":([0-9]+),')
-NOT_UNDERSTOOD = "what `ctprof fleet read` answered is not understood: is it of another version?"
-
-
-# Of a process that one of its files was too much for.
-OF_A_FILE = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGKILL, signal.SIGSEGV}
+# {"registry":3,"metrics":[...]}: definitions to which captures of this process refer; {"index":7,"file":"...", ...}: a line about that path.
+REGISTRY_LINE = re.compile(rb'\{"registry":([0-9]+),')
+FILE_LINE = re.compile(rb'\{"index":([0-9]+),')
+CAPTURE_REGISTRY = re.compile(rb'"registry":([0-9]+),"metrics_left_out":([0-9]+),')
+UNKNOWN_OUTPUT = "cannot parse the output of `ctprof fleet read`; it may be of another version"
 
 
-class Crash(Exception):
-    """The process was ended by one of the files it had not done."""
+# Signals that a damaged or oversized file can cause.
+CRASH_SIGNALS = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGKILL, signal.SIGSEGV}
 
 
-class Reading:
-    """What became of one file."""
+class ReaderCrash(Exception):
+    """One of the remaining files crashed the process."""
 
-    __slots__ = ("lines", "told", "error")
+
+class FileReading:
+    """The result of reading one file."""
+
+    __slots__ = ("lines", "notes", "error")
 
     def __init__(self, error=None):
         self.lines = []
-        self.told = []
+        self.notes = []
         self.error = error
 
 
 class Reader:
     def __init__(self, base, options, paths):
-        command = [ctprof(), "fleet", "read", *options]
+        command = [ctprof_path(), "fleet", "read", *options]
         try:
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=base)
         except OSError as error:
-            raise FleetError(f"starting '{command[0]} fleet read': {reason(error)}") from error
+            raise FleetError(f"starting '{command[0]} fleet read': {system_reason(error)}") from error
         self.paths, self.readings = paths, {}
-        self.registries, self.definitions = {}, {}  # By number in this process; by their own name.
-        self.unseen = set()  # Numbers of which no capture came yet.
-        threading.Thread(target=self.feed, daemon=True).start()
+        self.registries, self.definitions = {}, {}  # By number in this process; by the hash of their text.
+        self.unchecked_registries = set()  # Numbers without a capture so far.
+        threading.Thread(target=self.write_paths, daemon=True).start()
 
-    def feed(self):
-        """In a thread of its own: the process may be busy writing to us."""
+    def write_paths(self):
+        """Writes the paths. Runs in a thread, because the process may block while it writes its output."""
         try:
             self.process.stdin.write(b"".join(path.encode() + b"\0" for path in self.paths))
             self.process.stdin.close()
         except OSError:
-            pass  # It ended; next() says so.
+            pass  # The process exited; next_file() reports it.
 
-    def next(self):
-        """The path of the next file that is done, and its Reading."""
+    def next_file(self):
+        """Returns the path of the next file that is done, and its FileReading."""
         for line in self.process.stdout:
-            if match := OF_FILE.match(line):
+            if match := FILE_LINE.match(line):
                 path = self.path_at(int(match[1]))
-                reading = self.readings.setdefault(path, Reading())
-                if self.add(reading, line, match.end()):
+                reading = self.readings.setdefault(path, FileReading())
+                if self.add_line(reading, line, match.end()):
                     return path, self.readings.pop(path)
-            elif match := REGISTRY.match(line):
-                self.take_definitions(match[1], line)
+            elif match := REGISTRY_LINE.match(line):
+                self.add_definitions(match[1], line)
             else:
-                raise FleetError(NOT_UNDERSTOOD)
+                raise FleetError(UNKNOWN_OUTPUT)
         status = self.process.wait()
-        if -status in OF_A_FILE:
-            raise Crash(how_it_ended(status))
-        raise FleetError(f"`ctprof fleet read` ended, {how_it_ended(status)}, before all files were read; what was read before is in the index, "
-                         "and the next run goes on from there")
+        if -status in CRASH_SIGNALS:
+            raise ReaderCrash(describe_exit(status))
+        raise FleetError(f"`ctprof fleet read` ended, {describe_exit(status)}, before all files were read; the index contains the files read so far, "
+                         "and the next run continues with the others")
 
     def path_at(self, index):
         if index >= len(self.paths):
-            raise FleetError(NOT_UNDERSTOOD)
+            raise FleetError(UNKNOWN_OUTPUT)
         return self.paths[index]
 
-    def add(self, reading, line, start):
-        """Whether the file is done."""
-        if match := ITS_REGISTRY.search(line, start):
-            reading.lines.append(self.as_stored(line, match))
+    def add_line(self, reading, line, start):
+        """Adds a line. Returns whether the file is done."""
+        if match := CAPTURE_REGISTRY.search(line, start):
+            reading.lines.append(self.to_table_line(line, match))
             return False
-        said = json.loads(line)
-        if "error" in said:
-            reading.error = str(said["error"])
-        if "told" in said:
-            reading.told.append(str(said["told"]))
-        return said.get("done") is True
+        message = json.loads(line)
+        if "error" in message:
+            reading.error = str(message["error"])
+        if "told" in message:
+            reading.notes.append(str(message["told"]))
+        return message.get("done") is True
 
-    def as_stored(self, line, match):
-        """With the definitions' own name, and the groups' figures as one object beside what groups are.
+    def to_table_line(self, line, match):
+        """Returns the line for the table: with the hash of its definitions, and with the groups' figures as one object.
 
-        Strings have no bare quotes in JSON, so what is looked for is nowhere in a name.
+        JSON strings contain no bare quotes, so the searched texts cannot occur in a name.
         """
         name = self.registries.get(match[1])
         own = line.rfind(b'],"own":[')
         end = line.find(b"]", own + 9)
         if name is None or own < 0 or not line.endswith(b"}}\n"):
-            raise FleetError(NOT_UNDERSTOOD)
-        if match[1] in self.unseen:
-            self.unseen.remove(match[1])
+            raise FleetError(UNKNOWN_OUTPUT)
+        if match[1] in self.unchecked_registries:
+            self.unchecked_registries.remove(match[1])
             if len(json.loads(line)["totals"]) != len(self.definitions[name][1]):
-                raise FleetError(NOT_UNDERSTOOD)
+                raise FleetError(UNKNOWN_OUTPUT)
         return b"".join((line[:match.start()], b'"registry":"', name.encode(), b'","metrics_left_out":', match[2], b",",
                          line[match.end():end + 1], b',"figures":{', line[end + 1:-3].lstrip(b","), b"}}}\n"))
 
-    def take_definitions(self, number, line):
+    def add_definitions(self, number, line):
         metrics = json.loads(line)["metrics"]
         text = json.dumps(metrics, ensure_ascii=False)
         name = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
         self.registries[number] = name
         self.definitions[name] = text, [metric["name"] for metric in metrics]
-        self.unseen.add(number)
+        self.unchecked_registries.add(number)
 
-    def end(self):
-        """Whatever it is doing."""
+    def stop(self):
+        """Kills the process in any state."""
         self.process.kill()
         self.process.stdout.close()
         self.process.wait()
 
 
-def how_it_ended(status):
+def describe_exit(status):
     return f"killed by signal {-status}" if status < 0 else f"with status {status}"

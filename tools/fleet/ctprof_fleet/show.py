@@ -1,42 +1,42 @@
-"""`show HOST`: its newest capture, or the last one by a moment, opened by `ctprof show`."""
+"""`show HOST`: opens its newest capture, or the last one before a given time, with `ctprof show`."""
 
 import os
 
-from .errors import FleetError, nearest, reason
-from .plumbing import ctprof
-from .printable import clean
-from .question import Question
+from .errors import FleetError, find_nearest, system_reason
+from .subcommands import ctprof_path
+from .printable import escape_hidden
+from .query import Query
 
 
 def run(options, output):
     options.since, options.until = None, options.at
-    with Question(options) as question:
-        found = question.table.rows(f"SELECT file, capture, captures FROM counted WHERE host = $1 AND {question.where} "
+    with Query(options) as index_query:
+        found = index_query.table.fetch_rows(f"SELECT file, capture, captures FROM counted WHERE host = $1 AND {index_query.condition} "
                                     "ORDER BY captured_at DESC, file, capture LIMIT 1", [options.host])
         if not found:
-            raise no_such_host(question, options)
-        path = path_of(question.place.base, *found[0])
+            raise unknown_host_error(index_query, options)
+        path = capture_path(index_query.index_dir.base, *found[0])
     if options.path:
-        output.line(path)
+        output.write_line(path)
         return 0
     output.flush()
-    command = [ctprof(), "show", path, *options.more]
+    command = [ctprof_path(), "show", path, *options.more]
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        raise FleetError(f"starting '{command[0]} show': {reason(error)}") from error
+        raise FleetError(f"starting '{command[0]} show': {system_reason(error)}") from error
 
 
-def path_of(base, file, capture, captures):
+def capture_path(base, file, capture, captures):
     path = os.path.join(base, file)
     if not os.path.lexists(path):
-        raise FleetError(f"'{clean(path)}' is there no more; ctprof fleet index brings the index up to date")
+        raise FleetError(f"'{escape_hidden(path)}' no longer exists; update the index with: ctprof fleet index")
     return path if captures == 1 else f"{path}#{capture}"
 
 
-def no_such_host(question, options):
-    hosts = [host for host, in question.table.rows("SELECT DISTINCT host FROM counted WHERE host IS NOT NULL ORDER BY host")]
+def unknown_host_error(index_query, options):
+    hosts = [host for host, in index_query.table.fetch_rows("SELECT DISTINCT host FROM counted WHERE host IS NOT NULL ORDER BY host")]
     if options.host in hosts:
-        return FleetError(f"there is no capture of {clean(options.host)} by {clean(options.at)}")
-    near = nearest(options.host, hosts) if len(hosts) <= 20_000 else None
-    return FleetError(f"the index has no host '{clean(options.host)}'" + (f"; did you mean {clean(near)}?" if near else ""))
+        return FleetError(f"there is no capture of {escape_hidden(options.host)} up to {escape_hidden(options.at)}")
+    nearest = find_nearest(options.host, hosts) if len(hosts) <= 20_000 else None
+    return FleetError(f"the index has no host '{escape_hidden(options.host)}'" + (f"; did you mean {escape_hidden(nearest)}?" if nearest else ""))

@@ -1,7 +1,7 @@
-"""Which files are meant: of a directory those that end in .ctprof.zst, of names and patterns what they name.
+"""Finds the files of an index: files below a directory that end in .ctprof.zst, and the files of names and patterns.
 
-The directory may be somebody else's: nothing is opened here, no symbolic link is followed below what was named, and what is no
-file (a pipe, a device) is left out and told. Hidden files and directories are what copying tools are not done with; they do not count.
+Other users may control the directory: this module opens no files, follows no symbolic links below an argument, and excludes and reports
+pipes, devices and other special files. Hidden files and directories are skipped: copying tools use them for incomplete files.
 """
 
 import errno
@@ -10,55 +10,55 @@ import os
 import stat
 
 from .database import LAST_NS
-from .errors import FleetError, reason
+from .errors import FleetError, system_reason
 
 SUFFIX = ".ctprof.zst"
-# Deeper is a mistake, or somebody's joke.
+# Deeper directories are probably a mistake or an attack.
 MAX_DEPTH = 64
 
 
-class Found:
-    """Files by path (relative to the index's directory): (size, mtime in ns, inode). And what was left out: path and why."""
+class FoundFiles:
+    """Files by path (relative to the index's parent): (size, mtime in ns, inode); and excluded paths with reasons."""
 
     def __init__(self):
         self.files = {}
-        self.left_out = []
+        self.excluded = []
 
-    def leave_out(self, path, why):
-        self.left_out.append((path, why))
+    def exclude(self, path, why):
+        self.excluded.append((path, why))
 
 
-def walk(arguments, base, skip):
-    """REQUIRES: `base` is absolute. `skip` is the index itself."""
-    found = Found()
+def find_files(arguments, base, skip):
+    """Returns the files of all arguments. `skip` is the index itself. REQUIRES: `base` is absolute."""
+    found = FoundFiles()
     for argument in arguments:
-        for named in expanded(argument):
-            add(found, named, base, skip)
+        for named in expand_pattern(argument):
+            add_argument(found, named, base, skip)
     return found
 
 
-def expanded(argument):
-    """A pattern that no shell expanded is expanded here; what exists is what it is called."""
+def expand_pattern(argument):
+    """Expands a pattern that the shell did not expand. A name that exists is not a pattern."""
     if os.path.lexists(argument) or not glob.has_magic(argument):
         return [argument]
-    names = sorted(set(matches(argument)))
+    names = sorted(set(glob_matches(argument)))
     if not names:
-        raise FleetError(f"there is no file like '{argument}'")
+        raise FleetError(f"no file matches '{argument}'")
     return names
 
 
-def matches(pattern):
-    """As glob has them. It follows links for **, of which two to their own directory are more paths than can ever be seen, and calls itself for
-    each directory below another."""
+def glob_matches(pattern):
+    """Returns the matches of a pattern like glob, but does not follow symbolic links for **: two links to their own directory would create
+    more paths than can be enumerated. Does not recurse per directory, as glob does."""
     head, doubled, tail = f"/{pattern}".partition("/**/")
     if not doubled:
         return glob.glob(pattern)
     tops = glob.glob(head[1:]) if head[1:] else ["/" if pattern.startswith("/") else ""]
-    return [match for top in tops for directory in directories(top) for match in matches(os.path.join(glob.escape(directory), tail))]
+    return [match for top in tops for directory in walk_directories(top) for match in glob_matches(os.path.join(glob.escape(directory), tail))]
 
 
-def directories(top):
-    """It and those below it, no deeper than is looked anyway."""
+def walk_directories(top):
+    """Yields the directory and those below it, up to MAX_DEPTH."""
     rest = [(top, 0)]
     while rest:
         directory, depth = rest.pop()
@@ -70,19 +70,19 @@ def directories(top):
         rest += [(os.path.join(directory, entry.name), depth + 1) for entry in inside if depth < MAX_DEPTH]
 
 
-def add(found, named, base, skip):
+def add_argument(found, named, base, skip):
     path = os.path.abspath(named)
     try:
         status = os.stat(path) if os.path.isdir(path) else os.lstat(path)
     except OSError as error:
-        raise FleetError(f"looking at '{named}': {reason(error)}") from error
+        raise FleetError(f"looking at '{named}': {system_reason(error)}") from error
     if stat.S_ISDIR(status.st_mode):
-        below(found, path, base, skip)
+        add_directory(found, path, base, skip)
     else:
-        take(found, path, status, base)
+        add_file(found, path, status, base)
 
 
-def below(found, top, base, skip):
+def add_directory(found, top, base, skip):
     rest = [(top, 0)]
     while rest:
         directory, depth = rest.pop()
@@ -91,53 +91,53 @@ def below(found, top, base, skip):
         try:
             entries = list(os.scandir(directory))
         except OSError as error:
-            found.leave_out(relative(directory, base), f"a directory that cannot be read: {reason(error)}")
+            found.exclude(relative_path(directory, base), f"a directory that cannot be read: {system_reason(error)}")
             continue
         for entry in entries:
             if entry.name.startswith("."):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                deeper(found, rest, entry.path, depth, base)
+                descend(found, rest, entry.path, depth, base)
             elif entry.name.endswith(SUFFIX):
-                take_entry(found, entry, base)
+                add_entry(found, entry, base)
 
 
-def deeper(found, rest, path, depth, base):
+def descend(found, rest, path, depth, base):
     if depth < MAX_DEPTH:
         rest.append((path, depth + 1))
     else:
-        found.leave_out(relative(path, base), f"more than {MAX_DEPTH} directories deep")
+        found.exclude(relative_path(path, base), f"more than {MAX_DEPTH} directories deep")
 
 
-def take_entry(found, entry, base):
+def add_entry(found, entry, base):
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError as error:
         if error.errno != errno.ENOENT:
-            found.leave_out(relative(entry.path, base), reason(error))
+            found.exclude(relative_path(entry.path, base), system_reason(error))
         return
-    take(found, entry.path, status, base)
+    add_file(found, entry.path, status, base)
 
 
-def take(found, path, status, base):
-    name = relative(path, base)
+def add_file(found, path, status, base):
+    name = relative_path(path, base)
     if not stat.S_ISREG(status.st_mode):
-        found.leave_out(name, f"{kind_of(status.st_mode)}, not a file")
-    elif not is_text(name):
-        found.leave_out(name, "its name is not UTF-8, so the index cannot hold it")
+        found.exclude(name, f"{describe_kind(status.st_mode)}, not a file")
+    elif not is_utf8(name):
+        found.exclude(name, "its name is not UTF-8, so the index cannot hold it")
     else:
         found.files[name] = (status.st_size, max(-LAST_NS, min(status.st_mtime_ns, LAST_NS)), status.st_ino)
 
 
-def kind_of(mode):
+def describe_kind(mode):
     for is_kind, word in ((stat.S_ISLNK, "a symbolic link"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISDIR, "a directory")):
         if is_kind(mode):
             return word
     return "a device"
 
 
-def is_text(name):
-    """Names that are not UTF-8 come with surrogates in them (os.fsdecode)."""
+def is_utf8(name):
+    """Returns whether the name is UTF-8. os.fsdecode represents other bytes by surrogates."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -145,14 +145,14 @@ def is_text(name):
     return True
 
 
-def relative(path, base):
-    """Below the index's directory the path from there, so that both can move together; elsewhere the whole."""
+def relative_path(path, base):
+    """Returns a path relative to `base` if it is below it, so that the directory can be moved; otherwise the absolute path."""
     prefix = base.rstrip("/") + "/"
     return path[len(prefix):] if path.startswith(prefix) else path
 
 
-def is_gone(name, base):
-    """Whether a file of the table is there no more; what cannot be looked at may still be there."""
+def is_missing(name, base):
+    """Returns whether an indexed file no longer exists. A file that cannot be examined counts as existing."""
     try:
         os.lstat(os.path.join(base, name))
     except (FileNotFoundError, NotADirectoryError):
