@@ -1,19 +1,19 @@
 # Builds: build/release with GCC for users; build/asan, build/tsan and build/fuzz with Clang for tests and fuzzing.
 
-# ccache reuses what was compiled in another checkout.
+# Lets ccache reuse objects that were compiled in another checkout.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=true CCACHE_SLOPPINESS=pch_defines,time_macros
 
-# Not --buildtype: where a build is configured again, it would set the optimization to 3 after all.
+# Not --buildtype: it would set the optimization to 3 when a build is configured again.
 readonly release_options=(-Doptimization=2 -Ddebug=false)
-# Line tables suffice for stack traces and compile faster than full debug information. lld's own build ids are shorter than usual ones.
+# Line tables suffice for stack traces and compile faster than full debug information. lld's default build ids are shorter than SHA-1.
 readonly checked_options=(-Doptimization=1 -Ddebug=true -Db_lundef=false -Dcpp_args=-gline-tables-only
   '-Dcpp_link_args=-Wl,--build-id=sha1')
 readonly asan_options=("${checked_options[@]}" '-Db_sanitize=address,undefined')
 readonly fuzz_options=("${asan_options[@]}" '-Dcpp_args=-gline-tables-only -fsanitize=fuzzer-no-link')
 readonly tsan_options=("${checked_options[@]}" -Db_sanitize=thread)
 
-# configure DIRECTORY OPTION...: configures a build once, and again after packages were installed or where it was configured with
-# other options. Meson itself notices changes of its files.
+# configure DIRECTORY OPTION...: configures a build once, and again after packages were installed or if it was configured with
+# other options. Meson itself detects changes of its files.
 configure() {
   local directory=$out/$1 options="${*:2}"
   if [ ! -f "$directory/build.ninja" ]; then

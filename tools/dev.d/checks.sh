@@ -1,6 +1,6 @@
 # Checks: commands and Meson tests whose results a part collects.
 #
-# $part, which run_part sets, is the part whose checks run: each part has logs of its own.
+# $part, which run_part sets, is the part whose checks run. Each part has its own logs.
 # A result is a line of $found: OK, FAIL or SKIP, a tab, the name of the check, a tab, its duration in seconds.
 # results.py turns the lines of one part into build/results/<part>.json.
 

@@ -10,7 +10,7 @@ import sys
 
 
 def directory_of(path):
-    """core/compare of core/compare/report/rows.cc; sdk of anything in the SDK."""
+    """Returns core/compare for core/compare/report/rows.cc, and sdk for all files of the SDK."""
     parts = path.split("/")
     return parts[0] if parts[0] == "sdk" else "/".join(parts[:2])
 

@@ -1,7 +1,7 @@
 # `tools/dev deb`: builds the Debian packages.
 
-# Built in a copy, so that nothing of ours is in it, and the same bytes come out wherever it is. What is newer than the last commit is
-# of today; all else is of the day in the changelog.
+# Builds in a copy of the tracked files, so that local files and the path of the tree do not affect the packages. Without
+# SOURCE_DATE_EPOCH, dpkg-buildpackage takes the date of the changelog for all files.
 run_deb() {
   need "${for_build[@]}" "${for_deb[@]}"
   local into=${1:-$out/deb} version

@@ -3,7 +3,7 @@
 
     links.py [ROOT]     prints each broken link as path:line: what is wrong, and exits with 1 if there is one
 
-Checks links and images in Markdown, `src` and `href` in HTML, and the heading that a link names behind '#'. Links
+Checks links and images in Markdown, `src` and `href` in HTML, and the heading that a link names after '#'. Links
 with a scheme, such as https:, are not checked. Text in code blocks and code spans is not a link.
 """
 
@@ -21,26 +21,26 @@ FENCE = re.compile(r"^(```|~~~).*?^\1[`~]*\s*$", re.M | re.S)
 
 
 def list_pages(root):
-    """The Markdown files of the tree, without hidden directories and build directories."""
+    """Yields the Markdown files of the tree, except in hidden directories and build directories."""
     for directory, names, files in os.walk(root):
         names[:] = sorted(name for name in names if not name.startswith((".", "build")))
         yield from (pathlib.Path(directory) / name for name in sorted(files) if name.endswith(".md"))
 
 
 def blank(match):
-    """Keeps the number of lines, so that positions remain those of the file."""
+    """Replaces a match by as many newlines, so that line numbers remain those of the file."""
     return "\n" * match.group().count("\n")
 
 
 def without_code(text):
-    """The text without fenced blocks, indented blocks and code spans."""
+    """Returns the text without fenced blocks, indented blocks and code spans."""
     text = FENCE.sub(blank, text)
     text = re.sub(r"(?:(?<=\n\n)|\A)(?: {4}.*\n?)+", blank, text)
     return re.sub(r"`[^`\n]*`", "", text)
 
 
 def slug(heading):
-    """The identifier that MkDocs gives to a heading."""
+    """Returns the identifier that MkDocs gives to a heading."""
     text = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading)
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", text).strip().lower())
 
@@ -52,7 +52,7 @@ def anchors_of(path):
 
 
 def problem_of(page, target):
-    """Why the link does not work, or None."""
+    """Returns why the link does not work, or None."""
     if SCHEME.match(target) or target.startswith("//"):
         return None
     name, _, anchor = urllib.parse.unquote(target).partition("#")
@@ -67,7 +67,7 @@ def problem_of(page, target):
 
 
 def check_page(page):
-    """(line number, problem) of each broken link of the page."""
+    """Yields (line number, problem) for each broken link of the page."""
     text = without_code(page.read_text(encoding="utf-8"))
     for pattern in (LINK, DEFINITION, HTML):
         for match in pattern.finditer(text):

@@ -1,4 +1,4 @@
-# Debian packages and other readers that the commands of tools/dev need.
+# Debian packages, and other programs that read ctprof's files, for the commands of tools/dev.
 #
 # Each list belongs to one purpose; a command installs only the lists that it needs.
 
@@ -54,7 +54,7 @@ fetch_promtool() { [ -x "$out/promtool/usr/bin/promtool" ] || unpack "$out/promt
 fetch_atop() { [ -x "$out/peers/usr/bin/atop" ] || unpack "$out/peers" atop; }
 fetch_servers() { [ -x "$out/servers/usr/sbin/nginx" ] || unpack "$out/servers" nginx postgresql-15 postgresql-client-15; }
 
-# Readers of our files that Debian does not package. Tests that need one skip if its registry cannot be reached.
+# Programs that read ctprof's files and that Debian does not package. Tests that need one are skipped if its registry is unreachable.
 readonly python_packages=(duckdb==2.0.0 perfetto==0.59.1 protobuf==7.36.2 pandas==3.1.1 pyarrow==26.0.1 chdb==4.4.0 prometheus_client==0.26.0)
 readonly npm_packages=(speedscope@1.25.0 axe-core@4.10.2)
 readonly crates=(inferno@0.12.8)  # crates that contain programs

@@ -45,8 +45,8 @@ run_kernels_part() {
 
 build_kernels() { configure release "${release_options[@]}" && compile release; }
 
-# Runs under ASan and TSan whatever they can check. They see nothing of browsers, packages and `fleet`, most of which is Python.
-# TSan delays signals and does not see single components, so it runs whole captures only.
+# Runs under ASan and TSan all suites that they can check. They cannot check browsers, packages and `fleet`, most of which is Python.
+# TSan delays signals. It checks whole captures, but not single components such as flame graphs and tables.
 run_sanitizers_part() {
   require "${for_build[@]}" "${for_test[@]}" "${for_live[@]}"
   local skipped=(--no-suite must_not_compile --no-suite report --no-suite packaging --no-suite hunts --no-suite fleet)

@@ -1,7 +1,7 @@
 """MkDocs hooks: the site contains the README of each directory beside the pages of docs/.
 
 A page of docs/ refers to 'core/README.md' of the tree as '../core/README.md'. In the site the page is at the top, so the
-hook removes the '../'. A link from a README to a file that is no page, such as a source file, becomes plain text.
+hook removes the '../'. A link from a README to a file that is not a page, such as a source file, becomes plain text.
 """
 
 import os
@@ -15,7 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def list_readmes():
-    """READMEs and other pages of the tree outside of docs/, except the README at its top."""
+    """Yields READMEs and other pages of the tree outside docs/, except the README at its top."""
     for directory, names, files in os.walk(ROOT):
         names[:] = sorted(name for name in names if not name.startswith((".", "build")) and os.path.join(directory, name) != os.path.join(ROOT, "docs"))
         if directory != ROOT:
