@@ -132,7 +132,8 @@ Result<ColumnChoice> parse_columns(std::string_view text, ReportKind kind) {
   }
   if (choice.has(ReportColumn::Arrow) &&
       (choice.has(ReportColumn::Baseline) || choice.has(ReportColumn::Candidate)))
-    return refusal("columns", text, "'arrow' is baseline and candidate in one; name it or them");
+    return refusal("columns", text,
+                   "'arrow' contains baseline and candidate; name either 'arrow' or these two");
   return choice;
 }
 

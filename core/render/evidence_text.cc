@@ -22,7 +22,8 @@ std::string formatted(const char* format, Values... values) {
 }
 
 constexpr std::string_view kSingleRun =
-    " cannot show which differences are chance: record several with `ctprof record --repeat 8 -o "
+    " cannot show which differences are significant: record several with `ctprof record --repeat 8 "
+    "-o "
     "DIR`";
 
 // Shifts from this factor on are shown as factors.
@@ -50,8 +51,9 @@ std::string labellings_in_words(const statistics::Labellings& labellings) {
 
 std::string enough_in_words(const statistics::Design& design, double alpha) {
   const auto enough = statistics::enough_runs(alpha, design.paired);
-  if (!enough) return "; no number of runs could";
-  return "; " + std::to_string(*enough) + (design.paired ? " pairs" : " runs a side") + " would";
+  if (!enough) return "; no number of runs is enough";
+  return "; " + std::to_string(*enough) + (design.paired ? " pairs are" : " runs per side are") +
+         " enough";
 }
 
 // Returns why rows with a small p are not marked as significant.
@@ -70,14 +72,14 @@ std::string judged(const Report& report, std::size_t side, const statistics::Fam
   const std::string alpha = p_text(bar.alpha);
   const std::string who = report.sides().size() > 2 ? side_name(side) + ": " : "";
   if (statistics::smallest_p(design) > bar.alpha)
-    return who + runs_in_words(design) + " cannot prove anything at " + alpha +
+    return who + runs_in_words(design) + " are too few for a significant difference at " + alpha +
            enough_in_words(design, bar.alpha);
-  std::string text =
-      who + std::string(kNotProven) + ": not proven by " + runs_in_words(design) + " at " + alpha;
+  std::string text = who + std::string(kNotProven) + ": not significant with " +
+                     runs_in_words(design) + " at " + alpha;
   if (bar.min_shift > 0)
-    text += " to shift by " + formatted("%g", bar.min_shift * 100) + "% or more";
+    text += " for a shift of " + formatted("%g", bar.min_shift * 100) + "% or more";
   return text + " (" + labellings_in_words(family.labellings()) + "; p is adjusted for " +
-         counted(family.rows(), "row") + ", intervals are each row's own)";
+         counted(family.rows(), "row") + ", intervals are not)";
 }
 
 const Evidence* evidence_of(const Report& report, bool of_screen) {
@@ -142,8 +144,8 @@ std::string order_sentence(const Report& report, std::size_t side) {
   const auto& design = report.families().design(side);
   if (!design || !are_one_after_other(report.runs(0), report.runs(side))) return {};
   return "all runs of the " + side_name(0) + " and of the " + side_name(side) +
-         " were taken one side after the other: whatever else changed with time differs too "
-         "(record --interleave takes them in turns)";
+         " were taken one side after the other: other changes over time affect the result "
+         "(record --interleave alternates the sides)";
 }
 
 std::string p_text(double p) { return formatted(p < 0.001 ? "%.1g" : "%.2g", p); }

@@ -41,8 +41,8 @@ std::vector<std::string> readers_of(const MetricCatalog& catalog, std::string_vi
 
 std::string kind_of_column(const Headline& headline) {
   switch (headline.shown) {
-    case CTPROF_SHOWN_PERCENT: return "in percent of one CPU, or of the time that passed";
-    case CTPROF_SHOWN_LEVEL: return "as it is when the window closes, and what it changed by";
+    case CTPROF_SHOWN_PERCENT: return "in percent of one CPU, or of the elapsed time";
+    case CTPROF_SHOWN_LEVEL: return "the value when the window closes, and its change";
     default: return "per second";
   }
 }
@@ -61,14 +61,15 @@ std::string floor_of_column(const Headline& headline, const std::string& unit) {
 // Describes how a figure influences the order of rows (compare/report/screen_weight.hpp).
 std::string order_of_column(const Headline& headline, const std::string& unit,
                             const std::string& role) {
-  if (headline.by_change) return "orders no row: sleep that the thread chose is in it";
+  if (headline.by_change) return "does not order rows, because it includes voluntary sleep";
   if (headline.shown == CTPROF_SHOWN_PERCENT) {
     const bool is_of_cpus = role == "run-time" || role == "wait-time";
     return is_of_cpus ? "counts as a share of the time of all CPUs, at most 1"
                       : "counts as a share of the time of all CPUs, of a group at most one second "
                         "per second";
   }
-  if (unit != "bytes") return "orders no row: what such events cost is in the time on CPUs";
+  if (unit != "bytes")
+    return "does not order rows, because the CPU time includes the cost of such events";
   return headline.shown == CTPROF_SHOWN_LEVEL ? "counts as a share of the host's memory"
                                               : "counts as a share of the bytes that the host's "
                                                 "disks moved, times the share of time "

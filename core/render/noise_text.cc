@@ -65,13 +65,13 @@ std::string opening(const Noise& noise, std::string_view files) {
   const std::string ways =
       (noise.all_labellings ? "all " : "") + counted(noise.labellings, "way") + " to split them";
   return printable(files) + ": " + counted(noise.runs, "run") + " of one condition, " + ways +
-         " in halves\n";
+         " into halves\n";
 }
 
 constexpr const char* kMeaning =
-    "spread: of the runs; halves: by how much two halves differ at most in 19 of 20 ways; behind "
-    "these, which shift would be proven in about 9 of 10 comparisons with so many runs a side "
-    "(not paired), and so many interleaved pairs";
+    "spread: of the runs; halves: the largest difference of two halves in 19 of 20 ways; next "
+    "columns: the shift that is significant in about 9 of 10 comparisons with this many runs per "
+    "side (not paired), or with this many interleaved pairs";
 
 std::vector<TextColumn> columns_of(const Noise& noise) {
   std::vector<TextColumn> columns{{"group", Align::Left, 12, false},

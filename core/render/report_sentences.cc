@@ -44,7 +44,7 @@ std::string apart(const Meta& a, const Meta& b) {
 std::string relation(const Meta& a, const Meta& b) {
   std::string text;
   if (a.boot_id.empty() || b.boot_id.empty())
-    text = "whether both are of one boot is not known";
+    text = "unknown whether both are from one boot";
   else if (of_one_boot(a, b))
     text = "same boot, " + apart(a, b);
   else
@@ -264,7 +264,7 @@ std::string host_text(const Report& report, const TextLayout& layout) {
     if (!hosts.is_known)
       out += "host context unavailable\n";
     else if (hosts.differences.empty())
-      out += same_boot ? "" : "host contexts are alike\n";
+      out += same_boot ? "" : "host contexts are equal\n";
     else
       out += told_differences(std::move(hosts.differences), hosts.side, layout);
   }
@@ -274,7 +274,7 @@ std::string host_text(const Report& report, const TextLayout& layout) {
 namespace {
 
 // The reason if --where excluded all rows with values.
-constexpr const char* kNothingLeft = "of nothing that is left";
+constexpr const char* kNothingLeft = "no row matches";
 
 // Returns why a side has no value of a metric: the most frequent gap of its cells.
 std::string reason(const Report& report, const PlannedMetric& planned, std::size_t metric,

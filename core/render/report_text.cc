@@ -177,7 +177,7 @@ class OnlyTable {
   std::size_t side_;
   TextTable table_{{{"group", Align::Left, 12, false},
                     {"threads", Align::Right, 0, false},
-                    {"where it weighs most", Align::Left, 20, false}}};
+                    {"largest metrics", Align::Left, 20, false}}};
   ReportLine line_;
   Weights weights_;
   bool in_group_ = false;
@@ -208,7 +208,7 @@ bool has_long_names(const Report& report) {
                      [&](const PlannedMetric& metric) { return is_long(metric.name); });
 }
 constexpr const char* kLongNames =
-    "names of more than 1024 bytes lack their middle; --format json has them whole\n";
+    "names of more than 1024 bytes are shortened in the middle; --format json has them in full\n";
 
 }  // namespace
 

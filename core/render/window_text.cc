@@ -52,7 +52,7 @@ std::string share(double ns, const Accounting& of) {
 // Returns the time of interrupts or the hypervisor; empty if it is below half a percent.
 std::string taken(double ns, bool apart, const char* by, const Accounting& of) {
   if (100 * ns / of.wall < 0.5) return "";
-  return (apart ? "; besides, " : "; in it ") + share(ns, of) + " " + by;
+  return (apart ? "; additionally " : "; including ") + share(ns, of) + " " + by;
 }
 
 std::string cpu_line(const WindowFacts& window) {
@@ -80,14 +80,15 @@ std::string few(const std::vector<std::string>& names) {
 // Returns the threads without any difference, with the reason; empty if there are none.
 std::string not_met(const WindowRows& rows) {
   if (rows.unmet == 0) return {};
-  return "no differences of " + counted(rows.unmet, "thread") + " not met when the window opened";
+  return "no differences of " + counted(rows.unmet, "thread") + ": not read when the window opened";
 }
 
 // Returns the threads without differences of their times, with the reason; empty if there are none.
 std::string in_progress(const WindowRows& rows) {
   if (rows.in_progress == 0) return {};
   return "no run, wait and blocked time of " + counted(rows.in_progress, "thread") +
-         " that ran or waited for a CPU at an end; a BPF program would know for how long";
+         " that ran or waited for a CPU when the window opened or closed; BPF programs can read "
+         "these";
 }
 
 // Summarizes what the recorder was denied in one sentence instead of one per cause; empty if
@@ -97,7 +98,8 @@ std::string without_rights(const WindowFacts& window) {
   std::string text =
       "not read for lack of rights: exited threads, " + counted(window.denied_metrics, "metric");
   if (window.rows.in_progress)
-    text += ", times of " + counted(window.rows.in_progress, "thread") + " that ran at an end";
+    text += ", times of " + counted(window.rows.in_progress, "thread") +
+            " that ran when the window opened or closed";
   return text + "; see `ctprof doctor` on that host";
 }
 

@@ -44,7 +44,7 @@ std::string help_of(std::string_view metric, bool adds_up, Counted counted) {
   std::string help(metric);
   if (adds_up && counted == Counted::PerSecond) help += ", per second of the window";
   if (adds_up && counted == Counted::Total) help += ", since this server was started";
-  if (adds_up && counted == Counted::Lifetime) help += " of what lives, since it was born";
+  if (adds_up && counted == Counted::Lifetime) help += " of living threads, since they started";
   return help + "; see ctprof help " + std::string(metric);
 }
 

@@ -53,14 +53,16 @@ BOOST_AUTO_TEST_CASE(text_marks_insignificant_rows_and_names_the_test) {
   const Sides moved(kBefore, kAfter);
   const std::string text = screen_of(moved.report(), 160);
   BOOST_TEST(text.find("%cpu 30.0→36.1 +20% (+18 to +23)") != text.npos, text);
-  BOOST_TEST(text.find("~: not proven by 4 + 4 runs at 0.05 (all 70 labellings") != text.npos,
-             text);
+  BOOST_TEST(
+      text.find("~: not significant with 4 + 4 runs at 0.05 (all 70 labellings") != text.npos,
+      text);
   BOOST_TEST(text.find("one side after the other") != text.npos, text);
   const std::string still = screen_of(Sides(kBefore, kSame, true).report(), 160);
   BOOST_TEST(still.find("30.1~30.1") == still.npos);
   BOOST_TEST(still.find("one side after the other") == still.npos, still);
   const std::string few = screen_of(Sides({300, 301, 302}, {360, 361, 362}).report(), 160);
-  BOOST_TEST(few.find("3 + 3 runs cannot prove anything at 0.05; 4 runs a side would") != few.npos,
+  BOOST_TEST(few.find("3 + 3 runs are too few for a significant difference at 0.05; 4 runs per "
+                      "side are enough") != few.npos,
              few);
 }
 
@@ -84,8 +86,9 @@ BOOST_AUTO_TEST_CASE(single_windows_are_not_tested) {
   BOOST_TEST(!report.families().judge());
   const std::string text = screen_of(report);
   BOOST_TEST(text.find('~') == text.npos, text);
-  BOOST_TEST(text.find("one run per side cannot show which differences are chance") != text.npos,
-             text);
+  BOOST_TEST(
+      text.find("one run per side cannot show which differences are significant") != text.npos,
+      text);
   BOOST_TEST(!Sides(kBefore, {360}).report().families().judge());
   BOOST_TEST(json_of(report).at("evidence").as_array().empty());
 }

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(compare_shows_changed_rows) {
              "3 did not change\n"
              "\n"
              "## only in the candidate: 1 group\n"
-             "group  threads  where it weighs most\n"
+             "group  threads  largest metrics\n"
              "new          1  run_time_ns 2.000µs\n"
              "\n"
              "No value on either side of (Unsupported): nr_wakeups\n");
@@ -169,8 +169,8 @@ BOOST_AUTO_TEST_CASE(refuses_invalid_columns) {
              "uptime, runs, readings");
   BOOST_TEST(refusal("value") != "");
   BOOST_TEST(refusal("arrow,baseline") ==
-             "reading --columns 'arrow,baseline': 'arrow' is baseline and candidate in one; name "
-             "it or them");
+             "reading --columns 'arrow,baseline': 'arrow' contains baseline and candidate; name "
+             "either 'arrow' or these two");
   BOOST_TEST(refusal("candidate,arrow") != "");
   BOOST_TEST(parse_display_format("ful").error().text ==
              "reading --display-format 'ful': it is none of full, delta-only, no-pct, arrow, "
@@ -232,8 +232,7 @@ BOOST_AUTO_TEST_CASE(headings_show_the_relation_of_the_files) {
   BOOST_TEST(relation([](Meta& m) { m.boot_id = "other"; }) == "same host, different boots");
   BOOST_TEST(relation([](Meta& m) { m.boot_id = "other", m.hostname = "rack"; }) ==
              "different boots, different hosts");
-  BOOST_TEST(relation([](Meta& m) { m.boot_id = ""; }) ==
-             "whether both are of one boot is not known");
+  BOOST_TEST(relation([](Meta& m) { m.boot_id = ""; }) == "unknown whether both are from one boot");
   BOOST_TEST(relation([](Meta& m) { m.user_hz = 250; }) ==
              "same boot, 60.000s apart, different clock ticks (100 and 250 a second)");
 }
@@ -252,7 +251,7 @@ std::string hosts(std::string before, std::string after, const std::string& boot
 BOOST_AUTO_TEST_CASE(headings_show_differences_of_the_hosts) {
   BOOST_TEST(hosts("{}", "") == "host context unavailable\n");
   BOOST_TEST(hosts(R"({"arch":"x"})", R"({"arch":"x"})") == "");
-  BOOST_TEST(hosts(R"({"arch":"x"})", R"({"arch":"x"})", "other") == "host contexts are alike\n");
+  BOOST_TEST(hosts(R"({"arch":"x"})", R"({"arch":"x"})", "other") == "host contexts are equal\n");
   BOOST_TEST(
       hosts(
           R"({"arch":"x","cpu_model":"A","kernel_cmdline":"ro quiet a=1","sched_tunables":{"sched_rr_timeslice_ms":"100"}})",

@@ -105,10 +105,10 @@ BOOST_AUTO_TEST_CASE(the_heading_shows_thread_counts_and_accounting) {
   BOOST_TEST(text_of(ends.window(), {.metrics = {"run"}}) ==
              "run.zst   10.0 s   2 CPUs   threads 3 → 3, +1 -1\n"
              "CPU 85 % of 200 %: 25 % by living threads, 50 % by exited threads, 10 % "
-             "unaccounted (±2 %); in it 2 % taken by the hypervisor\n"
+             "unaccounted (±2 %); including 2 % taken by the hypervisor\n"
              "iowait 5.0 %\n"
              "recorded on box until 2026-07-31 12:00:20Z\n"
-             "no differences of 1 thread not met when the window opened\n"
+             "no differences of 1 thread: not read when the window opened\n"
              "\n"
              "## primary\n"
              "group  threads  metric   value  readings\n"
@@ -160,9 +160,9 @@ BOOST_AUTO_TEST_CASE(reports_denied_metrics_in_one_sentence) {
   BOOST_TEST(window_remarks(run).size() == 2u);
   run.window->denied_metrics = 36;
   const std::vector<std::string> expected{
-      "not read for lack of rights: exited threads, 36 metrics, times of 10 threads that ran at "
-      "an end; see `ctprof doctor` on that host",
-      "no differences of 1 thread not met when the window opened"};
+      "not read for lack of rights: exited threads, 36 metrics, times of 10 threads that ran "
+      "when the window opened or closed; see `ctprof doctor` on that host",
+      "no differences of 1 thread: not read when the window opened"};
   BOOST_TEST(window_remarks(run) == expected);
   BOOST_TEST(window_in_short(run, "run 1", 0, false) ==
              "run 1: " + expected[0] + "\nrun 1: " + expected[1] + "\n");

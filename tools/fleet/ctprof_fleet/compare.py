@@ -126,11 +126,11 @@ class Answer:
         alpha = f"{self.options.alpha:g}"
         if family["smallest_p"] > self.options.alpha:
             enough = family.get("enough_runs")
-            return f"{sides} cannot prove anything at {alpha}" + (f"; {enough} a side would" if enough else "; no number of hosts could")
+            return f"{sides} are too few for a significant difference at {alpha}" + (f"; {enough} per side are enough" if enough else "; no number of hosts is enough")
         labellings = f"all {family['labellings']}" if family["all"] else f"{family['labellings']} random"
-        least = f" to shift by {self.options.min_shift * 100:.3g}% or more" if self.options.min_shift else ""
-        return (f"~: not proven by {sides} at {alpha}{least} ({labellings} labellings; p is adjusted for "
-                f"{format_count(rows, 'row')}, intervals are each row's own)")
+        least = f" for a shift of {self.options.min_shift * 100:.3g}% or more" if self.options.min_shift else ""
+        return (f"~: not significant with {sides} at {alpha}{least} ({labellings} labellings; p is adjusted for "
+                f"{format_count(rows, 'row')}, intervals are not)")
 
     def write_differing_facts(self, output, side):
         """Writes other facts that differ between the sides and could explain a difference."""
