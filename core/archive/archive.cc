@@ -146,7 +146,7 @@ int Archive::put(const Snapshot& window, std::string_view block) {
     if (failed == 0) return put_into(*file, window, block);
     // The file was removed or changed by somebody else.
     if (failed != ENOENT && failed != ESTALE && failed != ELOOP && failed != EPERM) return failed;
-    file->unread = "somebody else changed it";
+    file->unread = "another process changed it";
     index_is_whole_ = false;
   }
   KeptFile file;

@@ -78,7 +78,7 @@ class Joiner {
         same_boot ? until.boottime_ns - std::min(until.boottime_ns, from.boottime_ns)
                   : until.wall_unix_ns - std::min(until.wall_unix_ns, from.wall_unix_ns);
     tell("no recording exists from " + local_times(from.wall_unix_ns, until.wall_unix_ns) + " (" +
-         how_long(ns) + (same_boot ? ")" : "; the host was started anew)"));
+         how_long(ns) + (same_boot ? ")" : "; the host was rebooted)"));
   }
 
   // Limits the memory of exited threads, which are kept until a run is complete.

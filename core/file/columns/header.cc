@@ -250,7 +250,7 @@ Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot) {
   for (const auto& [key, value] : snapshot.unknown_meta) snapshot.unknown_late_meta.erase(key);
   for (const auto& [key, value] : summary)
     if (!is_known(key) && !snapshot.objects.emplace(key, value).second)
-      return Error{"says '" + key.substr(0, 40) + "' again"};
+      return Error{"repeats '" + key.substr(0, 40) + "'"};
   return {};
 }
 

@@ -110,7 +110,7 @@ Result<void> find_frames(std::string_view zstd, Frames& found) {
     }
     if (text > limits::most_text(zstd.size()))
       return Error{"unfolds to more than " + std::to_string(limits::most_text(zstd.size())) +
-                   " bytes, which no file of its size does"};
+                   " bytes, the limit for a file of its size"};
     at += *size;
     found.end = at;
   }

@@ -253,8 +253,9 @@ Result<void> StackReader::end_row() {
   StackPool& pool = snapshot_->pools->stacks;
   const std::uint64_t told = total_of(pool[column_->ids()[row_]]), found = total_of(set_);
   if (told != found)
-    return wrong("row " + std::to_string(row_) + " of " + quoted(column_->def().name) + " weighs " +
-                 std::to_string(told) + " in its table, and its stacks " + std::to_string(found));
+    return wrong("row " + std::to_string(row_) + " of " + quoted(column_->def().name) +
+                 " has weight " + std::to_string(told) + " in its table, but its stacks have " +
+                 std::to_string(found));
   column_->ids()[row_++] = pool.append(set_);
   set_.clear();
   return {};
@@ -265,7 +266,7 @@ Result<void> StackReader::pass_rows(std::size_t until) const {
   for (std::size_t row = row_; row < until; ++row)
     if (column_->has_value(row) && !snapshot_->pools->stacks[column_->ids()[row]].empty())
       return wrong("row " + std::to_string(row) + " of " + quoted(column_->def().name) +
-                   " has weight, and no stacks come");
+                   " has weight, but no stacks");
   return {};
 }
 

@@ -170,7 +170,7 @@ class Events {
   bool on_null(Failed& failed) { return null() || fail(failed); }
 
  private:
-  // What the next event belongs to.
+  // The position in the document: the owner of the next event.
   enum class State : std::uint8_t {
     Start,         // before the document's object
     Members,       // the member of a known object
@@ -184,7 +184,7 @@ class Events {
     Raw,        // a value that is kept as text, or skipped
     End,
   };
-  // What a value is that is kept as text.
+  // The purpose of a value that is kept as text.
   enum class Keep { Nothing, Section, Object, RowKey };
 
   // An object on the path to the current position.

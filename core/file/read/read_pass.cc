@@ -55,7 +55,7 @@ Result<void> Unfolding::step(std::string& text, std::size_t& size) {
   total_ += size;
   if (total_ > most)
     return Error{"unfolds to more than " + std::to_string(most) +
-                 " bytes, which no file of its size does"};
+                 " bytes, the limit for a file of its size"};
   return {};
 }
 

@@ -53,7 +53,7 @@ void RowFiller::add(std::size_t leaf, Column& column) {
 
 bool RowFiller::grow() {
   if (rows_ == most_rows_)
-    return fail("is one row more than the " + std::to_string(most_rows_) + " that a file may have");
+    return fail("exceeds the limit of " + std::to_string(most_rows_) + " rows");
   std::size_t more = std::min(most_rows_, std::max(kFirstRows, 2 * capacity_));
   if (expected_rows_ > more && expected_rows_ * row_bytes_ < limits::kFreeMemory / 2)
     more = expected_rows_;

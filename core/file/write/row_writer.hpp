@@ -49,7 +49,7 @@ class RowWriter {
   void write_members(std::size_t row, JsonWriter& out);
 
  private:
-  // What a step writes.
+  // The kind of output of a step.
   enum class Kind : std::uint8_t {
     Literal,
     Open,

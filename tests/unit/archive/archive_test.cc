@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(gaps_and_boots_separate_runs) {
   BOOST_REQUIRE(spanned.told.size() == 2u);
   BOOST_TEST(spanned.told[0] == "no recording exists from " + local_time(kBegin + 5 * kMinute) +
                                     " to " + local_time(kBegin + 8 * kMinute) + " (3 min)");
-  BOOST_TEST(spanned.told[1].find("started anew") != std::string::npos);
+  BOOST_TEST(spanned.told[1].find("rebooted") != std::string::npos);
 }
 
 // A write can stop at any byte. Complete windows are readable, and recording can continue.

@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(checks_the_header) {
   says_with("\"rule\":\"SumNs\"", "\"rule\":\"SumBytes\"", {"registry.metrics", "units"});
   says(with(small(), small().size() - 2, "\"kind\":\"summary\",",
             "\"kind\":\"summary\",\"host\":{},"),
-       {"says 'host' again"});
+       {"repeats 'host'"});
 }
 
 // Announced rows that do not exist must not use memory.
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(refuses_text_that_is_too_large_for_its_file) {
   for (int i = 0; i < 3; ++i)
     lines.insert(lines.end() - 2,
                  "{\"kind\":\"blank\"" + std::string(40 * limits::kMiB, ' ') + "}\n");
-  says(counted(lines), {"unfolds to more than ", "which no file of its size does"});
+  says(counted(lines), {"unfolds to more than ", "the limit for a file of its size"});
   says(around(std::string(kBegins) + std::string(limits::kLineBytes, ' ') + "}", 20),
        {"is longer than 67108864 bytes"});
 }

@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(reports_lines_out_of_order) {
   says_after([](Lines& l) { l[kNodes] = l[kNodes].substr(0, 60); }, "line 9 is wrong: ");
   says_after([](Lines& l) { l.resize(kWeights); }, "");
   line_says(0, "\"stacks\":5", "\"stacks\":4",
-            "line 9 is wrong: row 0 of 'oncpu_stacks' has weight, and no stacks come");
+            "line 9 is wrong: row 0 of 'oncpu_stacks' has weight, but no stacks");
   line_says(0, "\"stacks\":5", "\"stacks\":18446744073709551615", "it was cut");
 }
 
@@ -144,19 +144,19 @@ BOOST_AUTO_TEST_CASE(reports_missing_lines_of_stacks) {
   Lines lines = small();
   lines.erase(lines.begin() + kStrings, lines.begin() + kWeights + 1);
   lines[0] = replaced(lines[0], ",\"stacks\":5", "");
-  says(counted(lines), "row 0 of 'oncpu_stacks' has weight, and no stacks come");
+  says(counted(lines), "row 0 of 'oncpu_stacks' has weight, but no stacks");
   line_says(kWeights, "[0,0,2],\"node\":[1,2,4],\"weight\":[2,5,40]",
             "[0,0],\"node\":[1,2],\"weight\":[2,5]", "row 2 of 'oncpu_stacks' has weight");
   line_says(kWeights, "[0,0,2],\"node\":[1,2,4],\"weight\":[2,5,40]",
             "[2],\"node\":[4],\"weight\":[40]", "row 0 of 'oncpu_stacks' has weight");
-  line_says(kWeights, "[2,5,40]", "[2,6,40]", "weighs 7 in its table, and its stacks 8");
-  line_says(kWeights, "[2,5,40]", "[2,5,18446744073709551615]", "weighs 40 in its table");
+  line_says(kWeights, "[2,5,40]", "[2,6,40]", "has weight 7 in its table, but its stacks have 8");
+  line_says(kWeights, "[2,5,40]", "[2,5,18446744073709551615]", "has weight 40 in its table");
 }
 
 BOOST_AUTO_TEST_CASE(checks_rows_and_nodes_of_weights) {
   line_says(kWeights, "[0,0,2]", "[0,0,3]", "row 3 has no stacks");
   line_says(kWeights, "[0,0,2]", "[0,0,18446744073709551615]", "has no stacks");
-  line_says(kWeights, "[0,0,2]", "[0,2,0]", "weighs 7 in its table, and its stacks 2");
+  line_says(kWeights, "[0,0,2]", "[0,2,0]", "has weight 7 in its table, but its stacks have 2");
   says(with(with(small(), kThreads, "[7,0,40]", "[0,0,40]"), kWeights,
             "[0,0,2],\"node\":[1,2,4],\"weight\":[2,5,40]",
             "[2,0],\"node\":[4,1],\"weight\":[40,0]"),
