@@ -1,7 +1,7 @@
-"""A Debian of its own in a directory, made by mmdebstrap from the mirrors that this machine's apt knows, with packages of ours in it.
+"""A Debian in a directory, created by mmdebstrap from the mirrors of this machine's apt.
 
-What is here:   making it, running something in it, installing.
-What is not:    what is to be seen there (soak_deb.py, soak_unit.py).
+Contents: creates it, runs commands in it, installs packages in it.
+See also: the checks (soak_deb.py, soak_unit.py).
 """
 
 import os
@@ -31,18 +31,18 @@ def expect(is_so, what):
 
 
 def packages_in(directory):
-    """Our packages' files."""
+    """Returns the package files in a directory."""
     return sorted(path for path in directory.glob("*.deb"))
 
 
 class Root:
-    """A Debian of its own, in a directory."""
+    """A Debian in a directory."""
 
-    def __init__(self, path, packages=(), copied=None):
-        """With these packages, or a copy of one that is there already."""
+    def __init__(self, path, packages=(), template=None):
+        """Creates a Debian with these packages, or copies an existing one."""
         self.path = path
-        if copied:
-            run("cp", "-a", f"{copied}/.", path)
+        if template:
+            run("cp", "-a", f"{template}/.", path)
         else:
             sources = [file for file in ("/etc/apt/sources.list", "/etc/apt/sources.list.d/debian.sources") if os.path.exists(file)]
             run("mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(packages)}", SUITE, path, *sources)
@@ -61,8 +61,8 @@ class Root:
     def apt(self, *words):
         return self.run("apt-get", "-y", "-q", *words)
 
-    def put(self, debs):
-        """Installs these files, without what they only recommend."""
+    def install(self, debs):
+        """Installs these package files without recommended packages."""
         for deb in debs:
             shutil.copy(deb, self.path / "tmp")
         self.apt("install", "--no-install-recommends", *(f"/tmp/{deb.name}" for deb in debs))

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""The service, in a Debian 12 with systemd and a kernel of its own: it comes up with the host, is sandboxed, sees what its capabilities are for, survives
-what administrators do, and is gone when its package is. For `tools/dev soak unit`: root, half an hour, and the mirror that this machine's apt knows.
+"""Tests the service in a virtual machine with Debian 12 and systemd: it starts at boot, is sandboxed, reads everything that its capabilities allow,
+survives the operations of administrators, and is removed with its package. For `tools/dev soak unit`; needs root, half an hour, and a Debian mirror.
 
-    soak_unit.py [--debs DIR] [--root DIR] [--keep DIR]    with packages, and in a copy of a root, that are there already; what the guest left stays in DIR
+    soak_unit.py [--debs DIR] [--root DIR] [--keep DIR]    uses existing packages and a copy of an existing root; keeps the output of the guest in DIR
 """
 
 import argparse
 import os
 import pathlib
-import re
 import shutil
 import sys
 import tempfile
@@ -22,10 +21,10 @@ import kernels  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGES = ["systemd", "systemd-sysv", "procps"]
-KERNEL = "6.1"  # Debian 12's own
+KERNEL = "6.1"  # the kernel of Debian 12
 SIZE = "2G"  # sparse
 STEPS = """[Unit]
-Description=what an administrator does
+Description=operations of an administrator
 [Service]
 Type=exec
 ExecStart=/opt/steps.sh
@@ -34,9 +33,9 @@ WantedBy=multi-user.target
 """
 
 
-def make_disk(root, debs, room):
-    """The packages are installed as on any host: the unit is there, and nobody started it."""
-    root.put(debs)
+def make_disk(root, debs, work_directory):
+    """Installs the packages, checks that the unit is not enabled by default, and returns the disk image."""
+    root.install(debs)
     (root.path / "opt" / "debs").mkdir()
     for deb in debs:
         shutil.copy(deb, root.path / "opt" / "debs")
@@ -45,9 +44,9 @@ def make_disk(root, debs, room):
     state = root.run("sh", "-c", "systemctl is-enabled ctprof || true").strip()
     expect(state == "disabled", f"installed, the unit is {state}")
     root.run("systemctl", "enable", "ctprof", "steps")
-    (root.path / "usr" / "sbin" / "policy-rc.d").unlink()  # this host has services
+    (root.path / "usr" / "sbin" / "policy-rc.d").unlink()  # allows services to start
     (root.path / "out").mkdir()
-    disk = room / "disk.img"
+    disk = work_directory / "disk.img"
     run("mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", "-E", "lazy_itable_init=1", "-d", root.path, disk, SIZE)
     return disk
 
@@ -55,8 +54,8 @@ def make_disk(root, debs, room):
 def boot(kernel, disk, directory, timeout):
     directory.mkdir(parents=True)
     done = guest.run(kernel, str(disk), str(directory), "init=/lib/systemd/systemd systemd.show_status=no", timeout)
-    expect(done.status == 0, f"the guest did not come to its end; its console:\n{done.console[-4000:]}")
-    return unit_checks.Left(directory / "out")
+    expect(done.status == 0, f"the guest did not finish; its console:\n{done.console[-4000:]}")
+    return unit_checks.GuestOutput(directory / "out")
 
 
 def main():
@@ -64,28 +63,28 @@ def main():
     parser.add_argument("--debs", type=pathlib.Path)
     parser.add_argument("--root", type=pathlib.Path)
     parser.add_argument("--keep", type=pathlib.Path)
-    asked = parser.parse_args()
-    expect(os.geteuid() == 0, "a root to install in needs root")
+    options = parser.parse_args()
+    expect(os.geteuid() == 0, "installing in a root directory requires root")
     with tempfile.TemporaryDirectory(prefix="ctprof-unit-", dir="/var/tmp") as directory:
-        room = pathlib.Path(directory)
-        kept = asked.keep or room
-        if not asked.debs:
-            run(SOURCE / "tools" / "dev", "deb", room / "debs")
-        (room / "root").mkdir(mode=0o755)
-        debs = [deb for deb in without_debug(asked.debs or room / "debs") if "-dev_" not in deb.name]
-        disk = make_disk(Root(room / "root", PACKAGES, asked.root), debs, room)
-        wanted = next(kernel for kernel in kernels.KERNELS if kernel.name == KERNEL)
-        kernel = kernels.Cache(kernels.default_cache()).get(wanted)
-        wrong = []
-        for number, checks in enumerate((unit_checks.SHIPPED, unit_checks.HANDLED), 1):
-            left = boot(kernel, disk, kept / f"boot-{number}", timeout=1800)
+        work_directory = pathlib.Path(directory)
+        output_directory = options.keep or work_directory
+        if not options.debs:
+            run(SOURCE / "tools" / "dev", "deb", work_directory / "debs")
+        (work_directory / "root").mkdir(mode=0o755)
+        debs = [deb for deb in without_debug(options.debs or work_directory / "debs") if "-dev_" not in deb.name]
+        disk = make_disk(Root(work_directory / "root", PACKAGES, options.root), debs, work_directory)
+        selected = next(kernel for kernel in kernels.KERNELS if kernel.name == KERNEL)
+        kernel = kernels.Cache(kernels.default_cache()).get(selected)
+        failed = []
+        for number, checks in enumerate((unit_checks.CHECKS_OF_FIRST_BOOT, unit_checks.CHECKS_OF_SECOND_BOOT), 1):
+            output = boot(kernel, disk, output_directory / f"boot-{number}", timeout=1800)
             for check in checks:
-                found = list(check(left))
-                wrong += found
-                say(f"{'FAIL' if found else 'ok'}: {check.__doc__.splitlines()[0]}")
-                for sentence in found:
+                problems = list(check(output))
+                failed += problems
+                say(f"{'FAIL' if problems else 'ok'}: {check.__doc__.splitlines()[0]}")
+                for sentence in problems:
                     say(f"  {sentence}")
-    return 1 if wrong else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
