@@ -26,8 +26,7 @@ constexpr std::size_t kMostListed = 40;
 constexpr int kRow = 18;  // as in flame.js
 constexpr int kHead = 68;
 constexpr int kLevels = 8;                      // shades of red and of blue, as in flame.css
-constexpr double kLeastFullColour = 1.0 / 100;  // minimum share of a change with the strongest
-                                                // colour
+constexpr double kLeastFullColour = 1.0 / 100;  // minimum for the full colour
 
 // --- text
 // -----------------------------------------------------------------------------------------------

@@ -278,8 +278,7 @@ FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline,
 FlameTree without_small(const FlameTree& tree, std::size_t most, double least_share) {
   const std::uint64_t limit = largest_small(tree, most, least_share);
   FlameTree kept{tree.labels, {}, tree.has_base, tree.base_scale, tree.judged, tree.small};
-  std::vector<std::uint32_t> heirs(tree.nodes.size());  // by node: itself or the node that contains
-                                                        // it
+  std::vector<std::uint32_t> heirs(tree.nodes.size());  // by node: the remaining node
   std::vector<FlameNode> merged;                        // by remaining parent
   for (std::size_t number = 0; number < tree.nodes.size(); ++number) {
     FlameNode node = tree.nodes[number];

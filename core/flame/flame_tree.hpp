@@ -51,8 +51,7 @@ struct FlameTree {
   double base_scale = 1;
   // Whether its differences were tested for significance, because both sides have several runs.
   bool judged = false;
-  std::size_t small = 0;  // nodes that were omitted or merged because they are too small to be
-                          // drawn
+  std::size_t small = 0;  // nodes too small to be drawn
 
   const FlameLabel& label(const FlameNode& node) const { return labels[node.label]; }
   const FlameNode& root() const { return nodes.front(); }

@@ -16,8 +16,7 @@
 namespace ctprof {
 namespace {
 
-constexpr double kWorthAWord = 0.05;  // the minimum change of a differing figure, as a fraction of
-                                      // the baseline
+constexpr double kWorthAWord = 0.05;  // minimum relative change of a differing figure
 
 std::string rounded(double value) { return std::to_string(std::llround(value)); }
 

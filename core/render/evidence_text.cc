@@ -22,9 +22,8 @@ std::string formatted(const char* format, Values... values) {
 }
 
 constexpr std::string_view kSingleRun =
-    " cannot show which differences are significant: record several with `ctprof record --repeat 8 "
-    "-o "
-    "DIR`";
+    " cannot show which differences are significant: record several with `ctprof record --repeat "
+    "8 -o DIR`";
 
 // Shifts from this factor on are shown as factors.
 constexpr double kFactorsFrom = 10;

@@ -332,8 +332,7 @@ class CsvWriter {
   Allowance allowance_;
   std::size_t paid_ = 0;      // bytes of `out_` that were charged to the allowance
   std::size_t left_out_ = 0;  // rows beyond the allowance
-  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // failed rows that were written, by
-                                                            // group and metric
+  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // failed rows: group, metric
 };
 
 }  // namespace

@@ -26,13 +26,8 @@ std::size_t readable_width(GroupBy by, std::size_t width) {
   return std::min<std::size_t>(is_path ? 32 : 16, std::max(kLeastGroup, width / 3));
 }
 
-enum class Threads {
-  No,
-  Living,
-  After,
-  All
-};  // After: started and exited threads only for the
-    // last side
+// After: the numbers of started and exited threads are shown only for the last side.
+enum class Threads { No, Living, After, All };
 enum class Most { No, Figures, Change };
 
 // The contents of the columns before the headlines.

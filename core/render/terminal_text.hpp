@@ -65,8 +65,8 @@ struct TextCell {
 struct TextLayout {
   std::size_t width = 0;  // of the terminal; 0: unlimited
   bool color = false;
-  bool wrap = false;  // long cells continue on the next line instead of being shortened, and no
-                      // column is omitted
+  // Long cells continue on the next line instead of being shortened, and no column is omitted.
+  bool wrap = false;
 };
 
 // A table without borders, with two blanks between columns, as wide as its contents and the

@@ -95,8 +95,7 @@ bool is_memory_file(std::string_view path) { return path.starts_with("/memfd:");
 
 std::vector<Mapping> code_mappings(std::string_view maps) {
   std::vector<Mapping> mappings;
-  std::vector<MapsLine> pending;  // a mapping of a file, and the anonymous mappings directly after
-                                  // it
+  std::vector<MapsLine> pending;  // a file mapping, then anonymous ones
   const auto hand_over = [&] {
     for (MapsLine& line : pending)
       if (line.is_code && mappings.size() < kMostRanges)

@@ -23,8 +23,7 @@ constexpr std::uint64_t kTakenInStep = 4;
 constexpr std::uint8_t kAbsolute = 0x00, kUnsigned2 = 0x02, kUnsigned4 = 0x03, kUnsigned8 = 0x04,
                        kSigned2 = 0x0a, kSigned4 = 0x0b, kSigned8 = 0x0c;
 constexpr std::uint8_t kFromHere = 0x10, kIsBad = 0xff;
-constexpr std::uint8_t kTableEncoding = 0x3b;  // four bytes, signed, relative to the start of the
-                                               // table
+constexpr std::uint8_t kTableEncoding = 0x3b;  // four bytes, signed, table-relative
 
 std::uint64_t extended(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 

@@ -31,8 +31,8 @@ struct FrameState {
     std::int64_t offset = 0;
   };
 
-  std::uint64_t cfa_register = UINT64_MAX;  // if cfa is Sp: a register number, which later
-                                            // instructions may change
+  // The DWARF number of the CFA's register; sp and bp override `cfa`.
+  std::uint64_t cfa_register = UINT64_MAX;
   Cfa cfa = Cfa::Unknown;
   std::int64_t cfa_offset = 0;
   std::int64_t cfa_added = 0;

@@ -66,8 +66,7 @@ struct WithInlines {
   StackTable table;
   std::vector<std::uint32_t> nodes;  // node n of the old table is now [n], or kNoStack
   std::size_t told = 0;              // modules whose debug information was read completely
-  std::size_t cut = 0;               // modules whose debug information was too large or exceeded a
-                                     // limit
+  std::size_t cut = 0;               // modules that exceeded a limit
   // Modules with unknown inlined functions: those without debug information; those that need a dwz
   // file that is missing; those that need .dwo files that are missing. In the last two cases some
   // inlined functions may be known.

@@ -31,8 +31,7 @@ class SymbolSearch {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
     bool is_unsized = false;  // `end` is a limit, and the symbol may end before it
-    std::uint8_t rank = 0;    // rank of its names; names of lower rank at the same start are
-                              // discarded
+    std::uint8_t rank = 0;    // rank of its names; the highest wins
     std::uint64_t tag = kNoTag;
     std::vector<std::uint64_t> other_tags = {};
 
@@ -114,8 +113,8 @@ class SymbolSearch {
 
   std::span<const std::uint64_t> addresses_;
   Names names_;
-  std::vector<Symbol> nearest_, farthest_;  // [i]: of the symbols that begin after address i - 1,
-                                            // up to address i
+  // [i]: of the symbols that begin after address i - 1, up to address i.
+  std::vector<Symbol> nearest_, farthest_;
 };
 
 }  // namespace ctprof

@@ -89,8 +89,7 @@ class Unwinder {
   Modules& modules_;
   RuleCache rules_;
   std::unordered_map<std::uint64_t, CodeGuess, SeededHash> guesses_;  // by rule key
-  std::unordered_map<std::uint64_t, bool, SeededHash> calls_;         // by rule key: whether a call
-                                                                      // precedes it
+  std::unordered_map<std::uint64_t, bool, SeededHash> calls_;         // by rule key
   std::uint64_t address_mask_;  // the bits of an AArch64 address without its signature
 };
 

@@ -345,8 +345,8 @@ std::vector<Interval> Family::intervals(double alpha) const {
 // Rows with the same numbers of figures share labellings.
 std::vector<Interval> Family::intervals(std::span<const std::size_t> rows, double alpha) const {
   const Design& design = labellings_.design();
-  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> alike;  // positions in
-                                                                                  // rows
+  // Positions in `rows`, by numbers of figures.
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> alike;
   for (std::size_t at = 0; at < rows.size(); ++at) {
     const Design own = design_of(marked(rows_.row(rows[at]), design), design);
     if (own.baseline > 0 && own.candidate > 0) alike[{own.baseline, own.candidate}].push_back(at);

@@ -172,8 +172,7 @@ class Maker {
   double length_ = 0, seconds_ = 0;  // length of the window, and time base of rates
   std::vector<SeriesFamily> families_;
   std::map<std::string, std::string> owners_;  // metrics, by the name of their family
-  std::map<std::string, std::map<Labels, std::size_t>> places_;  // positions of series in the
-                                                                 // family
+  std::map<std::string, std::map<Labels, std::size_t>> places_;  // positions of series
 };
 
 Labels group_of(const Series& series) {
