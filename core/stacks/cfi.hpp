@@ -45,7 +45,7 @@ class Cfi {
   std::optional<FunctionRange> function_at(FileAddress address) const;
   // Returns the rule at an address, or Cfa::None if there is none. The caller sets its key.
   Rule rule_at(FileAddress address) const;
-  // Visits the rules of all addresses, which equal those of rule_at(). They are Cfa::Unknown also
+  // Visits the rules of all addresses, which equal those of find_rule(). They are Cfa::Unknown also
   // if a rule is missing because there are too many functions. Returns false if `visit` does, if
   // the visit takes more than `most_steps`, or if the functions of the file are unsorted.
   bool for_each_rule(std::uint64_t most_steps, const RuleVisitor& visit) const;

@@ -20,7 +20,7 @@
 
 namespace ctprof {
 
-// Maximum steps for one byte of a program, and for one call of rule_in().
+// Maximum steps for one byte of a program, and for one call of find_program_rule().
 inline constexpr std::uint64_t kMostStepsOfByte = 8;
 inline constexpr std::uint64_t kMostStepsOfRule = kMostStepsOfByte * ((64 << 10) + (4 << 10));
 
@@ -72,9 +72,9 @@ using LongPrograms = std::unordered_map<const char*, FrameCheckpoints>;
 Rule rule_in(const FunctionEntry& function, FileAddress address, const RegisterNumbers& registers,
              LongPrograms& programs, std::uint64_t& steps);
 
-// Visits the rules of all addresses in [begin, end). They equal those of rule_in(), or are
-// Cfa::Unknown if the search takes too long. Adds its steps to `steps`. Returns false if `visit`
-// does. REQUIRES: as above, for each of these addresses.
+// Visits the rules of all addresses in [begin, end). They equal those of find_program_rule(), or
+// are Cfa::Unknown if the search takes too long. Adds its steps to `steps`. Returns false if
+// `visit` does. REQUIRES: as above, for each of these addresses.
 bool visit_rules_in(const FunctionEntry& function, FileAddress begin, FileAddress end,
                     const RegisterNumbers& registers, LongPrograms& programs, std::uint64_t& steps,
                     const RuleVisitor& visit);

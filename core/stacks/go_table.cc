@@ -207,7 +207,7 @@ bool GoTable::for_each_rule(const RuleVisitor& visit) const {
   return functions_ == 0 || visit(entry(functions_), Rule{});
 }
 
-// Decodes the same pairs as value() for one address.
+// Decodes the same pairs as find_value() for one address.
 bool GoTable::visit_rules_of(const Function& function, const RuleVisitor& visit) const {
   if (function.frame_sizes == 0) return true;
   ByteCursor cursor(bytes_, values_ + function.frame_sizes);

@@ -77,7 +77,7 @@ struct WithInlines {
 // Returns a table in which inlined functions are named frames of their own, each called by the
 // function that it was inlined into. They come from debug information. Modules are read one after
 // the other until `time` is over; each may use a quarter of the remaining time. A module that
-// already has such frames is skipped. `stop`: see NamingLimits.
+// already has such frames is skipped. `stop`: see FrameNamingLimits.
 WithInlines with_inlines(const StackTable& table, const NameSources& sources,
                          std::chrono::nanoseconds time, const std::atomic<bool>* stop = nullptr);
 
