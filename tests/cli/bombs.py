@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""Writes a small file that asks for much: bombs.py KIND FILE.
+"""Writes a small file that causes much work or output: bombs.py KIND FILE.
 
-The kinds are the functions below that take a side or nothing. They return a text, or lines of a file in columns.
+The kinds are the functions below that take a side or no argument. They return a text, or lines of a file in columns.
 """
 
 import json
 import subprocess
 import sys
 
-WIDE = 4080  # metrics, close to the most that a file may have
+WIDE = 4080  # metrics, close to the limit of a file
 ROWS = 1_000_000
 
 
@@ -25,7 +25,7 @@ def identity():
 
 
 def letters(number):
-    """A name without a digit, so that it has a pattern of its own."""
+    """Returns a name without a digit, so that it has a separate pattern."""
     return "".join(chr(ord("g") + int(digit)) for digit in str(number))
 
 
@@ -86,13 +86,13 @@ def long_name():
 
 
 def wide():
-    """As many groups as metrics, and a value of each metric for the first alone."""
+    """As many groups as metrics; only the first group has values."""
     row = json.dumps({"tid": 1, "tgid": 1, "pcomm": letters(9999)} | dict.fromkeys((f"m{i}" for i in range(WIDE)), 1))
     return document(row + "," + threads(4090), metrics=[metric(f"m{i}") for i in range(WIDE)])
 
 
 def separators():
-    """Names that are cut into as many pieces as they have bytes."""
+    """Names that are split into as many parts as they have bytes."""
     return '{"threads":[' + ",".join(json.dumps({"tid": i, "tgid": 1, "pcomm": "-a1" * (4000 - i)}) for i in range(1, 3000)) + "]}"
 
 
@@ -103,7 +103,7 @@ def host(side):
 
 
 def alike(side):
-    """Cgroups that are nearly the same on both sides, and many."""
+    """Many cgroups that are nearly the same on both sides."""
 
     def row(i):
         comm = letters(i % 10) if i % 10 < 9 else f"u{side}{letters(i)}"
@@ -129,7 +129,7 @@ def table(rows, columns, more=""):
 
 
 def lines(*begins):
-    """A whole block, which ends as it should."""
+    """A complete block with a valid end."""
     made = [line + "\n" for line in (*begins, '{"kind":"summary","ctprof":{}}')]
     return made + [compact({"kind": "end", "lines": len(made) + 1, "bytes": sum(map(len, made))}) + "\n"]
 
@@ -165,7 +165,7 @@ def column_names_again():
 
 
 def column_runs():
-    """Runs of no rows, for as many columns as there may be."""
+    """Runs of zero rows, for the maximum number of columns."""
     names = [f"m{i}" for i in range(WIDE)]
     pattern = '{"columns":' + json.dumps(names) + ',"runs":[' + ",".join(["1,0"] * 5_000_000) + "]}"
     return lines(header({"thread": [1]}, map(metric, names)), table(1, '{"tid":[1],"tgid":[1]}', ',"gaps":[' + pattern + "]"))
@@ -177,7 +177,7 @@ def column_raw():
 
 
 def column_wide():
-    """A definition each for as many columns as there may be, and rows that have none of them."""
+    """Definitions for the maximum number of columns, and rows without any of them."""
     names = [f"m{i}" for i in range(WIDE)]
     return lines(header({"thread": [20_000]}, map(metric, names)), table(20_000, '{"tid":' + column("1", 20_000) + ',"tgid":' + column("1", 20_000) + "}"))
 
@@ -191,7 +191,7 @@ def column_plan():
 
 
 def blocks():
-    """Captures by the thousand, the first of which is read."""
+    """Thousands of captures, of which the first is read."""
     return lines(header({"thread": [1]}), table(1, '{"tid":[1],"tgid":[1]}')) * 20_000
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What shells offer behind ctprof: asked in the shells themselves, with the files that are installed.
+"""Tests the completions of ctprof in bash, zsh and fish, with the installed files.
 
 Environment: CTPROF."""
 
@@ -16,7 +16,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
 
-# Options whose value only its user knows: numbers, times, expressions, names of this host.
+# Options without completions: numbers, times, expressions, names of this host.
 FREE = {"duration", "repeat", "interleave", "freq", "sleepers-freq", "offcpu-period", "budget", "max-depth", "stack-bytes", "ring", "pid", "cgroup",
         "jobs", "set", "history", "every", "keep", "max-size", "since", "until", "cgroup-flatten", "where", "derive", "fail-on", "about", "shift", "alpha", "min-shift", "limit",
         "max-series", "listen"}
@@ -28,37 +28,37 @@ def ctprof(*words):
     return subprocess.run([harness.CTPROF, *words], capture_output=True, text=True, timeout=harness.TIMEOUT, check=False)
 
 
-def offered(*words):
-    """What `ctprof complete` says, without descriptions."""
+def list_completions(*words):
+    """Returns the output of `ctprof complete` without descriptions."""
     return [line.split("\t")[0] for line in ctprof("complete", *words).stdout.splitlines()]
 
 
 class Words(unittest.TestCase):
-    def test_every_option_that_names_something_offers_it(self):
+    def test_options_with_known_values_have_completions(self):
         asked = set()
-        for verb in offered(""):
+        for verb in list_completions(""):
             for name in VALUED.findall(ctprof(verb, "--help").stdout if verb != "help" else ""):
                 asked.add(name)
                 if name not in FREE:
-                    self.assertTrue(offered(verb, "--" + name, ""), f"{verb} --{name}")
+                    self.assertTrue(list_completions(verb, "--" + name, ""), f"{verb} --{name}")
         self.assertGreater(len(asked), 40)
         self.assertLessEqual(FREE, asked)
 
-    def test_lists_go_on_behind_a_comma(self):
-        self.assertEqual(offered("show", "--metrics", "nice,run_time"), ["nice,run_time_ns"])
-        self.assertEqual(offered("show", "--metrics=nice,run_time"), ["--metrics=nice,run_time_ns"])
+    def test_completes_lists_after_a_comma(self):
+        self.assertEqual(list_completions("show", "--metrics", "nice,run_time"), ["nice,run_time_ns"])
+        self.assertEqual(list_completions("show", "--metrics=nice,run_time"), ["--metrics=nice,run_time_ns"])
 
-    def test_options_stand_before_the_verb_too(self):
-        self.assertEqual(offered("--plugins", "host", "sho"), ["show"])
+    def test_completes_options_before_the_command(self):
+        self.assertEqual(list_completions("--plugins", "host", "sho"), ["show"])
 
-    def test_what_is_broken_elsewhere_does_not_matter(self):
+    def test_ignores_errors_in_other_arguments(self):
         broken = subprocess.run([harness.CTPROF, "complete", "sho"], env=os.environ | {"CTPROF_JSON_SCHEMA": "x", "CTPROF_QUIET": "perhaps"},
                                 capture_output=True, text=True, check=True)
         self.assertEqual((broken.stdout.split("\t")[0], broken.stderr), ("show", ""))
 
 
 class Shell(unittest.TestCase):
-    """Each asks its shell in a directory with these files, where ctprof is on the PATH."""
+    """Base of the tests of one shell, in a directory with these files and with ctprof on the PATH."""
 
     PROGRAM = None
 
@@ -101,13 +101,13 @@ class Bash(Shell):
         text = '. ./ctprof.bash; COMP_LINE=$1; COMP_POINT=${#1}; compopt() { :; }; _ctprof ctprof; [ ${#COMPREPLY[@]} = 0 ] || printf "%s\\n" "${COMPREPLY[@]}"'
         return self.ask("--norc", "-c", text, "bash", line)
 
-    def test_it_completes(self):
+    def test_completes_words(self):
         self.check()
-        self.assertEqual(self.completed("ctprof capture --layout=co"), ["columns"])  # readline has the rest
+        self.assertEqual(self.completed("ctprof capture --layout=co"), ["columns"])  # readline completes the rest
         self.assertCountEqual(self.completed("ctprof show "), ["a b.zst", "other.zst", "runs", "ctprof.bash"])
         self.assertEqual(self.completed("ctprof symbolize --debug-dir r"), ["runs"])
 
-    def test_it_is_registered(self):
+    def test_is_registered(self):
         self.assertEqual(self.ask("--norc", "-c", ". ./ctprof.bash; complete -p ctprof"), ["complete -F _ctprof ctprof"])
 
 
@@ -117,7 +117,7 @@ class Fish(Shell):
     def completed(self, line):
         return [word.split("\t")[0] for word in self.ask("--no-config", "-c", f"source ctprof.fish; complete -C '{line}'")]
 
-    def test_it_completes(self):
+    def test_completes_words(self):
         self.check()
         self.assertEqual(self.completed("ctprof capture --layout=co"), ["--layout=columns"])
         self.assertEqual(self.completed("ctprof symbolize --debug-dir r"), ["runs/"])
@@ -127,7 +127,7 @@ class Zsh(Shell):
     PROGRAM = "zsh"
 
     def shows(self, rest, line, tabs=1):
-        """Checks that this appears on its terminal behind the line: zsh completes nowhere else."""
+        """Checks that the text appears on the terminal after the line: zsh completes only interactively."""
         (self.here / ".zshrc").write_text("PS1='> '\nautoload -Uz compinit && compinit -u -D\n. ./ctprof.zsh\necho ready\n")
         ours, its = os.openpty()
         with subprocess.Popen(["zsh", "-i"], cwd=self.here, env=self.environment | {"ZDOTDIR": str(self.here)}, stdin=its, stdout=its, stderr=its,
@@ -149,7 +149,7 @@ class Zsh(Shell):
                 text += os.read(ours, 1 << 16).decode(errors="replace")
         return text
 
-    def test_it_completes(self):
+    def test_completes_words(self):
         for line, rest in (("ctprof show --metrics run_time", "run_time_ns"), ("ctprof record --recorders on", "on-cpu"),
                            ("ctprof show oth", "other.zst"), ("ctprof capture --layout=co", "--layout=columns"),
                            ("ctprof symbolize --debug-dir r", "runs/"), ("ctprof help sym", "symbolize")):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The man pages that are installed: they are sound, whole, and say what --help says.
+"""Tests the installed man pages: they are valid, complete and agree with --help.
 
 Environment: CTPROF; MANUAL, the directory of the pages."""
 
@@ -22,7 +22,7 @@ def ctprof(*words):
 
 
 def read(page):
-    """As a terminal shows it, without marks of bold, in one line."""
+    """Returns a page as a terminal shows it, without bold markup."""
     done = subprocess.run(["man", "-l", "--warnings", "-E", "UTF-8", page], capture_output=True, text=True, timeout=harness.TIMEOUT, check=False,
                           env=os.environ | {"LC_ALL": "C.UTF-8", "MANWIDTH": "1000", "MAN_KEEP_FORMATTING": "", "MANPAGER": "cat"})
     return re.sub(r".\x08|\x1b\[[0-9;]*m", "", done.stdout), done.stderr
@@ -32,37 +32,37 @@ def squeezed(text):
     return re.sub(r"\s+", " ", text.replace("‐", "-").replace("−", "-"))
 
 
-class Sound(unittest.TestCase):
+class ValidPages(unittest.TestCase):
     @unittest.skipUnless(shutil.which("man"), "needs man")
-    def test_man_has_no_complaint(self):
+    def test_man_accepts_pages(self):
         for page in PAGES:
             self.assertEqual(read(page)[1], "", page.name)
 
     @unittest.skipUnless(shutil.which("mandoc"), "needs mandoc")
-    def test_nor_has_mandoc(self):
+    def test_mandoc_accepts_pages(self):
         done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *PAGES], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 
     @unittest.skipUnless(shutil.which("lexgrog"), "needs lexgrog")
-    def test_whatis_finds_each(self):
+    def test_whatis_finds_pages(self):
         done = subprocess.run(["lexgrog", "-m", *PAGES], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout)
 
 
-class Whole(unittest.TestCase):
-    def test_there_is_one_for_each_verb(self):
+class CompletePages(unittest.TestCase):
+    def test_every_command_has_a_page(self):
         verbs = {line.split("\t")[0] for line in ctprof("complete", "").splitlines()} - {"help"}
         pages = {f"ctprof-{verb}.1" for verb in verbs} | {"ctprof.1", "ctprof-metrics.7", "ctprof-file.5", "ctprof-sdk.3"}
         self.assertEqual({page.name for page in PAGES}, pages)
 
     @unittest.skipUnless(shutil.which("man"), "needs man")
-    def test_each_has_the_options_of_its_help(self):
+    def test_pages_have_the_options_of_help(self):
         for page in PAGES:
             verb = page.stem.removeprefix("ctprof-")
             if page.suffix != ".1" or verb == "ctprof":
                 continue
             text = squeezed(read(page)[0])
-            # Of fleet, what it can be asked: the options of each are its own.
+            # For fleet, its subcommands; their options are documented separately.
             pattern = r"^  ([a-z]+) .*  " if verb == "fleet" else r"^  (?:-\w \[ )?(--[a-z-]+)"
             options = re.findall(pattern, ctprof(verb, "--help"), re.M)
             self.assertGreater(len(options), 4)
@@ -70,14 +70,14 @@ class Whole(unittest.TestCase):
                 self.assertRegex(text, rf"{option}\b", page.name)
 
     @unittest.skipUnless(shutil.which("man"), "needs man")
-    def test_every_metric_is_there(self):
+    def test_pages_list_every_metric(self):
         text = squeezed(read(next(page for page in PAGES if page.name == "ctprof-metrics.7"))[0])
         missing = [line.split("\t")[0] for line in ctprof("complete", "help", "").splitlines()
                    if "_" in line.split("\t")[0] and f" {line.split(chr(9))[0]} " not in text]
         self.assertEqual(missing, [])
 
     @unittest.skipUnless(shutil.which("man"), "needs man")
-    def test_what_looks_like_a_request_is_text(self):
+    def test_escapes_lines_that_look_like_requests(self):
         text = squeezed(read(next(page for page in PAGES if page.name == "ctprof-symbolize.1"))[0])
         self.assertIn("DIR/.build-id/ab/cdef.debug or DIR", text)
         text = squeezed(read(next(page for page in PAGES if page.name == "ctprof-show.1"))[0])

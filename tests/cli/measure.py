@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Runs a command; then says its exit status, and whether its memory stayed below what hostile input may cost.
+"""Runs a command, and prints its exit status and whether its memory stayed below the limit for hostile input.
 
     measure.py [--memory MB] [--cpu SECONDS] [--output MB] COMMAND...
 
-The command has two processors at most.
+The command uses at most two CPUs.
 
---cpu bounds its processor time as well, where CPU_BOUNDS is set: how much it takes depends on the machine and on who else runs there.
---output counts standard output instead of passing it on. A command that goes beyond one of the two is ended.
+--cpu also limits its CPU time if CPU_BOUNDS is set, because the time depends on the machine and its load.
+--output counts standard output instead of printing it. A command that exceeds one of the two limits is terminated.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import sys
 
 PIECE = 1 << 20
 PROCESSORS = 2
-# Until a process that has used up its time is ended.
+# Delay until a process that has used up its CPU time is killed.
 GRACE_SECONDS = 1
 
 
@@ -33,10 +33,10 @@ def arguments():
 
 
 def run(options):
-    """(exit status, bytes of output); the bytes are 0 where nobody asked for them."""
+    """Returns (exit status, bytes of output); the bytes are 0 unless they were requested."""
 
     def limit():
-        # Each worker takes memory of its own, and there are as many as there are idle processors.
+        # Each worker needs memory, and the number of workers is that of idle CPUs.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:PROCESSORS])
         if options.cpu:
             resource.setrlimit(resource.RLIMIT_CPU, (options.cpu + GRACE_SECONDS, options.cpu + GRACE_SECONDS))

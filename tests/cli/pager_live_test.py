@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A pager whose keys somebody presses, and what stands on a terminal while something takes long.
+"""Tests a pager with simulated keys, and the progress messages of slow commands on a terminal.
 
 Environment: CTPROF, FIXTURES."""
 
@@ -20,21 +20,21 @@ BELL = "\x07"
 
 @unittest.skipUnless(shutil.which("less"), "needs less")
 class Less(pager_test.Case):
-    def test_long_text_a_screen_at_a_time(self):
+    def test_pages_long_text(self):
         plain = self.plain(*self.show, "--fail-on", "thread_count > 0").splitlines()
         with OnTerminal(*self.show, "--fail-on", "thread_count > 0") as run:
             self.assertTrue(run.read_until(lambda text: text.endswith(":\x1b[K")), run.text)
             self.assertIsNone(run.process.poll())
             self.assertLess(len(run.lines()), LINES + 2)
-            run.press(b"\x03")  # for less, and not for us
+            run.press(b"\x03")  # for less, not for ctprof
             self.assertTrue(run.read_until(lambda text: BELL in text), run.text)
             self.assertIsNone(run.process.poll())
-            press_until_it_ends(run, b"q")  # the first key after ^C is lost now and then
+            press_until_exit(run, b"q")  # the first key after ^C is sometimes lost
             self.assertEqual(run.finish(), 1)
             self.assertLess(len(run.lines()), len(plain))
 
 
-def press_until_it_ends(run, keys):
+def press_until_exit(run, keys):
     end = time.monotonic() + harness.TIMEOUT
     while run.process.poll() is None and time.monotonic() < end:
         run.press(keys)
@@ -43,14 +43,14 @@ def press_until_it_ends(run, keys):
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
 class TooLarge(unittest.TestCase):
-    def test_a_terminal_that_cannot_be_drawn_on_is_not_blamed_on_its_kind(self):
+    def test_missing_terminal_is_not_reported_as_unknown_type(self):
         for size in [(24, 65535), (65535, 80)]:
             with OnTerminal("live", size=size) as run:
                 self.assertEqual(run.finish(), 2, run.text)
             self.assertIn(f"it has {size[1]} columns and {size[0]} lines", run.text)
             self.assertNotIn("TERM", run.text)
 
-    def test_an_unknown_kind_is_named(self):
+    def test_names_unknown_terminal_type(self):
         with OnTerminal("live", TERM="no-such-terminal") as run:
             self.assertEqual(run.finish(), 2, run.text)
         self.assertIn("opening the terminal 'no-such-terminal': unknown terminal type", run.text)
@@ -64,13 +64,13 @@ class Progress(pager_test.Case):
             self.assertEqual(run.finish(), 0, run.text)
             return run.text
 
-    def test_after_a_second_it_says_what_takes_so_long_and_then_takes_it_back(self):
+    def test_shows_and_clears_progress_after_a_second(self):
         text = self.waited()
         self.assertRegex(text, r"^(\r\x1b\[Kreading, [1-9]\.\d s)+\r\x1b\[K")
         self.assertNotIn("reading,", text[text.rindex("\r\x1b[K"):])
         self.assertIn("run_time", text)
 
-    def test_not_if_it_is_to_be_quiet(self):
+    def test_quiet_shows_no_progress(self):
         self.assertNotIn("reading", self.waited("-q"))
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Long text on a terminal is read in a pager, as git has it; elsewhere there is none, nor where it cannot be run."""
+"""Tests that long text on a terminal is shown in a pager, as in git, and that no pager runs elsewhere or if it cannot be started."""
 
 import fcntl
 import os
@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
 
 LINES, COLUMNS = 24, 60
-PIPE = 1 << 16  # bytes that one takes although nobody reads
+PIPE = 1 << 16  # bytes that a pipe accepts without a reader
 OURS = ("CTPROF_PAGER", "PAGER", "LESS", "LV", "NO_COLOR", "CLICOLOR_FORCE")
 PAGED = {"CTPROF_PAGER": "sed 's/^/paged: /'"}
 SNAPSHOT = pathlib.Path(__file__).parent / "snapshot.py"
@@ -27,7 +27,7 @@ TERMINAL_CODE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x07")
 
 
 class OnTerminal:
-    """A ctprof whose terminal is ours, as if somebody sat before it."""
+    """A ctprof process on a pseudo-terminal that the test controls."""
 
     def __init__(self, *words, prefix=(), program=harness.CTPROF, size=(LINES, COLUMNS), **environment):
         kept = {name: value for name, value in os.environ.items() if name not in OURS}
@@ -48,14 +48,14 @@ class OnTerminal:
         os.close(self.ours)
 
     def read_until(self, is_enough, seconds=harness.TIMEOUT):
-        """Whether it becomes so, of all that was written; no longer than until the terminal is closed."""
+        """Reads until the condition holds for the entire output, or the terminal is closed; returns whether it holds."""
         end = time.monotonic() + seconds
         while not is_enough(self.text) and time.monotonic() < end:
             if not select.select([self.ours], [], [], 1)[0]:
                 continue
             try:
                 self.text += os.read(self.ours, 1 << 16).decode()
-            except OSError:  # its end is closed
+            except OSError:  # the other end is closed
                 break
         return is_enough(self.text)
 
@@ -63,7 +63,7 @@ class OnTerminal:
         os.write(self.ours, keys)
 
     def finish(self):
-        """Its status; `text` is all that it wrote."""
+        """Waits for the exit status; `text` then contains the entire output."""
         self.read_until(lambda text: False)
         return self.process.wait(harness.TIMEOUT)
 
@@ -72,7 +72,7 @@ class OnTerminal:
 
 
 def told(*words, **environment):
-    """What stands on the terminal of a ctprof that ends by itself, and its status."""
+    """Returns the terminal output of a ctprof that exits without input, and its status."""
     with OnTerminal(*words, **environment) as run:
         status = run.finish()
         return run.text.replace("\r", ""), status
@@ -86,21 +86,21 @@ class Case(unittest.TestCase):
         cls.file = os.path.join(cls.scratch.name, "a.ctprof.zst")
         harness.capture_tree("6.12", cls.file)
         os.chmod(cls.file, 0o644)
-        cls.show = ("show", "-q", cls.file, "--limit", "0")  # without what a slow machine says of its progress
+        cls.show = ("show", "-q", cls.file, "--limit", "0")  # without the progress messages of a slow machine
 
     def plain(self, *words):
         return told(*words, "--no-pager")[0]
 
 
 class Programs(Case):
-    def test_what_is_paged(self):
+    def test_commands_that_use_the_pager(self):
         for words in (self.show, ("compare", "-q", self.file, self.file, "--lifetime"), ("metric-list",), ("help", "run_time_ns"), ("help", "show"),
                       ("show", "--help"), ("--help",), ("plugins",), ("doctor",)):
             text, status = told(*words, **PAGED)
             self.assertEqual(status, 0, words)
             self.assertEqual({line[:7] for line in text.splitlines()}, {"paged: "}, words)
 
-    def test_ctprofs_own_comes_first(self):
+    def test_ctprof_pager_has_priority(self):
         self.assertRegex(told("--help", PAGER="echo mine; cat")[0], "^mine\n")
         self.assertRegex(told("--help", CTPROF_PAGER="echo its; cat", PAGER="echo mine; cat")[0], "^its\n")
 
@@ -116,17 +116,17 @@ class Programs(Case):
         piped = subprocess.run([harness.CTPROF, *self.show], env=environment, check=True, capture_output=True, text=True)
         self.assertNotIn("paged", piped.stdout)
 
-    def test_programs_read_json(self):
+    def test_json_is_not_paged(self):
         self.assertEqual(told("metric-list", "--format", "json", **PAGED)[0][:1], "{")
 
-    def test_one_that_fails_is_done_without(self):
+    def test_prints_directly_if_pager_fails(self):
         plain = self.plain(*self.show)
         for pager in ("no-such-pager", "/dev/null", "kill -9 $$", "false", "exit 3"):
             self.assertEqual(told(*self.show, CTPROF_PAGER=pager), (plain, 0), pager)
         text, status = told(*self.show, CTPROF_PAGER="no-such-pager with words")
-        self.assertEqual((text[text.index("\n") + 1:], status), (plain, 0))  # behind what sh says
+        self.assertEqual((text[text.index("\n") + 1:], status), (plain, 0))  # after the message of sh
 
-    def test_one_that_was_left_was_left(self):
+    def test_quitting_the_pager_ends_ctprof(self):
         self.assertEqual(told(*self.show, CTPROF_PAGER="head -1")[0].count("\n"), 1)
         many = os.path.join(self.scratch.name, "many.ctprof.zst")
         subprocess.run([SNAPSHOT, many.removesuffix(".ctprof.zst"), "times=1000 run_time_ns=5"], check=True)
@@ -134,16 +134,16 @@ class Programs(Case):
         self.assertGreater(len(harness.run(*more).stdout), PIPE)
         self.assertEqual(told(*more, CTPROF_PAGER="true"), ("", 0))
 
-    def test_the_status_is_ours(self):
+    def test_status_is_that_of_ctprof(self):
         self.assertEqual(told(*self.show, "--fail-on", "thread_count > 0", **PAGED)[1], 1)
         self.assertEqual(told("show", "/absent", **PAGED), ("ctprof: reading '/absent': No such file or directory\n", 2))
 
-    def test_options_of_less(self):
+    def test_sets_options_of_less(self):
         asks = {"CTPROF_PAGER": 'cat >/dev/null; echo "$LESS $LV"'}
         self.assertEqual(told("--help", **asks)[0], "FRX -c\n")
         self.assertEqual(told("--help", LESS="S", LV="-a", **asks)[0], "S -a\n")
 
-    def test_width_and_colours_are_the_terminals(self):
+    def test_uses_width_and_colours_of_terminal(self):
         text = told(*self.show, CTPROF_PAGER="cat -v")[0].replace("\r", "")
         self.assertIn("^[[36m", text)
         cut = [line for line in re.sub(r"\^\[\[[0-9;]*m", "", text).splitlines() if "M-" not in line]
@@ -153,7 +153,7 @@ class Programs(Case):
 
 @unittest.skipUnless(shutil.which("less"), "needs less")
 class Less(Case):
-    def test_short_text_stays_there(self):
+    def test_short_text_is_not_paged(self):
         text, status = told("version", "--no-pager")
         with OnTerminal("config") as run:
             self.assertEqual(run.finish(), 0)
@@ -167,7 +167,7 @@ class Privileged(Case):
         closed = harness.closed_scratch()
         self.addCleanup(closed.cleanup)
         program = harness.product_copy(harness.CTPROF, closed.name)
-        # As show and help give up what they have at once, only that the file has capabilities is to count.
+        # show and help drop capabilities immediately, so only the file capabilities matter.
         subprocess.run(["setcap", "cap_dac_read_search+ep", program], check=True)
         for words in (self.show, ("metric-list",), ("doctor",)):
             with OnTerminal(*words, program=program, prefix=harness.USER, **PAGED) as run:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Unpacks windows that were recorded once, in pairs of two conditions: runs.py KIND DIR PAIRS writes DIR/a/01.ctprof.zst and so on.
+"""Unpacks recorded windows of two conditions, in pairs: runs.py KIND DIR PAIRS writes DIR/a/01.ctprof.zst and so on.
 
 The kinds are the archives of tests/statistics/recorded.
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Writes a snapshot made by hand, in the reference's layout, whose missing keys say nothing.
+"""Writes a synthetic snapshot in the layout of the reference, in which a missing key means no value.
 
-    snapshot.py FILE ROW...    FILE gets `.ctprof.zst` behind it; a row is words like run_time_ns=5
+    snapshot.py FILE ROW...    `.ctprof.zst` is appended to FILE; a row consists of words like run_time_ns=5
 
-A row is a thread; `times=3` makes three of it. Where it is not said, pcomm is the same as comm, and tid and tgid count up. In texts %20 is a
-blank. A row that begins with a path is a cgroup: '/a.slice cpu.weight=100'. One that begins with `host` stands at the top of the file:
+A row is a thread; `times=3` makes three of them. By default pcomm equals comm, and tid and tgid count up. In texts %20 is a
+blank. A row that begins with a path is a cgroup: '/a.slice cpu.weight=100'. A row that begins with `host` is at the top of the file:
 'host psi.cpu.some.avg10=5'.
 """
 
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import urllib.parse
 
-# Keys whose values are never numbers.
+# Keys whose values are always texts.
 TEXTS = {"pcomm", "comm", "cgroup", "policy", "state", "sched_ext.state"}
 
 
@@ -22,7 +22,7 @@ def value_of(name, text):
 
 
 def fill(row, words):
-    """A value under nested keys for each word."""
+    """Sets a value under nested keys for each word."""
     for word in words:
         name, _, text = word.partition("=")
         *keys, last = name.split(".")

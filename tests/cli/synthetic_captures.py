@@ -1,16 +1,16 @@
 #!/usr/bin/python3
-"""Writes a snapshot or a window made by hand, in columns, of a boot and at a time of one's choice.
+"""Writes a synthetic snapshot or window in columns, with a selected boot and time.
 
-    moments.py FILE BOOT AT ROW...             a snapshot, AT seconds after the boot
-    moments.py FILE BOOT FROM..TO ROW...       a window
-    moments.py FILE BOOT FROM..TO/COUNT ROW... consecutive windows of equal length
+    synthetic_captures.py FILE BOOT AT ROW...             a snapshot, AT seconds after the boot
+    synthetic_captures.py FILE BOOT FROM..TO ROW...       a window
+    synthetic_captures.py FILE BOOT FROM..TO/COUNT ROW... consecutive windows of equal length
 
-FILE gets `.ctprof.zst` behind it; with + before it, it is another capture of that file. A row is a thread that is a process of its own:
+`.ctprof.zst` is appended to FILE; with a leading +, the capture is appended to the existing file. A row is a process with one thread:
 
-    NAME:TID@START RUN      run_time_ns, in seconds; of a window FROM..TO of its clock, or +RUN if it was born inside; of several windows
-                            FROM..TO~PERCENT: those of all, each varied by up to so much
+    NAME:TID@START RUN      run_time_ns, in seconds; for a window FROM..TO of the counter, or +RUN if it started inside; for several windows
+                            FROM..TO~PERCENT: the total of all windows, each varied by up to that percentage
 
-TID and START, in seconds after the boot, count up where they are not said.
+TID and START, in seconds after the boot, count up if they are omitted.
 """
 
 import functools
@@ -26,7 +26,7 @@ SECOND = 10**9
 
 @functools.cache
 def registry():
-    """The definitions of these metrics, as ctprof itself writes them."""
+    """Returns the definitions of these metrics, as ctprof writes them."""
     tree = os.path.join(os.environ["FIXTURES"], "6.12")
     words = ["ctprof", "--rootfs", tree, "capture", "-q", "--layout", "columns", "--metrics", "run_time_ns", "-o", "-"]
     captured = subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout
@@ -88,7 +88,7 @@ def rows_of(words):
 
 
 def clocks(run, count, name):
-    """FROM..TO of each of so many windows."""
+    """Returns FROM..TO of each window."""
     whole, _, percent = run.partition("~")
     begin, end = map(float, whole.split(".."))
     varied = random.Random(name)
@@ -98,7 +98,7 @@ def clocks(run, count, name):
 
 
 def windows(when, words, file):
-    """When each window is, and its rows."""
+    """Yields the time and the rows of each window."""
     whole, _, count = when.partition("/")
     if not count:
         return [(when, rows_of(words))]
