@@ -51,7 +51,7 @@ Result<void> check_plugin(const ctprof_plugin& plugin);
 // it before the check: an unsupported part is ignored instead of refused.
 std::string unserved(const ctprof_source& source);
 std::string unserved(const ctprof_metric& metric);
-// `plugin` supplies the rules that the metric may name.
+// Checks a metric. `plugin` supplies the rules that the metric may name.
 Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin);
 Result<void> check_offer(const MetricDef& metric, const SourceTable& source);
 Result<void> check_source(const ctprof_source& source);

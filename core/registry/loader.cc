@@ -254,7 +254,7 @@ Error nothing_found(const std::string& own, const LoadOptions& options) {
           "; install ctprof with its plugins, or point to them with --plugin-path DIR"};
 }
 
-// Why `name` was not loaded: its file was refused, or does not exist.
+// Returns why `name` was not loaded: its file was refused, or does not exist.
 Error missing(const std::string& name, const LoadedPlugins& loaded) {
   for (const Refusal& refusal : loaded.refused)
     if (std::filesystem::path(refusal.what).stem() == name)

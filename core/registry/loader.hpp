@@ -31,8 +31,9 @@
 namespace ctprof {
 
 struct LoadOptions {
-  std::string own_directory;             // the directory of ctprof's own plugins
-  std::vector<std::string> directories;  // --plugin-path and the environment's, in order
+  std::string own_directory;  // the directory of ctprof's own plugins
+  std::vector<std::string>
+      directories;  // directories of --plugin-path and of the environment, in order
   std::optional<std::vector<std::string>>
       only;                    // --plugins: exactly these; layouts are always loaded
   bool layouts_alone = false;  // other plugins are inspected, but not loaded

@@ -44,10 +44,11 @@ enum class Storage : ctprof_storage {
 inline constexpr std::array<std::string_view, 8> kReductions{
     "otherwise", "sum", "max", "min", "range", "mode", "affinity", "by-key"};
 
-// "thread", "process", "cgroup", "host", and back; parse() returns false for any other word.
+// Convert to and from "thread", "process", "cgroup", "host"; parse() returns false for any other
+// word.
 std::string_view name(Entity entity);
 bool parse(std::string_view word, Entity& entity);
-// "u64", "i64", "f64", "bool", "string", "bitset", "map", "array", "stacks", and back.
+// Convert to and from "u64", "i64", "f64", "bool", "string", "bitset", "map", "array", "stacks".
 std::string_view name(Storage storage);
 bool parse(std::string_view word, Storage& storage);
 
@@ -127,7 +128,7 @@ struct MetricText {
   const char* otherwise = "";  // used if neither the newtype nor the entity determines the text
 };
 
-// To add a text: its member in ctprof_metric and sdk::About, its member above, and a line here.
+// To add a text, add a member to ctprof_metric and sdk::About, a member above, and a line here.
 inline constexpr MetricText kMetricTexts[] = {
     {"unit", &ctprof_metric::unit, &MetricDef::unit},
     {"family", &ctprof_metric::family, &MetricDef::family},

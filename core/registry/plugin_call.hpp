@@ -73,11 +73,11 @@ struct CallHooks {
   void (*begin_limit)(const CallOwner& owner, const char* function) = nullptr;
   void (*end_limit)() = nullptr;
   void (*thread_began)(std::size_t slot) =
-      nullptr;  // a thread is about to call a plugin for the first time
+      nullptr;  // called before the first call of a thread into a plugin
   // A plugin terminates a thread of ctprof (pthread_exit), which cannot be undone. Must not return.
   void (*thread_ends)(const CallOwner& owner, const char* function) = nullptr;
 };
-// REQUIRES: before any plugin is loaded.
+// REQUIRES: no plugin has been loaded yet.
 void set_call_hooks(const CallHooks& hooks);
 const CallHooks& call_hooks();
 
@@ -91,7 +91,7 @@ class LimitedCall {
   PluginCall call_;
 };
 
-// Remembers the address range of the library that contains `address`.
+// Records the address range of the library that contains `address`.
 void remember_code(const void* address, const CallOwner& owner);
 // Returns the plugin whose code is at `address`, or null. Safe in a signal handler.
 const CallOwner* owner_of_code(std::uintptr_t address);

@@ -19,7 +19,7 @@ std::string text_of(const char* data, std::size_t size) {
   return {data ? data : "", data ? size : 0};
 }
 
-// Receives a source's answers while it is probed.
+// Receives the results of probing a source.
 struct Answers {
   std::vector<ProbedOffer*>
       offers;  // by index in the source; null for offers that were not accepted

@@ -79,12 +79,12 @@ class PluginContext {
   ~PluginContext();
 
   void* get() const { return context_; }
-  // Why it could not be opened, or "".
+  // Returns why the plugin could not be opened, or "".
   const std::string& failure() const { return failure_; }
 
  private:
   std::string path_;
-  void (*close_)(void*) = nullptr;  // null: there is nothing to close
+  void (*close_)(void*) = nullptr;  // null if nothing must be closed
   void* context_ = nullptr;
   std::string failure_;
 };
@@ -111,7 +111,7 @@ class Probed {
   // Plugins that could not be opened, and sources that threw when probed, with the message. None of
   // their offers is used.
   const std::vector<Refusal>& thrown() const { return thrown_; }
-  // The host as passed to a plugin's functions, with that plugin's context.
+  // Returns the host as passed to a plugin's functions, with that plugin's context.
   ctprof_host host_for(const Plugin& plugin) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace ctprof {
 namespace {
 
-// The prefix that a third party's names must have.
+// Returns the prefix that the names of a third party must have.
 std::string prefix_of(const Plugin& plugin) {
   std::string prefix = plugin.name + "_";
   std::replace(prefix.begin(), prefix.end(), '-', '_');
@@ -29,7 +29,8 @@ std::string without_prefix(const Plugin& plugin, std::string_view name) {
          "'; names without a prefix are ctprof's own";
 }
 
-// Threads and processes are grouped together; cgroups and the host have groups of their own.
+// Whether a derived metric may use an input of another entity. Threads and processes are grouped
+// together; cgroups and the host have groups of their own.
 bool may_be_computed_from(Entity derived, Entity input) {
   const auto grouped_as = [](Entity entity) {
     return entity == Entity::Process ? Entity::Thread : entity;
@@ -42,12 +43,12 @@ bool may_be_computed_from(Entity derived, Entity input) {
 Registry::Registry(LoadedPlugins loaded)
     : plugins_(std::move(loaded.plugins)), refused_(std::move(loaded.refused)) {
   for (const MetricDef& metric : identity_metrics()) declare(metric);
-  // Layouts first: their order is that of the keys in a file.
+  // Add layouts first, because their order determines the order of the keys in a file.
   for (const Plugin& plugin : plugins_)
     if (plugin.layout) take(plugin);
   for (const Plugin& plugin : plugins_)
     if (!plugin.layout) take(plugin);
-  // Derived metrics last: their inputs may come from any of the others.
+  // Add derived metrics last, because their inputs may come from any plugin.
   for (const Plugin& plugin : plugins_)
     if (!plugin.layout) take_derived(plugin);
   say_how_many_more();

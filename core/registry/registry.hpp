@@ -78,7 +78,7 @@ class Registry {
   // Returns the declared metric of that name, or null.
   const MetricDef* declared(std::string_view name) const;
   void take_derived(const Plugin& plugin);
-  // Records a fault of a plugin: the first by its message, further ones by their number.
+  // Records a fault of a plugin. The first one keeps its message; further ones are only counted.
   void refuse_part(const Plugin& plugin, std::string reason);
   void say_how_many_more();
   // Return why a plugin's definition is refused, or "".

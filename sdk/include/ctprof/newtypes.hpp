@@ -331,10 +331,10 @@ inline constexpr std::array<std::string_view, 34> kRoles{
     "host-user",              // the host's CPU time by state, ns: in user mode, ...
     "host-system",            // ... in the kernel,
     "host-idle",              // ... idle,
-    "host-iowait",            // ... idle while a task waits for a disk,
+    "host-iowait",            // ... idle while a task waits for I/O,
     "host-irq",               // ... in interrupts,
     "host-softirq",           // ... in softirqs,
-    "host-steal",             // ... taken by the hypervisor
+    "host-steal",             // ... steal time
     "host-wall",              // CLOCK_MONOTONIC when the CPU times of the host were read, ns
     "host-cpus",              // the number of online CPUs of the host
     "host-irq-apart",         // whether the run-time of threads excludes interrupts

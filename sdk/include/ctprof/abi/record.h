@@ -89,7 +89,7 @@ struct ctprof_window {
   uint32_t frequency_hz;
   /* The average time per stack. */
   uint64_t period_ns;
-  /* CLOCK_BOOTTIME, when the window was opened. */
+  /* Time at which the window was opened, on CLOCK_BOOTTIME. */
   uint64_t opened_ns;
   /* The maximum number of frames of a stack. Mark a longer stack as CUT, and keep its leaf. */
   uint32_t depth;
