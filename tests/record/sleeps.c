@@ -29,9 +29,9 @@
 #include <unistd.h>
 
 #ifdef __clang__
-#define APART __attribute__((noinline))
+#define NO_INLINE __attribute__((noinline))
 #else
-#define APART __attribute__((noinline, noclone))
+#define NO_INLINE __attribute__((noinline, noclone))
 #endif
 
 enum { kCrowd = 24, kDepth = 1000, kLargeFrames = 60, kHugeFrames = 10 };
@@ -56,22 +56,22 @@ static void nap(long ms) {
 }
 
 /* An empty statement after a call: it prevents a tail call, which would hide the caller's frame. */
-#define AFTER_THE_CALL __asm__ volatile("" ::: "memory")
+#define NO_TAIL_CALL __asm__ volatile("" ::: "memory")
 
-APART void at_futex(void) {
+NO_INLINE void at_futex(void) {
   pthread_mutex_lock(&held);
-  AFTER_THE_CALL;
+  NO_TAIL_CALL;
 }
-APART void at_pipe(void) {
+NO_INLINE void at_pipe(void) {
   int ends[2];
   char c;
   if (pipe(ends) != 0 || read(ends[0], &c, 1) < 0) exit(1);
-  AFTER_THE_CALL;
+  NO_TAIL_CALL;
 }
-APART void at_nanosleep(void) {
+NO_INLINE void at_nanosleep(void) {
   for (;;) nap(10);
 }
-APART void at_fsync(void) {
+NO_INLINE void at_fsync(void) {
   int file = open_in("fsync");
   char page[4096];
   memset(page, 'x', sizeof page);
@@ -92,7 +92,7 @@ static void make_fault_file(void) {
 }
 /* Its only system calls are madvise and posix_fadvise, which drop all pages at once and may wait as
  * well. */
-APART void at_fault(void) {
+NO_INLINE void at_fault(void) {
   volatile char* memory = mmap(NULL, kFaultPages * 4096L, PROT_READ, MAP_SHARED, fault_file, 0);
   madvise((void*)memory, kFaultPages * 4096L, MADV_RANDOM);
   for (long i = 0;; i = (i + 1) % kFaultPages) {
@@ -103,59 +103,59 @@ APART void at_fault(void) {
     (void)memory[i * 4096];
   }
 }
-APART void at_poll(void) {
+NO_INLINE void at_poll(void) {
   if (--depth > 0)
     at_poll();
   else
     poll(NULL, 0, -1);
-  AFTER_THE_CALL;
+  NO_TAIL_CALL;
 }
 /* Keeps the compiler from removing the frame. */
 static void use(volatile char* frame) { __asm__ volatile("" : : "r"(frame) : "memory"); }
-APART void large_frame(int left) {
+NO_INLINE void large_frame(int left) {
   volatile char frame[2048];
   use(frame);
   if (left > 1)
     large_frame(left - 1);
   else
     poll(NULL, 0, -1);
-  AFTER_THE_CALL;
+  NO_TAIL_CALL;
 }
-APART void at_large(void) {
+NO_INLINE void at_large(void) {
   large_frame(kLargeFrames);
-  AFTER_THE_CALL;
+  NO_TAIL_CALL;
 }
-APART void huge_frame(int left) {
+NO_INLINE void huge_frame(int left) {
   volatile char frame[32 * 1024];
   use(frame);
   if (left > 1)
     huge_frame(left - 1);
   else
     poll(NULL, 0, -1);
-  AFTER_THE_CALL;
+  NO_TAIL_CALL;
 }
-APART void at_huge(void) {
+NO_INLINE void at_huge(void) {
   huge_frame(kHugeFrames);
-  AFTER_THE_CALL;
+  NO_TAIL_CALL;
 }
-APART void at_condition(void) {
+NO_INLINE void at_condition(void) {
   pthread_mutex_lock(&mutex);
   for (;;) pthread_cond_wait(&never, &mutex);
 }
 
 typedef void way(void);
 
-APART void middle(way* wait) {
+NO_INLINE void middle(way* wait) {
   wait();
-  AFTER_THE_CALL;
+  NO_TAIL_CALL;
 }
-APART void outer(way* wait) {
+NO_INLINE void outer(way* wait) {
   middle(wait);
-  AFTER_THE_CALL;
+  NO_TAIL_CALL;
 }
-APART void* main_of(void* wait) {
+NO_INLINE void* main_of(void* wait) {
   outer(*(way**)wait);
-  AFTER_THE_CALL;
+  NO_TAIL_CALL;
   return NULL;
 }
 
@@ -199,7 +199,7 @@ static void all(void) {
   wait_for_end();
 }
 
-APART void at_nap(void) {
+NO_INLINE void at_nap(void) {
   nap(30);
   nap(30);
 }

@@ -8,25 +8,25 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STANDS_ALONE __attribute__((noinline, noclone))
+#define NO_INLINE __attribute__((noinline, noclone))
 #define NO_TAIL_CALL __asm__ volatile("" ::: "memory")
 
 static char from[1 << 20], to[1 << 20];
 
 static int compare(const void* a, const void* b) { return *(const char*)a - *(const char*)b; }
-STANDS_ALONE static void copies(void) {
+NO_INLINE static void copies(void) {
   for (int i = 0; i < 200; ++i) memcpy(to, from, sizeof to - (i & 7));
   NO_TAIL_CALL;
 }
-STANDS_ALONE static void sorts(void) {
+NO_INLINE static void sorts(void) {
   qsort(to, 3000, 1, compare);
   NO_TAIL_CALL;
 }
-STANDS_ALONE static void sleeps(void) {
+NO_INLINE static void sleeps(void) {
   usleep(3000);
   NO_TAIL_CALL;
 }
-STANDS_ALONE static void polls(void) {
+NO_INLINE static void polls(void) {
   poll(0, 0, 3);
   NO_TAIL_CALL;
 }
@@ -40,7 +40,7 @@ static void* waiter(void* nothing) {
   return nothing;
 }
 
-STANDS_ALONE static void spawns(void) {
+NO_INLINE static void spawns(void) {
   if (vfork() == 0) {
     usleep(300000);
     _exit(0);
