@@ -135,7 +135,7 @@ class Facts {
     put_number(text, "Hugepagesize", {"hugepages_size_kib", "hugepages_size_kb"});
   }
 
-  // The reference has two spellings of some keys.
+  // Stores the number of a key under each of `names`: the reference has two spellings of some keys.
   void put_number(std::string_view text, std::string_view key,
                   std::initializer_list<const char*> names) {
     const auto value = sdk::value_of(text, key);

@@ -11,7 +11,8 @@ namespace ctprof::jemalloc {
 namespace {
 
 constexpr std::uint64_t kCounterBytes = sizeof(std::uint64_t);
-// Both are members of one structure, which is smaller than this in every version.
+// Limit of the distance between the two counters: both are members of one structure, which is
+// smaller than this in every version.
 constexpr std::int64_t kFarthest = 4096;
 // No user memory begins at or above this, on either machine.
 constexpr std::uint64_t kTop = std::uint64_t{1} << 56;

@@ -13,7 +13,8 @@ struct {
   __uint(max_entries, 16 << 20);
 } stacks SEC(".maps");
 
-/* All other records, so that sums of exited threads are not lost when there are many stacks. */
+/* All other records. A separate ring, so that sums of exited threads are not lost when there are
+ * many stacks. */
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 16 << 20);

@@ -13,8 +13,8 @@ namespace {
 constexpr useconds_t kSettleUs = 2000;
 // Timeout for reading all stacks of threads that sleep at the end of a window.
 constexpr std::chrono::milliseconds kPatience{300};
-// Size of each of these stacks: limited by total memory, and with many threads the size that a
-// program copies.
+// Limits of the copied size of such a stack: the minimum, which a BPF program copies, and the
+// maximum. With many threads the limit of all stacks together reduces the size to the minimum.
 constexpr std::size_t kLeastStack = OFF_PIECES * OFF_PIECE, kMostStack = 32 << 10;
 constexpr std::size_t kMostStacks = 64 << 20;
 

@@ -42,7 +42,8 @@ bool is_known_to_lack(const sdk::Host& host, std::string_view wanted);
 
 // Returns the rest of each word that begins with `option`, in order.
 std::vector<std::string> boot_options(const sdk::Host& host, std::string_view option);
-// Returns the last of them, for options whose last occurrence counts; empty if there is none.
+// Returns the last element of boot_options(), for options whose last occurrence counts; empty if
+// there is none.
 std::string boot_option(const sdk::Host& host, std::string_view option);
 
 // Switches of the running kernel. Linux before 5.14 has no kernel.task_delayacct, and always
@@ -84,7 +85,8 @@ inline bool has_capabilities(std::initializer_list<unsigned> capabilities, bool 
 // (include/linux/proc_ns.h of the kernel).
 enum class FirstNamespace : std::uint64_t { Time = 0xEFFFFFFA, Pid = 0xEFFFFFFC };
 
-// Returns whether this process is in it; also true if the kernel has no such namespaces.
+// Returns whether this process is in that namespace; also true if the kernel has no such
+// namespaces.
 inline bool is_in(const sdk::Host& host, FirstNamespace first) {
   struct stat status;
   const char* path = first == FirstNamespace::Pid ? "self/ns/pid" : "self/ns/time";

@@ -110,7 +110,7 @@ class Looker {
     static_cast<void>(process), static_cast<void>(pass);
     return false;
   }
-  // Continues a pass that was taken over.
+  // Continues a pass after take_over().
   virtual void go_on(Pass& pass) { static_cast<void>(pass); }
 };
 

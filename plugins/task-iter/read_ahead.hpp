@@ -69,7 +69,7 @@ class ReadAhead {
   std::condition_variable changed_;
   std::size_t filled_ = 0;  // slots handed over so far
   std::size_t taken_ = 0;   // slots that the caller has finished
-  bool reading_ = false;    // whether the caller uses the slot after those
+  bool reading_ = false;    // whether the caller uses slot taken_
   bool ended_ = false;
   bool abandoned_ = false;
   std::exception_ptr thrown_;

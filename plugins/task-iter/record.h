@@ -68,7 +68,7 @@ struct record_delay {
   RECORD_FIGURE(PeakNs) min;
 };
 
-/* Seven kinds, in the order of taskstats; the CPU's is in sched_info. */
+/* Seven kinds of delay, in the order of taskstats. The delay of the CPU is in sched_info. */
 enum {
   RECORD_BLKIO,
   RECORD_SWAPIN,

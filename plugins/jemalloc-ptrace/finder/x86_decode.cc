@@ -7,9 +7,14 @@ namespace {
 
 using Map = X86Instruction::Map;
 
-// The operands after each opcode, by its number: m ModRM, b an 8-bit number, w 16, z 32 (16 after
-// 66), v 64 with REX.W else like z, a a 64-bit address, e 16 and 8; capitals: ModRM and that
-// number; g ModRM and a number if reg is 0 or 1 (TEST); . none; x unknown.
+// The operands of each opcode, as a letter at the opcode's index:
+//   .  none                          m  ModRM
+//   b  8-bit number                  w  16-bit number
+//   z  32-bit number (16 after 66)   v  64-bit number with REX.W, otherwise as z
+//   a  64-bit address                e  16-bit and 8-bit number
+//   g  ModRM, and a number if its field reg is 0 or 1 (TEST)
+//   x  unknown
+// A capital letter is ModRM and the number of the small letter.
 constexpr std::string_view kOne =
     "mmmmbzxx"
     "mmmmbzxx"
