@@ -76,7 +76,7 @@ enum class Request : std::uint32_t { Find, Read, Name };
 
 struct Board {
   Request request;
-  std::uint32_t count;  // of items
+  std::uint32_t count;  // number of items
   std::uint32_t avoided_count;
   std::uint32_t released_count;
   std::uint64_t avoided[kMostAvoided];  // devices that must not be accessed

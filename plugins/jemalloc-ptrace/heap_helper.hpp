@@ -41,7 +41,7 @@ struct ReadQuestion {
   ProgramNumber program;
   Counters counters;
   std::span<Tracee> tracees;
-  std::span<Reading> readings;  // of the same size
+  std::span<Reading> readings;  // one for each tracee
   bool still_runs = false;
 };
 

@@ -28,7 +28,7 @@ enum class ProbeStep : std::uint8_t {
 
 struct Outcome {
   ProbeStep failed = ProbeStep::Done;  // the step that failed; Done: none
-  int error = 0;                       // its errno
+  int error = 0;                       // errno of the failure
 };
 
 constexpr const char* tag(ProbeStep step) {

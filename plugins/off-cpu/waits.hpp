@@ -97,16 +97,16 @@ class Waits {
   OwnFrames own_frames_;
   Span open_;                                             // the current window
   Span over_;                                             // the window that is to be handed over
-  bool is_over_ = false;                                  // whether there is such a window
-  std::vector<Thread> at_end_;                            // threads at its end
-  std::unordered_set<Key, Hash> found_;                   // origins of these threads
-  std::unordered_map<Key, std::uint64_t, Hash> weights_;  // of stacks that were handed over, by
+  bool is_over_ = false;                                  // whether over_ must be handed over
+  std::vector<Thread> at_end_;                            // threads at the end of over_
+  std::unordered_set<Key, Hash> found_;                   // origins of the threads in at_end_
+  std::unordered_map<Key, std::uint64_t, Hash> weights_;  // weights of handed-over stacks, by
                                                           // origin
   std::vector<std::vector<std::byte>> ends_;              // exits that were read and not handed
                                                           // over yet
   std::vector<std::vector<std::byte>> later_;             // records of the next window that were
                                                           // already read
-  std::vector<UnseenThread> hidden_;                      // hidden threads at its end
+  std::vector<UnseenThread> hidden_;                      // hidden threads at the end of over_
   Closure closure_;
   Counters told_{};
   std::uint64_t costed_switches_ = 0;

@@ -47,7 +47,7 @@ struct Sampling {
 // Counters of the kernel for one event.
 struct Counts {
   std::uint64_t enabled_ns = 0;  // while the CPU was online
-  std::uint64_t lost = 0;        // records, if the kernel counts them
+  std::uint64_t lost = 0;        // lost records; 0 if the kernel does not count them
 };
 
 // An event that samples one CPU into a ring of its own. Opening, starting, stopping and reading are

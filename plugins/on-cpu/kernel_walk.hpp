@@ -59,7 +59,7 @@ class KernelWalk {
   // Numbers of walked samples and of copied ones, of threads in user space.
   struct Counts {
     std::uint64_t walked = 0, gave_up = 0;
-    std::array<std::uint64_t, WALK_REASONS> by_reason{};  // of the copied ones
+    std::array<std::uint64_t, WALK_REASONS> by_reason{};  // copied samples by reason
   };
   Counts counts() const;
 

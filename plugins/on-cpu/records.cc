@@ -7,8 +7,8 @@
 namespace ctprof::on_cpu {
 namespace {
 
-constexpr std::size_t kTrailer = 2 * sizeof(std::uint64_t);  // of all records except samples:
-                                                             // thread and time
+// Thread and time, at the end of all records except samples.
+constexpr std::size_t kTrailer = 2 * sizeof(std::uint64_t);
 constexpr std::size_t kRegisterCount = std::popcount(kRegisters);
 constexpr std::uint16_t kIsExec = 1 << 13;  // PERF_RECORD_MISC_COMM_EXEC
 

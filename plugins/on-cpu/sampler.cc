@@ -48,16 +48,16 @@ struct Sampler::Cpu {
   int number;
   TickClock clock;
   std::unique_ptr<CpuEvent> event;       // null while it is offline
-  Ring* ring = nullptr;                  // that of the event
-  std::uint64_t counted_ns = 0;          // how long it was sampled, at the last check
-  std::uint64_t last_ns = 0;             // of the last record; on CLOCK_MONOTONIC, like all times
-                                         // here
+  Ring* ring = nullptr;                  // the ring of `event`
+  std::uint64_t counted_ns = 0;          // duration of sampling at the last check
+  std::uint64_t last_ns = 0;             // time of the last record; CLOCK_MONOTONIC, like all
+                                         // times here
   std::uint64_t taken = 0;               // number of records of any type
-  std::uint64_t idle_ns = 0;             // before it was sampled
-  std::uint64_t sampled_ns = 0;          // represented by samples of this event
+  std::uint64_t idle_ns = 0;             // idle time before sampling began
+  std::uint64_t sampled_ns = 0;          // time that samples of this event represent
   std::uint64_t lost = 0;                // lost samples of this event that are known
-  std::uint64_t lost_ahead = 0;          // those of them whose LOST record was not read yet
-  std::uint64_t missed = 0;              // missed samples, likewise
+  std::uint64_t lost_ahead = 0;          // the part of `lost` whose LOST records were not read yet
+  std::uint64_t missed = 0;              // missed samples of this event that are known
   std::uint64_t throttled_since_ns = 0;  // 0: not throttled
   std::uint64_t offline_since_ns = 0;
 };

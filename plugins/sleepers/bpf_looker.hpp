@@ -52,7 +52,7 @@ class BpfLooker : public Looker {
   std::unique_ptr<LookInput> input_;
   std::uint64_t ns_per_tick_;
   std::vector<std::uint32_t> users_;  // sleepers of a pass whose stacks must be copied
-  std::vector<std::uint32_t> moved_;  // those of them that must be copied again
+  std::vector<std::uint32_t> moved_;  // elements of users_ that must be copied again
   std::vector<std::byte> buffer_;
   std::size_t kept_ = 0;  // bytes of a record whose rest was not read yet
 };

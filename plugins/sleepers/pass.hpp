@@ -68,16 +68,16 @@ class Bytes {
 struct Pass {
   std::uint32_t window = 0;  // the first window has 0
   std::uint64_t at_ns = 0;   // start, on CLOCK_BOOTTIME
-  std::uint64_t cpu_ns = 0;  // its cost
+  std::uint64_t cpu_ns = 0;  // CPU time of the pass
   std::uint64_t unseen = 0;  // sleepers that could not be sampled
   std::vector<Sleeper> fresh;
   std::vector<Asleep> again;
-  std::vector<Asleep> closed;      // whose stacks may not be read
-  std::vector<std::uint32_t> met;  // processes, sleeping or not; empty if the looker visits all
+  std::vector<Asleep> closed;      // sleepers whose stacks may not be read
+  std::vector<std::uint32_t> met;  // visited processes; empty if the looker visits all
   std::vector<std::uint64_t> addresses;
   Bytes copies;
   std::size_t copied = 0;         // used bytes of `copies`
-  std::size_t copied_beyond = 0;  // those of them that exceed the normal size of a stack
+  std::size_t copied_beyond = 0;  // the part of `copied` beyond the normal size of stacks
 
   void clear();
   std::uint64_t sleepers() const { return fresh.size() + again.size() + closed.size(); }

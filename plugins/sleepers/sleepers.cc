@@ -83,8 +83,7 @@ class Sleepers : public sdk::RecordSource {
 
   void drain(const sdk::Records& records) {
     if (is_stopped_ && window_ == next_window_)
-      return;  // a pass after the end belongs to no
-               // window
+      return;  // a pass after the end belongs to no window
     std::unique_ptr<Pass> pass = held_ ? std::move(held_) : watch_->next();
     for (; pass && pass->window <= window_; pass = watch_->next()) take(std::move(pass), records);
     held_ = std::move(pass);  // belongs to the next window

@@ -52,8 +52,8 @@ class Tally {
     std::uint32_t tgid = 0, tid = 0;
     std::uint64_t start_ticks = 0;
     std::uint32_t pass = 0;     // the last pass that found it
-    std::uint64_t repeats = 0;  // not handed over yet
-    std::uint64_t samples = 0;  // likewise
+    std::uint64_t repeats = 0;  // repeats that were not handed over yet
+    std::uint64_t samples = 0;  // samples that were not handed over yet
     bool is_closed = false;     // its stack may not be read, and this was reported
   };
   struct Free {

@@ -83,12 +83,12 @@ struct Watch::Shared {
   std::uint32_t round = 1;  // see Looker
   std::uint32_t window = 0;
   std::uint64_t began_ns = 0;    // start of the current pass, on CLOCK_MONOTONIC; 0: none
-  std::uint64_t due_ns = 0;      // of the next pass
+  std::uint64_t due_ns = 0;      // planned start of the next pass
   std::uint64_t counted_ns = 0;  // passes are accounted for up to this time
   Account account;
   std::uint64_t last_sleepers = 0;
   std::uint64_t last_cost_ns = 0;
-  std::uint64_t handover_ns = 0;  // of the previous pass
+  std::uint64_t handover_ns = 0;  // cost of the handover of the previous pass
   bool runs = true;
   bool ends = false;
 };

@@ -16,7 +16,7 @@ constexpr std::uint32_t kParked = 0x0040;
 constexpr std::uint32_t kReported = 2 * kParked - 1;
 constexpr std::uint32_t kIdle = 0x0402;      // uninterruptible, but not counted as load
 constexpr std::uint32_t kLockWait = 0x1000;  // shown as uninterruptible
-constexpr std::uint32_t kFrozen = 0x8000;    // likewise
+constexpr std::uint32_t kFrozen = 0x8000;    // shown as uninterruptible
 constexpr std::string_view kLetters = "RSDTtXZPI";
 
 // The kernel's priorities, which are signed here.

@@ -47,9 +47,9 @@ std::optional<int> acknowledgement(Bytes message, std::uint32_t sequence);
 // The message that the kernel sends when a thread exits: the thread's struct and, for the last
 // thread of a process, a second struct with the sum over all exited threads of the process.
 struct Exit {
-  std::uint32_t tid = 0;   // 0: not such a message
+  std::uint32_t tid = 0;   // 0: not a message about an exit
   std::uint32_t tgid = 0;  // 0: not in the message
-  Bytes stats{};           // of the thread, a view into the message
+  Bytes stats{};           // the struct of the thread: a view into the message
 };
 Exit parse_exit(Bytes message, std::uint16_t family);
 

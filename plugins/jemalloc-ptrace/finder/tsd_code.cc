@@ -25,7 +25,7 @@ using Map = X86Instruction::Map;
 
 constexpr unsigned kRax = 0;
 constexpr unsigned kRdx = 2;
-constexpr unsigned kIndirectCall = 2;            // of opcode FF
+constexpr unsigned kIndirectCall = 2;            // field reg of opcode FF
 constexpr std::uint32_t kCallClobbers = 0x0FC7;  // rax, rcx, rdx, rsi, rdi, r8 to r11
 enum Arithmetic : unsigned { kAdd = 0, kSub = 5, kCompare = 7 };
 

@@ -65,7 +65,7 @@ struct Value {
     Unknown,
     Constant,  // place.offset
     Slot,      // the content of the slot at place.slot
-    Address,   // of a place: the thread pointer plus a distance
+    Address,   // address of a place: the thread pointer plus a distance
     Loaded,    // the number at a place
     Sum,       // a Loaded value plus something else
   };
