@@ -39,8 +39,8 @@ class ChildProcess {
   using Serve = std::function<ChildMessage(ChildMessage)>;
   enum class Outcome : std::uint8_t { Answered, Late, Interrupted, Failed };
 
-  // REQUIRES: `serve` is not empty. `keep`: descriptors that `serve` uses, which must stay open
-  // while this object exists; the child closes all others.
+  // REQUIRES: `handler` is not empty. `kept_descriptors`: descriptors that `handler` uses, which
+  // must stay open while this object exists; the child closes all others.
   explicit ChildProcess(Serve serve, std::vector<int> keep = {});
   ~ChildProcess() { leave(true); }
   ChildProcess(const ChildProcess&) = delete;

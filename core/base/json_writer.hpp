@@ -1,7 +1,7 @@
 // Writes JSON into a buffer; the only code that escapes JSON strings. Its user empties the buffer
 // regularly, usually into a Sink.
 //
-//   JsonWriter out(Escape::Unshowable);
+//   JsonWriter out(Escape::Unprintable);
 //   out.put('{');
 //   out.member("file", path);
 //   out.close('}');                                   // {"file":"a.ctprof.zst"}

@@ -15,8 +15,8 @@
 //   while (...) session->drain();                      // collect what recorders have gathered
 //   Result<Snapshot> snapshot = session->end();
 //
-// With CaptureOptions::window, begin() reads the host when the window opens. drain() collects the
-// threads that exited since the previous call. end() reads the host again and returns a window
+// With CaptureOptions::is_window, begin() reads the host when the window opens. drain() collects
+// the threads that exited since the previous call. end() reads the host again and returns a window
 // (core/window). Without that option, end() returns what begin() read, and drain() does nothing.
 // next_window() returns a window and opens the next one, which starts with the readings at the end
 // of the returned one.
@@ -92,7 +92,7 @@ class Session {
   std::uint64_t drain_during(const std::function<void()>& work);
   // Closes the window, opens the next one and returns the closed one. The session owns the
   // snapshot, which is valid until the next call of next_window() or end(). REQUIRES: as end(), and
-  // CaptureOptions::window.
+  // CaptureOptions::is_window.
   Result<const Snapshot*> lap();
   // Returns the snapshot or the window, and closes the session. REQUIRES: begin() succeeded, and
   // end() has not been called.

@@ -18,7 +18,7 @@ namespace ctprof {
 inline constexpr std::size_t kDescriptors = 16;
 inline constexpr std::size_t kDescriptorsAfterProbing = 8;
 
-// Fails unless `fewest` files can be opened now. The error states the limit that is needed.
+// Fails unless `minimum` files can be opened now. The error states the limit that is needed.
 Result<void> check_descriptors(std::size_t fewest);
 
 // How many workers a pass over the threads may use, and how many directories each may keep open.

@@ -43,7 +43,7 @@ struct Others {
   const Column* was_born;
 };
 
-// Removes births of processes whose leader has exited: the leader's row has the same data.
+// Removes forks of processes whose leader has exited: the leader's row has the same data.
 void forget_ended(const Table& threads, std::vector<Birth>& births) {
   if (births.empty()) return;
   std::set<std::pair<std::uint64_t, std::uint64_t>> leaders;

@@ -76,8 +76,8 @@ class IdentityReader {
   // Sets how many directories of a run remain open for sources; initially 0. Sources open the files
   // of the other threads by path.
   void keep_open(std::uint32_t directories) { most_directories_ = directories; }
-  // Reads at most kRows threads into the rows from `first_row` on. Returns how many still existed.
-  // The stat file of a blocking process is not read and becomes Busy.
+  // Reads at most kMaxRows threads into the rows from `first_row` on. Returns how many still
+  // existed. The stat file of a blocking process is not read and becomes Busy.
   std::uint32_t read(std::span<const ThreadId> threads, std::size_t first_row);
   HiddenColumns hidden() const { return {task_dirs_.data(), stats_.data(), stat_gaps_.data()}; }
   void release();
@@ -128,7 +128,7 @@ std::optional<std::string_view> parse_cgroup_path(std::string_view text);
 bool is_below(std::string_view cgroup, std::string_view ancestor);
 
 // Returns those of `pids` (of all processes if empty) that are in the cgroup or its descendants.
-// Returns only kNobody if there is none, because an empty list would mean all processes.
+// Returns only kNoProcess if there is none, because an empty list would mean all processes.
 inline constexpr std::uint64_t kNobody = 0;
 Result<std::vector<std::uint64_t>> processes_below(int proc, std::string_view cgroup,
                                                    const std::vector<std::uint64_t>& pids);

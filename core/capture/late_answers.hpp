@@ -26,7 +26,7 @@ class LateAnswers {
  public:
   static constexpr std::size_t kMostFull = 5, kMostShort = 60;
 
-  // `patience`: the initial time limit of an open.
+  // `timeout`: the initial time limit of an open.
   explicit LateAnswers(std::chrono::milliseconds patience) : patience_(patience) {}
 
   std::chrono::milliseconds full_patience() const { return patience_; }

@@ -94,7 +94,7 @@ struct MappedCode::Shared {
 
   const sdk::Fd proc;
   const Seen seen;   // may be empty
-  std::mutex mutex;  // of all below
+  std::mutex mutex;  // protects all members below
   std::condition_variable changed;
   std::deque<std::uint64_t> wanted;
   Taken taken;

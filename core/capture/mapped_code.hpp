@@ -7,7 +7,7 @@
 //
 //   MappedCode code(proc);
 // returns immediately
-//   const MappedCode::Taken taken = code.take();
+//   const MappedCode::Batch batch = code.take();
 //
 // Threads: used by one thread at a time.
 

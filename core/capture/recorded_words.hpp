@@ -18,11 +18,12 @@ namespace ctprof {
 
 // Returns the number of stacks, losses with their places, and the cost. `tally`: results of
 // unwinding, for stacks inside the window; and the number of all records without a row.
-// `represented`: a description of the run time that the samples represent; empty: all of it.
+// `coverage_text`: a description of the run time that the samples represent; empty: all of it.
 std::string in_words(const Recorded& recorded, const StackTally& tally,
                      const std::string& represented = {});
 
-// Files whose call frame information exceeds the limits on work; `places`: number of refused rules.
+// Files whose call frame information exceeds the limits on work; `refused_rules`: number of refused
+// rules.
 std::string refused_in_words(const std::vector<Module>& files, std::uint64_t places);
 // Requests for unwind tables that exceeded a limit on all tables. REQUIRES: there are some.
 std::string tables_refused_in_words(const Recorded& recorded);
@@ -36,7 +37,7 @@ std::string unmapped_in_words(std::uint64_t processes);
 std::string changed_in_words(const std::vector<Module>& files);
 // 32-bit programs and libraries, which cannot be read.
 std::string of_32_bit_in_words(const std::vector<Module>& files);
-// Files that were not opened; `unanswered`: how often a file system did not answer.
+// Files that were not opened; `timeouts`: how often a file system did not answer.
 std::string left_out_in_words(const std::vector<std::string>& paths, std::size_t unanswered);
 // Returns one message per reason why frames have no names.
 std::vector<std::string> names_in_words(const StackNames& named);

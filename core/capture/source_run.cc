@@ -33,7 +33,7 @@ struct SourceRun::Worker {
   bool usable = false;
   void* context = nullptr;
   std::vector<ctprof_input> inputs;
-  std::vector<std::vector<ctprof_text>> texts;  // by read, for columns of strings
+  std::vector<std::vector<ctprof_text>> texts;  // by input, for string columns
   std::vector<ctprof_cells> cells;
   ctprof_batch listed{};  // the batch that a lister fills
   std::vector<std::uint64_t>* read_at = nullptr;

@@ -19,7 +19,7 @@ std::uint64_t number(const Column* column, std::uint32_t row) {
 constexpr std::uint64_t kForEver = std::numeric_limits<std::uint64_t>::max();
 
 // Returns when another thread took over the id of a thread that was last read at `last`. REQUIRES:
-// `took_over` is sorted by tgid and time, because it can be as long as the list of threads.
+// `execs` is sorted by tgid and time, because it can be as long as the list of threads.
 std::uint64_t named_until(std::uint64_t tgid, std::uint64_t tid, std::uint64_t last,
                           std::span<const TookOver> took_over) {
   if (tid != tgid) return kForEver;

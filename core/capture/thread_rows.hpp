@@ -36,7 +36,7 @@ class ThreadRows {
   std::span<const Row> rows_of(std::uint64_t tgid, std::uint64_t tid) const;
   const Row* successor(const ctprof_record& record) const;
 
-  std::vector<Row> rows_;                          // by tgid and tid
+  std::vector<Row> rows_;                          // sorted by tgid and tid
   std::unordered_map<std::uint64_t, Row> shared_;  // by tgid: a merged row of several threads
   std::vector<TookOver> took_over_;
 };

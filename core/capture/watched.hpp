@@ -1,4 +1,4 @@
-// Runs work in a few threads, like share() (core/base/workers.hpp), while the calling thread
+// Runs work in a few threads, like share_work() (core/base/workers.hpp), while the calling thread
 // watches them.
 //
 // A worker that a process in /proc blocks (blocking_processes.hpp) cannot be interrupted. It is
@@ -19,7 +19,8 @@
 namespace ctprof {
 
 struct Watch {
-  // The open directory /proc; -1 for a recorded tree, which cannot block: then this is share().
+  // The open directory /proc; -1 for a recorded tree, which cannot block: then this is
+  // share_work().
   int proc;
   // Called by the calling thread after it abandoned a worker because of `process`. Must replace the
   // objects that the worker used, without destroying them.
@@ -29,7 +30,7 @@ struct Watch {
   bool from_both_ends = false;
 };
 
-// Like share(), with one more thread. If no thread can be created, the calling thread does all
+// Like share_work(), with one more thread. If no thread can be created, the calling thread does all
 // work, unwatched.
 std::vector<std::uint64_t> share_watched(unsigned workers, std::size_t pieces,
                                          const std::function<void(unsigned, std::size_t)>& work,

@@ -32,7 +32,7 @@ struct HostLoad {
   std::optional<double> disk_bytes, disk_busy;
 };
 
-// REQUIRES: to_differences() was called.
+// REQUIRES: convert_to_differences() was called.
 HostLoad host_load(const Snapshot& window);
 
 }  // namespace ctprof

@@ -133,8 +133,8 @@ std::vector<std::uint64_t> append_ended(Snapshot& after, const Ended& ended,
   return at_ns;
 }
 
-// Keeps only the rows and events of later windows. `read`: start of the reading at the window's
-// end, which listed every process that lived then.
+// Keeps only the rows and events of later windows. `closing_read_ns`: start of the reading at the
+// window's end, which listed every process that lived then.
 void leave(Ended& ended, std::span<const std::uint32_t> rows, std::uint64_t read,
            std::uint64_t until) {
   ended.rows.threads().keep(rows);

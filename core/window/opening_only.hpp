@@ -1,6 +1,6 @@
 // Rows of a window's opening that have no row at its end: threads and processes that exited, and
 // cgroups that were removed. They hold identities, texts and gauges, so that the change of a group
-// counts what left it as well as what joined it (Window::opening_only).
+// includes the rows that left it as well as those that joined it (Window::opening_only).
 //
 // See also: make_window.hpp (makes windows), join_windows.hpp (restores the beginning of a window).
 
@@ -14,8 +14,9 @@
 
 namespace ctprof {
 
-// Adds those rows of one entity to `found`. `earlier`: for each row of `after` that is alive at the
-// end, its row in `before`. Rows keep the order that they have in `before`. The host has none.
+// Adds those rows of one entity to `opening_only`. `earlier`: for each row of `after` that is alive
+// at the end, its row in `before`. Rows keep the order that they have in `before`. The host has
+// none.
 void add_opening_only(Snapshot& found, const Snapshot& before, const Snapshot& after, Entity entity,
                       std::span<const Earlier> earlier);
 

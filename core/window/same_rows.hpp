@@ -22,7 +22,7 @@ struct Earlier {
 // time; processes by tgid and their leader's start; cgroups by path, and by id if both snapshots
 // have ids. A row without a match that is not known to be new may have existed without being read.
 //
-// The last rows of the thread table exited at `ended_at`, on CLOCK_BOOTTIME; `took_over` is in
+// The last rows of the thread table exited at `exit_ns`, on CLOCK_BOOTTIME; `execs` is in
 // order of time.
 std::vector<Earlier> same_rows(const Snapshot& before, const Snapshot& after, Entity entity,
                                std::span<const TookOver> took_over,
