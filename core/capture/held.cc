@@ -89,14 +89,14 @@ std::vector<std::string> HeldProcesses::sentences() const {
   for (std::size_t i = 0; i < count; ++i) {
     const std::string process = std::to_string(processes_[i]);
     sentences.push_back(
-        "reading files of process " + process + " in /proc did not end within " +
+        "reading files of process " + process + " in /proc took longer than " +
         std::to_string(kPatienceSeconds) +
-        " seconds: its unread values are Busy; see what its threads wait for (/proc/" + process +
-        "/task/*/wchan)");
+        " seconds: values that were not read are Busy; see what its threads wait for (/proc/" +
+        process + "/task/*/wchan)");
   }
   if (count == kMost)
-    sentences.push_back("that happened " + std::to_string(kMost) +
-                        " times: unread values of all processes are Busy");
+    sentences.push_back("reading timed out for " + std::to_string(kMost) +
+                        " processes: values that were not read are Busy for all processes");
   return sentences;
 }
 

@@ -40,7 +40,7 @@ std::string fault_of(const ctprof_record& record, const PlannedSource& planned,
   const bool is_number = planned.source->offers[record.offer].metric->storage == Storage::U64;
   if ((is_number || has_no_stack(record.flags)) &&
       (record.kernel_count > 0 || record.user_kind != CTPROF_USER_NONE))
-    return "where there is to be a weight alone";
+    return "where only a weight is expected";
   if (!is_id(record.tgid) || !is_id(record.tid))
     return "of the impossible thread " + std::to_string(record.tgid) + "/" +
            std::to_string(record.tid);

@@ -78,7 +78,7 @@ std::string unnamed(const StackTally& tally) {
 std::string missing(const Recorded& recorded, const StackTally& tally) {
   return with_count(recorded.lost, "lost") + with_count(recorded.unseen, "not taken") +
          places(recorded) + with_count(recorded.no_room, "dropped for lack of memory") +
-         with_count(recorded.changes_lost, "mappings dropped likewise") +
+         with_count(recorded.changes_lost, "mapping changes dropped for lack of memory") +
          with_count(tally.no_room, "dropped because the stack table was full") +
          with_count(tally.in_no_row, "of threads in no row");
 }
@@ -117,7 +117,7 @@ std::string cut_maps_in_words(const std::vector<Module>& processes) {
 }
 
 std::string interrupted_in_words() {
-  return "interrupted while stacks were unwound and named: some of them are not whole, and some "
+  return "interrupted while stacks were unwound and named: some stacks are incomplete, and some "
          "functions have no names; `ctprof symbolize` names more of them";
 }
 
@@ -142,7 +142,7 @@ std::string left_out_in_words(const std::vector<std::string>& paths, std::size_t
   for (const std::string& path : paths) files.push_back({Module::Kind::File, path, {}, 0});
   return "cannot open files of programs: " + in_words(files) + ": " +
          (unanswered > 0 ? "a file system did not answer"
-                         : "copies of files that are on no disk take too much memory") +
+                         : "copies of files that are not on a local disk exceed the memory limit") +
          "; their stacks are not unwound by them, and have no names";
 }
 

@@ -135,8 +135,8 @@ void look_for_cgroup2(const std::string& rootfs, Roots& roots) {
 Result<Roots> open_roots(const std::string& rootfs) {
   if (!rootfs.empty() && runs_privileged())
     return Error{
-        "--rootfs: a ctprof that has capabilities from its file reads no tree that somebody else "
-        "made; use one without"};
+        "--rootfs: not permitted while the executable of ctprof has file capabilities, because the "
+        "tree may contain links; use a copy of ctprof without capabilities"};
   std::string prefix = rootfs;
   while (prefix.ends_with('/')) prefix.pop_back();
   Roots roots;

@@ -224,8 +224,9 @@ MetricDef blocked_time() {
       "Time in which the thread neither ran nor waited for a CPU: it slept, or waited for a lock, "
       "a disk, a message.";
   def.caveat =
-      "Wall time between the two readings of the thread, less the time that it ran and waited. Of "
-      "a thread born in the window it can be off by a clock tick where no BPF program told when.";
+      "Wall time between the two readings of the thread, less the time that it ran and waited. For "
+      "a thread that started in the window it can be off by a clock tick, unless a BPF program "
+      "reports its start.";
   def.plugin = "core";
   def.headline = Headline{.label = "%blocked",
                           .order = 30,
@@ -248,7 +249,7 @@ DerivedDef blocked_share(const std::string& run, const std::string& wait,
   def.section = "derived";
   def.applies_to = "all";
   def.description =
-      "Of the time that the threads were there, the share in which they were blocked.";
+      "Share of the time of the threads in the window during which they were blocked.";
   def.plugin = "core";
   return def;
 }

@@ -260,11 +260,11 @@ std::size_t cgroups_gone(const Snapshot& before, const Snapshot& after,
 }
 
 std::string gone_in_words(std::size_t cgroups) {
-  return cgroups == 1 ? "1 cgroup was removed while the window was open; its last figures are not "
-                        "known"
+  return cgroups == 1 ? "1 cgroup was removed while the window was open; its last values are "
+                        "unknown"
                       : std::to_string(cgroups) +
-                            " cgroups were removed while the window was open; their last figures "
-                            "are not known";
+                            " cgroups were removed while the window was open; their last values "
+                            "are unknown";
 }
 
 }  // namespace

@@ -154,9 +154,9 @@ BOOST_FIXTURE_TEST_CASE(refuses_stacks_in_metrics_without_stacks, World) {
         .failed;
   };
   BOOST_TEST(failed_by(0, 0) == "");
-  BOOST_TEST(has(failed_by(1, 0), "where there is to be a weight alone"));
-  BOOST_TEST(has(failed_by(0, CTPROF_RECORD_AGAIN), "where there is to be a weight alone"));
-  BOOST_TEST(has(failed_by(0, CTPROF_RECORD_REST), "where there is to be a weight alone"));
+  BOOST_TEST(has(failed_by(1, 0), "where only a weight is expected"));
+  BOOST_TEST(has(failed_by(0, CTPROF_RECORD_AGAIN), "where only a weight is expected"));
+  BOOST_TEST(has(failed_by(0, CTPROF_RECORD_REST), "where only a weight is expected"));
 }
 
 BOOST_FIXTURE_TEST_CASE(returns_stacks_unchanged, World) {

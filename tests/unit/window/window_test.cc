@@ -254,8 +254,8 @@ BOOST_AUTO_TEST_CASE(a_recreated_cgroup_is_another_cgroup) {
   BOOST_TEST(value(told, cpu, 1) == 5u);
   BOOST_TEST(value(told, cpu, 2) == 6u);
   BOOST_TEST(told.window->notes == std::vector<std::string>{"1 cgroup was removed while the window "
-                                                            "was open; its last figures are not "
-                                                            "known"},
+                                                            "was open; its last values are "
+                                                            "unknown"},
              boost::test_tools::per_element());
 }
 
