@@ -4,14 +4,14 @@
 import re
 
 import file_json
-from descriptors_test import FAILED, FILES, OF_SANITIZER, Case, captured, gaps, harness
+from descriptors_test import FAILED, FILES, SANITIZER_OPTIONS, Case, captured, gaps, harness
 
 
 class Limits(Case):
     def test_the_suggested_limit_is_sufficient(self):
         for words in [(), (FILES,)]:
             enough = int(re.search(r"ulimit -n (\d+)", captured(self.path, 12, *words).stderr)[1])
-            done = captured(self.path, enough + OF_SANITIZER, *words)
+            done = captured(self.path, enough + SANITIZER_OPTIONS, *words)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual([each for each in gaps(file_json.load(self.path)) if FAILED in each], [], enough)
             self.assertEqual(captured(self.path, enough - 1, *words).returncode, 2)

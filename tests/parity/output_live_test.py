@@ -14,7 +14,7 @@ import time
 import unittest
 
 import harness
-from output_test import CAPTURE, ENDING, Case, capture, mode
+from output_test import CAPTURE, FATAL_SIGNALS, Case, capture, mode
 
 USER = 1000
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "10"))
@@ -123,7 +123,7 @@ class Signals(Case):
     def test_at_any_moment(self):
         out = self.at / "a"
         for _ in range(ROUNDS):
-            number = getattr(signal, "SIG" + random.choice(ENDING))
+            number = getattr(signal, "SIG" + random.choice(FATAL_SIGNALS))
             process = subprocess.Popen([harness.CTPROF, *CAPTURE, out], stderr=subprocess.DEVNULL)
             time.sleep(random.uniform(0, 0.03))
             process.send_signal(number)

@@ -175,7 +175,8 @@ def postgres(directory, jit="off"):
     os.chown(directory, NOBODY, NOBODY)
     as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
     data = os.path.join(directory, "data")
-    subprocess.run([find_program("initdb"), "-D", data, "-A", "trust", "-U", "someone", "-N"], check=True, cwd=directory, stdout=subprocess.DEVNULL, **as_nobody)
+    subprocess.run([find_program("initdb"), "-D", data, "-A", "trust", "-U", "someone", "-N"],
+                   check=True, cwd=directory, stdout=subprocess.DEVNULL, **as_nobody)
     with run_program(directory, find_program("postgres"), "-D", data, "-k", directory, "-h", "", "-c", f"jit={jit}", end=signal.SIGINT, **as_nobody) as pid:
         wait_until(lambda: glob.glob(directory + "/.s.PGSQL.*"))
         time.sleep(1)
@@ -188,7 +189,8 @@ def postgres(directory, jit="off"):
 @contextlib.contextmanager
 def git(directory):
     top = os.path.join(directory, "repository")
-    run = lambda *words: subprocess.run([find_program("git"), "-c", "user.name=x", "-c", "user.email=x", *words], cwd=top, check=True, stdout=subprocess.DEVNULL)
+    run = lambda *words: subprocess.run([find_program("git"), "-c", "user.name=x", "-c", "user.email=x", *words],
+                                        cwd=top, check=True, stdout=subprocess.DEVNULL)
     os.mkdir(top)
     run("init", "-q")
     for round_ in range(40):
@@ -197,7 +199,8 @@ def git(directory):
                 file.writelines(f"{round_ * line % 977} {name}\n" for line in range(4000))
         run("add", ".")
         run("commit", "-qm", str(round_))
-    with run_program(top, find_program("git"), "repack", "-adfq", "--window=800", "--depth=50", "--threads=2") as pid, run_program(top, "git", "cat-file", "--batch") as idle:
+    repack = (find_program("git"), "repack", "-adfq", "--window=800", "--depth=50", "--threads=2")
+    with run_program(top, *repack) as pid, run_program(top, "git", "cat-file", "--batch") as idle:
         yield [*children(pid), idle]
 
 
@@ -257,8 +260,8 @@ def measure(test, pids):
         threads = sum(len(os.listdir(f"/proc/{pid}/task")) for pid in pids)
         rounds = min(200, (STACKS - sums["stacks"]) // threads + 1)
         environment = os.environ | {"CTPROF_STACKS_IN": " ".join(map(str, pids)), "TEST_ROUNDS": str(rounds)}
-        output = subprocess.run([test, "-t", "stacks_live_test/specified_processes_have_equal_stacks", "-l", "message"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                text=True, errors="replace", check=False).stdout
+        output = subprocess.run([test, "-t", "stacks_live_test/specified_processes_have_equal_stacks", "-l", "message"], env=environment,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False).stdout
         lines = list(LINE.finditer(output))
         if not lines:
             raise RuntimeError(output)
