@@ -1,32 +1,32 @@
-"""The type information (BTF) of a kernel that does not run, cut out of its image: x86's bzImage, or arm64's Image.
+"""Reads the type information (BTF) of a kernel that is not running from its image: a bzImage for x86, an Image for arm64.
 
-What is here:   the bzImage's header, unpacking its payload (zstd), the .BTF section of the ELF in it; BTF's own header in an Image, which is
-                the kernel as it lies in memory.
-What is not:    what is made of it (schedulers.py).
+In scope:       the header of a bzImage, unpacking its payload (zstd), the .BTF section of the ELF in it; finding the BTF header in an Image,
+                which has the memory layout of the kernel.
+Out of scope:   what the BTF is used for (schedulers.py).
 """
 
 import struct
 import subprocess
 
-# Offsets of Linux's x86 boot protocol.
+# Offsets in the header of the x86 boot protocol.
 SETUP_SECTORS, PAYLOAD_OFFSET, PAYLOAD_LENGTH = 0x1F1, 0x248, 0x24C
 SECTOR = 512
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 IMAGE_MAGIC_AT, IMAGE_MAGIC = 56, b"ARM\x64"
-BTF_HEADER = struct.pack("<HBBI", 0xEB9F, 1, 0, 24)  # magic, version, flags, its own length
+BTF_HEADER = struct.pack("<HBBI", 0xEB9F, 1, 0, 24)  # magic, version, flags, header length
 
 
 def payload(image):
-    """The packed kernel."""
+    """Returns the compressed kernel."""
     sectors = image[SETUP_SECTORS] or 4
     offset, length = struct.unpack_from("<I", image, PAYLOAD_OFFSET)[0], struct.unpack_from("<I", image, PAYLOAD_LENGTH)[0]
     start = (sectors + 1) * SECTOR + offset
     return image[start:start + length]
 
 
-def unpacked(image):
-    """The ELF of the kernel, or None: kernels with sched_ext are packed with zstd. Behind the packed bytes stands their size."""
+def unpack_kernel(image):
+    """Returns the ELF of the kernel, or None if it is not packed with zstd. Kernels with sched_ext are. The compressed data ends with its size."""
     packed = payload(image)
     if not packed.startswith(ZSTD_MAGIC):
         return None
@@ -34,7 +34,7 @@ def unpacked(image):
 
 
 def section(elf, wanted):
-    """The bytes of a section of a 64-bit little-endian ELF, or None."""
+    """Returns the bytes of a section of a 64-bit little-endian ELF, or None."""
     table, = struct.unpack_from("<Q", elf, 0x28)
     size, count, names = struct.unpack_from("<HHH", elf, 0x3A)
     headers = [struct.unpack_from("<IIQQQQ", elf, table + number * size) for number in range(count)]
@@ -46,8 +46,8 @@ def section(elf, wanted):
     return None
 
 
-def in_memory(image):
-    """Found by its header: types first, then strings up to the end."""
+def find_in_image(image):
+    """Finds the BTF by its header. The types come first, and the strings are at the end."""
     start = image.find(BTF_HEADER)
     while start >= 0:
         types_at, types, strings_at, strings = struct.unpack_from("<IIII", image, start + len(BTF_HEADER))
@@ -58,10 +58,10 @@ def in_memory(image):
     return None
 
 
-def of_kernel(path):
+def read_btf(path):
     with open(path, "rb") as file:
         image = file.read()
     if image[IMAGE_MAGIC_AT:].startswith(IMAGE_MAGIC):
-        return in_memory(image)
-    elf = unpacked(image)
+        return find_in_image(image)
+    elf = unpack_kernel(image)
     return section(elf, b".BTF") if elf else None

@@ -1,7 +1,7 @@
-"""What one guest left: its captures, plain copies and notes.
+"""The output of one guest: its captures, plain copies and notes.
 
-What is here:   finding and loading them.
-What is not:    judging (the checks_*.py).
+In scope:       finding and loading files.
+Out of scope:   checking them (checks_*.py).
 """
 
 import functools
@@ -24,8 +24,8 @@ Gap = file_json.Gap
 LAYOUTS = ("rows", "columns")
 
 
-class Left:
-    """`kernel` and what it left in the directory `out`: the captures in one of the layouts. `ctprof` runs here."""
+class GuestOutput:
+    """The output of a guest with `kernel` in the directory `out`. Its captures are those of one layout. `ctprof` runs on this host."""
 
     def __init__(self, kernel, out, layout, ctprof):
         self.kernel = kernel
@@ -40,20 +40,20 @@ class Left:
         except FileNotFoundError:
             return ""
 
-    def pairs(self, name):
-        """Of lines `key value ...`."""
+    def key_values(self, name):
+        """Parses lines `key value ...`."""
         return dict(line.split(" ", 1) for line in self.text(name).splitlines() if " " in line)
 
     @functools.cached_property
     def notes(self):
-        return self.pairs("notes")
+        return self.key_values("notes")
 
     @functools.cached_property
     def statuses(self):
-        """Capture -> ctprof's exit status."""
-        return {name: int(status) for name, status in self.pairs(f"captures/{self.layout}/statuses").items()}
+        """Returns capture -> exit status of ctprof."""
+        return {name: int(status) for name, status in self.key_values(f"captures/{self.layout}/statuses").items()}
 
-    def said(self, capture):
+    def log_of(self, capture):
         return self.text(f"captures/{self.layout}/{capture}.log")
 
     @functools.cache
@@ -62,7 +62,7 @@ class Left:
         return file_json.load(self.as_rows(path) if self.layout == "columns" else path)
 
     def as_rows(self, path):
-        """Columns as the plain reader of files knows them."""
+        """Exports a capture in columns to the rows layout, which the plain reader of files supports."""
         rows = path.replace(".ctprof.zst", ".as-rows.ctprof.zst")
         subprocess.run([self.ctprof, "export", "-q", path, "--to", "ktstr", "-o", rows], check=True, capture_output=True)
         return rows
@@ -72,21 +72,21 @@ class Left:
 
     @functools.cache
     def plain_threads(self, name):
-        """(tgid, tid) -> every column of procfs-sched and taskstats, of our own threads."""
+        """Returns (tgid, tid) -> every column of procfs-sched and taskstats, for the threads of the test programs."""
         tree = plain_reader.Tree(self.plain(name))
         return {pair: plain_reader.read_thread(tree, *pair) | self.plain_delays(name, pair[1]) for pair in tree.threads()}
 
-    def struct(self, name, tid):
+    def taskstats_struct(self, name, tid):
         with open(os.path.join(self.plain(name), "taskstats", str(tid)), "rb") as file:
             return file.read()
 
     def plain_delays(self, name, tid):
-        delays = plain_taskstats.metrics_of(plain_taskstats.fields_of(self.struct(name, tid)), counts_interrupts=False)
+        delays = plain_taskstats.metrics_of(plain_taskstats.fields_of(self.taskstats_struct(name, tid)), counts_interrupts=False)
         return {metric: value for metric, value in delays.items() if metric not in plain_taskstats.OTHER_FIELDS}
 
     @functools.cached_property
     def taskstats_version(self):
-        """Of any struct that came."""
+        """Returns the version in any of the recorded structs."""
         path = glob.glob(os.path.join(self.plain("*"), "taskstats", "*"))[0]
         with open(path, "rb") as file:
             return int.from_bytes(file.read(2), "little")
@@ -101,6 +101,6 @@ class Left:
         file = self.file(capture)
         return {"thread": file.threads, "process": file.processes, "cgroup": file.cgroups_by_path(), "host": {b"": file.host}}[entity]
 
-    def named(self, capture, comm):
-        """The threads of that name."""
+    def threads_named(self, capture, comm):
+        """Returns the threads with this name."""
         return {key: row for key, row in self.file(capture).threads.items() if row["comm"] == comm.encode()}

@@ -1,8 +1,8 @@
-"""A hunt that needs a controller of memory: who reads a file again and again, and why it now has to read it from the disk, stand on the
-first screen of a window, and of two that are compared.
+"""Checks a hunt that needs the memory controller. The first screen of a window, and of a comparison of two windows, must show a program that
+reads a file repeatedly and the changed limit because of which it now reads from the disk.
 
-What is here:   checks on the windows of guest/hunts.sh.
-What is not:    hunts that any host can have (tests/hunts).
+In scope:       checks on the windows of guest/hunts.sh.
+Out of scope:   hunts that work on any host (tests/hunts).
 """
 
 import os
@@ -15,29 +15,29 @@ sys.path.append(os.path.join(HERE, "..", "hunts"))
 from scene import Screen  # noqa: E402  pylint: disable=wrong-import-position
 
 READER = "hunt-reader"
-SETTING = "/vm/hunt cgroup.memory.high max → 8.000MiB"
-MUCH_READ = 1 << 20  # by the second; even an emulated machine does
+SETTING_LINE = "/vm/hunt cgroup.memory.high max → 8.000MiB"
+MIN_READ_RATE = 1 << 20  # per second; even an emulated machine reads more
 
 
-def screen(left, verb, *names):
-    paths = [os.path.join(left.out, "hunts", f"{name}.ctprof.zst") for name in names]
-    done = subprocess.run([left.ctprof, verb, *paths], capture_output=True, text=True, check=False)
+def screen(output, verb, *names):
+    paths = [os.path.join(output.out, "hunts", f"{name}.ctprof.zst") for name in names]
+    done = subprocess.run([output.ctprof, verb, *paths], capture_output=True, text=True, check=False)
     return Screen(done.stdout + done.stderr)
 
 
-def wrong_on(shown, is_compared):
-    read = shown.cell(READER, "read/s")
-    is_told = read and read.after > MUCH_READ and (not is_compared or read.before < MUCH_READ)
-    wrong = [] if shown.says(SETTING) else [f"not told: {SETTING}"]
-    wrong += [] if is_told else [f"not told: {READER} reads"]
-    return wrong and wrong + shown.lines
+def check_screen(first_screen, is_compared):
+    read = first_screen.cell(READER, "read/s")
+    is_shown = read and read.after > MIN_READ_RATE and (not is_compared or read.before < MIN_READ_RATE)
+    wrong = [] if first_screen.says(SETTING_LINE) else [f"not shown: {SETTING_LINE}"]
+    wrong += [] if is_shown else [f"not shown: {READER} reads"]
+    return wrong and wrong + first_screen.lines
 
 
-def memory_high(left):
-    failed = [name for name in ("free", "limited") if left.notes.get(f"hunt-{name}") != "0"]
+def memory_high(output):
+    failed = [name for name in ("free", "limited") if output.notes.get(f"hunt-{name}") != "0"]
     if failed:
-        return [f"record {name} failed: {left.text(f'hunts/{name}.log')}" for name in failed]
-    return wrong_on(screen(left, "show", "limited"), False) + wrong_on(screen(left, "compare", "free", "limited"), True)
+        return [f"record {name} failed: {output.text(f'hunts/{name}.log')}" for name in failed]
+    return check_screen(screen(output, "show", "limited"), False) + check_screen(screen(output, "compare", "free", "limited"), True)
 
 
-CHECKS = {"the first screen tells of memory.high": memory_high}
+CHECKS = {"the first screen shows memory.high": memory_high}

@@ -1,4 +1,4 @@
-"""The workload moved what it was made to move: thread by thread, cgroup by cgroup (guest/*.c has the families)."""
+"""Checks that the workload moved the metrics that it should move, in each thread and cgroup (guest/*.c contains the families)."""
 
 from captured import Gap
 
@@ -6,13 +6,13 @@ MS = 1_000_000
 PAGE = 4096
 LONGEST_NAME = 15
 
-# Thread -> metric -> the least by which it grew between the captures.
-GREW = {
+# Thread -> metric -> minimum growth between the captures.
+MINIMUM_GROWTH = {
     "vm-local": {"nr_wakeups": 30, "nr_wakeups_local": 30, "voluntary_csw": 30, "timeslices": 30},
     "vm-remote": {"nr_wakeups": 30, "nr_wakeups_remote": 30},
     "vm-sync": {"nr_wakeups_sync": 30},
     "vm-migrate": {"nr_wakeups_migrate": 20, "nr_migrations": 20},
-    "drives": {"nr_wakeups_affine_attempts": 2, "nr_wakeups_affine": 1},  # it may run anywhere, and each family wakes it
+    "drives": {"nr_wakeups_affine_attempts": 2, "nr_wakeups_affine": 1},  # it may run on any CPU, and every family wakes it
     "vm-sleep": {"voluntary_sleep_ns": 290 * MS},
     "vm-fsync": {"block_sum": MS, "iowait_sum": MS, "iowait_count": 5, "blkio_delay_count": 5, "blkio_delay_total_ns": MS,
                  "write_bytes": 40 * PAGE, "wchar": 40 * PAGE, "syscw": 40},
@@ -29,14 +29,14 @@ GREW = {
     "vm-compact": {"compact_delay_count": 1, "compact_delay_total_ns": 1},
 }
 
-# Of several threads together: the balancer picks one.
-GREW_TOGETHER = {
+# Sums over several threads, because the balancer may choose any of them.
+MINIMUM_GROWTH_OF_GROUPS = {
     "vm-held": {"nr_failed_migrations_affine": 1},
     "vm-hot": {"nr_failed_migrations_hot": 1, "nr_failed_migrations_running": 1, "nr_forced_migrations": 1, "nr_migrations": 2},
 }
 
-# Thread -> metric -> the least it is after the work.
-REACHED = {
+# Thread -> metric -> minimum value after the work.
+MINIMUM_VALUES = {
     "vm-sleep": {"sleep_max": 290 * MS},
     "vm-fsync": {"block_max": 1, "blkio_delay_max_ns": 1, "blkio_delay_min_ns": 1},
     "vm-rivals": {"wait_max": MS, "exec_max": MS, "slice_max": MS, "cpu_delay_max_ns": MS, "cpu_delay_min_ns": 1},
@@ -45,8 +45,8 @@ REACHED = {
     "vm-limit": {"freepages_delay_max_ns": 1},
 }
 
-# Thread -> metric -> what it is, before and after.
-IS = {
+# Thread -> metric -> value before and after the work.
+SETTINGS = {
     "vm-fifo": {"policy": b"SCHED_FIFO", "rt_priority": 7, "priority": -8},
     "vm-rr": {"policy": b"SCHED_RR", "rt_priority": 3, "priority": -4},
     "vm-batch": {"policy": b"SCHED_BATCH", "nice": 5, "priority": 25},
@@ -58,7 +58,7 @@ IS = {
     "vm-local": {"cpu_affinity": [0], "processor": 0},
 }
 
-CGROUP_GREW = {
+CGROUP_MINIMUM_GROWTH = {
     "throttled": {"cgroup.cpu.nr_periods": 4, "cgroup.cpu.nr_throttled": 3, "cgroup.cpu.throttled_usec": 50_000,
                   "cgroup.cpu.local.throttled_usec": 50_000, "cgroup.cpu.usage_usec": 20_000},
     "burst": {"cgroup.cpu.nr_bursts": 1, "cgroup.cpu.burst_usec": 100},
@@ -66,103 +66,104 @@ CGROUP_GREW = {
              "cgroup.psi.cpu.some.total_usec": 100_000},
     "swap": {"cgroup.psi.memory.some.total_usec": 1000}, "io": {"cgroup.psi.io.some.total_usec": 1000},
 }
-CGROUP_REACHED = {"limit": {"cgroup.memory.peak": 7 << 20}, "swap": {"cgroup.memory.swap.current": 1 << 20}, "pids": {"cgroup.pids.peak": 2}}
-CGROUP_IS = {
+CGROUP_MINIMUM_VALUES = {"limit": {"cgroup.memory.peak": 7 << 20}, "swap": {"cgroup.memory.swap.current": 1 << 20}, "pids": {"cgroup.pids.peak": 2}}
+CGROUP_SETTINGS = {
     "throttled": {"cgroup.cpu.max_quota_us": 10_000, "cgroup.cpu.max_period_us": 50_000},
     "io": {"cgroup.cpu.weight": 250, "cgroup.memory.low": 1 << 20, "cgroup.memory.min": 1 << 19},
     "limit": {"cgroup.memory.max": 8 << 20}, "swap": {"cgroup.memory.high": 7 << 20, "cgroup.memory.swap.max": 40 << 20},
     "pids": {"cgroup.pids.max": 2, "cgroup.pids.current": 1}, "quiet": {"cgroup.cpu.weight_nice": 3},
 }
-# Cgroup -> map metric -> key (or any) -> the least by which it grew.
-CGROUP_MAP_GREW = {
+# Cgroup -> map metric -> key (None: sum over all keys) -> minimum growth.
+CGROUP_MAP_MINIMUM_GROWTH = {
     "limit": {"cgroup.memory.events": {"max": 1}}, "swap": {"cgroup.memory.events": {"high": 1}}, "pids": {"cgroup.pids.events": {"max": 1}},
     "thrash": {"cgroup.memory.stat": {"workingset_refault_file": 1}},
     "io": {"cgroup.io.stat.wbytes": {None: 40 * PAGE}, "cgroup.io.stat.wios": {None: 40}, "cgroup.io.stat.rbytes": {None: 100 * PAGE},
            "cgroup.io.stat.rios": {None: 100}, "cgroup.io.stat.dbytes": {None: PAGE}, "cgroup.io.stat.dios": {None: 1}},
 }
-HOST_GREW = {f"host.psi.{kind}.some.total_usec": 1000 for kind in ("cpu", "memory", "io")}
+HOST_MINIMUM_GROWTH = {f"host.psi.{kind}.some.total_usec": 1000 for kind in ("cpu", "memory", "io")}
 
 
-def cannot_have(cell):
-    return isinstance(cell, Gap) and cell.name == "Unsupported"  # whether rightly so, checks_values.py tells
+def is_unsupported(cell):
+    return isinstance(cell, Gap) and cell.name == "Unsupported"  # checks_values.py checks whether this is correct
 
 
-def grew(who, metric, least, before, after):
-    """A sentence, or nothing."""
-    if cannot_have(after):
+def check_growth(who, metric, least, before, after):
+    """Returns a list with one complaint, or an empty list."""
+    if is_unsupported(after):
         return []
     if isinstance(before, Gap) or isinstance(after, Gap):
         return [f"{who}: {metric} is {before!r}, then {after!r}"]
     return [] if after - before >= least else [f"{who}: {metric} grew by {after - before}, not by {least}"]
 
 
-def reached(who, metric, least, after):
-    if cannot_have(after):
+def check_minimum(who, metric, least, after):
+    if is_unsupported(after):
         return []
     return [f"{who}: {metric} is {after!r}, not {least} or more"] if isinstance(after, Gap) or after < least else []
 
 
-def one(left, capture, comm):
-    rows = left.named(capture, comm)
+def find_thread(output, capture, comm):
+    rows = output.threads_named(capture, comm)
     return next(iter(rows.values())) if len(rows) == 1 else None
 
 
-def threads_grew(left):
+def check_threads(output):
     wrong = []
-    for comm, wanted in GREW.items():
-        before, after = one(left, "first", comm), one(left, "second", comm)
+    for comm, wanted in MINIMUM_GROWTH.items():
+        before, after = find_thread(output, "first", comm), find_thread(output, "second", comm)
         if not before or not after:
             wrong.append(f"{comm} is not in both captures")
             continue
         for metric, least in wanted.items():
-            wrong += grew(comm, metric, least, before[metric], after[metric])
+            wrong += check_growth(comm, metric, least, before[metric], after[metric])
     return wrong
 
 
-def together(left, capture, comm, metric):
-    rows = [*left.named(capture, comm).values(), *left.named(capture, comm + "+").values()]
+def sum_of_group(output, capture, comm, metric):
+    rows = [*output.threads_named(capture, comm).values(), *output.threads_named(capture, comm + "+").values()]
     return sum(row[metric] for row in rows if not isinstance(row[metric], Gap))
 
 
-def balanced(left):
-    return [sentence for comm, wanted in GREW_TOGETHER.items() for metric, least in wanted.items()
-            for sentence in grew(comm, metric, least, together(left, "first", comm, metric), together(left, "second", comm, metric))]
+def check_balancer(output):
+    return [sentence for comm, wanted in MINIMUM_GROWTH_OF_GROUPS.items() for metric, least in wanted.items()
+            for sentence in check_growth(comm, metric, least, sum_of_group(output, "first", comm, metric), sum_of_group(output, "second", comm, metric))]
 
 
-def extremes(left):
-    return [sentence for comm, wanted in REACHED.items() for metric, least in wanted.items()
-            for sentence in reached(comm, metric, least, one(left, "second", comm)[metric])]
+def check_extremes(output):
+    return [sentence for comm, wanted in MINIMUM_VALUES.items() for metric, least in wanted.items()
+            for sentence in check_minimum(comm, metric, least, find_thread(output, "second", comm)[metric])]
 
 
-def settings(left):
-    ext = {"vm-ext": {"policy": b"SCHED_EXT" if left.kernel.has("CONFIG_SCHED_CLASS_EXT") else b"SCHED_OTHER"}}
-    found = ((comm, metric, value, one(left, "second", comm)[metric]) for comm, wanted in (IS | ext).items() for metric, value in wanted.items())
-    return [f"{comm}: {metric} is {now!r}, not {value!r}" for comm, metric, value, now in found if now != value and not cannot_have(now)]
+def check_settings(output):
+    ext = {"vm-ext": {"policy": b"SCHED_EXT" if output.kernel.has("CONFIG_SCHED_CLASS_EXT") else b"SCHED_OTHER"}}
+    found = ((comm, metric, value, find_thread(output, "second", comm)[metric]) for comm, wanted in (SETTINGS | ext).items()
+             for metric, value in wanted.items())
+    return [f"{comm}: {metric} is {now!r}, not {value!r}" for comm, metric, value, now in found if now != value and not is_unsupported(now)]
 
 
-def heap_of(left, capture, program, told_in):
-    """What jemalloc itself told at the end, thread by thread: nobody allocates while it sleeps."""
-    told = [tuple(int(word) for word in line.split()) for line in left.text(told_in).splitlines()]
-    rows = {tid: row for (_, tid), row in left.named(capture, program[:LONGEST_NAME]).items()}
-    wrong = [] if len(told) == len(rows) > 1 else [f"jemalloc told of {len(told)} threads, captured are {len(rows)}"]
-    for tid, allocated, deallocated in told:
+def check_heap(output, capture, program, file_name):
+    """Compares the captured counters with those that jemalloc itself reports at the end. The program does not allocate while it sleeps."""
+    counters = [tuple(int(word) for word in line.split()) for line in output.text(file_name).splitlines()]
+    rows = {tid: row for (_, tid), row in output.threads_named(capture, program[:LONGEST_NAME]).items()}
+    wrong = [] if len(counters) == len(rows) > 1 else [f"jemalloc reported {len(counters)} threads, captured are {len(rows)}"]
+    for tid, allocated, deallocated in counters:
         found = rows[tid]["allocated_bytes"], rows[tid]["deallocated_bytes"]
         wrong += [f"{tid}: {found}, but jemalloc said {allocated} and {deallocated}"] if found != (allocated, deallocated) else []
     return wrong
 
 
-def heap(left):
-    return heap_of(left, "second", "heap_preloaded", "heap")
+def heap(output):
+    return check_heap(output, "second", "heap_preloaded", "heap")
 
 
-def other_heaps(left):
-    """Linked, static and stripped, where the development files of jemalloc were there to build them."""
-    programs = [name for name in left.statuses if name.startswith("heap_")]
-    return [f"{program}: {wrong}" for program in programs for wrong in heap_of(left, program, program, program)]
+def other_heaps(output):
+    """Checks programs with linked, static and stripped jemalloc, which are built only where its development files are installed."""
+    programs = [name for name in output.statuses if name.startswith("heap_")]
+    return [f"{program}: {wrong}" for program in programs for wrong in check_heap(output, program, program, program)]
 
 
-def group(left, capture, name):
-    return left.file(capture).cgroups_by_path()[b"/vm/" + name.encode()]
+def cgroup_row(output, capture, name):
+    return output.file(capture).cgroups_by_path()[b"/vm/" + name.encode()]
 
 
 def total(cells, key):
@@ -171,28 +172,28 @@ def total(cells, key):
     return cells.get(key, 0) if key else sum(cells.values())
 
 
-def cgroups(left):
+def cgroups(output):
     wrong = []
-    for name, wanted in CGROUP_GREW.items():
+    for name, wanted in CGROUP_MINIMUM_GROWTH.items():
         for metric, least in wanted.items():
-            wrong += grew(name, metric, least, group(left, "first", name)[metric], group(left, "second", name)[metric])
-    for name, wanted in CGROUP_REACHED.items():
+            wrong += check_growth(name, metric, least, cgroup_row(output, "first", name)[metric], cgroup_row(output, "second", name)[metric])
+    for name, wanted in CGROUP_MINIMUM_VALUES.items():
         for metric, least in wanted.items():
-            wrong += reached(name, metric, least, group(left, "second", name)[metric])
-    for name, wanted in CGROUP_MAP_GREW.items():
+            wrong += check_minimum(name, metric, least, cgroup_row(output, "second", name)[metric])
+    for name, wanted in CGROUP_MAP_MINIMUM_GROWTH.items():
         for metric, keys in wanted.items():
-            before, after = group(left, "first", name)[metric], group(left, "second", name)[metric]
-            wrong += [sentence for key, least in keys.items() for sentence in grew(name, metric, least, total(before, key), total(after, key))]
-    found = ((name, metric, value, group(left, "second", name)[metric]) for name, wanted in CGROUP_IS.items() for metric, value in wanted.items())
+            before, after = cgroup_row(output, "first", name)[metric], cgroup_row(output, "second", name)[metric]
+            wrong += [sentence for key, least in keys.items() for sentence in check_growth(name, metric, least, total(before, key), total(after, key))]
+    found = ((name, metric, value, cgroup_row(output, "second", name)[metric]) for name, wanted in CGROUP_SETTINGS.items() for metric, value in wanted.items())
     return wrong + [f"{name}: {metric} is {now!r}, not {value!r}" for name, metric, value, now in found if now != value]
 
 
-def host(left):
-    return [sentence for metric, least in HOST_GREW.items()
-            for sentence in grew("host", metric, least, left.file("first").host[metric], left.file("second").host[metric])]
+def host(output):
+    return [sentence for metric, least in HOST_MINIMUM_GROWTH.items()
+            for sentence in check_growth("host", metric, least, output.file("first").host[metric], output.file("second").host[metric])]
 
 
-CHECKS = {"threads: counters move as pushed": threads_grew, "balancer: refusals and force are counted": balanced,
-          "threads: extremes are reached": extremes, "threads: policies and settings": settings, "a heap of jemalloc": heap,
+CHECKS = {"threads: the workload moves counters": check_threads, "balancer: refused and forced migrations are counted": check_balancer,
+          "threads: extremes are reached": check_extremes, "threads: policies and settings": check_settings, "a heap of jemalloc": heap,
           "heaps of linked and static jemalloc": other_heaps,
           "cgroups: use, limits and refusals": cgroups, "host: pressure grows": host}

@@ -1,7 +1,7 @@
-"""One pass by BPF says what the files and netlink say; and what it cannot say here falls to them, by name.
+"""Checks that the iterator, the files and netlink agree, and that metrics that task-iter cannot provide come from the files, with a reason.
 
-What is here:   checks on the captures around `second`, made by the files alone, and on what `ctprof plugins` says.
-What is not:    comparing rows (../parity/agreement.py).
+In scope:       checks on the captures around `second`, which use only the files, and on the output of `ctprof plugins`.
+Out of scope:   comparing rows (../parity/agreement.py).
 """
 
 import json
@@ -10,42 +10,42 @@ import expected
 from agreement import FILES, ITER, Agreement
 from captured import Gap
 
-# From here on nothing that a kernel has is left to the files.
-WHOLE_SINCE = (5, 17)
+# From this version on task-iter fills every metric that the kernel has.
+COMPLETE_SINCE = (5, 17)
 
 
-def of_files(left):
-    """Metrics of threads that the kernel has, whoever fills them."""
+def metrics_of_files(output):
+    """Returns the thread metrics that the kernel has, whichever plugin fills them."""
     metrics = (metric for metric in expected.vocabulary() if metric["plugin"] in FILES.split(",") and metric["entity"] == "thread")
-    return {metric["name"] for metric in metrics if not expected.why_not(metric, left.kernel, left.taskstats_version)}
+    return {metric["name"] for metric in metrics if not expected.why_missing(metric, output.kernel, output.taskstats_version)}
 
 
-def offers(left):
-    """Metric -> state and reason, of task-iter."""
-    plugins = json.loads(left.text("plugins.json"))["plugins"]
+def offers(output):
+    """Returns metric -> state and reason for the metrics that task-iter offers."""
+    plugins = json.loads(output.text("plugins.json"))["plugins"]
     return {offer["metric"]: (offer["state"], offer["reason"]) for plugin in plugins if plugin["name"] == ITER for offer in plugin["offers"]}
 
 
-def agrees(left):
-    """Every metric of both is compared, with a value of some thread that slept."""
-    found = Agreement(left.file("files-before"), left.file("second"), left.file("files-after"))
+def agrees(output):
+    """Compares every metric that both provide, with a value of at least one thread that slept."""
+    found = Agreement(output.file("files-before"), output.file("second"), output.file("files-after"))
     if not found.names:
-        return []  # judged by falls_back
+        return []  # checked by falls_back
     values = {name for key in found.asleep for name in found.shared if not isinstance(found.ours.threads[key][name], Gap)}
     return [*(f"{name} is in no file" for name in found.only_in_task_iter()), *found.wrong(), *(f"{name} was never compared" for name in found.shared - values)]
 
 
-def falls_back(left):
-    """A newer kernel leaves nothing to the files; of an older one, the reason is told."""
-    told, filled = offers(left), left.file("second").columns_of("thread", ITER)
-    wrong = [] if told else ["there is no task-iter"]
-    for name in of_files(left) & set(told):
-        state, reason = told[name]
+def falls_back(output):
+    """On newer kernels task-iter leaves no metric to the files. On older ones it must give a reason for each."""
+    offered, filled = offers(output), output.file("second").columns_of("thread", ITER)
+    wrong = [] if offered else ["there is no task-iter"]
+    for name in metrics_of_files(output) & set(offered):
+        state, reason = offered[name]
         if (state == "fills") != (name in filled):
             wrong.append(f"{name}: {state} by what `plugins` says, but {'' if name in filled else 'not '}filled by task-iter")
-        if state != "fills" and (left.kernel.number >= WHOLE_SINCE or not reason):
+        if state != "fills" and (output.kernel.number >= COMPLETE_SINCE or not reason):
             wrong.append(f"{name} is left to the files: {state}, {reason!r}")
     return wrong
 
 
-CHECKS = {"task-iter agrees with the files": agrees, "what task-iter cannot have falls to the files": falls_back}
+CHECKS = {"task-iter agrees with the files": agrees, "the files fill what task-iter cannot": falls_back}

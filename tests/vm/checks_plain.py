@@ -1,45 +1,45 @@
-"""A capture of what sleeps equals plain copies of the kernel's files that were taken before and after it."""
+"""Checks that a capture of sleeping threads equals plain copies of the kernel's files, which were taken before and after it."""
 
 from agreement import HEAP, IDENTITY, IN_PROGRESS
 from captured import Gap
 from compare_rows import lacking_columns, row_differences
 import plain_cgroups
 
-MOST_MOVING = 6  # of our threads; all others must have slept
-SHARED_SLACK_KIB = 4  # a page that others map too counts by how many they are
-SHARES_LIBRARIES = b"heap_preloaded"  # with ctprof itself, while that runs
+MAX_MOVING_THREADS = 6  # of the test's threads; all others must have slept
+SHARED_SLACK_KIB = 4  # a page that others map too counts by the number of mappings
+SHARES_LIBRARIES = b"heap_preloaded"  # shares its libraries with ctprof while that runs
 
-# Moves without being used: averages, and what other CPUs have not yet added up.
-RESTLESS = ("avg10", "avg60", "avg300", "cgroup.memory.stat")
+# Values that change without activity: averages, and counts that other CPUs have not added yet.
+UNSTABLE = ("avg10", "avg60", "avg300", "cgroup.memory.stat")
 
 
-def slept(left, read):
-    """What was the same before and after: key -> row."""
+def unchanged_rows(output, read):
+    """Returns the rows that are equal before and after: key -> row."""
     before, after = read("before"), read("after")
     return {key: row for key, row in before.items() if after.get(key) == row}
 
 
-def threads(left):
-    plain, captured = slept(left, left.plain_threads), left.file("second").threads
-    moving = len(left.plain_threads("before")) - len(plain)
-    differences = [f"{moving} of our threads did not sleep"] if moving > MOST_MOVING else []
+def threads(output):
+    plain, captured = unchanged_rows(output, output.plain_threads), output.file("second").threads
+    moving = len(output.plain_threads("before")) - len(plain)
+    differences = [f"{moving} of our threads did not sleep"] if moving > MAX_MOVING_THREADS else []
     for key, row in plain.items():
         differences += row_differences(f"{key[0]}/{key[1]}", row, captured.get(key, {}))
-    told_elsewhere = HEAP | IN_PROGRESS | set(IDENTITY)  # tests/jemalloc, tests/record, checks_parity.py
+    compared_elsewhere = HEAP | IN_PROGRESS | set(IDENTITY)  # compared in tests/jemalloc, tests/record and checks_parity.py
     for plugin in ("procfs-sched", "taskstats", "task-iter"):
         differences += [f"{name} is not compared" for name in lacking_columns(
-            next(iter(plain.values())), next(iter(captured.values())), left.file("second").columns_of("thread", plugin) - told_elsewhere)]
+            next(iter(plain.values())), next(iter(captured.values())), output.file("second").columns_of("thread", plugin) - compared_elsewhere)]
     return differences
 
 
-def rollups(left):
+def rollups(output):
     def read(name):
-        return {tgid: left.plain_rollup(name, tgid) for (tgid, tid), row in left.plain_threads(name).items()
+        return {tgid: output.plain_rollup(name, tgid) for (tgid, tid), row in output.plain_threads(name).items()
                 if tgid == tid and row["comm"] != SHARES_LIBRARIES}
 
-    differences, compared = [], slept(left, read)
+    differences, compared = [], unchanged_rows(output, read)
     for tgid, plain in compared.items():
-        found = left.file("second").processes[tgid]["process.smaps_rollup"]
+        found = output.file("second").processes[tgid]["process.smaps_rollup"]
         if isinstance(found, Gap) or sorted(found) != sorted(plain):
             differences.append(f"{tgid}: {found!r}, not {plain!r}")
             continue
@@ -48,22 +48,22 @@ def rollups(left):
     return differences or ([] if compared else ["no process slept"])
 
 
-def cgroup_rows(left, name, paths):
-    cgroups = left.plain_cgroups(name)
+def cgroup_rows(output, name, paths):
+    cgroups = output.plain_cgroups(name)
     return {path: cgroups.row(path, "cgroup") | cgroups.row(path, "psi") for path in paths}
 
 
-def cgroups(left):
-    """Cell by cell: those that were the same before and after."""
-    captured = left.file("second").cgroups_by_path()
-    before, after = (cgroup_rows(left, name, captured) for name in ("before", "after"))
+def cgroups(output):
+    """Compares the cells that are equal before and after."""
+    captured = output.file("second").cgroups_by_path()
+    before, after = (cgroup_rows(output, name, captured) for name in ("before", "after"))
     differences, compared = [], set()
     for path, row in before.items():
-        quiet = {name: cell for name, cell in row.items() if after[path][name] == cell and not name.endswith(RESTLESS)}
+        quiet = {name: cell for name, cell in row.items() if after[path][name] == cell and not name.endswith(UNSTABLE)}
         differences += row_differences(path.decode(), quiet, captured[path])
         compared |= {name for name, cell in quiet.items() if isinstance(cell, (int, dict))}
     never = [metric["name"] for plugin in ("cgroup", "psi") for metric in plain_cgroups.vocabulary(plugin)
-             if metric["entity"] == "cgroup" and metric["name"] not in compared and not metric["name"].endswith(RESTLESS)
+             if metric["entity"] == "cgroup" and metric["name"] not in compared and not metric["name"].endswith(UNSTABLE)
              and any(isinstance(row[metric["name"]], (int, dict)) for row in before.values())]
     return differences + [f"{name} was never quiet: it is not compared" for name in never]
 
@@ -72,17 +72,17 @@ def is_total(value):
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def host(left):
-    """Pressure grows all the time: what was captured lies between the two copies. The rest is equal."""
+def host(output):
+    """Pressure grows all the time, so the captured value must lie between the two copies. All other values must be equal."""
     differences = []
-    captured = left.file("second").host
+    captured = output.file("second").host
     for plugin in ("psi", "sched_ext"):
-        before, after = (plain_cgroups.read_host(left.plain(name), plugin) for name in ("before", "after"))
+        before, after = (plain_cgroups.read_host(output.plain(name), plugin) for name in ("before", "after"))
         for name, cell in before.items():
             if name.endswith("total_usec") and is_total(cell):
                 if not (is_total(captured[name]) and cell <= captured[name] <= after[name]):
                     differences.append(f"{name} is {captured[name]!r}, not between {cell} and {after[name]}")
-            elif cell == after[name] and not name.endswith(RESTLESS):
+            elif cell == after[name] and not name.endswith(UNSTABLE):
                 differences += row_differences("host", {name: cell}, captured)
     return differences
 

@@ -1,15 +1,15 @@
-"""The unit tests that ran in the guest."""
+"""Checks the unit tests that ran in the guest."""
 
 
-def was_made(left):
-    return bool(left.text("units"))
+def is_present(output):
+    return bool(output.text("units"))
 
 
-def units(left):
-    """The names of those that failed, and what they said last."""
+def units(output):
+    """Returns the names of the failed tests, each with its last lines of output."""
     wrong = []
-    for name, status in left.pairs("units").items():
-        wrong += [f"{name} ended with {status}:", *left.text(f"unit-{name}").splitlines()[-6:]] if status != "0" else []
+    for name, status in output.key_values("units").items():
+        wrong += [f"{name} ended with {status}:", *output.text(f"unit-{name}").splitlines()[-6:]] if status != "0" else []
     return wrong
 
 

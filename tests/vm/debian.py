@@ -1,10 +1,11 @@
-"""Packages of Debian, by apt, of any architecture: which there are, the few files of one that a guest needs, and whole trees of several.
+"""Debian packages of any architecture, by apt: lists the available ones, fetches the few files of one that a guest needs, and unpacks trees of
+several.
 
-apt gets lists, a state and a cache of its own, so that suites which this machine does not have can be asked, and nothing of this machine
-changes. Mirrors are those of the machine's own lists.
+apt uses its own lists, state and cache, so that it can query suites that this machine does not use, without any change to this machine. The
+mirrors come from the machine's own lists.
 
-What is here:   apt and dpkg-deb.
-What is not:    which kernels are wanted, and where they are kept (kernels.py); what a tree is for (foreign.py).
+In scope:       apt and dpkg-deb.
+Out of scope:   which kernels are wanted, and where they are stored (kernels.py); what a tree is for (foreign.py).
 """
 
 import glob
@@ -21,24 +22,24 @@ WANTED_FILES = {"vmlinuz": re.compile(r"/vmlinuz(-\d[^/]*)?$"), "config": re.com
 
 
 class Unavailable(Exception):
-    """What could not be had, for people."""
+    """A package or mirror is not available. The message is for people."""
 
 
 def newest_first(names):
-    """By the numbers in them."""
+    """Sorts names by the numbers in them."""
     return sorted(names, key=lambda name: [int(number) for number in re.findall(r"\d+", name)], reverse=True)
 
 
 def run(*words, **options):
     done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
     if done.returncode != 0:
-        last = (done.stderr.strip() or "no word why").splitlines()[-1]
+        last = (done.stderr.strip() or "no error message").splitlines()[-1]
         raise Unavailable(f"{' '.join(words[:1] + words[-2:])}: {last}")
     return done.stdout
 
 
 def mirrors():
-    """Archive -> address, by this machine's own lists; a mirror that is listed for one archive is taken to have the other beside it."""
+    """Returns archive -> address, from this machine's own lists. A mirror of one archive is assumed to have the other one too."""
     targets = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)"], capture_output=True, text=True, check=False)
     found = {}
     for address in targets.stdout.split():
@@ -52,14 +53,14 @@ def mirrors():
 
 
 class Archive:
-    """`suites` of one architecture, as a machine with nothing installed sees them. Kept in `directory`."""
+    """`suites` of one architecture, as seen by a machine without installed packages. Its files are in `directory`."""
 
     def __init__(self, directory, arch, suites):
         self.directory = directory
         self.suites = suites
         self.sources = os.path.join(directory, "sources.list")
         self.stamp = os.path.join(directory, "updated")
-        self.unreachable = None  # once it was, nobody waits for it again
+        self.unreachable = None  # set after the first failure, so that later calls fail at once
         self.options = []
         for key, value in {"Dir::Etc::sourcelist": self.sources, "Dir::Etc::sourceparts": "/dev/null",
                            "Dir::State::Lists": os.path.join(directory, "lists"), "Dir::Cache": os.path.join(directory, "cache"),
@@ -68,7 +69,7 @@ class Archive:
             self.options += ["-o", f"{key}={value}"]
 
     def update(self):
-        """Lists of today. Raises Unavailable without a network."""
+        """Updates the lists once a day. Raises Unavailable without a network."""
         if os.path.exists(self.stamp) and time.time() - os.path.getmtime(self.stamp) < FRESH_SECONDS:
             return
         if self.unreachable:
@@ -94,44 +95,44 @@ class Archive:
                 file.write(f"deb [signed-by={KEYRING}] {where[archive]} {suite} main\n")
 
     def packages(self, pattern):
-        """Names that match and can be had, the newest first. Other packages may name some that are gone from the mirror."""
+        """Yields the names of available packages that match, the newest first. Lists may contain names without a package."""
         named = run("apt-cache", *self.options, "pkgnames", "linux-").split()
         for name in newest_first(name for name in named if re.fullmatch(pattern, name)):
             if subprocess.run(["apt-cache", *self.options, "show", name], capture_output=True, check=False).returncode == 0:
                 yield name
 
     def fetch(self, package, directory):
-        """Puts what is wanted of the package into `directory`, under plain names."""
+        """Extracts the wanted files of the package into `directory`, under fixed names."""
         run("apt-get", *self.options, "-q", "download", package, cwd=directory)
         deb = next(os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".deb"))
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as unpacked:
             with tarfile.open(fileobj=unpacked.stdout, mode="r|") as members:
                 for member in members:
-                    keep(members, member, directory)
+                    extract_member(members, member, directory)
         os.unlink(deb)
 
     def unpack(self, packages, directory):
-        """Unpacks them and all that they depend on; nothing of them is run, so that it needs no rights and no machine of that kind."""
+        """Unpacks the packages with all dependencies. Runs none of their programs, so it needs no rights and no machine of that architecture."""
         run("apt-get", *self.options, "-q", "-y", "--no-install-recommends", "--download-only", "install", *packages)
-        for place in ("lib", "bin", "sbin"):  # packages still name both places
+        for place in ("lib", "bin", "sbin"):  # packages use both locations
             os.makedirs(os.path.join(directory, "usr", place))
             os.symlink(f"usr/{place}", os.path.join(directory, place))
         for deb in sorted(glob.glob(os.path.join(self.directory, "cache", "archives", "*.deb"))):
             with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as unpacked:
                 run("tar", "-x", "--keep-directory-symlink", "--no-same-owner", "-C", directory, stdin=unpacked.stdout)
             os.unlink(deb)
-        stay_inside(directory)
+        make_links_relative(directory)
 
 
-def keep(members, member, directory):
+def extract_member(members, member, directory):
     for plain, pattern in WANTED_FILES.items():
         if member.isfile() and pattern.search(member.name):
             with open(os.path.join(directory, plain), "wb") as file:
                 file.write(members.extractfile(member).read())
 
 
-def stay_inside(directory):
-    """Links that begin with a slash mean the tree's own root."""
+def make_links_relative(directory):
+    """Makes absolute links relative, so that they stay in the tree."""
     for place, directories, files in os.walk(directory):
         for path in (os.path.join(place, name) for name in directories + files):
             if os.path.islink(path) and os.readlink(path).startswith("/"):

@@ -1,10 +1,10 @@
-"""A system of another architecture: a tree of its packages, and ctprof with its plugins and test programs built for it by a cross compiler.
+"""A system of another architecture: a tree of its packages, and a cross build of ctprof with its plugins and test programs.
 
-The tree is kept in the cache, beside the kernels, and made again when the list of packages changes. Packages are unpacked, not installed:
-that needs no root rights and no emulation.
+The tree is stored in the cache beside the kernels, and created again when the list of packages changes. Packages are unpacked, not installed,
+which needs no root rights and no emulation.
 
-What is here:   the packages, the tree, the build.
-What is not:    apt (debian.py), how the compiler is called (arm64.ini), what goes into a guest (suite.py).
+In scope:       the packages, the tree, the build.
+Out of scope:   apt (debian.py), the options of the compiler (arm64.ini), the contents of a guest (suite.py).
 """
 
 import os
@@ -15,7 +15,7 @@ import tempfile
 import units
 from debian import Archive, Unavailable
 from image import HERE
-from systems import Tree
+from systems import PackageTree
 
 SUITES = ("bookworm", "bookworm-security")
 TO_BUILD = ("libc6-dev", "libstdc++-12-dev", "libboost1.81-dev", "libboost-filesystem1.81-dev", "libboost-json1.81-dev",
@@ -27,16 +27,16 @@ NEEDED = {"aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu", "meson": "meson", "n
           "apt-get": "apt", "tar": "tar"}
 
 
-def lacking():
+def missing_packages():
     return sorted({package for program, package in NEEDED.items() if not shutil.which(program)})
 
 
 def make_root(cache):
-    """The directory; raises Unavailable."""
-    root, made_of = os.path.join(cache, "root-arm64"), "\n".join(SUITES + TO_BUILD + TO_RUN)
+    """Returns the directory of the tree. Raises Unavailable."""
+    root, package_list = os.path.join(cache, "root-arm64"), "\n".join(SUITES + TO_BUILD + TO_RUN)
     try:
         with open(os.path.join(root, "made-of"), encoding="utf-8") as file:
-            if file.read() == made_of:
+            if file.read() == package_list:
                 return root
     except FileNotFoundError:
         pass
@@ -46,7 +46,7 @@ def make_root(cache):
         made = os.path.join(scratch, "root")
         archive.unpack(TO_BUILD + TO_RUN, made)
         with open(os.path.join(made, "made-of"), "w", encoding="utf-8") as file:
-            file.write(made_of)
+            file.write(package_list)
         shutil.rmtree(root, ignore_errors=True)
         os.rename(made, root)
     return root
@@ -59,7 +59,7 @@ def run(log, *words):
 
 
 def configure(root, build, log):
-    """Unless it is, for this tree."""
+    """Configures the build unless it is already configured for this tree."""
     place, text = build + ".ini", f"[constants]\nroot = '{root}'\n"
     if os.path.exists(os.path.join(build, "build.ninja")):
         with open(place, encoding="utf-8") as file:
@@ -72,8 +72,8 @@ def configure(root, build, log):
 
 
 def make(cache, build, programs):
-    """A Tree with `programs` in its build directory; raises Unavailable for what cannot be had, RuntimeError for what cannot be built."""
-    missing = lacking()
+    """Returns a PackageTree with `programs` in its build directory. Raises Unavailable for missing tools or packages, RuntimeError for a failed build."""
+    missing = missing_packages()
     if missing:
         raise Unavailable(f"not installed: {', '.join(missing)}")
     root = make_root(cache)
@@ -82,6 +82,6 @@ def make(cache, build, programs):
     if os.path.exists(log):
         os.unlink(log)
     configure(root, build, log)
-    run(log, "ninja", "-C", build, "build.ninja")  # tests may have come since it was configured
-    run(log, "ninja", "-C", build, "product", *programs, *units.to_build(build))
-    return Tree(root, LIBRARIES, build)
+    run(log, "ninja", "-C", build, "build.ninja")  # tests may have been added since the build was configured
+    run(log, "ninja", "-C", build, "product", *programs, *units.build_targets(build))
+    return PackageTree(root, LIBRARIES, build)

@@ -1,10 +1,10 @@
-"""One guest: a kernel and a disk in; how the command ended, what it said, and its files out.
+"""Runs one guest from a kernel and a disk. Returns the exit status of its command, the console output, and its files.
 
-The command's exit status and output come by the disk, the kernel's own words by the console: that works on machines with one serial port.
-x86 is emulated on one host thread: with more, qemu now and then breaks a guest whose kernel patches itself (static keys, BPF).
+The exit status and output of the command are on the disk, and the kernel's messages on the console, which works on machines with one serial
+port. x86 is emulated on one host thread: with more, qemu sometimes breaks a guest whose kernel patches its own code (static keys, BPF).
 
-What is here:   qemu.
-What is not:    what is on the disk (image.py), what is run (suite.py).
+In scope:       qemu.
+Out of scope:   the contents of the disk (image.py), what runs in the guest (suite.py).
 """
 
 import os
@@ -16,7 +16,7 @@ from image import take_out
 
 @dataclass(frozen=True)
 class Machine:
-    """How an architecture is emulated."""
+    """How to emulate an architecture."""
 
     program: str
     package: str
@@ -30,14 +30,14 @@ MACHINES = {
                      ("-M", "virt", "-accel", "tcg,thread=multi", "-cpu", "max,pauth-impdef=on"), "ttyAMA0"),
 }
 
-MEMORY = "320M"  # filled once, to provoke compaction
+MEMORY = "320M"  # the workload fills it once to provoke compaction
 CPUS = "2"
 
 
 @dataclass(frozen=True)
 class Finished:
-    status: int | None  # None: it did not get so far
-    out: str  # a directory: what the guest left in /out
+    status: int | None  # None if the command did not end
+    out: str  # a directory with the guest's files from /out
     console: str
 
 
@@ -61,13 +61,13 @@ def read_text(path):
 
 
 def run(kernel, disk, directory, words, timeout):
-    """Boots `disk`, waits for the guest to switch itself off, and takes out its files."""
+    """Boots `disk`, waits until the guest powers off, and extracts its files."""
     console = os.path.join(directory, "console")
     command = qemu(MACHINES[kernel.arch], kernel, disk, console, words)
     try:
         subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=timeout)
     except subprocess.TimeoutExpired:
-        pass  # no status, and the console tells how far it got
+        pass  # there is no status, and the console shows how far the guest came
     take_out(disk, directory)
     out = os.path.join(directory, "out")
     status = read_text(os.path.join(out, "status")).strip()

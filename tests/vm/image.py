@@ -1,12 +1,12 @@
-"""The guest's root disk: a directory tree, and the ext4 image that is made of it. No root rights, no mounts.
+"""The guest's root disk: a directory tree and the ext4 image of it. Needs no root rights and no mounts.
 
     image = Image(directory, system)
-    image.add("/opt/file", "/some/file")            a file of the host, under another name
-    image.add_program("/opt/tool", "/some/tool")    and the shared libraries that it needs, under their own names
+    image.add("/opt/file", "/some/file")            a file of the host under another name
+    image.add_program("/opt/tool", "/some/tool")    also the shared libraries that it needs, under their own names
     image.make("disk.img", "/opt/tool --all")
 
-What is here:   what every guest has: busybox, the program that runs first, libraries; mke2fs.
-What is not:    where files come from (systems.py), what a guest is for (suite.py), starting it (guest.py).
+In scope:       the files of every guest: busybox, the first program, libraries; mke2fs.
+Out of scope:   where files come from (systems.py), the purpose of a guest (suite.py), running it (guest.py).
 """
 
 import os
@@ -46,7 +46,7 @@ class Image:
             file.write(text)
 
     def add_program(self, path, source):
-        """A program, or a library that a program will open."""
+        """Adds a program, or a library that a program will load."""
         self.add(path, source)
         for library in self.system.libraries(source):
             if not os.path.exists(os.path.join(self.root, library.lstrip("/"))):

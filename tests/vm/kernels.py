@@ -1,9 +1,9 @@
-"""The kernels that the suite runs on. A row of the table is a kernel; the newest package that matches is taken, never a fixed version.
+"""The kernels on which the suite runs. Each row of the table is a kernel. The newest matching package is used, not a fixed version.
 
-Kernels are kept in a cache outside of the tree. What is there is used when there is no network, or nothing newer.
+Kernels are stored in a cache outside of the tree. A cached kernel is used if there is no network, or no newer package.
 
-What is here:   the table, the cache, and what a kernel was configured with.
-What is not:    apt (debian.py), running one (guest.py).
+In scope:       the table, the cache, and the configuration of a kernel.
+Out of scope:   apt (debian.py), running a kernel (guest.py).
 """
 
 import functools
@@ -19,8 +19,8 @@ SUITES = ("bullseye-security", "bookworm-security", "trixie-security", "trixie-b
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A kernel by name; packages by patterns, the first that matches is taken."""
+class WantedKernel:
+    """A kernel by name. The first pattern that matches a package is used."""
 
     name: str
     patterns: tuple
@@ -31,12 +31,12 @@ class Wanted:
 SCX = (r"linux-image-6\.18\.\d+\+deb13-cloud-amd64", r"linux-binary-\d+\.\d+\.\d+\+deb13-cloud-amd64")
 
 KERNELS = [
-    Wanted("5.10", (r"linux-image-5\.10\.0-\d+-cloud-amd64",), by_default=False),
-    Wanted("6.1", (r"linux-image-6\.1\.0-\d+-cloud-amd64",)),
-    Wanted("6.12", (r"linux-image-6\.12\.\d+\+deb13(\.\d+)?-cloud-amd64",)),
-    Wanted("6.18", SCX),  # or, once it has left the mirrors, the newest: any with sched_ext serves
-    Wanted("7", SCX[1:], by_default=False),
-    Wanted("arm64", (r"linux-binary-\d+\.\d+\.\d+\+deb13-cloud-arm64",), by_default=False, arch="arm64"),
+    WantedKernel("5.10", (r"linux-image-5\.10\.0-\d+-cloud-amd64",), by_default=False),
+    WantedKernel("6.1", (r"linux-image-6\.1\.0-\d+-cloud-amd64",)),
+    WantedKernel("6.12", (r"linux-image-6\.12\.\d+\+deb13(\.\d+)?-cloud-amd64",)),
+    WantedKernel("6.18", SCX),  # once 6.18 has left the mirrors, the newest kernel is used: any with sched_ext serves
+    WantedKernel("7", SCX[1:], by_default=False),
+    WantedKernel("arm64", (r"linux-binary-\d+\.\d+\.\d+\+deb13-cloud-arm64",), by_default=False, arch="arm64"),
 ]
 
 
@@ -46,7 +46,7 @@ class Kernel:
     arch: str
     package: str
     image: str
-    config: dict  # CONFIG_X -> "y", "m", a number or a text; what is off is not in it
+    config: dict  # CONFIG_X -> "y", "m", a number or a text; options that are off are missing
 
     @property
     def version(self):
@@ -77,8 +77,8 @@ class Cache:
         self.directory = directory
         os.makedirs(directory, exist_ok=True)
 
-    def kept(self, wanted):
-        """What was fetched before, or None."""
+    def cached(self, wanted):
+        """Returns the kernel in the cache, or None."""
         place = os.path.join(self.directory, f"{wanted.name}-{wanted.arch}")
         try:
             with open(os.path.join(place, "package"), encoding="utf-8") as file:
@@ -109,15 +109,15 @@ class Cache:
             shutil.copytree(scratch, place)
 
     def get(self, wanted):
-        """The kernel; raises Unavailable where it is neither to be had nor kept from before."""
-        kept = self.kept(wanted)
+        """Returns the kernel. Raises Unavailable if it is neither available nor in the cache."""
+        cached = self.cached(wanted)
         try:
             self.archive(wanted.arch).update()
             package = self.newest_package(wanted)
-            if kept is None or kept.package != package:
+            if cached is None or cached.package != package:
                 self.fetch(wanted, package)
         except Unavailable as why:
-            if kept is None:
+            if cached is None:
                 raise
-            print(f"kernel {wanted.name}: {kept.version} from the cache, for nothing newer can be asked for: {why}", file=sys.stderr)
-        return self.kept(wanted)
+            print(f"kernel {wanted.name}: {cached.version} from the cache, because the mirror is not available: {why}", file=sys.stderr)
+        return self.cached(wanted)

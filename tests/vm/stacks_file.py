@@ -1,7 +1,7 @@
-"""Call stacks of a window file, read without ctprof: threads, and what each weighs by stack.
+"""Reads the call stacks of a window file without ctprof: the threads, and the weight of each of their stacks.
 
-What is here:   the file.
-What is not:    what must be in it (checks_stacks.py).
+In scope:       reading the file.
+Out of scope:   checking it (checks_stacks.py).
 """
 
 import collections
@@ -11,11 +11,11 @@ import subprocess
 
 TRUNCATED = "[truncated]"
 KERNEL = "[kernel]"
-Frame = collections.namedtuple("Frame", "name module is_guessed")  # name: None where it has none
+Frame = collections.namedtuple("Frame", "name module is_guessed")  # name: None if it is unknown
 
 
 class Thread:
-    """`stacks`: of (frames, weight), leaf first; frames of one that does not reach its root end with TRUNCATED."""
+    """`stacks` contains (frames, weight), with the leaf first. A stack that does not reach its root ends with TRUNCATED."""
 
     def __init__(self, tgid, tid, pcomm, run_time_ns):
         self.tgid, self.tid, self.pcomm, self.run_time_ns = tgid, tid, pcomm, run_time_ns
@@ -25,12 +25,12 @@ class Thread:
     def weight(self):
         return sum(weight for _, weight in self.stacks)
 
-    def total(self, name):
-        """Of stacks that have a function of that name."""
+    def weight_of(self, name):
+        """Returns the weight of the stacks that contain a function with this name."""
         return sum(weight for frames, weight in self.stacks if name in (frame.name for frame in frames))
 
-    def itself(self):
-        """Function -> the weight of stacks whose leaf it is, in user space: what the kernel does for it is its own."""
+    def self_weights(self):
+        """Returns function -> weight of the stacks whose user-space leaf it is. Time in the kernel counts for the function that called it."""
         found = collections.Counter()
         for frames, weight in self.stacks:
             found[next((frame.name for frame in frames if frame.module != KERNEL), None)] += weight
@@ -50,7 +50,7 @@ class Stacks:
         self.threads = []
         for line in lines:
             if line["kind"] == "exited" or (line["kind"] == "table" and line["entity"] == "thread"):
-                self.threads += rows(line)
+                self.threads += read_threads(line)
         self._fill(lines)
 
     def _fill(self, lines):
@@ -70,12 +70,12 @@ class Stacks:
         for row, node, weight in zip(*(parts["weights"][key] for key in ("row", "node", "weight"))):
             self.threads[row].stacks.append((stacks[node], weight))
 
-    def named(self, pcomm):
+    def threads_of(self, pcomm):
         return [thread for thread in self.threads if thread.pcomm == pcomm]
 
 
-def rows(line):
-    """Of a line's columns; what it had run when the window opened is taken off."""
+def read_threads(line):
+    """Yields the threads of a line's columns, with their run time since the start of the window."""
     columns, born = line["columns"], set(line.get("born", ()))
     bases = line.get("bases", {}).get("run_time_ns") or columns["run_time_ns"]
     for at, (tgid, tid, pcomm, ran) in enumerate(zip(*(columns[key] for key in ("tgid", "tid", "pcomm", "run_time_ns")))):

@@ -1,7 +1,7 @@
-"""What goes into a guest for the suite, and the switches that its kernel is started with.
+"""The files of a guest of the suite, and the kernel command lines.
 
-What is here:   files and command lines.
-What is not:    what happens there (guest/suite.sh), what is made of the results (judge.py).
+In scope:       files and command lines.
+Out of scope:   what runs in the guest (guest/suite.sh), checking the results (checks_*.py).
 """
 
 import glob
@@ -19,23 +19,23 @@ PROGRAMS = {"drives": "tests/vm/drives", "record": "tests/vm/record", "sleepers"
             "heap_preloaded": "tests/jemalloc/heap_preloaded", "ends": "tests/record/ends",
             "troubles": "tests/hunts/troubles", "known": "tests/vm/known", "known_fp": "tests/vm/known_fp",
             "defers": "tests/vm/defers"}
-# For arm64 alone; and what a build with a sanitizer does not have.
+# For arm64 only; and a program that builds with a sanitizer do not have.
 SIGNED = {"known_signed": "tests/vm/known_signed", "known_signed_fp": "tests/vm/known_signed_fp"}
 SHARES = {"shares": "tests/record/shares", "libshares.so": "tests/record/libshares.so"}
-# Ways of having jemalloc beside being preloaded; where its development files are.
+# Programs that use jemalloc other than by preloading, if its development files are installed.
 HEAPS = {f"heap_{name}": f"tests/jemalloc/heap_{name}" for name in ("linked", "archive", "archive_stripped", "static", "static_stripped")}
 
 @dataclass(frozen=True)
 class Boot:
-    """One start of a kernel."""
+    """One boot of a kernel."""
 
     name: str
-    kernel: str  # of kernels.KERNELS
-    words: str  # of its command line
+    kernel: str  # a name in kernels.KERNELS
+    words: str  # words of the kernel command line
     script: str = "suite.sh"
 
 
-# Where delay accounting has a switch, some kernels get it on the command line, and some at run time alone (workload.sh sets what is not yet on).
+# Some kernels enable delay accounting on the command line, others only at run time (workload.sh enables it where it is off).
 BOOTS = [
     Boot("5.10", "5.10", "schedstats=enable psi=1"),
     Boot("6.1", "6.1", "schedstats=enable delayacct psi=1"),
@@ -48,19 +48,19 @@ BOOTS = [
 
 
 def find_jemalloc(system):
-    """By the guest's path."""
+    """Returns the path of the library in the guest."""
     before = len(system.path(""))
     return next((path[before:] for pattern in LIBJEMALLOC for path in glob.glob(system.path(pattern))), None)
 
 
-def lacking(system):
-    """What is not here, for people."""
+def missing_requirements(system):
+    """Returns the names of missing programs and packages."""
     unbuilt = sorted(name for name, path in PROGRAMS.items() if not os.path.exists(os.path.join(system.build, path)))
     return [f"{name} (not built)" for name in unbuilt] + ([] if find_jemalloc(system) else ["libjemalloc2"])
 
 
 def add_product(image, build):
-    """ctprof and its plugins, in the shape of a build tree."""
+    """Adds ctprof and its plugins, laid out like a build tree."""
     image.add_program(f"{SUITE}/tools/ctprof/ctprof", os.path.join(build, "tools", "ctprof", "ctprof"))
     image.write(f"{SUITE}/build.ninja", "")
     for plugin in glob.glob(os.path.join(build, "plugins", "*.so")):
@@ -74,17 +74,17 @@ def add_schedulers(image, kernel, directory, build):
 
 
 def has_schedulers(kernel, build):
-    return kernel.has("CONFIG_SCHED_CLASS_EXT") and not schedulers.lacking(build)
+    return kernel.has("CONFIG_SCHED_CLASS_EXT") and not schedulers.missing_requirements(build)
 
 
 def add_programs(image, build):
-    there = {name: path for name, path in (HEAPS | SIGNED | SHARES).items() if os.path.exists(os.path.join(build, path))}
-    for name, path in (PROGRAMS | there).items():
+    built = {name: path for name, path in (HEAPS | SIGNED | SHARES).items() if os.path.exists(os.path.join(build, path))}
+    for name, path in (PROGRAMS | built).items():
         image.add_program(f"{SUITE}/{name}", os.path.join(build, path))
 
 
-def to_build():
-    """Of a build tree that is made for a guest."""
+def build_targets():
+    """Returns the targets of a build tree for a guest."""
     return [*PROGRAMS.values(), *HEAPS.values(), *SIGNED.values(), *SHARES.values(), LOADER]
 
 

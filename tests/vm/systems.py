@@ -1,11 +1,11 @@
-"""Where the files of a guest come from: this machine and its build, or a tree of packages of another architecture with a build made for it.
+"""Where the files of a guest come from: this machine and its build, or a tree of packages of another architecture with a cross build.
 
-Either has `build`, a build tree with the tool and the test programs, `path(file)`, where a file of the guest is here, and
-`libraries(program)`, what the dynamic linker there would load, by the guest's paths, itself included. `runs_here`: whether this machine
-runs its programs.
+Both classes have `build`, a build tree with the tool and the test programs; `path(file)`, the path on this machine of a file of the guest;
+`libraries(program)`, the libraries that the dynamic linker loads there, as paths in the guest, including the linker; and `runs_here`, whether
+this machine can run the programs.
 
-What is here:   the two, and finding shared libraries.
-What is not:    making the tree and its build (foreign.py).
+In scope:       the two classes, and finding shared libraries.
+Out of scope:   creating the tree and its build (foreign.py).
 """
 
 import os
@@ -13,7 +13,7 @@ import re
 import subprocess
 
 
-class Own:
+class HostSystem:
     """This machine."""
 
     runs_here = True
@@ -30,32 +30,32 @@ class Own:
         return {next(word for word in line if word.startswith("/")) for line in words if any(word.startswith("/") for word in line)}
 
 
-class Tree:
-    """A tree at `root` whose libraries lie in `places`, for a machine that this one is not: its programs are read, not run."""
+class PackageTree:
+    """A tree at `root` with libraries in `library_directories`. This machine can read its programs, but not run them."""
 
     runs_here = False
 
-    def __init__(self, root, places, build):
+    def __init__(self, root, library_directories, build):
         self.root = root
-        self.places = places
+        self.library_directories = library_directories
         self.build = build
 
     def path(self, file):
         return self.root + file
 
-    def wanted_by(self, program):
-        told = subprocess.run(["readelf", "-ld", program], capture_output=True, text=True, check=True).stdout
-        names = re.findall(r"\(NEEDED\).*\[(.+)\]", told)
-        linker = re.findall(r"program interpreter: (/.+)\]", told)
+    def needed_libraries(self, program):
+        headers = subprocess.run(["readelf", "-ld", program], capture_output=True, text=True, check=True).stdout
+        names = re.findall(r"\(NEEDED\).*\[(.+)\]", headers)
+        linker = re.findall(r"program interpreter: (/.+)\]", headers)
         return set(linker) | {self.find(name) for name in names}
 
     def find(self, library):
-        found = (f"{place}/{library}" for place in self.places if os.path.exists(self.path(f"{place}/{library}")))
-        return next(found, None) or f"{self.places[0]}/{library}"  # which then is missed by name
+        found = (f"{place}/{library}" for place in self.library_directories if os.path.exists(self.path(f"{place}/{library}")))
+        return next(found, None) or f"{self.library_directories[0]}/{library}"  # reported later as missing, by its name
 
     def libraries(self, program):
-        found, left = set(), self.wanted_by(program)
-        while left:
-            found |= left
-            left = set().union(*(self.wanted_by(self.path(library)) for library in left)) - found
+        found, remaining = set(), self.needed_libraries(program)
+        while remaining:
+            found |= remaining
+            remaining = set().union(*(self.needed_libraries(self.path(library)) for library in remaining)) - found
         return found

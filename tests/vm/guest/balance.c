@@ -1,6 +1,6 @@
-/* The load balancer: threads that it may not move, and threads that it would rather leave where
- * they are. suite.sh makes every thread's cache count as warm, for the balancer then refuses first
- * and moves by force after it failed a few times. */
+/* The load balancer: threads that it may not move, and threads that it prefers not to move.
+ * workload.sh makes every cache count as warm: the balancer then refuses to move a thread, and
+ * forces the move after a few failures. */
 #include <semaphore.h>
 
 #include "drives.h"
@@ -21,7 +21,7 @@ static void helper(void) {
   check(sem_post(&done) == 0, "sem_post");
 }
 
-/* All begin on CPU 0. */
+/* All threads start on CPU 0. */
 static void prepare(const char* name, unsigned mask) {
   later_mask = mask;
   check(sem_init(&go, 0, 0) == 0 && sem_init(&done, 0, 0) == 0, "sem_init");

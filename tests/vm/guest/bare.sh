@@ -1,18 +1,18 @@
 #!/bin/busybox sh
-# shellcheck shell=dash disable=SC2034  # what is set here serves the file that is read
-# A kernel that was started with nothing switched on; then delay accounting comes while threads run already.
+# shellcheck shell=dash disable=SC2034  # lib.sh uses the variables
+# A kernel with all switches off. Delay accounting is then enabled while threads already run.
 set -u
 cd /suite || exit 1
 # shellcheck source=/dev/null
 . ./lib.sh
 processes=1 options=''
-make_room
+make_output_directories
 capture bare
 record all bare
 set_switch /proc/sys/kernel/task_delayacct 1
 capture later
 by_files later-files
-# Runs the commands that doctor names for root: they follow that headline, and everything else there is a comment.
+# Runs the commands that doctor suggests for root: they follow that heading, and all other lines there are comments.
 set_switch /proc/sys/kernel/task_delayacct 0
 mkdir /sys/fs/cgroup/below
 sleep 600 &

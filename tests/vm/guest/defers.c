@@ -1,8 +1,9 @@
-/* defers: whether this kernel puts off the user part of call chains until a thread goes back to
- * user space, as it tells itself.
+/* defers: tests whether this kernel defers the user part of call chains until a thread returns to
+ * user space.
  *
- * Samples itself while it reads /dev/zero, and prints `ASKED SAMPLES CHAINS`: 1 if the kernel takes
- * such an event, or 0; samples whose user part is to come; and chains that came.
+ * Samples itself while it reads /dev/zero, and prints `OPENED SAMPLES CHAINS`: 1 if the kernel
+ * accepts such an event, else 0; the number of samples with a deferred user part; and the number of
+ * chains that the kernel delivered later.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -43,7 +44,7 @@ static void read_zeros(void) {
   close(file);
 }
 
-/* Whether it is a sample that has that word in its chain. */
+/* Returns whether the sample's chain contains the mark of a deferred user part. */
 static int has_user_later(const struct perf_event_header* header) {
   const uint64_t* const words = (const uint64_t*)(header + 1);
   const size_t count = (header->size - sizeof *header) / sizeof *words;
@@ -52,7 +53,7 @@ static int has_user_later(const struct perf_event_header* header) {
   return 0;
 }
 
-/* The ring is read once, and longer than all that is written. */
+/* The ring is larger than all records, so reading it once is enough. */
 static void count(const struct perf_event_mmap_page* page, const char* data, unsigned* samples,
                   unsigned* chains) {
   for (uint64_t at = 0; at < page->data_head;) {

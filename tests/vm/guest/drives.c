@@ -1,9 +1,10 @@
 /* drives: makes threads wait, move and work in every way that the kernel counts, one after the
- * other, so that a capture before and one after show which counter each of them moved.
+ * other. A capture before and one after show which counters each thread moved.
  *
- * Says "ready" when all its processes stand still. At the first line of input each does its work in
- * turn, says so on standard error, and falls asleep for good; then "done". Ends when its input
- * ends. Made for a guest that is its alone: needs root, two CPUs, and the cgroups of suite.sh.
+ * Prints "ready" when all its processes sleep. After the first line of input each process works in
+ * turn, reports its time on standard error, and sleeps until the end. Then prints "done". Ends when
+ * its input ends. Needs a guest without other programs, root, two CPUs, and the cgroups of
+ * workload.sh.
  */
 #define _GNU_SOURCE
 #include "drives.h"
@@ -50,7 +51,7 @@ static int64_t now_ns(void) {
   return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* Mostly in user space: where the clock is no vDSO's, asking for the time is a system call. */
+/* Runs mostly in user space: without a vDSO clock, reading the time is a system call. */
 void spin_ms(int milliseconds) {
   const int64_t end = now_ns() + milliseconds * INT64_C(1000000);
   while (now_ns() < end)
@@ -118,9 +119,7 @@ void forget_cached_files(void) {
   close(file);
 }
 
-/* ---- one process a family
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- one process per family ---- */
 
 struct Child {
   const struct Family* family;
@@ -138,7 +137,7 @@ static void join(const char* cgroup) {
 
 static void say(int to) { check(write(to, "", 1) == 1, "write"); }
 
-/* Whether there was something to hear; at the end of input there is not. */
+/* Reads one byte. Returns 0 at the end of input. */
 static int hear(int from) {
   char byte;
   return read(from, &byte, 1) == 1;

@@ -1,5 +1,5 @@
-/* Limits of cgroups, as suite.sh has set them: a quota of CPU time, one that may be saved up, and a
- * number of processes. */
+/* Limits of cgroups that workload.sh has set: a quota of CPU time, a quota with bursts, and a limit
+ * on the number of processes. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ static void burst(void) {
   }
 }
 
-/* The cgroup may hold two: ourselves, and one more. */
+/* The cgroup may contain two processes: this one and one more. */
 static void fork_too_often(void) {
   pid_t children[kTries];
   int count = 0;

@@ -1,7 +1,7 @@
 # shellcheck shell=dash
-# A hunt: a program reads a file that is in memory again and again, until somebody limits the memory of its cgroup.
+# A hunt: a program repeatedly reads a file that is in memory. Then the memory of its cgroup is limited.
 
-record_reader() { # record_reader NAME COMMAND: what happens while the shell runs the command
+record_reader() { # record_reader NAME COMMAND: records while the shell runs the command
   step "hunt $1"
   /suite/tools/ctprof/ctprof record -o "/out/hunts/$1.ctprof.zst" -- /bin/busybox sh -c "$2" >"/out/hunts/$1.log" 2>&1
   note "hunt-$1 $?"
@@ -13,7 +13,7 @@ run_hunts() {
   make_cgroup hunt
   dd if=/dev/zero of=/disk/read-again bs=1M count=24 2>/dev/null
   sync
-  echo 3 >/proc/sys/vm/drop_caches # else they are the pages of whoever wrote them
+  echo 3 >/proc/sys/vm/drop_caches # otherwise the pages stay charged to the cgroup that wrote them
   start reader hunt /suite/troubles reader hunt-reader /disk/read-again
   open_pipes '9>/run/reader.in' '3</run/reader.out'
   read -r word <&3 && [ "$word" = ready ] || return 1

@@ -1,6 +1,6 @@
 #!/bin/busybox sh
 # shellcheck shell=dash
-# The guest's first program: mounts what a Linux system has, runs the command, leaves its output and exit status in /out, and switches off.
+# The guest's first program: mounts the usual file systems, runs the command, writes its output and exit status to /out, and powers off.
 export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/root LC_ALL=C
 mount -t devtmpfs dev /dev
 mkdir -p /dev/pts /dev/shm

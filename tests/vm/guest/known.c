@@ -1,24 +1,24 @@
-/* known: a program of which every function is known, down to its first instruction: no library, not
- * even C's.
+/* known: a program whose functions are all known, from its first instruction on. It uses no
+ * library, not even the C library.
  *
- * Round after round, until it is killed: eight parts of work in known_heavy(), which known_middle()
- * calls; two in known_light(); and reads of /dev/zero in known_reader(), which spend their time in
- * the kernel. Built as compilers build by default, with frame pointers, and, for arm64, with signed
- * return addresses.
+ * Repeats until it is killed: eight parts of work in known_heavy(), which known_middle() calls; two
+ * parts in known_light(); and reads of /dev/zero in known_reader(), which spend their time in the
+ * kernel. Variants: the compiler's default, with frame pointers, and, for arm64, with signed return
+ * addresses.
  */
 #include <linux/fcntl.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 
 enum { kPart = 200 * 1000, kReads = 8, kBytes = 64 * 1024 };
-/* Not for compilers to know: they would make functions of their own, for these alone. */
+/* Volatile, so that the compiler does not create clones of functions for constant arguments. */
 static volatile uint64_t heavy_parts = 8, light_parts = 2;
 
 #define KNOWN __attribute__((noinline, used))
 
 void known_main(void) __attribute__((noreturn, used));
 
-/* Whoever unwinds ends here: there is no caller. */
+/* Unwinding ends here, because _start has no caller. */
 #if defined(__x86_64__)
 __asm__(
     ".globl _start\n.type _start, @function\n_start:\n.cfi_startproc\n.cfi_undefined rip\n"
@@ -54,7 +54,8 @@ static long call(long number, long first, long second, long third, long fourth) 
 
 static char room[kBytes];
 
-/* What is on the stack is why a compiler that is asked to makes a frame here, too. */
+/* The variable on the stack makes the compiler set up a frame in leaf functions too, if asked to.
+ */
 #define WORK(parts)                        \
   volatile uint64_t until = (parts)*kPart; \
   for (uint64_t i = 0, end = until; i < end; ++i) __asm__ volatile("" : : "r"(i))
@@ -64,7 +65,7 @@ static KNOWN void known_heavy(uint64_t parts) {
   until = 0;
 }
 
-/* What it keeps on the stack differs from its caller's, so that a wrong rule would show. */
+/* Its stack frame differs in size from its caller's, so that a wrong unwind rule is noticed. */
 static KNOWN void known_middle(uint64_t parts) {
   volatile uint64_t kept[31];
   kept[0] = parts;

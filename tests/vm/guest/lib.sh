@@ -1,10 +1,10 @@
 # shellcheck shell=dash disable=SC2154  # suite.sh sets $options and $processes
-# What the steps of the suite share. /suite has the programs, /out is what the host gets: captures, their messages and exit statuses,
-# plain copies of kernel files, and notes as `name value` lines.
+# Functions of all steps of the suite. /suite contains the programs, and /out the files for the host: captures with their messages and exit
+# statuses, plain copies of kernel files, and notes as `name value` lines.
 
 step() { echo "step: $(cut -d' ' -f1 /proc/uptime) $*" >/dev/console; }
 
-# For this shell, and with another try where a child that ends interrupts it: a pipe is opened when its other end is.
+# Opens pipes in this shell. Opening a pipe blocks until its other end is open, and is repeated if an exiting child interrupts it.
 open_pipes() { # open_pipes REDIRECTION...
   local one tries
   for one; do
@@ -16,13 +16,13 @@ open_pipes() { # open_pipes REDIRECTION...
   done
 }
 
-make_room() { # for captures, by whomever
+make_output_directories() { # any user may write captures there
   mkdir -p /out/captures/rows /out/captures/columns /out/plain
   chmod 777 /out/captures/rows /out/captures/columns
 }
 
-# One capture in each layout, one right after the other.
-capture() { # capture NAME [WORD...]: the words stand before ctprof; its options are in $options
+# Makes one capture in each layout, directly one after the other.
+capture() { # capture NAME [WORD...]: the words precede ctprof; $options are its options
   local name=$1 layout out
   shift
   for layout in rows columns; do
@@ -34,13 +34,13 @@ capture() { # capture NAME [WORD...]: the words stand before ctprof; its options
   done
 }
 
-by_files() { # by_files NAME: of threads, by /proc and netlink alone
+by_files() { # by_files NAME: captures threads by /proc and netlink alone
   options=--plugins=procfs-sched,taskstats
   capture "$1"
   options=
 }
 
-# Copies of what a capture reads of our processes, and of all that is not a thread's.
+# Copies the files that a capture reads for the test's processes, and with `all` those of cgroups and the host.
 record() { # record all|threads NAME
   step "record $2"
   # shellcheck disable=SC2086  # several pids
@@ -49,11 +49,11 @@ record() { # record all|threads NAME
 
 note() { echo "$*" >>/out/notes; }
 
-set_switch() { # set_switch FILE VALUE: quietly where the kernel has no such switch
+set_switch() { # set_switch FILE VALUE: does nothing if the kernel lacks the switch
   if [ -e "$1" ]; then echo "$2" >"$1"; fi
 }
 
-as_user() { # as_user CAPABILITIES COMMAND...: as uid 1000, with "+net_admin,+bpf" or none, ""
+as_user() { # as_user CAPABILITIES COMMAND...: runs as uid 1000, with e.g. "+net_admin,+bpf", or "" for none
   local capabilities=$1
   shift
   if [ -n "$capabilities" ]; then

@@ -1,5 +1,5 @@
-/* Memory that is not enough: reclaim at a limit, pages out to swap and back, a working set that
- * does not fit, copies on write, and free memory in pieces too small for what is asked. */
+/* Lack of memory: reclaim at a limit, swapping out and in, a working set that does not fit, copies
+ * on write, and free memory in pieces that are too small for a request. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -25,22 +25,22 @@ enum { kSpareKib = 16 * 1024, kHugePages = 40, kHuge = 512 };
 
 static char* memory;
 
-/* suite.sh limits these cgroups to 8 MiB. */
+/* workload.sh limits these cgroups to 8 MiB. */
 static void prepare_limit(void) { memory = anonymous(kLimited); }
 static void reach_the_limit(void) { touch(memory, kLimited, 1); }
 
 static void prepare_swap(void) {
   memory = anonymous(kSwapped);
-  madvise(memory, (size_t)kSwapped * kPage, MADV_RANDOM); /* page by page, no reading ahead */
+  madvise(memory, (size_t)kSwapped * kPage, MADV_RANDOM); /* page by page, without read-ahead */
 }
 
 static void swap_out_and_in(void) {
   for (char byte = 1; byte <= 2; ++byte) touch(memory, kSwapped, byte);
 }
 
-/* Two halves of a file, of which the cgroup holds one and a half. Each is read twice, which makes
- * it the working set; then the other pushes it out, and waiting for such a page to come back is
- * thrashing. How soon the kernel takes them for one differs. */
+/* The cgroup has memory for three quarters of a file. Each half is read twice, which makes it the
+ * working set, and then the other half replaces it. Waiting for such a page to return is thrashing.
+ * How many rounds a kernel needs to detect the working set varies. */
 static void prepare_thrash(void) { fill_file("/disk/set", 2 * kHalf); }
 
 static long value_in(const char* path, const char* key) {
@@ -82,8 +82,8 @@ static void copy_on_write(void) {
   waitpid(child, NULL, 0);
 }
 
-/* All free memory in single pages with used ones between them; then pages of 2 MiB are asked for,
- * which the kernel must make by moving. */
+/* Turns all free memory into single pages between used ones, and then requests pages of 2 MiB, for
+ * which the kernel must move pages. */
 static void compact(void) {
   forget_cached_files();
   const size_t pages = (size_t)(value_in("/proc/meminfo", "MemFree:") - kSpareKib) * 1024 / kPage;

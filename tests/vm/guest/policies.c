@@ -1,5 +1,5 @@
-/* A thread of every policy, and of what can be set beside it. Each computes a little, so that its
- * class has something to count. */
+/* One thread for every policy, and for other scheduling attributes. Each computes a little, so that
+ * its scheduling class has something to count. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 enum { kPolicyDeadline = 6, kPolicyExt = 7, kSpinMs = 20, kTimes = 3 };
 
-/* What sched_setattr(2) takes; the C library has neither call nor struct. */
+/* Argument of sched_setattr(2). The C library has neither the call nor the struct. */
 struct attributes {
   uint32_t size, policy;
   uint64_t flags;
@@ -38,10 +38,10 @@ static void deadline(void) {
 static void nice_one(void) { be((struct attributes){.nice = -7}); }
 static void sliced(void) {
   be((struct attributes){.runtime = 7000000});
-} /* taken as a slice from Linux 6.12 on */
+} /* the slice, from Linux 6.12 on */
 static void pinned(void) { pin(0, 2); }
 
-/* A kernel without sched_ext knows no such policy; the thread stays as it is. */
+/* A kernel without sched_ext rejects this policy, and the thread keeps its own. */
 static void ext(void) {
   check(set((struct attributes){.policy = kPolicyExt}) == 0 || errno == EINVAL, "SCHED_EXT");
 }

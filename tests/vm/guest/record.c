@@ -1,11 +1,11 @@
-/* record: takes plain copies of what the kernel tells, for a host to compare a capture with.
+/* record: copies the kernel's files, so that the host can compare a capture with them.
  *
  *   record all|threads DIRECTORY PID...
  *
- * Below DIRECTORY, files stand under the path that they have: of each thread of the PIDs what a
- * capture reads in /proc, sched_ext and two switches; with `all` every cgroup and pressure too.
- * taskstats/<tid> holds the struct that the kernel sent, as it came. What cannot be read is left
- * out. It knows nothing of formats: bytes are copied.
+ * Copies keep their path, below DIRECTORY: for each thread of the PIDs the files in /proc that a
+ * capture reads, and also sched_ext and two switches; with `all` also every cgroup and pressure.
+ * taskstats/<tid> contains the unchanged struct from the kernel. Files that cannot be read are left
+ * out. Copies bytes without parsing them.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -39,7 +39,7 @@ static void make_directories(char* path) {
   }
 }
 
-/* `name` begins with a slash. */
+/* Writes bytes to a file below the target directory. `name` begins with a slash. */
 static void keep(const char* name, const char* bytes, size_t size) {
   char path[kLongestPath];
   snprintf(path, sizeof path, "%s%s", target, name);
@@ -69,9 +69,7 @@ static void copy_all_below(const char* directory) {
   nftw(directory, copy_found, kMostOpen, FTW_PHYS);
 }
 
-/* ---- taskstats
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- taskstats ---- */
 
 struct Request {
   struct nlmsghdr header;
@@ -82,7 +80,7 @@ struct Request {
 
 static int netlink;
 
-/* One attribute out, all attributes back; their size, or 0. */
+/* Sends one attribute and receives all attributes of the answer. Returns their size, or 0. */
 static size_t ask(int family, int command, int type, const void* value, size_t size, char* answer,
                   size_t room) {
   struct Request request = {.generic = {.cmd = (unsigned char)command, .version = 1}};
@@ -101,7 +99,7 @@ static size_t ask(int family, int command, int type, const void* value, size_t s
   return (size_t)got - before;
 }
 
-/* The attribute of this type among those in `bytes`, without its header. */
+/* Returns the attribute of this type in `bytes`, without its header, or NULL. */
 static const char* find(const char* bytes, size_t size, int type, size_t* length) {
   for (size_t at = 0; at + NLA_HDRLEN <= size;) {
     struct nlattr attribute;
@@ -143,9 +141,7 @@ static int open_taskstats(void) {
   return family_of_taskstats();
 }
 
-/* ---- threads
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* ---- threads ---- */
 
 static const char* const kThreadFiles[] = {"stat",  "status", "schedstat", "io",
                                            "sched", "comm",   "cgroup"};

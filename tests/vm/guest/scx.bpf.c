@@ -1,5 +1,5 @@
-/* The smallest sched_ext schedulers, by SCX_VARIANT: without a callback that says otherwise, a
- * scheduler keeps one queue for all CPUs, which is enough.
+/* Minimal sched_ext schedulers, selected by SCX_VARIANT. Without callbacks of its own, a scheduler
+ * uses one queue for all CPUs, which is sufficient.
  *
  * Built on the host for one kernel, from that kernel's BTF (schedulers.py).
  */
@@ -9,10 +9,10 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#define FULL 1    /* takes over every fair thread */
-#define PARTIAL 2 /* threads of the policy SCHED_EXT alone */
+#define FULL 1    /* schedules every fair thread */
+#define PARTIAL 2 /* schedules only threads of policy SCHED_EXT */
 #define REJECT 3  /* refuses threads of that policy */
-#define STALL 4   /* lets nobody run, until the kernel has enough of it */
+#define STALL 4   /* runs no thread, until the kernel's watchdog removes it */
 
 #define SCHED_EXT_POLICY 7
 

@@ -1,6 +1,6 @@
 # shellcheck shell=dash
-# Call stacks: of a program whose functions are known, beside it and while threads of the kernel work; of one with threads and a library
-# that is closed again; and while a CPU goes and comes.
+# Records call stacks of a program whose functions are known, also while kernel threads work; of a program with threads and a library that
+# it closes; and during CPU hotplug.
 
 record_stacks() { # record_stacks NAME WORD...; $plugins are ctprof's options
   local name=$1
@@ -11,9 +11,9 @@ record_stacks() { # record_stacks NAME WORD...; $plugins are ctprof's options
   note "stacks-$name $?"
 }
 
-# Two seconds of it; while ctprof begins and ends it stands still, for such a machine's CPUs are slow, and share one.
-beside_known() { # beside_known NAME PROGRAM DEED WORD...: what is done beside it, "sleep 2" or so; ctprof's options
-  local name=$1 program=$2 deed=$3 known
+# Records two seconds of the program. It is stopped while ctprof starts and ends, because the emulated CPUs are slow and share one host CPU.
+record_known() { # record_known NAME PROGRAM COMMAND WORD...: COMMAND runs meanwhile, for example "sleep 2"; WORDs are options of ctprof
+  local name=$1 program=$2 command=$3 known
   shift 3
   [ -e "/suite/$program" ] || return 0
   "/suite/$program" &
@@ -21,12 +21,12 @@ beside_known() { # beside_known NAME PROGRAM DEED WORD...: what is done beside i
   until [ "$(cat "/proc/$known/comm")" = "$program" ]; do sleep 0.1; done
   kill -STOP "$known"
   # shellcheck disable=SC2016  # the words are for the shell inside
-  record_stacks "$name" "$@" -- /bin/busybox sh -c '. /suite/stacks.sh; kill -CONT "$1"; $2; kill -STOP "$1"' sh "$known" "$deed"
+  record_stacks "$name" "$@" -- /bin/busybox sh -c '. /suite/stacks.sh; kill -CONT "$1"; $2; kill -STOP "$1"' sh "$known" "$command"
   kill -9 "$known"
   wait "$known" 2>/dev/null
 }
 
-flush() { # threads of the kernel write to the disk what this leaves in memory
+flush() { # writes files, which kernel threads then write to the disk
   local round
   for round in 1 2 3 4 5 6 7 8; do
     dd if=/dev/zero of="/disk/flushed$round" bs=64k count=64 2>/dev/null
@@ -37,7 +37,7 @@ flush() { # threads of the kernel write to the disk what this leaves in memory
 
 seconds() { cut -d' ' -f1 /proc/uptime; }
 
-# With the times around each. What runs on CPU 1 then is bound to it.
+# Notes the times around each step. The program that starts at the end is bound to CPU 1.
 move_cpu() {
   local before
   sleep 1
@@ -53,7 +53,7 @@ move_cpu() {
   kill $!
 }
 
-# Two seconds in which somebody sleeps, by each recorder of waits.
+# Records two seconds in which a process sleeps, once with each recorder of waits.
 record_waits() {
   local recorder sleeper before
   /bin/busybox sleep 3600 &
@@ -72,16 +72,16 @@ record_waits() {
 }
 
 run_stacks() {
-  local plugins=--plugins=on-cpu,procfs-sched # others take longer to begin than such a window lasts
+  local plugins=--plugins=on-cpu,procfs-sched # other plugins start more slowly than such a window lasts
   mkdir -p /out/stacks
-  beside_known cfi-99 known "sleep 2" --freq 99
-  beside_known cfi-999 known flush --freq 999
+  record_known cfi-99 known "sleep 2" --freq 99
+  record_known cfi-999 known flush --freq 999
   awk '/^Pid:/ { pid = $2 } /^PPid:/ && $2 == 2 { print pid }' /proc/[0-9]*/status >/out/stacks/of-kernel 2>/dev/null
   note "stacks-signs $(grep -cw paca /proc/cpuinfo)"
   note "stacks-defers $(/suite/defers)"
-  beside_known fp-999 known_fp "sleep 2" --freq 999 --unwind fp
-  beside_known signed-999 known_signed "sleep 2" --freq 999
-  beside_known signed-fp-999 known_signed_fp "sleep 2" --freq 999 --unwind fp
+  record_known fp-999 known_fp "sleep 2" --freq 999 --unwind fp
+  record_known signed-999 known_signed "sleep 2" --freq 999
+  record_known signed-fp-999 known_signed_fp "sleep 2" --freq 999 --unwind fp
   plugins=
   [ ! -e /suite/shares ] || SHARES_LIBRARY=/suite/libshares.so record_stacks shares --freq 999 -- /suite/shares 2 40 20 10 5
   cp /suite/known /run/known-back

@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# shellcheck shell=dash disable=SC2034  # what is set here serves the files that are read
-# What is done in a guest, in one boot. The host has put the programs into /suite and judges what it finds in /out.
+# shellcheck shell=dash disable=SC2034  # the sourced files use the variables
+# The steps in a guest during one boot. The host has put the programs into /suite, and checks the files in /out.
 set -u
 cd /suite || exit 1
 for part in lib workload switches scx heaps windows hunts stacks units; do
@@ -9,7 +9,7 @@ for part in lib workload switches scx heaps windows hunts stacks units; do
 done
 processes='' options=''
 jemalloc=$(cat /suite/jemalloc)
-make_room
+make_output_directories
 run_workload || { note "failed workload"; exit 1; }
 run_switches
 run_removal

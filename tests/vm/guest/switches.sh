@@ -1,7 +1,7 @@
 # shellcheck shell=dash disable=SC2034  # lib.sh reads $options
-# Switches of a running kernel, and who asks: each capture must lack what the switch or the missing right takes, and nothing else.
+# Captures with changed kernel switches and as different users. Each must lack exactly the values that depend on the switch or right.
 
-with_switch() { # with_switch NAME FILE VALUE: a capture while the switch has the value
+with_switch() { # with_switch NAME FILE VALUE: captures while the switch has the value
   local was
   [ -e "$2" ] || return 0
   was=$(cat "$2")
@@ -28,7 +28,7 @@ run_switches() {
   options=
 }
 
-# A process wanders from one new cgroup to the next while captures run, and the one that it left is removed.
+# Moves a process from one new cgroup to the next while captures run, and removes the previous one.
 wander() {
   local number=0 last=
   while [ -e /run/wander ]; do

@@ -1,5 +1,5 @@
 # shellcheck shell=dash
-# The unit tests, where the machine that built them could not run them.
+# Runs the unit tests that the machine that built them cannot run.
 
 run_units() {
   local program name

@@ -1,4 +1,4 @@
-/* Waiting for a time, a disk, a page or a CPU, and what is read and written meanwhile. */
+/* Waiting for a time, a disk, a page or a CPU, with reads and writes of files. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -35,7 +35,7 @@ static void sync_often(void) {
 
 static void prepare_direct(void) { fill_file("/disk/direct", kFilePages); }
 
-/* How long, since boot, nobody of this cgroup could go on for waiting for a disk. */
+/* Returns for how long since boot all tasks of this cgroup waited for a disk. */
 static long stalled_us(void) {
   char text[512] = {0};
   const int file = open("/sys/fs/cgroup/vm/io/io.pressure", O_RDONLY);
@@ -47,8 +47,8 @@ static long stalled_us(void) {
   return strtol(total + strlen("total="), NULL, 10);
 }
 
-/* A quick disk needs more reads than a slow one until even the mean of five minutes, of which the
- * kernel shows hundredths of a per cent, is more than nothing. */
+/* Reads until the average of five minutes, which has a resolution of 0.01 %, is above zero. A fast
+ * disk needs more reads for this than a slow one. */
 static void read_past_the_cache(void) {
   void* block;
   check(posix_memalign(&block, kPage, kPage) == 0, "posix_memalign");
@@ -62,7 +62,7 @@ static void read_past_the_cache(void) {
 
 static void prepare_faults(void) { fill_file("/disk/mapped", kFilePages); }
 
-/* Pages of a file that nobody has in memory, one by one. */
+/* Maps a file that is not in memory, and touches every eighth page. */
 static void fault_pages_in(void) {
   const int file = open("/disk/mapped", O_RDONLY);
   check(file >= 0, "/disk/mapped");
@@ -72,7 +72,7 @@ static void fault_pages_in(void) {
   for (int i = 0; i < kFilePages; i += 8) (void)((volatile char*)memory)[(size_t)i * kPage];
 }
 
-/* Written, and thrown away before it reached the disk. */
+/* Writes a file and truncates it before the data reaches the disk. */
 static void take_back(void) {
   char page[kPage] = {0};
   const int file = open("/disk/taken-back", O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -112,7 +112,7 @@ static void stay_in_the_kernel(void) {
   }
 }
 
-/* Asks for free blocks to be discarded; io.stat counts it where the disk can. */
+/* Discards free blocks. io.stat counts this if the disk supports it. */
 static void discard(void) {
   struct fstrim_range all = {.len = UINT64_MAX};
   const int root = open("/", O_RDONLY | O_DIRECTORY);

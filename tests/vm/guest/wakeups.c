@@ -1,4 +1,5 @@
-/* Wake-ups: on the waker's CPU, on another, by a waker about to sleep itself, and after a move. */
+/* Wake-ups: on the waker's CPU, on another CPU, by a waker that is about to sleep, and after a
+ * migration. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <sys/eventfd.h>
@@ -6,9 +7,9 @@
 
 #include "drives.h"
 
-enum { kRounds = 40, kAsleepMs = 2 }; /* after so long, who was to fall asleep has */
+enum { kRounds = 40, kAsleepMs = 2 }; /* time for the partner to fall asleep */
 
-/* The main thread is woken by its partner; both first wait at their own gate. */
+/* The partner wakes the main thread. Each of them waits at its own gate first. */
 static int to_main, to_partner, pipe_to_main[2], pipe_to_partner[2];
 
 static void knock(int gate) {
@@ -89,7 +90,7 @@ static void be_woken_by_pipe(void) {
   }
 }
 
-/* The mask of a sleeper changes under it: its next wake-up must move it. */
+/* Changes the CPU mask of the sleeping main thread, so that its next wake-up must migrate it. */
 static void move_and_wake_main(void) {
   pin(0, 1);
   wait_at(to_partner);

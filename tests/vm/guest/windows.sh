@@ -1,7 +1,7 @@
 # shellcheck shell=dash
-# Windows in which threads end that know what they did: as this kernel can, and by netlink alone. Windows in which a CPU goes and comes.
+# Windows in which threads exit that read their own values first: by the best source of the kernel, and by netlink alone. Windows with CPU hotplug.
 
-record_window() { # record_window NAME [OPTION...]: one of processes, one of threads
+record_window() { # record_window NAME [OPTION...]: records one window with processes and one with threads
   local name=$1 kind
   shift
   for kind in processes threads; do
@@ -12,7 +12,7 @@ record_window() { # record_window NAME [OPTION...]: one of processes, one of thr
   done
 }
 
-record_cpu() { # record_cpu NAME STATE...: while CPU 1 is made to be online or not, one state after the other
+record_cpu() { # record_cpu NAME STATE...: records while CPU 1 is set online (1) or offline (0), one state after the other
   local name=$1
   shift
   step "window $name"

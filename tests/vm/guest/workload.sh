@@ -1,13 +1,13 @@
 # shellcheck shell=dash disable=SC2154  # suite.sh sets $jemalloc
-# Two captures with all kinds of work between them, and one of threads that sleep beside plain copies of the same files.
+# Makes two captures around all kinds of work. The second one also captures sleeping threads, between plain copies of the same files.
 
 prepare_host() {
   note delayacct_at_boot "$(cat /proc/sys/kernel/task_delayacct 2>/dev/null)"
   set_switch /proc/sys/kernel/sched_schedstats 1
   set_switch /proc/sys/kernel/task_delayacct 1
   set_switch /sys/module/zswap/parameters/enabled Y
-  set_switch /sys/kernel/mm/lru_gen/enabled 0 # the older reclaim tells a working set from other pages
-  # The balancer takes every cache for warm: it refuses, and then moves by force.
+  set_switch /sys/kernel/mm/lru_gen/enabled 0 # only the older reclaim detects a working set
+  # The balancer regards every cache as warm: it first refuses migrations, and then forces them.
   set_switch /proc/sys/kernel/sched_migration_cost_ns -1
   set_switch /sys/kernel/debug/sched/migration_cost_ns 4294967295
   set_switch /sys/kernel/mm/transparent_hugepage/enabled madvise
@@ -43,15 +43,15 @@ prepare_cgroups() {
   make_cgroup silent cgroup.pressure 0
 }
 
-into() { echo 0 >"/sys/fs/cgroup/vm/$1/cgroup.procs"; } # into CGROUP: the calling shell
+join() { echo 0 >"/sys/fs/cgroup/vm/$1/cgroup.procs"; } # join CGROUP: moves the calling shell
 
-# start NAME CGROUP COMMAND...: in the background, and waits until it says that it is ready. Ends when file descriptor $held is closed.
+# start NAME CGROUP COMMAND...: starts a program in the background. It ends when its input pipe /run/NAME.in is closed.
 start() {
   local name=$1 group=$2
   shift 2
   mkfifo "/run/$name.in" "/run/$name.out"
   (
-    into "$group"
+    join "$group"
     cd /disk && exec "$@" <"/run/$name.in" >"/run/$name.out" 2>"/out/$name.log"
   ) &
   processes="$processes $!"
@@ -68,7 +68,7 @@ start_all() {
   read -r word <&8
 }
 
-start_heap() { # as another user, and under no pressure that is told
+start_heap() { # as another user, in the cgroup without pressure files
   local word
   start heap silent /usr/bin/setpriv --reuid=1000 --regid=1000 --clear-groups /bin/busybox env LD_PRELOAD="$jemalloc" /suite/heap_preloaded 3
   open_pipes '9>/run/heap.in' '3</run/heap.out'
@@ -82,7 +82,7 @@ work() {
   read -r word <&6 && [ "$word" = "done" ]
 }
 
-# A tenth of a second in which everybody waits for the disk, so that the average of five minutes tells: a quick host does the rest in less.
+# Lets everything wait for the disk for about 0.1 s, long enough to show in the average of five minutes, also on a fast host.
 press_disk() {
   local round
   for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -92,7 +92,7 @@ press_disk() {
   rm -f /pressure*
 }
 
-end_heap() { # it tells its figures then
+end_heap() { # the program then prints its counters
   exec 9>&-
   cat <&3 >/out/heap
 }
@@ -107,7 +107,7 @@ run_workload() {
   start_heap
   work || return 1
   press_disk
-  sleep 3 # averages of pressure are made every two seconds
+  sleep 3 # averages of pressure are updated every two seconds
   record all before
   by_files files-before
   capture second
