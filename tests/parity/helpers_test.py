@@ -79,7 +79,7 @@ def end_helper(parent, delay):
 @unittest.skipIf(harness.is_sanitized(), "a sanitizer makes the helper too slow to be met at the moment that counts")
 class KilledHelper(unittest.TestCase):
     def test_killed_helper_is_not_reported_as_slow(self):
-        """Whoever may start ctprof may also kill its helper."""
+        """A user who may start ctprof may also kill its helper."""
         with tempfile.TemporaryFile() as output:
             for attempt in range(400):
                 delay = attempt % 40 * 1e-4  # the helper reads at some moment of its first milliseconds

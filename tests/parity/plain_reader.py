@@ -92,7 +92,7 @@ class Tree:
             try:
                 found += [(tgid, int(tid)) for tid in os.listdir(self.path(f"{tgid}/task"))]
             except OSError:
-                pass  # ended meanwhile
+                pass  # exited meanwhile
         return sorted(found)
 
     def sched_keys(self):

@@ -19,7 +19,7 @@ def burn():
 
 
 class Worker:
-    """A thread that burns CPU time and then waits until it is told to burn again or to end."""
+    """A thread that burns CPU time and then waits for a request to burn again or to end."""
 
     def __init__(self):
         self.told, self.idle = threading.Semaphore(0), threading.Semaphore(0)

@@ -55,7 +55,7 @@ class Where(unittest.TestCase):
     def groups(self, side, axis, keep):
         return Groups(self.paths[side], axis, self.paths, keep)
 
-    def test_threads_that_are_left(self):
+    def test_selected_threads(self):
         compared_values = 0
         for condition, keep in CONDITIONS.items():
             for axis in AXES:
@@ -74,7 +74,7 @@ class Where(unittest.TestCase):
                             compared_values += 1
         self.assertGreater(compared_values, 1000)
 
-    def test_groups_that_are_left(self):
+    def test_selected_groups(self):
         for axis in AXES:
             with self.subTest(axis=axis):
                 sides = [self.groups(side, axis, None) for side in range(2)]

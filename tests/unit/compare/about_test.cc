@@ -1,5 +1,5 @@
 // Tests groups selected by --about, the order of rows if none is significant, the values printed
-// beside a shift, and the families of rows in JSON.
+// next to a shift, and the families of rows in JSON.
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(text_counts_rows_that_only_min_shift_hides) {
   BOOST_TEST(screen_of(sides.report(), 1000).find("--min-shift") == std::string::npos);
 }
 
-// The values beside a shift are geometric means, so that the shift leads from one to the other.
+// The values next to a shift are geometric means, so that the shift leads from one to the other.
 BOOST_AUTO_TEST_CASE(a_shift_matches_the_values_beside_it) {
   const Sides sides({100, 100, 300, 900}, {400, 100, 100, 1000});  // medians 200 and 250
   const Report report = sides.report();
