@@ -1,4 +1,4 @@
-"""`ctprof fleet judge` with --about: one group in a family of its own, beside all groups."""
+"""`ctprof fleet judge` with --about: tests one group as a separate family, in addition to all groups."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def match(about, groups):
 
 
 class About(unittest.TestCase):
-    def test_is_a_family_of_its_own(self):
+    def test_about_is_a_separate_family(self):
         for about in ("svc", 'pcomm == "svc"', 'group =~ "^s"'):
             with self.subTest(about=about):
                 head, *rows, one = lines(about, MINE, *NOISY)
@@ -37,8 +37,8 @@ class About(unittest.TestCase):
                 self.assertLess(one["p"], whole["p"])
                 self.assertEqual(one["p"], whole["p_alone"])
 
-    def test_groups_beyond_those_that_are_judged(self):
-        """They are only in the family of --about, and change nothing for the others."""
+    def test_groups_outside_the_tested_family(self):
+        """Such groups belong only to the family of --about and do not affect the others."""
         without = lines(None, *NOISY)
         head, *rows = lines("svc", *NOISY, MINE | {"beyond": True})
         self.assertEqual([head, *rows[:-1]], without)
@@ -58,7 +58,7 @@ class About(unittest.TestCase):
     def test_no_group_matches(self):
         self.assertFalse([row for row in lines("absent", MINE, *NOISY) if row.get("about")])
 
-    def test_without_it(self):
+    def test_without_about(self):
         self.assertFalse([row for row in lines(None, MINE, *NOISY) if "about" in row])
 
     def test_figures_select_no_group(self):

@@ -1,4 +1,4 @@
-"""Small fleets for tests, made of recorded windows, and what asks them."""
+"""Makes small fleets from recorded windows, and runs `ctprof fleet` on them."""
 
 import csv
 import hashlib
@@ -24,7 +24,7 @@ def need_duckdb():
 
 
 def seeds(place):
-    """Recorded windows of a host under some load."""
+    """Unpacks recorded windows of a host under some load."""
     sys.path.insert(0, str(pathlib.Path(os.environ["RECORDED"]).parent))
     import recorded
     with tempfile.TemporaryDirectory(prefix="fleet-seeds-") as unpacked:
@@ -37,11 +37,11 @@ def seeds(place):
 
 
 def make(into, hosts, *, threads="40:120", kernels=None, shift=None, seed=1, made_of=None):
-    """Files of so many hosts; a shift is METRIC=FACTOR@KERNEL[:GROUP]."""
+    """Writes files of simulated hosts. `shift` is METRIC=FACTOR@KERNEL[:GROUP]."""
     with tempfile.TemporaryDirectory(prefix="fleet-seeds-") as place:
-        given = made_of or seeds(pathlib.Path(place))
+        seed_files = made_of or seeds(pathlib.Path(place))
         words = [str(word) for name, share in (kernels or {"6.1.0": 0.8, "6.12.0": 0.2}).items() for word in ("--kernel", f"{name}={share}")]
-        subprocess.run([os.environ["MAKE_FLEET"], *map(str, given), "--hosts", str(hosts), "--threads", threads, *words,
+        subprocess.run([os.environ["MAKE_FLEET"], *map(str, seed_files), "--hosts", str(hosts), "--threads", threads, *words,
                         *(["--shift", shift] if shift else []), "--seed", str(seed), "-o", str(into)], check=True)
 
 
@@ -53,7 +53,7 @@ def environment(**more):
 
 
 class Fleet(unittest.TestCase):
-    """A directory with files in it, made once for each class that says how many."""
+    """A directory with a fleet, made once for each class that sets `hosts`."""
 
     hosts = 0
     options = {}
@@ -87,7 +87,7 @@ class Fleet(unittest.TestCase):
         return [tuple(row) for row in self.asked("sql", query)["rows"]]
 
     def table(self):
-        """All that the index holds: a digest of each row, so that a difference can be read."""
+        """Returns a digest of each row of the index, so that differences are readable."""
         found = self.run_fleet("sql", "SELECT * FROM stored ORDER BY row, file, capture, registry", "--format", "csv").stdout
         rows = list(csv.reader(io.StringIO(found)))
         self.assertGreater(len(rows), 3)

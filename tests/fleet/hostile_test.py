@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whoever owns the files, and the directories around them, means ill: it costs that file or directory, and nothing else."""
+"""The owner of files and directories is malicious: this may affect only that file or directory."""
 
 import collections
 import datetime
@@ -29,7 +29,7 @@ class Hostile(Fleet):
         self.files = sorted(self.top.glob("host*.ctprof.zst"))
 
     def add(self, name, change=lambda header: None):
-        """Another host's capture, its header changed."""
+        """Adds a capture of another host with a changed header."""
         lines = made.lines_of(self.files[0])
         lines[0]["ctprof"]["hostname"] = name
         lines[0]["ctprof"]["boot_id"] = "of-" + name
@@ -39,7 +39,7 @@ class Hostile(Fleet):
         self.addCleanup(path.unlink)
         return path
 
-    def test_moments_that_are_none(self):
+    def test_accepts_invalid_times(self):
         for at, moment in enumerate((FAR, FAR - 1, 2 ** 63, 2 ** 64 - 1, 0)):
             self.add(f"moment{at}", lambda header, moment=moment: header["ctprof"]["start"].update(wall_unix_ns=moment))
         self.assertEqual(self.index()["files"], 11)
@@ -47,7 +47,7 @@ class Hostile(Fleet):
             self.run_fleet(*question)
         self.assertEqual(self.sql("SELECT count(captured_at) FROM captures WHERE host LIKE 'host-%'"), [(6,)])
 
-    def test_files_of_another_age(self):
+    def test_accepts_unusual_file_times(self):
         for at, year in enumerate((1902, 2261, 2263, 2400)):
             path = self.add(f"year{at}")
             seconds = int(datetime.datetime(year, 1, 1, tzinfo=datetime.timezone.utc).timestamp())
@@ -56,7 +56,7 @@ class Hostile(Fleet):
         self.assertEqual(self.index()["read"], 0)
         self.assertEqual(self.sql("SELECT count(modified_at) FROM files"), [(10,)])
 
-    def test_directories_that_look_like_columns(self):
+    def test_ignores_directories_that_look_like_columns(self):
         place = self.top / "host=evil" / "row=capture" / "kind=x" / "a[b]*{c,d}'\n"
         place.mkdir(parents=True)
         self.addCleanup(shutil.rmtree, self.top / "host=evil")
@@ -67,8 +67,8 @@ class Hostile(Fleet):
         self.assertEqual(self.asked("index", ".", cwd=place)["read"], 0)
         self.assertEqual(self.asked("sql", "SELECT DISTINCT kind FROM captures", cwd=place)["rows"], [["window"]])
 
-    def test_a_small_file_that_holds_much(self):
-        """100 captures that say 4 MB each about their host, in a megabyte."""
+    def test_limits_facts_of_small_files(self):
+        """A file of one megabyte that contains 100 captures with 4 MB of facts each."""
         path = self.add("much", lambda header: header["host"].update({f"fact{at}": "A" * 8000 for at in range(480)}))
         path.write_bytes(path.read_bytes() * 100)
         said = self.index()
@@ -77,7 +77,7 @@ class Hostile(Fleet):
         self.assertLess(length, 150_000)
         self.assertGreater(left_out, 400)
 
-    def test_a_file_of_many_captures(self):
+    def test_limits_captures_of_a_file(self):
         path = self.add("many", lambda header: header["host"].update({f"fact{at}": "A" * 8000 for at in range(15)}))
         path.write_bytes(path.read_bytes() * 1200)
         with subprocess.Popen([fleets.CTPROF, "fleet", "read"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
@@ -91,7 +91,7 @@ class Hostile(Fleet):
         self.assertRegex(json.loads(last[0])["told"], "goes on with [0-9]+ more captures, which are left out")
         self.assertTrue(json.loads(last[1])["done"])
 
-    def test_modules_of_the_working_directory(self):
+    def test_imports_no_modules_from_the_working_directory(self):
         self.index()
         with tempfile.TemporaryDirectory(prefix="fleet-planted-") as planted:
             for module in ("duckdb", "_duckdb", "json", "argparse", "sitecustomize", "usercustomize"):

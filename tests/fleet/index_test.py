@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An index of captures: each file is read once, whatever interrupts it or works beside it; and what does not count is told."""
+"""An index of captures: each file is read once, despite interrupts and concurrent indexers, and excluded files are reported."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from fleets import INDEX, Fleet
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "2"))
 
 
-class Kept(Fleet):
+class Indexing(Fleet):
     hosts = 60
 
     def test_each_file_once(self):
@@ -29,7 +29,7 @@ class Kept(Fleet):
         self.assertEqual((first["files"], first["captures"], first["hosts"], first["read"], first["gone"]), (60, 60, 60, 60, 0))
         self.assertEqual(self.index()["read"], 0)
         files = sorted(self.top.glob("*.ctprof.zst"))
-        os.utime(files[3], ns=(1, files[3].stat().st_mtime_ns + 3 * 86_400 * 10 ** 9))  # of another day: another bucket
+        os.utime(files[3], ns=(1, files[3].stat().st_mtime_ns + 3 * 86_400 * 10 ** 9))  # another day, so another bucket
         with tempfile.TemporaryDirectory(prefix="fleet-away-") as away:
             shutil.move(files[5], away)
             changed = self.index()
@@ -38,14 +38,14 @@ class Kept(Fleet):
         self.assertEqual(self.index()["captures"], 60)
         self.assertEqual(self.sql("SELECT count(*), count(DISTINCT file) FROM files"), [(60, 60)])
 
-    def test_what_is_not_asked_for_stays(self):
+    def test_keeps_files_that_are_not_arguments(self):
         self.without_index()
         files = sorted(self.top.glob("*.ctprof.zst"))
         self.assertEqual(self.index(files[0], files[1])["captures"], 2)
         self.assertEqual(self.index(self.top / "*7.ctprof.zst")["read"], 6)
         self.assertEqual(self.index(files[2])["captures"], 9)
 
-    def test_killed_and_run_again(self):
+    def test_survives_sigkill(self):
         self.without_index()
         self.index()
         whole = self.table()
@@ -68,7 +68,7 @@ class Kept(Fleet):
         self.index()
         return time.monotonic() - start
 
-    def test_several_at_once(self):
+    def test_concurrent_indexers_give_the_same_index(self):
         self.without_index()
         self.index()
         whole = self.table()
@@ -80,13 +80,13 @@ class Kept(Fleet):
                 self.assertEqual(indexer.returncode, 0, said)
             self.assertEqual(self.table(), whole)
 
-    def test_several_share_the_work(self):
+    def test_concurrent_indexers_share_the_work(self):
         self.without_index()
         together = [self.start("index", ".", "--format", "json") for _ in range(2)]
         read = [json.loads(one.communicate(timeout=300)[0])["read"] for one in together]
         self.assertEqual(sum(read), 60, read)
 
-    def test_an_interrupt_ends_it_and_its_reader(self):
+    def test_interrupt_ends_indexer_and_reader(self):
         self.without_index()
         process = self.start("index", ".", start_new_session=True)
         time.sleep(0.3)
@@ -95,7 +95,7 @@ class Kept(Fleet):
         self.assertIn(process.returncode, (0, 130))
         self.assertEqual(self.index()["captures"], 60)
 
-    def test_an_index_of_another_version_is_made_anew(self):
+    def test_rebuilds_an_index_of_another_version(self):
         self.without_index()
         self.index()
         whole = self.table()
@@ -107,7 +107,7 @@ class Kept(Fleet):
         self.assertNotEqual(self.table(), whole)
         self.assertEqual(self.index()["read"], 0)
 
-    def test_only_ones_own_is_believed(self):
+    def test_refuses_indexes_of_others(self):
         self.without_index()
         self.index()
         os.chmod(self.top / INDEX, 0o777)
@@ -120,7 +120,7 @@ class Kept(Fleet):
             os.chown(self.top / INDEX, 0, 0)
         self.assertEqual(stat.S_IMODE((self.top / INDEX).stat().st_mode), 0o700)
 
-    def test_elsewhere(self):
+    def test_index_in_another_directory(self):
         self.without_index()
         with tempfile.TemporaryDirectory(prefix="fleet-index-") as other:
             self.assertEqual(self.index(".", "--index", other)["captures"], 60)
@@ -147,7 +147,7 @@ class Damaged(Fleet):
     def reasons(self, result):
         return {one["file"]: one["why"] for one in result["left_out"]}
 
-    def test_damaged_files_are_told(self):
+    def test_reports_damaged_files(self):
         self.add("empty.ctprof.zst", b"")
         self.add("garbage.ctprof.zst", b"no capture at all\n")
         self.add("cut.ctprof.zst", self.whole[:len(self.whole) // 2])
@@ -163,7 +163,7 @@ class Damaged(Fleet):
         self.assertIn("and 1 more (-v)", self.run_fleet("index", ".").stdout)
         self.assertIn("garbage.ctprof.zst: ", self.run_fleet("index", ".", "-v").stdout)
 
-    def test_twice_is_once_in_any_order(self):
+    def test_excludes_duplicates_in_any_order(self):
         self.add("a-copy.ctprof.zst", self.whole)
         whole = None
         for order in (["a-copy.ctprof.zst", "."], [self.files[0].name, "."], ["."]):
@@ -175,7 +175,7 @@ class Damaged(Fleet):
             whole = whole or self.table()
             self.assertEqual(self.table(), whole)
 
-    def test_names_are_text(self):
+    def test_escapes_file_names(self):
         for name in ("new\nline", "quote'\"; DROP", "[x]*?", "--format", "\x1b[31mred\u202e", "it's#2", "spaß 日本"):
             copy = self.add(f"{name}.ctprof.zst", self.whole)
             self.assertTrue(copy.exists())
@@ -192,7 +192,7 @@ class Damaged(Fleet):
         self.assertFalse(set(text) & set("\x1b\u202e"))
         self.assertEqual(len(self.sql("SELECT file FROM files WHERE file LIKE 'new' || chr(10) || '%'")), 1)
 
-    def test_what_is_no_file_is_not_opened(self):
+    def test_opens_no_special_files(self):
         for make in (lambda path: os.mkfifo(path), lambda path: os.symlink("/etc/passwd", path), lambda path: os.symlink("/", path)):
             path = self.top / "odd.ctprof.zst"
             make(path)
@@ -202,7 +202,7 @@ class Damaged(Fleet):
             self.assertEqual(said["captures"], 6)
 
     @unittest.skipIf(os.geteuid() == 0, "root may read everything")
-    def test_what_may_not_be_read(self):
+    def test_reports_unreadable_files(self):
         closed = self.top / "closed"
         closed.mkdir(mode=0)
         self.addCleanup(closed.rmdir)
@@ -212,8 +212,8 @@ class Damaged(Fleet):
         self.assertIn("Permission denied", said["closed"])
         self.assertIn("Permission denied", said["secret.ctprof.zst"])
 
-    def test_a_file_that_ends_the_reader_is_left_out(self):
-        """One that is too much for ctprof itself costs that file, and no other."""
+    def test_excludes_a_file_that_crashes_the_reader(self):
+        """A file that crashes ctprof itself affects no other file."""
         self.add("crash.ctprof.zst", self.whole)
         script = self.add("ctprof", f"""#!{sys.executable}
 import os, signal, subprocess, sys

@@ -1,14 +1,14 @@
-// make_fleet: a fleet of simulated hosts, out of a few real windows.
+// make_fleet: makes a fleet of simulated hosts from a few real windows.
 //
 //   make_fleet SEED.ctprof.zst... --hosts N --threads MIN:MAX --kernel 6.1=0.9 --kernel 6.12=0.1
 //              [--shift METRIC=FACTOR@KERNEL[:GROUP]] [--spread HOST:ROW] [--seed S] [--jobs N] -o
 //              DIR
 //
-// Each host is one file in columns, as `ctprof record` writes them: with a name, a boot and a
-// kernel of its own; with processes drawn from one of the windows, each with its threads, under new
-// ids; with figures varied by log-normal factors, one for each host and metric, and one for each
-// row and metric. What a host does in all is what the seed did, however many threads it has. A
-// shift multiplies what a metric counted in the window on the hosts of one kernel, or of one
+// Each host is one columns file, like those of `ctprof record`. It has its own name, boot id and
+// kernel release. Its processes are drawn from one of the windows, each with its threads, under new
+// ids. Its figures are multiplied by log-normal factors: one for each host and metric, and one for
+// each row and metric. The totals of a host equal those of its seed, for any number of threads. A
+// shift multiplies the change of a counter in the window, on the hosts of one kernel or for one
 // process name there. The same arguments make the same files.
 
 #include <sys/stat.h>
@@ -41,7 +41,7 @@
 namespace ctprof::make_fleet {
 namespace {
 
-// Numbers that are the same everywhere (splitmix64).
+// A random number generator with the same sequence on every platform (splitmix64).
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}
@@ -65,11 +65,11 @@ class Dice {
 
 // --- a seed
 
-// Rows of a process, of those that live or of those that ended.
+// The rows of a process: living threads, exited threads, and its own row.
 struct Process {
   std::uint64_t tgid = 0;
   std::vector<std::uint32_t> living, ended;
-  std::optional<std::uint32_t> row;  // of the table of processes
+  std::optional<std::uint32_t> row;  // in the table of processes
 };
 
 struct Seed {
@@ -109,7 +109,7 @@ std::unique_ptr<Seed> load(const std::string& path) {
 
 // --- a host
 
-// A row of a table of the host: which of the seed's, and who it is.
+// A row of a table of the host: the seed's row, and its new ids.
 struct Row {
   std::uint32_t from = 0;
   std::uint64_t tgid = 0, tid = 0;
@@ -119,8 +119,8 @@ struct Drawn {
   std::vector<Row> living, ended, processes;
 };
 
-// Each process as often as the number of threads asks for on average, so that hosts differ in how
-// many threads they have, more than in what runs there.
+// Draws each process as often as the number of threads requires on average. Thus hosts differ in
+// their number of threads more than in their processes.
 Drawn draw(const Seed& seed, std::size_t threads, Dice& dice) {
   const double copies = static_cast<double>(threads) / static_cast<double>(seed.threads());
   Drawn drawn;
@@ -142,7 +142,7 @@ Drawn draw(const Seed& seed, std::size_t threads, Dice& dice) {
   return drawn;
 }
 
-// Factors that are drawn beforehand: a row's costs no logarithm.
+// Factors that are computed in advance, so that a row needs no logarithm.
 class Factors {
  public:
   Factors(double spread, std::uint64_t seed) {
@@ -194,7 +194,7 @@ class HostMaker {
     return asked_->kernels.empty() ? "" : asked_->kernels.back().release;
   }
 
-  // All but its rows.
+  // Makes the host without its rows.
   Snapshot host_of(Seed& seed, std::size_t number, const std::string& kernel) {
     const Snapshot& from = seed.window;
     Snapshot host;
@@ -223,7 +223,7 @@ class HostMaker {
     return host;
   }
 
-  // Up for another month at most, and recorded within an hour.
+  // Adds up to one month of uptime, and up to one hour to the time of the recording.
   void shift_times(Snapshot& host) {
     constexpr std::uint64_t kSecond = 1'000'000'000;
     const std::uint64_t up = dice_.below(30 * 86400) * kSecond, wall = dice_.below(3600) * kSecond;
@@ -269,7 +269,7 @@ class HostMaker {
       if (!seed.window.window->seen.empty())
         host.window->seen.push_back(seed.window.window->seen[row.from]);
     }
-    std::swap(host.pools, seed.window.pools);  // until it is written
+    std::swap(host.pools, seed.window.pools);  // until the host is written
   }
 
   static void fill_table(Snapshot& host, const Snapshot& seed, Entity entity,
@@ -300,7 +300,7 @@ class HostMaker {
       of_processes[row] = processes[row].tgid;
   }
 
-  // By row of threads or processes: what the shifts of a metric make of it.
+  // Returns the factor that the shifts of a metric give for a row of threads or processes.
   double shift_of(const Snapshot& host, const MetricDef& def, std::size_t row,
                   const std::string& kernel) const {
     double factor = 1;
@@ -341,7 +341,7 @@ class HostMaker {
     }
   }
 
-  // Of what counts up, what it counted in the window; of a gauge, both its ends.
+  // Multiplies the change in the window for a counter, and both ends for a gauge.
   template <class Factor>
   static void vary(Column& column, Column* base, std::span<const std::uint8_t> born,
                    Factor factor_of) {

@@ -24,7 +24,7 @@ struct Kernel {
 struct Shift {
   std::string metric;
   double factor = 1;
-  std::string kernel, group;  // no group: all
+  std::string kernel, group;  // empty: all groups
 };
 
 struct Asked {
@@ -62,7 +62,7 @@ inline std::size_t count_in(const std::string& text) {
   return static_cast<std::size_t>(number);
 }
 
-// METRIC=FACTOR@KERNEL[:GROUP]
+// Parses METRIC=FACTOR@KERNEL[:GROUP].
 inline Shift shift_in(const std::string& text) {
   const auto [metric, rest] = split_at(text, '=');
   const auto [factor, where] = split_at(rest, '@');

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/fleet.md, run: its ten commands from a timer to the answer, and its queries, which DuckDB and ClickHouse answer alike."""
+"""Runs docs/fleet.md: its ten commands, and its queries, for which DuckDB and ClickHouse must give equal results."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def blocks(language):
 
 
 def chdb():
-    """ClickHouse in this process, or nothing."""
+    """Returns a ClickHouse session in this process, or None."""
     try:
         from chdb import session
     except ImportError:
@@ -39,7 +39,7 @@ class Page(Fleet):
         cls.tools = cls.top / "tools"
         cls.tools.mkdir()
         (cls.tools / "ctprof").symlink_to(CTPROF)
-        # What would go to another host goes to a directory of this one.
+        # This rsync copies to a directory of this host instead of another host.
         (cls.tools / "rsync").write_text('#!/bin/sh\n[ "$1 $2" = "-a --remove-source-files" ] || exit 1\n'
                                          'cp -p "$3"* "${4#collector:/srv/}"\nrm "$3"*\n')
         (cls.tools / "rsync").chmod(0o755)
@@ -69,13 +69,13 @@ class Page(Fleet):
         self.assertIn("6.1.0 ", said["ctprof fleet sql"])
         self.assertIn("%CPU", said["ctprof fleet show"])
 
-    def test_queries_answer(self):
+    def test_queries_return_rows(self):
         self.assertGreater(len(blocks("sql")), 2)
         self.asked("index", self.collected)
         for query in blocks("sql"):
             self.assertGreater(len(self.asked("sql", query, "--index", self.collected)["rows"]), 4, query)
 
-    def test_all_views_are_on_the_page(self):
+    def test_page_describes_all_views(self):
         self.asked("index", self.collected)
         for view in ("files", "captures", "facts", "totals", "groups", "metrics", "left_out"):
             row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{view}` |"))
@@ -85,7 +85,7 @@ class Page(Fleet):
             if "..." not in row:
                 self.assertEqual([name for name in named if name], columns, view)
 
-    def test_clickhouse_answers_alike(self):
+    def test_clickhouse_gives_equal_results(self):
         clickhouse = chdb()
         if clickhouse is None:
             self.skipTest("no chdb for Python")
@@ -101,10 +101,10 @@ class Page(Fleet):
                  "SELECT count(*) AS n, sum(has) AS has, sum(rows) AS r FROM totals"]
         for query in blocks("sql") + views:
             with self.subTest(query):
-                self.alike(self.asked("sql", query, "--index", self.collected)["rows"],
+                self.assert_equal_rows(self.asked("sql", query, "--index", self.collected)["rows"],
                            json.loads(str(clickhouse.query(query, "JSONCompact")))["data"])
 
-    def alike(self, ours, theirs):
+    def assert_equal_rows(self, ours, theirs):
         self.assertEqual(len(ours), len(theirs))
         for one, other in zip(ours, theirs):
             for mine, yours in zip(one, other):

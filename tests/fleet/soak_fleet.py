@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Ten thousand hosts, of 500 to 5,000 threads each: is indexing them at most five times as long as `zstd -dc` of the same bytes, a ranking at most a
-hundredth of that, memory below 1 GB, and twice the files twice the time; is a shift of 10 % in the hosts of one kernel (a twentieth) found, and
-nothing where there is none. HOSTS, THREADS and PLACE say it otherwise.
+"""Checks a fleet of ten thousand hosts with 500 to 5,000 threads each: indexing takes at most five times as long as `zstd -dc` of the same bytes,
+a ranking takes at most a hundredth of that, memory stays below 1 GB, and twice the files take about twice the time. A shift of 10 % in the
+hosts of one kernel (a twentieth) is found, and no shift is found without one. HOSTS, THREADS and PLACE set other values.
 
-Times are those of the wall, of processes that have the machine for themselves; each is told before it is judged.
+Times are wall-clock times on an otherwise idle machine. Each value is printed with the result of its check.
 """
 
 import contextlib
@@ -30,13 +30,13 @@ MOST_TIMES_ZSTD, MOST_OF_INDEXING, MOST_MEMORY_KIB, MOST_GROWTH = 5, 0.01, 1_000
 
 
 def fleet(*words, cwd):
-    """(seconds, largest resident set of any of its processes in KiB, what it printed as JSON)"""
+    """Returns (seconds, largest total resident set of its processes in KiB, output as JSON)."""
     start = time.monotonic()
     process = subprocess.Popen([fleets.CTPROF, "fleet", *words, "--format", "json"], stdout=subprocess.PIPE, cwd=cwd, env=fleets.environment())
     watched = Memory(process.pid)
     out = []
     while True:
-        watched.look()
+        watched.measure()
         try:
             out.append(process.communicate(timeout=0.05)[0])
             break
@@ -48,12 +48,12 @@ def fleet(*words, cwd):
 
 
 class Memory:
-    """What a process and all that it started have resident, together, at its highest."""
+    """The largest total resident set of a process and its descendants."""
 
     def __init__(self, pid):
         self.pid, self.most = pid, 0
 
-    def look(self):
+    def measure(self):
         parents, sizes = {}, {}
         for entry in os.listdir("/proc"):
             if entry.isdigit():
@@ -73,7 +73,7 @@ class Memory:
 
 
 def decompress(place):
-    """What `zstd -dc` of all files takes."""
+    """Returns the seconds that `zstd -dc` takes for all files."""
     start = time.monotonic()
     subprocess.run("find . -name '*.ctprof.zst' -print0 | xargs -0 -n 200 zstd -dcq > /dev/null", shell=True, check=True, cwd=place)
     return time.monotonic() - start
@@ -87,7 +87,7 @@ def check(what, holds):
 FAILED = []
 
 
-def bounds(place):
+def check_limits(place):
     size = sum(file.stat().st_size for file in place.glob("*.ctprof.zst"))
     print(f"{HOSTS} files, {size / 2**30:.2f} GiB", flush=True)
     shutil.rmtree(place / fleets.INDEX, ignore_errors=True)
@@ -104,11 +104,11 @@ def bounds(place):
     for words in (["top"], ["compare", "--by", "kernel"]):
         seconds, memory, _ = fleet(*words, cwd=place)
         check(f"{' '.join(words)} took {seconds:.1f} s and {memory // 1024} MiB", memory < MOST_MEMORY_KIB)
-    growth(place, took)
+    check_growth(place, took)
 
 
-def growth(place, took):
-    """Half of the files, in half of the time."""
+def check_growth(place, took):
+    """Checks that half of the files take about half of the time."""
     with tempfile.TemporaryDirectory(prefix="half-", dir=place) as half:
         for file in sorted(place.glob("*.ctprof.zst"))[:HOSTS // 2]:
             os.link(file, pathlib.Path(half) / file.name)
@@ -118,7 +118,7 @@ def growth(place, took):
 
 @contextlib.contextmanager
 def running(texts):
-    """Shell loops, gone with all that they started when the block ends."""
+    """Runs shell loops, and kills them and their children at the end of the block."""
     processes = [subprocess.Popen(["sh", "-c", text], process_group=0) for text in texts]
     try:
         yield
@@ -129,7 +129,7 @@ def running(texts):
 
 
 def record(place):
-    """Windows of this host at work, with every metric that it has: where nothing runs there is nothing to find."""
+    """Records windows of this host under load, because an idle host has no figures to compare."""
     files = [place / f"seed-{number}.ctprof.zst" for number in range(3)]
     with running(LOAD):
         for file in files:
@@ -147,9 +147,9 @@ def main():
     try:
         seeds = record(place)
         fleets.make(place / "even", HOSTS, threads=THREADS, kernels=KERNELS, seed=1, made_of=seeds)
-        bounds(place / "even")
+        check_limits(place / "even")
         found = proven(place / "even")
-        check(f"where nothing differs nothing is proven {found}", not found)
+        check(f"no significant result without a shift: {found}", not found)
         shutil.rmtree(place / "even")
         fleets.make(place / "shifted", HOSTS, threads=THREADS, kernels=KERNELS, shift=SHIFT, seed=2, made_of=seeds)
         fleet("index", ".", cwd=place / "shifted")

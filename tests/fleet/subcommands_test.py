@@ -1,5 +1,5 @@
-"""What ctprof does for its package: figures of captures as `show --details` has them, statistics as `compare` has them, expressions as
-trees; and files that are damaged, foreign or gone, each told in a line."""
+"""The internal subcommands: figures of captures equal those of `show --details`, statistics equal those of `compare`, expressions become
+trees; and damaged, foreign and missing files are reported in one line each."""
 
 import json
 import math
@@ -31,7 +31,7 @@ def read(paths, *options):
 
 
 def captures_in(lines):
-    """With their totals by name."""
+    """Returns the captures with their totals by name."""
     defined = {line["registry"]: line["metrics"] for line in lines if "metrics" in line}
     return [line | {"totals": by_name(line, defined[line["registry"]])} for line in lines if "capture" in line]
 
@@ -48,13 +48,13 @@ def unpack(kind, into):
 
 
 def shown(path, *options):
-    """Rows of show --details, by metric and group."""
+    """Returns the rows of show --details, by metric and group."""
     report = json.loads(ctprof("show", str(path), "--details", "--format", "json", *options).stdout)
     return {(row["metric"], row["group"]): row for row in report["rows"]}
 
 
 def resolution(definition, seconds):
-    """What compare takes as the smallest difference of two figures."""
+    """Returns the smallest difference of two figures that compare assumes."""
     if definition.get("derived"):
         return 0
     counts_up = definition.get("adds_up")
@@ -69,7 +69,7 @@ class Test(unittest.TestCase):
         self.place = pathlib.Path(place.name)
 
     def window(self):
-        """One recorded run."""
+        """Returns the file of one recorded run."""
         return sorted((unpack("work", self.place / "work") / "a").iterdir())[0]
 
     def fleet(self, hosts, *options):
@@ -116,12 +116,12 @@ class Figures(Test):
         self.assertEqual((line["kind"], line["captures"]), ("window", 1))
         self.assertGreater(line["seconds"], 0.5)
 
-    def test_derived_figures_are_of_the_totals(self):
+    def test_derived_totals_are_computed_from_totals(self):
         [line] = captures_in(read([self.window()]))
         parts = [line["totals"][name] for name in ("run_time_ns", "wait_time_ns")]
         self.assertAlmostEqual(line["totals"]["cpu_efficiency"], parts[0] / sum(parts), places=12)
 
-    def test_made_hosts(self):
+    def test_simulated_hosts(self):
         for path in self.fleet(3):
             self.check(path)
 
@@ -141,18 +141,18 @@ class Figures(Test):
         self.assertEqual(line["facts"]["kernel_release"], os.uname().release)
         self.assertEqual(line["opened_at_ns"], line["captured_at_ns"])
 
-    def test_rows_are_read_too(self):
+    def test_reads_the_rows_layout(self):
         path = self.place / "rows.ctprof.zst"
         self.assertEqual(ctprof("capture", "-q", "--level", "fast", "-o", str(path)).returncode, 0)
         self.check(path)
 
-    def test_jobs_change_nothing(self):
+    def test_jobs_do_not_change_the_output(self):
         paths = self.fleet(6)
         self.assertEqual(len([line for line in read(paths) if "metrics" in line]), 1)
         one, two = (sorted(map(json.dumps, captures_in(read(paths, "--jobs", jobs)))) for jobs in ("1", "2"))
         self.assertEqual(one, two)
 
-    def test_shifts_are_as_planted(self):
+    def test_make_fleet_applies_shifts(self):
         plain = self.fleet(2, "--kernel", "6.1=1")
         before = captures_in(read(plain, "--jobs", "1"))
         shifted = self.fleet(2, "--kernel", "6.1=1", "--shift", "run_time_ns=1.5@6.1")
@@ -163,12 +163,12 @@ class Figures(Test):
 
 
 class Files(Test):
-    def told_of(self, lines, index):
+    def lines_about(self, lines, index):
         mine = [line for line in lines if line.get("index") == index]
         self.assertTrue(mine[-1].get("done"), mine)
         return mine[:-1]
 
-    def test_what_cannot_be_read(self):
+    def test_reports_unreadable_files(self):
         good = self.window()
         data = good.read_bytes()
         bad = {
@@ -190,13 +190,13 @@ class Files(Test):
         names = list(sentences)
         lines = read([*(self.place / name for name in names), good])
         for index, name in enumerate(names):
-            [line] = self.told_of(lines, index)
+            [line] = self.lines_about(lines, index)
             self.assertIn(sentences[name], line["error"])
             self.assertIn(str(self.place), line["file"])
-        self.assertEqual(len(self.told_of(lines, len(names))), 1)
+        self.assertEqual(len(self.lines_about(lines, len(names))), 1)
         self.assertEqual(len(captures_in(lines)), 1)
 
-    def test_several_captures_and_a_torn_one(self):
+    def test_several_captures_and_a_truncated_one(self):
         runs = sorted((unpack("work", self.place / "work") / "a").iterdir())[:2]
         data = [run.read_bytes() for run in runs]
         both, torn = self.place / "both", self.place / "torn"
@@ -207,7 +207,7 @@ class Files(Test):
         self.assertEqual([(line["capture"], line["captures"]) for line in whole], [(1, 2), (2, 2)])
         for line, alone in zip(whole, (next(line for line in captures_in(lines) if line["index"] == index) for index in (2, 3))):
             self.assertEqual(line["totals"], alone["totals"])
-        capture, told = self.told_of(lines, 1)
+        capture, told = self.lines_about(lines, 1)
         self.assertEqual(capture["captures"], 1)
         self.assertIn("incomplete", told["told"])
 
@@ -228,7 +228,7 @@ class Files(Test):
             if line["index"] < len(names):
                 self.assertEqual(line["file"], str(self.place / names[line["index"]]))
 
-    def test_a_file_of_the_working_directory(self):
+    def test_dash_is_a_file_name(self):
         (self.place / "-").write_bytes(self.window().read_bytes())
         run = subprocess.run([CTPROF, "fleet", "read"], input=b"-\0", cwd=self.place, capture_output=True, check=True)
         self.assertEqual(len(captures_in(lines_of(run))), 1)
@@ -236,7 +236,7 @@ class Files(Test):
     def test_no_paths(self):
         self.assertEqual(read([]), [])
 
-    def test_a_reader_that_goes_away(self):
+    def test_closed_pipe_prints_no_error(self):
         given = os.fsencode(self.window()) + b"\0"
         with subprocess.Popen([CTPROF, "fleet", "read"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             process.stdout.close()
@@ -244,7 +244,7 @@ class Files(Test):
             process.stdin.close()
             self.assertEqual(process.stderr.read(), b"")
 
-    def test_mistakes(self):
+    def test_errors_are_sentences(self):
         for words, why in ((["--jobs", "0"], b"--jobs"), (["--jobs"], b"missing"), (["--group-by", "nonsense"], b"--group-by"), (["x"], b"takes")):
             run = ctprof("fleet", "read", *words)
             self.assertEqual(run.returncode, 2)
@@ -253,7 +253,7 @@ class Files(Test):
 
 
 def figures_by_row(files, definitions):
-    """What a report would have of the captures' groups, joined by pattern: {(pattern, metric): [rate or None]}, and what groups are called."""
+    """Returns the rates of groups as a report joins them by pattern, {(group, metric): [rate or None]}, and the headlines."""
     headlines = {metric["name"]: metric for metric in definitions["metrics"] if metric["headline"]}
     patterns, names, own = {}, {}, {}
     for line in files:
@@ -266,7 +266,7 @@ def figures_by_row(files, definitions):
     rows = {}
     for pattern in patterns:
         if sum(own[pattern]) * 2 > len(own[pattern]):
-            continue  # As compare does, by medians: one run in which another ctprof ran makes no difference.
+            continue  # Like compare, excludes a group if most runs mark it as the recorder itself.
         for name, metric in headlines.items():
             figures = []
             for line in files:
@@ -280,15 +280,15 @@ def figures_by_row(files, definitions):
     return rows, headlines
 
 
-class Judged(Test):
-    def question(self, baseline, candidate, **more):
+class Judge(Test):
+    def request(self, baseline, candidate, **more):
         return json.dumps({"alpha": 0.05, "min_shift": 0, "baseline": baseline, "candidate": candidate, **more})
 
     def judge(self, *lines):
         given = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
         return ctprof("fleet", "judge", given=given.encode())
 
-    def test_as_compare_does(self):
+    def test_judge_equals_compare(self):
         before = sorted((unpack("work", self.place / "work") / "a").iterdir())
         after = sorted((unpack("silence", self.place / "silence") / "b").iterdir())
         files = [*before, *after]
@@ -296,7 +296,7 @@ class Judged(Test):
         captures = sorted(captures_in(lines), key=lambda line: line["index"])
         rows, headlines = figures_by_row(captures, next(line for line in lines if "metrics" in line))
         shortest = min(line["seconds"] for line in captures)
-        told = lines_of(self.judge(self.question(len(before), len(after)),
+        told = lines_of(self.judge(self.request(len(before), len(after)),
                                    *({"group": group, "metric": metric, "floor": headlines[metric]["headline"]["floor"],
                                       "resolution": resolution(headlines[metric], shortest),
                                       "entry": headlines[metric]["headline"]["entry"], "figures": figures}
@@ -325,13 +325,13 @@ class Judged(Test):
                 {"group": "quiet", "metric": "m", "floor": 1, "entry": "mean", "figures": [0.1] * 10},
                 {"group": "g", "metric": "level", "floor": 1000, "entry": "group", "figures": [1, 2, 3, 4, 5, 1, 2, 3, 4, 5]},
                 {"group": "one side", "metric": "m", "floor": 1, "entry": "mean", "figures": [None] * 5 + [3] * 5}]
-        head, *judged = lines_of(self.judge(self.question(5, 5), *rows))
+        head, *judged = lines_of(self.judge(self.request(5, 5), *rows))
         self.assertEqual([(row["group"], row["metric"]) for row in judged], [("g", "m"), ("g", "level")])
         self.assertEqual([judged[0][key] for key in ("with_baseline", "with_candidate", "baseline", "candidate")], [4, 5, 11.5, 22])
         self.assertTrue(judged[0]["proven"])
         bare = judged[0]["without_floor"]
         self.assertGreater(bare["shift"], judged[0]["shift"])
-        least = lambda shift: lines_of(self.judge(self.question(5, 5, min_shift=shift), *rows))[1]["proven"]
+        least = lambda shift: lines_of(self.judge(self.request(5, 5, min_shift=shift), *rows))[1]["proven"]
         self.assertTrue(least(bare["low"] * 0.999))
         self.assertFalse(least(bare["low"] * 1.001))
         self.assertEqual(head, {"rows": 2, "labellings": 252, "all": True, "smallest_p": 2 / 252, "enough_runs": 4})
@@ -340,25 +340,25 @@ class Judged(Test):
         hosts = [100 + (at * 7919 % 101) for at in range(600)]
         shifted = [figure * 1.1 for figure in hosts[:60]]
         row = {"group": "g", "metric": "m", "floor": 1, "entry": "mean", "figures": hosts + shifted}
-        head, [row] = (lambda told: (told[0], told[1:]))(lines_of(self.judge(self.question(600, 60), row)))
+        head, [row] = (lambda told: (told[0], told[1:]))(lines_of(self.judge(self.request(600, 60), row)))
         self.assertEqual((head["labellings"], head["all"]), (5000, False))
         self.assertTrue(row["proven"] and row["low"] < 0.1 < row["high"], row)
 
-    def test_mistakes(self):
+    def test_errors_are_sentences(self):
         good = {"group": "g", "metric": "m", "floor": 1, "entry": "mean", "figures": [1, 2]}
-        for lines, why in (((), "is empty"), (("{",), "no JSON"), ((self.question(0, 1),), "baseline"), ((self.question(1, 1, alpha=2),), "alpha"),
-                           ((self.question(1, 1), {**good, "figures": [1]}), "2 figures"),
-                           ((self.question(1, 1), {**good, "figures": [1, "x"]}), "neither"),
-                           ((self.question(1, 1), {**good, "floor": -1}), "floor"), ((self.question(1, 1), {**good, "entry": "x"}), "entry"),
-                           ((self.question(1, 1), {**good, "group": 1}), "group"), ((self.question(1, 1), good, good), "twice"),
-                           ((self.question(1, 1), " " * 200_000), "long"), ((self.question(10 ** 9, 1),), "baseline")):
+        for lines, why in (((), "is empty"), (("{",), "no JSON"), ((self.request(0, 1),), "baseline"), ((self.request(1, 1, alpha=2),), "alpha"),
+                           ((self.request(1, 1), {**good, "figures": [1]}), "2 figures"),
+                           ((self.request(1, 1), {**good, "figures": [1, "x"]}), "neither"),
+                           ((self.request(1, 1), {**good, "floor": -1}), "floor"), ((self.request(1, 1), {**good, "entry": "x"}), "entry"),
+                           ((self.request(1, 1), {**good, "group": 1}), "group"), ((self.request(1, 1), good, good), "twice"),
+                           ((self.request(1, 1), " " * 200_000), "long"), ((self.request(10 ** 9, 1),), "baseline")):
             run = self.judge(*lines)
             self.assertEqual(run.returncode, 2, why)
             self.assertIn(why, run.stderr.decode())
             self.assertEqual(run.stderr.count(b"\n"), 1)
 
 
-class Parsed(unittest.TestCase):
+class Parse(unittest.TestCase):
     def parse(self, text):
         [tree] = lines_of(ctprof("fleet", "parse", text))
         return tree
@@ -375,7 +375,7 @@ class Parsed(unittest.TestCase):
     def test_long_sums_are_flat(self):
         self.assertEqual(len(self.parse("+".join(["a"] * 2000))["expression"]["of"]), 2000)
 
-    def test_mistakes(self):
+    def test_errors_are_sentences(self):
         for words, why in ((["a +"], "character 4"), ([""], "character 1"), ([], "one expression"), (["a", "b"], "one expression"),
                            (["a < b"], "operator")):
             run = ctprof("fleet", "parse", *words)
@@ -383,14 +383,14 @@ class Parsed(unittest.TestCase):
             self.assertIn(why, run.stderr.decode())
 
 
-class Words(unittest.TestCase):
+class Help(unittest.TestCase):
     def test_help_needs_no_package(self):
         for words in (["fleet"], ["fleet", "--help"], ["help", "fleet"]):
             told = ctprof(*words)
             self.assertEqual(told.returncode, 0, told.stderr)
             self.assertIn(b"compare --by FACT", told.stdout)
 
-    def test_it_comes_first(self):
+    def test_options_follow_fleet(self):
         told = ctprof("-q", "fleet", "rank")
         self.assertEqual(told.returncode, 2)
         self.assertIn(b"ctprof fleet rank", told.stderr)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pieces of the fleet package that need no captures: moments, text, which files are meant, what there is to do, expressions in SQL."""
+"""Modules of the fleet package that need no captures: times, text, finding files, planning work, expressions in SQL."""
 
 import contextlib
 import csv
@@ -18,7 +18,7 @@ from ctprof_fleet import command, index, index_directory, metrics, output, print
 from ctprof_fleet.errors import FleetError  # noqa: E402
 
 
-class Moments(unittest.TestCase):
+class Times(unittest.TestCase):
     def test_forms(self):
         now = datetime.datetime(2026, 11, 23, 16, 30, 15).astimezone()
         for asked, wanted in (("now", "2026-11-23 16:30:15"), ("10 min ago", "2026-11-23 16:20:15"), ("2 Hours ago", "2026-11-23 14:30:15"),
@@ -30,18 +30,18 @@ class Moments(unittest.TestCase):
         self.assertEqual(times.parse_time("2026-11-01 15:00Z").isoformat(), "2026-11-01T15:00:00+00:00")
         self.assertEqual(times.parse_time("@1790000000").timestamp(), 1790000000)
 
-    def test_others_are_refused(self):
+    def test_refuses_invalid_times(self):
         for asked in ("", "soon", "25:00", "2026-13-01", "10 parsecs ago", "@x", "2026-11-01Z", "9" * 400 + " d ago"):
             with self.subTest(asked), self.assertRaisesRegex(FleetError, "is not a valid time"):
                 times.parse_time(asked)
 
 
 class Text(unittest.TestCase):
-    def test_names_are_text(self):
+    def test_escapes_hidden_characters(self):
         self.assertEqual(printable.escape_hidden("a\nb\x1b[31m\u202e\u200bc"), "a\\u{a}b\\u{1b}[31m\\u{202e}\\u{200b}c")
         self.assertEqual(printable.escape_hidden("日本 ü"), "日本 ü")
 
-    def test_figures(self):
+    def test_formats_numbers(self):
         for value, unit, wanted in ((0, "", "0"), (7, "", "7"), (999, "", "999"), (1820, "", "1.82K"), (147, "", "147"), (12345678, "", "12.3M"),
                                     (812 << 20, "bytes", "812Mi"), (9.95 * 1024, "bytes", "9.95Ki"), (46.72, "percent", "46.7"),
                                     (376.31, "percent", "376"),
@@ -51,7 +51,7 @@ class Text(unittest.TestCase):
             with self.subTest(value=value, unit=unit):
                 self.assertEqual(printable.format_number(value, unit), wanted)
 
-    def test_programs_get_what_they_can_read(self):
+    def test_json_and_csv_are_parseable(self):
         written = io.StringIO()
         out = output.Output("json", written)
         out.write_csv(["a\rb", "c"], [("d\re", 1.5), ('f"g', None)])
@@ -64,7 +64,7 @@ class Text(unittest.TestCase):
         self.assertFalse(set(written.getvalue()) & set("\x1b\x7f\x9b\u202e\U000e0001"))
         self.assertIn("ü日", written.getvalue())
 
-    def test_formulas_for_spreadsheets(self):
+    def test_marks_formulas_for_spreadsheets(self):
         texts = ["=1+1", "+1", "-1", "@A1", "  =1", "\t=1", "\r=1", "a=1", "", "svc"]
         for is_csv_safe, marked in ((False, 0), (True, 7)):
             written = io.StringIO()
@@ -72,14 +72,14 @@ class Text(unittest.TestCase):
             rows = list(csv.reader(io.StringIO(written.getvalue(), newline="")))
             self.assertEqual(rows[0], ["'=host" if is_csv_safe else "=host", "n"])
             self.assertEqual([row[0] for row in rows[1:]], ["'" + text if at < marked else text for at, text in enumerate(texts)])
-            self.assertEqual({row[1] for row in rows[1:]}, {"-1"})  # a number is none
+            self.assertEqual({row[1] for row in rows[1:]}, {"-1"})  # numbers are not marked
 
-    def test_a_mistake_is_one_line(self):
+    def test_error_is_one_line(self):
         with contextlib.redirect_stderr(io.StringIO()) as said:
             self.assertEqual(command.fail("no\n\x1b]0;x\x07"), 2)
         self.assertEqual(said.getvalue(), "ctprof: no\\u{a}\\u{1b}]0;x\\u{7}\n")
 
-    def test_tables_fit(self):
+    def test_tables_fit_the_width(self):
         for columns in (50, 80, 120):
             table = printable.Table(["group", "kernel", "one", "two", "three"], texts=2)
             table.add("x" * 4096, "日本語" * 20, "1.82K", "46.7", "812Mi")
@@ -91,7 +91,7 @@ class Text(unittest.TestCase):
                 self.assertLessEqual(max(map(printable.display_width, lines)), columns)
                 self.assertTrue(lines[1].endswith("1.82K  46.7  812Mi"))
 
-    def test_columns_that_go_are_named(self):
+    def test_lists_omitted_columns(self):
         table = printable.Table(["host", *[f"figure{n}" for n in range(10)]])
         table.add("a", *["123"] * 10)
         lines, gone = table.layout(40)
@@ -115,7 +115,7 @@ class Files(unittest.TestCase):
     def found(self, *arguments):
         return walk.find_files(arguments or [str(self.top)], str(self.top), str(self.top / index_directory.NAME))
 
-    def test_what_counts(self):
+    def test_finds_files(self):
         self.make("a.ctprof.zst", "deep/er/b.ctprof.zst", "other.txt", ".hidden.ctprof.zst", ".partial/c.ctprof.zst", ".ctprof-fleet/d.ctprof.zst",
                   "new\nline 'quoted\" [x]*.ctprof.zst")
         self.assertEqual(sorted(self.found().files), ["a.ctprof.zst", "deep/er/b.ctprof.zst", "new\nline 'quoted\" [x]*.ctprof.zst"])
@@ -127,7 +127,7 @@ class Files(unittest.TestCase):
         with self.assertRaisesRegex(FleetError, "No such file"):
             self.found(str(self.top / "none"))
 
-    def test_what_is_no_file_is_told(self):
+    def test_reports_special_files(self):
         self.make("real.ctprof.zst")
         os.mkfifo(self.top / "pipe.ctprof.zst")
         os.symlink("/etc/passwd", self.top / "link.ctprof.zst")
@@ -153,7 +153,7 @@ class Files(unittest.TestCase):
         with contextlib.chdir(self.top):
             self.assertEqual(sorted(walk.glob_matches("**/*.zst")), ["a/b/c.ctprof.zst", "d[x]/e.ctprof.zst"])
 
-    def test_depth_has_an_end(self):
+    def test_limits_depth(self):
         self.make("/".join(["d"] * (walk.MAX_DEPTH + 1)) + "/a.ctprof.zst", "b.ctprof.zst")
         found = self.found()
         self.assertEqual(list(found.files), ["b.ctprof.zst"])
@@ -171,7 +171,7 @@ class Index(unittest.TestCase):
         self.kept = self.other / "buckets" / "letter.parquet"
         self.kept.write_text("dear")
 
-    def test_what_takes_its_place_is_left_alone(self):
+    def test_leaves_a_replaced_directory_alone(self):
         opened = index_directory.IndexDirectory(self.top / "index")
         opened.create()
         (self.top / "index").rename(self.top / "aside")
@@ -186,7 +186,7 @@ class Index(unittest.TestCase):
         with self.assertRaisesRegex(FleetError, "is not a directory"):
             index_directory.IndexDirectory(self.top / "index").create()
 
-    def test_what_is_none_is_left_alone(self):
+    def test_leaves_other_directories_alone(self):
         (self.other / "locks").rmdir()
         (self.other / "about.json").write_text('{"schema": "of another program"}')
         self.assertEqual(index.choose_directory(["."], str(self.other)).path, str(self.other / index_directory.NAME))
@@ -198,15 +198,15 @@ class Index(unittest.TestCase):
         self.assertEqual(os.listdir(mine.buckets), ["notes.txt"])
         self.assertEqual(index.choose_directory(["."], str(self.top / "mine")).path, str(self.top / "mine"))
 
-    @unittest.skipIf(os.geteuid() == 0, "root may look anywhere")
-    def test_what_may_not_be_looked_at_is_none(self):
+    @unittest.skipIf(os.geteuid() == 0, "root may read all directories")
+    def test_ignores_unreadable_directories(self):
         (self.other / index_directory.NAME).mkdir(mode=0)
         with self.assertRaisesRegex(FleetError, "there is no index"):
             index_directory.find_index(str(self.other))
 
 
 class Work(unittest.TestCase):
-    """What there is to do with a slot, out of what the table knows and what is there."""
+    """Plans the work on a slot from the indexed and the existing files."""
 
     def test_each_file_once(self):
         with tempfile.TemporaryDirectory(prefix="fleet-parts-") as base:
@@ -221,7 +221,7 @@ class Work(unittest.TestCase):
         self.assertEqual(forgotten, ("000005", ["changed", "gone"], []))
         self.assertEqual(sorted(read), sorted((tasks.bucket_of(file, wanted[file][1])[:6], [], [file]) for file in ("new", "changed")))
 
-    def test_parts_are_small(self):
+    def test_tasks_are_small(self):
         todo = tasks.plan_reading("slot", {f"{n:04d}": (1, 1, n) for n in range(1000)})
         self.assertLessEqual(max(len(task.file_states) for task in todo), tasks.TASK_FILES)
         self.assertEqual(sorted(file for task in todo for file in task.file_states), [f"{n:04d}" for n in range(1000)])

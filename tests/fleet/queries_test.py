@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Questions to a fleet: each figure is what ctprof itself tells of the file, and what is made of them is computed once more."""
+"""Queries over a fleet: each figure equals that of `ctprof show` for the file, and derived values are recomputed."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ def screen_of(path):
 
 
 def totals_of(path, *metrics):
-    """Sums over all groups that `show` tells of these metrics; None where it tells of none."""
+    """Returns sums over all groups that `show` prints for these metrics; None for a metric without values."""
     told = json.loads(subprocess.run([CTPROF, "show", path, "--format", "json", "--limit", "0", "--metrics", ",".join(metrics)],
                                      capture_output=True, check=True).stdout)
     values = {metric: [row["value"] for row in told["rows"] if row["metric"] == metric and row["value"] is not None] for metric in metrics}
@@ -34,14 +34,14 @@ def totals_of(path, *metrics):
 
 
 def z_of(figures):
-    """By host, with the definition of the page."""
+    """Returns z scores by host, as docs/fleet.md defines them."""
     middle = statistics.median(figures.values())
     away = {host: value - middle for host, value in figures.items()}
     mad = 1.4826 * statistics.median(map(abs, away.values()))
     return {host: 0 if far == 0 else far / (mad or 1.2533 * statistics.fmean(map(abs, away.values()))) for host, far in away.items()}
 
 
-class Asked(Fleet):
+class Queries(Fleet):
     hosts = 40
 
     @classmethod
@@ -52,7 +52,7 @@ class Asked(Fleet):
     def hosts_and_files(self):
         return dict(self.sql("SELECT host, file FROM captures"))
 
-    def test_rank_is_what_show_tells(self):
+    def test_rank_equals_show(self):
         scales = {"run_time_ns": 1e-7, "rss_bytes": None, "voluntary_csw": 1}
         seconds = dict(self.sql("SELECT host, seconds FROM captures"))
         figures = {host: totals_of(self.top / file, *scales) for host, file in self.hosts_and_files().items()}
@@ -63,14 +63,14 @@ class Asked(Fleet):
             with self.subTest(metric):
                 self.assertGreater(len(by_host), 30)
                 for host, figure in figures.items():
-                    told = figure[metric] or 0  # A gap is a sum of nothing for `show`.
+                    told = figure[metric] or 0  # `show` prints a gap as an empty sum.
                     wanted = told if scale is None else told * scale / seconds[host]
                     self.assertAlmostEqual(by_host.get(host, 0), wanted, delta=1e-9 * wanted)
                 for row in said["rows"]:
                     self.assertAlmostEqual(row["z"], z[row["host"]], 4)
                 self.assertEqual([abs(row["z"]) for row in said["rows"]], sorted((abs(row["z"]) for row in said["rows"]), reverse=True))
 
-    def test_a_group_is_what_show_tells(self):
+    def test_rank_of_a_group_equals_show(self):
         host, file = next(iter(self.hosts_and_files().items()))
         screen = screen_of(self.top / file)
         headlines = [one["metric"] for one in screen["headlines"]]
@@ -87,7 +87,7 @@ class Asked(Fleet):
                     checked += 1
         self.assertGreater(checked, 2)
 
-    def test_a_cohort_has_a_median_of_its_own(self):
+    def test_cohorts_have_separate_medians(self):
         kernels = dict(self.sql("SELECT host, value FROM facts WHERE fact = 'kernel_release'"))
         everybody = {row["host"]: row["value"] for row in self.asked("rank", "run_time_ns", "--limit", 0)["rows"]}
         for row in self.asked("rank", "run_time_ns", "--cohort", "kernel", "--limit", 0)["rows"]:
@@ -96,7 +96,7 @@ class Asked(Fleet):
             self.assertAlmostEqual(row["median"], statistics.median(peers.values()))
             self.assertAlmostEqual(row["z"], z_of(peers)[row["host"]], 4)
 
-    def test_without_a_metric_the_most_unusual(self):
+    def test_rank_without_metric_selects_the_most_unusual(self):
         rows = {row["host"]: row for row in self.asked("rank", "--limit", 0)["rows"]}
         self.assertEqual(len(rows), 40)
         floors = dict(self.sql("SELECT metric, floor * CASE shown WHEN 'percent' THEN 1e-7 ELSE 1 END FROM metrics WHERE label IS NOT NULL"))
@@ -123,7 +123,7 @@ class Asked(Fleet):
                            ("nosuch + 1", "no capture has a metric 'nosuch'")):
             self.assertIn(why, self.run_fleet("rank", asked, status=2).stderr)
 
-    def test_spans(self):
+    def test_selects_time_spans(self):
         first, last = self.sql("SELECT min(captured_at), max(captured_at) FROM captures")[0]
         self.assertEqual(self.asked("rank", "--until", "2001-01-01")["scope"]["captures"], 0)
         self.assertEqual(self.asked("rank", "--since", "2001-01-01")["scope"]["captures"], 40)
@@ -155,7 +155,7 @@ class Asked(Fleet):
         self.assertIn("did you mean", self.run_fleet("show", host + "x", status=2).stderr)
         self.assertIn("no capture of", self.run_fleet("show", host, "--at", "2001-01-01", status=2).stderr)
 
-    def test_sql_reads_the_index_alone(self):
+    def test_sql_reads_only_the_index(self):
         secret = self.top / "secret.csv"
         secret.write_text("a\n1\n")
         self.addCleanup(secret.unlink)
@@ -171,7 +171,7 @@ class Asked(Fleet):
         self.assertIn("--csv-safe requires --format csv", self.run_fleet("sql", "SELECT 1", "--csv-safe", status=2).stderr)
         self.assertEqual(self.sql("SELECT 'nan'::DOUBLE, 1e308 * 10"), [(None, None)])
 
-    def test_what_explain_runs_is_a_query(self):
+    def test_explain_runs_only_queries(self):
         bucket = self.top / fleets.INDEX / "buckets" / "000000-00.parquet"
         for explain in ("EXPLAIN ANALYZE", "EXPLAIN", "explain (analyze)", "EXPLAIN /* */ ANALYZE"):
             self.run_fleet("sql", f"{explain} COPY (SELECT 1) TO '{bucket}'", status=2)
@@ -179,7 +179,7 @@ class Asked(Fleet):
         for query in ("EXPLAIN FROM files", "EXPLAIN ANALYZE SELECT 1", "EXPLAIN (ANALYZE, FORMAT json) SELECT 1", "EXPLAIN ANALYZE (SELECT 1)"):
             self.run_fleet("sql", query)
 
-    def test_forms(self):
+    def test_output_formats(self):
         for words in (["rank"], ["rank", "run_time_ns"], ["top"], ["compare", "--by", "kernel"]):
             rows = list(csv.reader(io.StringIO(self.run_fleet(*words, "--format", "csv").stdout)))
             self.assertGreater(len(rows), 1)
@@ -189,7 +189,7 @@ class Asked(Fleet):
                 self.assertLessEqual(max(len(line) for line in text.splitlines()[1:]), columns, text)
                 self.assertIn("40 hosts   40 captures", text)
 
-    def test_mistakes_are_sentences(self):
+    def test_errors_are_sentences(self):
         for words, why in ((["rnk"], "did you mean rank"), (["rank", "--bogus"], "--bogus"), (["compare"], "--by"),
                            (["compare", "--by", "kernal"], "fact"), (["top", "nr_threads_of_moon"], "no capture has"),
                            (["compare", "--by", "kernel", "--baseline", "5.0"], "no host has kernel_release 5.0"),
@@ -198,13 +198,13 @@ class Asked(Fleet):
             with self.subTest(words):
                 self.assertIn(why, self.run_fleet(*words, status=2).stderr)
 
-    def test_whoever_has_enough_ends_it_quietly(self):
+    def test_closed_pipe_prints_no_error(self):
         done = subprocess.run(f'"{CTPROF}" fleet sql "SELECT * FROM totals, range(50)" --format csv | head -1', shell=True, cwd=self.top,
                               capture_output=True, text=True, env=fleets.environment(), check=False)
         self.assertEqual((done.stdout.count("\n"), done.stderr), (1, ""))
 
     def test_several_captures_of_a_host(self):
-        """Their median counts, and the file of the newest is shown."""
+        """Their median counts."""
         with tempfile.TemporaryDirectory(prefix="fleet-several-") as place:
             files = sorted(self.top.glob("*.ctprof.zst"))[:3]
             for number, file in enumerate(files):
@@ -219,7 +219,7 @@ class Asked(Fleet):
             self.assertAlmostEqual(row["value"], statistics.median(run_times), 4)
             self.assertIn("one\\u{a}host", self.run_fleet("rank", "run_time_ns", "--index", place).stdout)
 
-    def test_gaps_are_told(self):
+    def test_reports_gaps(self):
         with tempfile.TemporaryDirectory(prefix="fleet-gaps-") as place:
             subprocess.run([CTPROF, "capture", "--level", "fast", "--layout", "columns", "-o", f"{place}/snapshot.ctprof.zst"], check=True,
                            capture_output=True)
@@ -232,7 +232,7 @@ class Asked(Fleet):
 
 
 def write(lines, path):
-    """A file of ctprof's: each line a frame, the last with the bytes before it."""
+    """Writes a columns file: each line is a frame, and the last contains the number of bytes before it."""
     import recorded
     body = b"".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False).encode() + b"\n" for line in lines[:-1])
     lines[-1]["bytes"] = len(body)
@@ -240,9 +240,9 @@ def write(lines, path):
 
 
 class Compared(Fleet):
-    """A shift in the hosts of one kernel is found, and where there is none, nothing is."""
+    """A shift in the hosts of one kernel is found, and no shift is found without one."""
 
-    def judged(self, shift):
+    def compare_fleets(self, shift):
         place = tempfile.TemporaryDirectory(prefix="fleet-compared-")
         self.addCleanup(place.cleanup)
         fleets.make(place.name, 120, kernels={"6.1.0": 0.8, SHIFTED: 0.2}, shift=shift, threads="100:200", seed=7)
@@ -256,16 +256,16 @@ class Compared(Fleet):
         self.run_fleet("compare", "--by", "kernel", "--index", place.name, "--fail-on-proven", status=1 if proven else 0)
         return proven, text
 
-    def test_a_shift_is_found(self):
-        proven, text = self.judged(f"run_time_ns=1.6@{SHIFTED}")
+    def test_finds_a_shift(self):
+        proven, text = self.compare_fleets(f"run_time_ns=1.6@{SHIFTED}")
         self.assertTrue(proven)
         self.assertEqual({row["metric"] for row in proven}, {"run_time_ns"})
         for row in proven:
             self.assertGreater(row["shift"], 0.3)
         self.assertIn(" proven of ", text)
 
-    def test_about_tests_groups_that_are_not_judged_otherwise(self):
-        """A copy of the package judges one group; the others are named by --about."""
+    def test_about_tests_groups_that_are_otherwise_excluded(self):
+        """A copy of the package tests only one group; --about selects another."""
         with tempfile.TemporaryDirectory(prefix="fleet-about-") as place:
             fleets.make(place, 40, kernels={"6.1.0": 0.5, SHIFTED: 0.5}, threads="100:200", seed=7)
             self.asked("index", place)
@@ -295,12 +295,12 @@ class Compared(Fleet):
                 self.assertIn("no tested group matches --about absent", asked("--format", form, "--about", "absent")[0])
             self.assertIn("no tested group matches --about absent", asked("--format", "csv", "--about", "absent")[1])
 
-    def test_nothing_is_found_where_there_is_none(self):
-        proven, text = self.judged(None)
+    def test_finds_no_shift_without_one(self):
+        proven, text = self.compare_fleets(None)
         self.assertEqual(proven, [])
         self.assertIn("nothing proven of", text)
 
-    def test_few_hosts_are_told(self):
+    def test_reports_small_sides(self):
         with tempfile.TemporaryDirectory(prefix="fleet-few-") as place:
             fleets.make(place, 12, kernels={"6.1.0": 0.9, "6.9.9": 0.1}, seed=3)
             self.asked("index", place)
@@ -311,8 +311,8 @@ class Compared(Fleet):
                 self.assertIn("with fewer than 3", said["notes"][0])
 
 
-class Without(unittest.TestCase):
-    def test_duckdb(self):
+class WithoutDuckDb(unittest.TestCase):
+    def test_explains_how_to_install_it(self):
         with tempfile.TemporaryDirectory(prefix="fleet-without-") as place:
             (os.makedirs(f"{place}/none/duckdb"))
             with open(f"{place}/none/duckdb/__init__.py", "w", encoding="utf-8") as module:
