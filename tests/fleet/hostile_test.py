@@ -88,7 +88,7 @@ class Hostile(Fleet):
                 sizes.append(len(line))
                 last.append(line)
         self.assertLess(sum(sizes), 130 << 20)
-        self.assertRegex(json.loads(last[0])["told"], "goes on with [0-9]+ more captures, which are left out")
+        self.assertRegex(json.loads(last[0])["told"], "contains [0-9]+ more captures, which are left out")
         self.assertTrue(json.loads(last[1])["done"])
 
     def test_imports_no_modules_from_the_working_directory(self):

@@ -55,7 +55,7 @@ class Ends(Case):
     def test_the_duration_ends_before_the_command(self):
         done = run("-d", "300ms", "-o", self.file, "--", "sh", "-c", "exec sleep 30 >/dev/null 2>&1")
         self.assertEqual(done.returncode, 0, done.stderr)
-        pid = int(re.search(r"the command goes on as process (\d+)", done.stderr)[1])
+        pid = int(re.search(r"the command continues as process (\d+)", done.stderr)[1])
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             self.assertIn(b"sleep", file.read())
         os.kill(pid, signal.SIGKILL)

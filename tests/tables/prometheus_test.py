@@ -322,8 +322,8 @@ class FileCapabilities(Figures):
         os.chmod("a.ctprof.zst", 0o644)
         program = product_copy(harness.CTPROF, scratch.name)
         subprocess.run(["setcap", "cap_sys_ptrace,cap_dac_read_search+ep", program], check=True)
-        for words, messages in ((("--to", "prometheus", "--listen", "0"), "--listen is refused with file capabilities"),
-                            (("a.ctprof.zst", "--to", "parquet", "-o", "a.parquet"), "which a ctprof with capabilities of its file does not start")):
+        for words, said in ((("--to", "prometheus", "--listen", "0"), "--listen is refused with file capabilities"),
+                            (("a.ctprof.zst", "--to", "parquet", "-o", "a.parquet"), "which a ctprof with file capabilities does not start")):
             done = subprocess.run([*harness.USER, program, "export", *words], capture_output=True, text=True, check=False, timeout=60)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(messages, done.stderr)

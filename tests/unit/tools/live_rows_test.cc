@@ -112,7 +112,7 @@ BOOST_FIXTURE_TEST_CASE(counts_the_lines_below_a_page, Fixture) {
   BOOST_TEST(text({24, 80}).find("more lines: Down, PgDn --") != std::string::npos);
   view.take(key(Special::End));
   BOOST_TEST(text({24, 80}).find("more line") == std::string::npos);
-  BOOST_TEST(text({24, 80}).find("draw everything anew") != std::string::npos);
+  BOOST_TEST(text({24, 80}).find("redraw everything") != std::string::npos);
   view.take(key(Special::Up));
   BOOST_TEST(text({24, 80}).find("-- 2 more lines: Down, PgDn --") != std::string::npos);
 }

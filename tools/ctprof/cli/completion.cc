@@ -217,7 +217,7 @@ Candidates options_of(std::string_view verb) {
 }
 
 Candidates verb_names() {
-  Candidates found{{"help", "what a command or a metric is"}};
+  Candidates found{{"help", "describe a command or a metric"}};
   for (const Verb& verb : verbs())
     found.push_back({std::string(verb.name), std::string(verb.summary)});
   return found;

@@ -20,8 +20,8 @@ namespace {
 using Sources = std::vector<SettingsSource>;
 
 constexpr std::string_view kNoneHere =
-    "this ctprof has capabilities from its file: it takes orders on its command line alone, and "
-    "has no settings\n";
+    "this ctprof has file capabilities: it reads only its command line and no configuration "
+    "files\n";
 
 // Whether another setting takes precedence for every command to which this one applies.
 bool is_overridden(const Setting& setting, const Sources& sources) {
@@ -41,7 +41,7 @@ std::string in_words(const Setting& setting) {
 }
 
 std::string text_of(const Sources& sources) {
-  std::string places = "settings, of which the upper wins, and the command line over all:\n";
+  std::string places = "settings, highest priority first; the command line overrides all:\n";
   std::string set;
   for (const SettingsSource& source : sources) {
     places += "  " + printable(source.name) + ": " + printable(source.state) + "\n";

@@ -96,8 +96,8 @@ std::string overview() {
   text += "\nUsage: ctprof COMMAND [OPTION...] [FILE...]\n\n";
   for (const Verb& verb : verbs()) text += list_line(std::string(verb.name), 16, verb.summary);
   return text +
-         "\n`ctprof COMMAND --help` shows its options, `ctprof help METRIC [FILE]` all that is "
-         "known of a metric\nor of a column such as %wait, `ctprof help findings` when causes are "
+         "\n`ctprof COMMAND --help` shows its options, `ctprof help METRIC [FILE]` describes a "
+         "metric\nor a column such as %wait, `ctprof help findings` tells when causes are "
          "printed.\n";
 }
 

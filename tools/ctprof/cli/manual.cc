@@ -37,7 +37,7 @@ struct Fact {
 };
 
 constexpr std::array kStatuses{
-    Fact{"0", "All is well."},
+    Fact{"0", "Success."},
     Fact{"1", "Rows for which an expression of --fail-on is true."},
     Fact{"2", "Wrong usage, or a file that could not be read or written."},
     Fact{"3", "With --strict: some requested data is missing."},
@@ -56,8 +56,8 @@ constexpr std::array kEnvironment{
 };
 
 constexpr std::array kConfigFiles{
-    Fact{"/etc/ctprof/ctprof.conf", "What is set for everybody on this host."},
-    Fact{"$XDG_CONFIG_HOME/ctprof/ctprof.conf", "What its user has set; by default in ~/.config."},
+    Fact{"/etc/ctprof/ctprof.conf", "Settings for all users of this host."},
+    Fact{"$XDG_CONFIG_HOME/ctprof/ctprof.conf", "Settings of the user; by default in ~/.config."},
     Fact{"$XDG_STATE_HOME/ctprof/compared",
          "Hashes of runs that were compared, for --about; by default in ~/.local/state."},
 };
@@ -164,7 +164,7 @@ std::string overview_page() {
   page.heading("COMMANDS");
   for (const Verb& verb : verbs()) page.entry(verb.name, verb.summary);
   page.heading("OPTIONS");
-  page.paragraph("These every command takes; options stand before or after it.");
+  page.paragraph("Every command takes these options; they may precede or follow the command.");
   for (const OptionInfo& option : kOptions)
     if (is_common(option) || long_name(option) == "version") page.option(option);
   page.facts("EXIT STATUS", kStatuses);

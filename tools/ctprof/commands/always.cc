@@ -310,7 +310,7 @@ int run_dry(const Options& options) {
 
 int run_always(const Options& options) {
   if (!options.command.empty())
-    return fail("--every goes on until it is stopped, and takes no command behind --");
+    return fail("--every runs until it is stopped and takes no command behind --");
   if (options.output.empty() || names_output(options.output))
     return fail("--every requires -o DIR, or with --duration -o FILE" + std::string(kFileSuffix));
   if (auto fits = check_store(options); !fits) return fail(fits.error());

@@ -236,7 +236,8 @@ std::string last_words(const Advice& advice) {
   if (advice.gains.empty()) return "Nothing is lacking that could be changed.\n";
   if (!advice.live) return "The tree is a recording: the remedies above are for its host.\n";
   const std::string commands = text_of_commands(advice);
-  return commands.empty() ? "No command would bring more; see the remedies above.\n" : commands;
+  return commands.empty() ? "No command makes more data available; see the remedies above.\n"
+                          : commands;
 }
 
 // Returns the number of metrics that capabilities would enable for a user who is not root, if sudo

@@ -85,13 +85,13 @@ Result<ScrapeOptions> scrape_options(Options options) {
 
 Result<void> check_listen(const Options& options) {
   if (!options.arguments.empty() || !options.output.empty())
-    return Error{"--listen is about this host as it is: it takes no FILE, and no -o"};
+    return Error{"--listen shows the live host: it takes no FILE and no -o"};
   if (!options.spans.empty() || options.redact)
-    return Error{"--listen is about this host as it is: it takes no --since, --until or --redact"};
+    return Error{"--listen shows the live host: it takes no --since, --until or --redact"};
   if (runs_privileged())
     return Error{
         "--listen is refused with file capabilities: every client would see what only the "
-        "capabilities permit; run a ctprof without them, as a user whose view may be public"};
+        "capabilities permit; run a ctprof without them, as a user whose data may be public"};
   return {};
 }
 

@@ -169,7 +169,7 @@ Result<LoopbackAddress> parse_loopback(const std::string& text) {
   std::string host = colon == text.npos ? "" : text.substr(0, colon);
   const auto number = sdk::number<std::uint16_t>(port);
   if (!number)
-    return Error{"--listen: '" + text + "' is no [ADDR:]PORT, such as 9101 or [::1]:9101"};
+    return Error{"--listen: '" + text + "' is not [ADDR:]PORT, such as 9101 or [::1]:9101"};
   address.port = number.value;
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   if (host.empty() || host == "localhost") return address;

@@ -52,7 +52,7 @@ Result<std::string> read_token(const std::string& path) {
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0)
     return errno_error("reading the token", path, errno);
-  if (!S_ISREG(status.st_mode)) return error("reading the token", path, "it is no regular file");
+  if (!S_ISREG(status.st_mode)) return error("reading the token", path, "it is not a regular file");
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
     return error("reading the token", path, "others may read it; run 'chmod 600' on it");
   std::string text(kLongestToken + 2, '\0');

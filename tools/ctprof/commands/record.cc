@@ -329,7 +329,7 @@ int run_windows(const Options& options) {
     return fail(done.error());
   if (!command) return shortfall.tell(kFine);
   if (const auto status = command->status()) return shortfall.tell(*status);
-  note(options, "the command goes on as process " + std::to_string(command->pid()));
+  note(options, "the command continues as process " + std::to_string(command->pid()));
   return shortfall.tell(kFine);
 }
 

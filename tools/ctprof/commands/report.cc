@@ -199,7 +199,7 @@ class Printed final : public Sink {
  public:
   Result<void> write(std::string_view text) override {
     status = print(text);
-    if (status != kFine) return error("writing", "standard output", "it takes no more");
+    if (status != kFine) return error("writing", "standard output", "the write failed");
     return {};
   }
   int status = kFine;
@@ -277,7 +277,7 @@ Result<Report> make_report(const ReportFiles& loaded, const Spec& spec, LateRuns
                            const Options& options) {
   std::vector<const Snapshot*> runs;
   for (const Snapshot& snapshot : loaded.snapshots()) runs.push_back(&snapshot);
-  const Busy busy(options, "making sense of " + count(runs.size(), "window"));
+  const Busy busy(options, "analyzing " + count(runs.size(), "window"));
   if (!runs.front()->rows_in_file) return Report::make(runs, spec, loaded.knowledge());
   return Report::make(
       runs, [&](std::size_t run) { return late.take(run); }, spec, loaded.knowledge());

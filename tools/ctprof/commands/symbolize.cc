@@ -52,9 +52,8 @@ Result<Snapshot> load(const std::string& file, const Vocabulary& vocabulary) {
   if (!runs) return runs.error();
   if (runs->size() > 1)
     return error("naming functions in", file,
-                 "it holds " + std::to_string(runs->size()) +
-                     " windows; say which of them, and where to write it: '" + file +
-                     "#1' -o FILE");
+                 "it contains " + std::to_string(runs->size()) +
+                     " windows; select one and an output file: '" + file + "#1' -o FILE");
   if (!has_stacks(runs->front()))
     return error("reading", file, "it has no call stacks: `ctprof record --recorders` takes them");
   return std::move(runs->front());
@@ -63,7 +62,7 @@ Result<Snapshot> load(const std::string& file, const Vocabulary& vocabulary) {
 std::string in_words(const std::string& file, const StackNames& names, bool inlines) {
   const std::size_t before = names.named + names.unnamed;
   std::string line = file + ": ";
-  if (before == 0) line += "all of " + count(names.frames, "frame") + " had their names";
+  if (before == 0) line += "all of " + count(names.frames, "frame") + " already had names";
   if (before > 0)
     line += count(names.named, "frame") + " of " + with_separators(before) + " without a name " +
             (names.named == 1 ? "has" : "have") + " one now";
@@ -77,7 +76,7 @@ std::string in_words(const Nameless& nameless, const StackTable& table) {
   std::string name(name_of(module));
   if (module.process != 0) name += " of process " + std::to_string(module.process);
   std::string line = "  " + count(nameless.frames, "frame") + " of " +
-                     (name.empty() ? std::string("no module that is known") : name);
+                     (name.empty() ? std::string("an unknown module") : name);
   if (!module.build_id.empty()) line += ", build id " + hex(module.build_id);
   return printable(line) + "\n";
 }
@@ -205,8 +204,8 @@ Result<void> check_debug_directories(const Options& options) {
 Result<void> check_names(const Options& options) {
   if (runs_privileged() && !options.record.names.debug_directories.empty())
     note(options,
-         "--debug-dir is ignored: this ctprof has capabilities from its file; `ctprof symbolize` "
-         "names functions afterwards");
+         "--debug-dir is ignored: this ctprof has file capabilities; use `ctprof symbolize` on "
+         "the recorded file");
   return without_privileges([&] { return check_debug_directories(options); });
 }
 
@@ -217,7 +216,7 @@ int run_symbolize(const Options& given) {
   if (auto there = check_debug_directories(options); !there) return fail(there.error());
   if (auto taken = take_interrupts(); !taken) return fail(taken.error());
   if (options.output.empty() && (names_output(file) || name_of_capture(file).is_chosen))
-    return fail("missing -o FILE: '" + file + "' is no file that could be written anew");
+    return fail("missing -o FILE: '" + file + "' is not a file that can be replaced");
   if (options.output.empty()) options.output = file;
   const auto target = target_of(options);
   if (!target) return fail(target.error());

@@ -37,7 +37,7 @@ int run_package(std::span<const char* const> words) {
 
 int run_fleet_words(std::span<const char* const> words) {
   if (runs_privileged())
-    return fail("fleet is not for a ctprof with capabilities of its file: call another one");
+    return fail("a ctprof with file capabilities does not run fleet; use a ctprof without them");
   const std::string_view first = words.empty() ? "" : words.front();
   for (const Plumbing& one : kPlumbing)
     if (one.name == first) return one.run(words.subspan(1));

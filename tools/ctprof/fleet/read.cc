@@ -197,8 +197,8 @@ class OneFile {
       return tell("error", "reading '" + path_ + "': its contents exceed 128 MiB");
     for (std::size_t at = 0; at < captures_.size(); ++at) write_capture_line(at);
     if (left_out_ > 0)
-      tell("told", "'" + path_ + "' goes on with " + std::to_string(left_out_) +
-                       " more captures, which are left out: they come to more than 128 MiB");
+      tell("told", "'" + path_ + "' contains " + std::to_string(left_out_) +
+                       " more captures, which are left out: together they exceed 128 MiB");
     if (!told) return tell("error", told.error().text);
     for (const std::string& sentence : *told) tell("told", sentence);
     for (const std::string& sentence : told_) tell("told", sentence);

@@ -131,7 +131,7 @@ Result<std::vector<std::vector<Given>>> look_up(const Options& options) {
   take_sides(asked, options);
   if (options.spans.size() > asked.size())
     return Error{
-        "--since or --until was said " + std::to_string(options.spans.size()) +
+        "--since or --until is given " + std::to_string(options.spans.size()) +
         " times, once for each side, and there " +
         (asked.size() == 1 ? "is 1 side" : "are " + std::to_string(asked.size()) + " sides")};
   std::vector<std::vector<Given>> sides;

@@ -46,8 +46,8 @@ Result<Read> read_span_of(const Given& given, const Vocabulary& vocabulary) {
   Read read{std::move(spanned->runs), given.text + ", " + local_time(spanned->from_ns) + " to " +
                                           local_time(spanned->until_ns)};
   if (read.runs.size() > 1)
-    spanned->told.push_back("what is missing leaves " + std::to_string(read.runs.size()) +
-                            " windows, which are shown as runs");
+    spanned->told.push_back("missing data splits the selection into " +
+                            std::to_string(read.runs.size()) + " windows, which are shown as runs");
   std::ranges::move(spanned->told, std::back_inserter(read.runs.front().told));
   return read;
 }
@@ -151,7 +151,7 @@ Result<Snapshot> load_one(const std::string& argument, const Vocabulary& vocabul
   if (read->runs.size() == 1) return std::move(read->runs.front());
   for (const std::string& sentence : read->runs.front().told) note(options, sentence);
   return error("reading", argument,
-               "what is missing leaves " + std::to_string(read->runs.size()) +
+               "missing data splits the selection into " + std::to_string(read->runs.size()) +
                    " windows, but one is required: select one by --since and --until");
 }
 

@@ -156,10 +156,11 @@ std::string what_is(const Side& side) {
 }
 
 Error unlike(const Side& first, const Side& second) {
-  return error("comparing", first.name + "' and '" + second.name,
-               "the first " + what_is(first) + " and the second " + what_is(second) +
-                   "; windows fit windows, such as A..B of two snapshots; with --lifetime a "
-                   "snapshot fits the end of a window");
+  return error(
+      "comparing", first.name + "' and '" + second.name,
+      "the first " + what_is(first) + " and the second " + what_is(second) +
+          "; compare windows with windows, such as A..B of two snapshots; with --lifetime, "
+          "compare a snapshot with the end of a window");
 }
 
 // Checks that all runs of a side are windows, or all are snapshots.
@@ -173,7 +174,7 @@ Result<void> check_alike(const Side& side) {
       is_window(*first) ? std::pair(first, other) : std::pair(other, first);
   return error("reading", side.name,
                file_of(window) + " is a window and " + file_of(snapshot) +
-                   " a snapshot; the runs of a side are all the one or all the other");
+                   " a snapshot; the runs of a side must be of one kind");
 }
 
 // Checks that windows are compared with windows, and snapshots with snapshots.

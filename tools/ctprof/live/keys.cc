@@ -53,7 +53,7 @@ constexpr std::array kKeys{
     KeyInfo{Deed::PageDown, key(Special::PageDown), 0, "PgDn", "", "a screen down"},
     KeyInfo{Deed::First, key(Special::Home), 0, "Home", "", "to the first line"},
     KeyInfo{Deed::Last, key(Special::End), 0, "End", "", "to the last line"},
-    KeyInfo{Deed::Redraw, ctrl('L'), key(Special::Resized), "Ctrl-L", "", "draw everything anew"},
+    KeyInfo{Deed::Redraw, ctrl('L'), key(Special::Resized), "Ctrl-L", "", "redraw everything"},
 };
 
 }  // namespace

@@ -126,13 +126,13 @@ std::vector<Line> View::thread_lines(Size size) {
   for (const std::string& stack : page_->stacks(shown_.number, size.columns))
     if (filter_.empty() && lines.size() < size.lines / 3) lines.push_back({stack});
   const std::size_t history = size.columns >= kWide ? kHistoryColumns : kNarrowHistory;
-  std::vector<FigureLine> table{{"metric", "in this window", "before", "what it is"}};
+  std::vector<FigureLine> table{{"metric", "in this window", "before", "description"}};
   for (const ThreadFigure& one : figures)
     if (is_kept(one.metric))
       table.push_back({(one.is_of_process ? "process: " : "") + told_name(one.metric), one.value,
                        page_->history(one.metric, shown_.number, history),
                        told_name(one.description, 200)});
-  if (table.size() == 1) return {{"no metric has that in its name", Look::Faint}};
+  if (table.size() == 1) return {{"no metric name contains that", Look::Faint}};
   const std::size_t heading = lines.size();
   for (std::string& line : figure_table(table, history, size.columns))
     lines.push_back({std::move(line)});

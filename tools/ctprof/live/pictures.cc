@@ -154,7 +154,7 @@ std::string View::no_rows() const {
   if (level_ == Level::Threads)
     return filter_.empty() ? "the group has no threads in this window"
                            : "no thread name contains that";
-  return filter_.empty() ? "all is quiet" : "no group that does something has that in its name";
+  return filter_.empty() ? "no group is active" : "no name of an active group contains that";
 }
 
 // REQUIRES: `lines` are a heading and the rows from `first` on.

@@ -200,7 +200,7 @@ void View::step(std::int64_t by) {
   const auto newest = static_cast<std::int64_t>(history_->newest().number);
   const std::int64_t to = static_cast<std::int64_t>(number()) + by;
   if (to < oldest) message_ = "the history begins here";
-  if (to > newest) message_ = "this is the newest window; Space goes on";
+  if (to > newest) message_ = "this is the newest window; Space continues";
   held_ = static_cast<std::uint64_t>(std::clamp(to, oldest, newest));
 }
 

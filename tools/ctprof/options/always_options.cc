@@ -42,8 +42,8 @@ Result<AlwaysOptions> read_always_options(const OptionValues& given) {
   }
   for (const char* name : {"repeat", "interleave"})
     if (has_option(given, name))
-      return Error{"--every goes on until it is stopped, and --" + std::string(name) +
-                   " a number of times: say one of them"};
+      return Error{"--every runs until it is stopped, and --" + std::string(name) +
+                   " a number of times: use only one of them"};
   const bool is_file =
       has_option(given, "output") && last_value(given, "output").ends_with(kFileSuffix);
   for (const char* name : {"keep", "max-size"})

@@ -178,7 +178,8 @@ class OptionsReader {
     const bool is_percent = std::string_view(end) == "%";
     const double fraction = is_percent ? number / 100 : number;
     if (end == text.c_str() || (*end && !is_percent) || !(fraction > 0 && fraction <= most))
-      return fail({"--" + std::string(name) + ": '" + text + "' is no share such as 0.05 or 5%"});
+      return fail(
+          {"--" + std::string(name) + ": '" + text + "' is not a fraction such as 0.05 or 5%"});
     out = fraction;
   }
 
@@ -366,7 +367,7 @@ Result<Options> parse_options(int argc, const char* const* argv,
   // For record, `--` precedes a command with options of its own; for other commands, words that are
   // not options.
   if (!options || options->verb != "record") return parse_words(argc, argv, settings);
-  if (end + 1 == argv + argc) return Error{"missing the command behind --"};
+  if (end + 1 == argv + argc) return Error{"missing a command after --"};
   options->command.assign(end + 1, argv + argc);
   if (!options->interleave.empty())
     return Error{"--interleave has its own commands and accepts none after --"};

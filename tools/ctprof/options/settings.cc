@@ -184,7 +184,7 @@ Result<SettingsSource> read_file(const std::string& path, WhyUnknownCommand why_
     return SettingsSource{path, "this user may not read it", false, {}, {}};
   struct stat facts {};
   if (!file || ::fstat(file.get(), &facts) != 0) return errno_error("reading", path, errno);
-  if (!S_ISREG(facts.st_mode)) return error("reading", path, "it is no file");
+  if (!S_ISREG(facts.st_mode)) return error("reading", path, "it is not a regular file");
   source.state = mistrust(facts);
   source.refused = !source.state.empty();
   if (source.refused) return source;

@@ -279,7 +279,7 @@ void check(const Registry& registry, const Plugin& plugin, const Options& option
     wanted.metrics = metrics_to_capture(probed, plugin, findings);
   }
   if (wanted.metrics->empty())
-    return findings.add(kNoteLine, "a capture of this host takes nothing from it");
+    return findings.add(kNoteLine, "a capture of this host reads no metric of this plugin");
   check_captures(registry, plugin, wanted, plugin.path, findings);
 }
 

@@ -25,8 +25,8 @@ std::vector<std::string> plugin_directories(const Options& options) {
 void note_ignored(const Options& options) {
   if (runs_privileged() && !options.plugin_path.empty())
     note(options,
-         "--plugin-path is ignored: this ctprof has capabilities from its file, and loads its "
-         "own plugins alone");
+         "--plugin-path is ignored: this ctprof has file capabilities and loads only its own "
+         "plugins");
   for (const std::string& directory : options.plugin_path_of_environment)
     if (const auto open = PluginDirectory::open(directory, Trust::Anybody); !open)
       note(options, "CTPROF_PLUGIN_PATH: looking for plugins in " + open.error().text);

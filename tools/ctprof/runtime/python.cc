@@ -239,8 +239,8 @@ std::string python_package() {
 Result<void> find_python(const std::string& script) {
   if (runs_privileged())
     return Error{
-        "this is done by Python, which a ctprof with capabilities of its file does not start; take "
-        "a ctprof without them"};
+        "this command needs Python, which a ctprof with file capabilities does not start; use a "
+        "ctprof without them"};
   const std::string package = python_package();
   if (package.empty())
     return Error{"ctprof's Python package cannot be found without /proc (mount it)"};

@@ -142,7 +142,7 @@ std::string obstacle(const std::string& path) {
     return "ctprof runs in a user namespace of its own, where capabilities are not the host's: "
            "start it outside";
   if (has_no_new_privs())
-    return "this process may get no new privileges (no_new_privs), so capabilities of its file "
+    return "this process may get no new privileges (no_new_privs), so file capabilities "
            "would have no effect";
   if (path.empty()) return "the executable of ctprof was deleted and cannot get capabilities";
   if (printable(path) != path)

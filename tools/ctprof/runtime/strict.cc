@@ -72,7 +72,7 @@ void Shortfall::add_denied(const Table& table) {
 void Shortfall::add_ends(const Window& window) {
   if (!window.sees_ends) return add("exited threads are not recorded");
   if (const std::uint64_t lost = window.ended_lost + window.ended_unseen; lost > 0)
-    add("of " + count(lost, "thread") + " that exited in a window nothing is known");
+    add("no data about " + count(lost, "thread") + " that exited in a window");
 }
 
 void Shortfall::add(const RecordedWindow& recorded) {
@@ -88,7 +88,8 @@ int Shortfall::tell(int status) const {
   const std::size_t told = std::min(kMostTold, missing_.size());
   std::string sentence =
       "some requested data is missing (--strict): " + joined(std::span(missing_).first(told), "; ");
-  if (missing_.size() > told) sentence += "; and " + count(missing_.size() - told, "other thing");
+  if (missing_.size() > told)
+    sentence += "; and " + std::to_string(missing_.size() - told) + " more";
   fail(sentence);
   return status == kFine ? kPartial : status;
 }
