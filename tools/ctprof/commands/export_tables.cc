@@ -39,7 +39,7 @@ Result<TableShape> shape_of(const Options& options, TableForm form, bool holds_o
   if (shape.entities.empty()) {
     shape.entities = {Entity::Thread};
     note(options,
-         "writing threads; --rows cgroups, processes or host has the others, long every figure");
+         "writing rows of threads; select other rows with --rows cgroups, processes, host or long");
   }
   return shape;
 }

@@ -296,8 +296,8 @@ Result<Sides> read_sides(const Options& options, const Vocabulary& vocabulary,
   if (!sides) return sides.error();
   if (options.verb == "show" && sides->size() > 1)
     return Error{
-        "show takes one thing, or two snapshots of one boot; to compare use `ctprof "
-        "compare`"};
+        "show takes one recording, or two snapshots of one boot; to compare use "
+        "`ctprof compare`"};
   return handed_over(std::move(*sides));
 }
 

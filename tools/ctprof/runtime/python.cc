@@ -62,7 +62,7 @@ Error no_python() {
 }
 
 Error no_duckdb() {
-  return {"this is done by DuckDB, which python3 does not have: " + std::string(kGetDuckDb) +
+  return {"this command needs DuckDB, which python3 does not have: " + std::string(kGetDuckDb) +
           " (on Debian: apt-get install python3-venv first)"};
 }
 
